@@ -58,8 +58,8 @@ def browsers(
     Yields
     ------
     dict
-        model, sampler; n: samples of a turn; seconds: median time of a sample, by engine; best: that
-        of the fastest round; ratios: median of the time of a sample over the native one of the same round.
+        model, sampler; n: samples of a turn; seconds: median time of a sample, by engine; best: the fastest
+        round's; ratios: median of the time of a sample over the native one of the same round.
     """
     from tests.kernels.engines import frame_of
 

@@ -1,6 +1,6 @@
 """What one visitor costs: the processor time of four panels at the speed of the page, without any page.
 
-The time is that of the whole process, so that nothing else may run in it. What a page adds (frames over a
+It is the time of the whole process, so nothing else may run in it. What a page adds (frames over a
 socket, charts) is measured over a real server by ``tests/attack/sharing.py``.
 """
 

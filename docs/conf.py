@@ -26,7 +26,7 @@ myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # types and shapes stand in the docstrings
+autodoc_typehints = "none"  # docstrings state types and shapes
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

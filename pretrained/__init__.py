@@ -1,1 +1,1 @@
-"""The trained models: ``rbmviz.pretrained``, whose folder in a checkout lies beside that of ``rbmviz``."""
+"""The trained models: ``rbmviz.pretrained``, whose folder in a checkout is beside the folder ``rbmviz``."""

@@ -1,4 +1,4 @@
-"""``python -m rbmviz`` and the console script: the command line as a process, from first to last.
+"""``python -m rbmviz`` and the console script: the command line as a process, from start to exit.
 
 Little is imported here, because an interrupt before ``main`` would end in a traceback. ``rbmviz.cli.signals``
 handles interrupts while a command runs.
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:
-    """End the process at once: nothing has been computed yet, or only the printing is left."""
+    """End the process at once: nothing has been computed yet, or only printing is left."""
     try:
         os.write(2, b"Interrupted.\n")
     except OSError:

@@ -99,8 +99,8 @@ takes. It may raise ``Damaged`` or ``BadInput`` if a shape or type is not accept
 def why(error: BaseException) -> str:
     """Return the first line of an exception's text, without a full stop, for use in an error message.
 
-    Representations of Python objects, as ``<_io.BytesIO object at 0x7f42>``, are removed: they mean nothing
-    to a user.
+    Representations of Python objects, such as ``<_io.BytesIO object at 0x7f42>``, are removed: they mean
+    nothing to a user.
     """
     lines = re.sub(r"\s*<[^<>]* object at 0x[^<>]*>", "", str(error)).splitlines()
     return printable(lines[0].rstrip(". ") if lines and lines[0] else type(error).__name__)[:300]

@@ -1,4 +1,4 @@
-"""Which arrays of somebody else's model are W, b and c: by their names, or as the caller says."""
+"""Which arrays of another program's model are W, b and c, by their names or as the caller says."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

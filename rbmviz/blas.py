@@ -54,7 +54,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @functools.cache
 def one_blas_thread_for_good() -> None:
-    """Keep BLAS to one thread from now on: of a process that does nothing else than run chains."""
+    """Keep BLAS to one thread from now on, in a process that only runs chains."""
     _hold()
 
 
@@ -70,7 +70,7 @@ def in_threads(
     jobs : iterable
         The jobs.
     workers : int, optional
-        Jobs at a time, each on a thread of its own (default: one per core); 1: on the calling thread.
+        Jobs at a time, each on its own thread (default: one per core); 1: on the calling thread.
     """
     stop = threading.Event()
     with one_blas_thread():

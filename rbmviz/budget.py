@@ -15,7 +15,7 @@ DEFAULT_MB = 1000
 
 
 class Reading(NamedTuple):
-    """What a server gives to the reading of one file, see ``reading``."""
+    """A server's limits for reading one file, see ``reading``."""
 
     room: int
     go_on: Callable[[], object]
@@ -39,7 +39,7 @@ def reading(room: int, go_on: Callable[[], object]) -> Iterator[None]:
 
 
 def go_on() -> None:
-    """End the reading of a file that nobody waits for any more; for readers, between two parts of it."""
+    """Stop reading a file that nobody waits for any more; readers call it between two parts of a file."""
     if (now := _READING.get()) is not None:
         now.go_on()
 

@@ -14,7 +14,7 @@ MAX_EXACT_INTEGER = 2**53
 def whole(what: str, x: Any, lo: int = 0, hi: int = MAX_EXACT_INTEGER) -> int:
     """Return x as an int, after checking that it is a whole number from lo to hi, both included.
 
-    what : name of the number in the error message, as ``couple: lag``
+    what : name of the number in the error message, such as ``couple: lag``
     x : value to check; a bool is refused, a whole float such as 3.0 is accepted
     lo, hi : range (default 0 to 2^53)
 

@@ -169,7 +169,7 @@ def meeting_time_shares(
     """Return edges (bins + 1,) and shares (bins,) of the meeting times of pairs that met.
 
     A bin holds the whole numbers from its lower edge to below its upper edge; bins widen with the sweeps.
-    The shares and that of the truncated pairs add up to 1.
+    These shares and the share of truncated pairs add up to 1.
     """
     edges = np.unique(np.rint(np.geomspace(2, max_sweeps + 1, 30)).astype(np.int64))
     return edges, np.histogram(tau[~truncated], edges)[0] / max(len(tau), 1)

@@ -42,7 +42,7 @@ def quoted(value: Any) -> str:
 def unknown(kind: str, name: str, names: Iterable[str], listed: str = "") -> BadInput:
     """Return the error for an unknown name, with the most similar known name, or all known names.
 
-    Where there are too many for one sentence, ``listed`` says what lists them.
+    If there are too many for one sentence, ``listed`` names what lists them.
     """
     choices = sorted(names)
     near = difflib.get_close_matches(name[:MAX_SHOWN], choices, n=1, cutoff=0.5)

@@ -1,7 +1,7 @@
 """Models in HDF5: the archives of rbms (PyTorch), and the files of RestrictedBoltzmannMachinesHDF5.jl.
 
-An HDF5 file can name other files and run filters of its own; here only numbers and texts that lie in the file
-itself are read, packed by deflate at most, after their declared sizes have been checked.
+An HDF5 file can refer to other files and run its own filters. Here only numbers and texts in the file itself
+are read, packed by deflate at most, after their declared sizes have been checked.
 """
 
 import io

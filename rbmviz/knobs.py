@@ -27,8 +27,8 @@ class Knob:
     Parameters
     ----------
     name, kind, default
-        Field name, type (int, float, bool or str) and default value. The type is the default's,
-        whatever the annotation says: the default of a float is 1.0, not 1.
+        Field name, type (int, float, bool or str) and default value. The default decides the type, not the
+        annotation: the default of a float is 1.0, not 1.
     label, help, unit
         Texts for the user; ``help`` is one sentence that says what to look for.
     lo, hi

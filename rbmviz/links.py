@@ -58,7 +58,7 @@ def address_text(value: Any) -> str:
 
 
 def address_texts(value: Any) -> list[str]:
-    """Return the values of a setting as they stand in the address; several if it is a list of choices."""
+    """Return the values of a setting as written in the address; several if it is a list of choices."""
     return [address_text(x) for x in value] if isinstance(value, list) else [address_text(value)]
 
 

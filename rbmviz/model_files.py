@@ -92,12 +92,12 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
 
 
 def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
-    """Return a model of another program's arrays: a ``state_dict`` of torch, the ``vars`` of a PyDeep model.
+    """Return a model of another program's arrays: torch's ``state_dict``, the ``vars`` of a PyDeep model.
 
     Parameters
     ----------
     arrays : mapping of str to array or tensor
-        W, b and c under these or other names; what else it holds is ignored. With ``ov`` and ``oh`` the model
+        W, b and c under these or other names; other entries are ignored. With ``ov`` and ``oh`` the model
         is centred, as PyDeep's: E(v, h) = -(v - ov)'W(h - oh) - b'(v - ov) - c'(h - oh).
     names : mapping of str, optional
         See ``load_model``.
@@ -157,7 +157,7 @@ def read_pretrained_headers() -> dict[str, ModelHeader]:
 def load_pretrained(name: object) -> Model:
     """Return a pretrained model by name; unlike ``load_model`` it never opens a path.
 
-    It is for names that the user did not type, but that come from a link or from a file's metadata.
+    Use it for names that come from a link or from a file's metadata.
 
     Raises
     ------

@@ -36,7 +36,7 @@ LANDSCAPE_PATTERNS = {
 
 
 def with_rates(model: Model, dataset: Dataset) -> Model:
-    """Return a model that has none with the rates of the training part of its data.
+    """Add the rates of the training part of its data to a model that has none.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def with_rates(model: Model, dataset: Dataset) -> Model:
 
 
 def describe_model(model: Model | ModelHeader) -> str:
-    """Return in a line what a model is: its data, its size and its training, as far as its file says them.
+    """Describe a model in one line: its data, size and training, as far as its file has them.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def describe_model(model: Model | ModelHeader) -> str:
 
 
 def model_title(meta: Mapping[str, Any]) -> str:
-    """Return what people read instead of a model's name; "" if its metadata do not say enough.
+    """Return the title shown instead of a model's name; "" if its metadata do not suffice.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def model_title(meta: Mapping[str, Any]) -> str:
 
 
 def data_label(name: str) -> str:
-    """Return what people read instead of the name of data, which may be a variant; others keep theirs.
+    """Return the label shown instead of the name of data, perhaps of a variant; unknown names stay.
 
     Examples
     --------

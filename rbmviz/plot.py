@@ -1,4 +1,4 @@
-"""Figures, with the look of the app: each function returns a chart of Altair.
+"""Figures, with the look of the app: each function returns an Altair chart.
 
 A chart shows itself at the end of a notebook's cell; ``chart.save("isl.pdf")`` writes SVG, PNG or PDF without
 a browser, and Altair's own methods, such as ``chart.properties(width=240)``, change it. Most functions take
@@ -118,8 +118,8 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
     Parameters
     ----------
     samples : Samples, or a mapping of names to them
-        Each is a strip of its own. The class is that of the nearest training example; spurious samples
-        (``metrics.Coverage``) have none.
+        One strip each. A sample has the class of the nearest training example, or none if it is spurious
+        (``metrics.Coverage``).
     dataset : Dataset, name or file, optional
         Data with labels (default: those that the model was trained on).
 
@@ -442,7 +442,7 @@ def _altair() -> Any:
 
 
 def _named(given: T | Mapping[str, T], kind: type[T], name: str) -> dict[str, T]:
-    """Return results by name; ``name`` : that of a single one."""
+    """Return results by name; ``name`` : for a single result."""
     named = dict(given) if isinstance(given, Mapping) else {name: given}
     for each, one in named.items():
         if not isinstance(one, kind) or isinstance(one, str):
@@ -476,7 +476,7 @@ def _shape(n_visible: int, *stated: Sequence[int] | None) -> tuple[int, int]:
 
 
 def _drawn(chart: Chart, width: float = CHART_WIDTH) -> Any:
-    """Return a chart as an object of Altair that may be part of others."""
+    """Return a chart as an Altair object that can be part of other charts."""
     _altair()
     return chart.altair(width)
 

@@ -2,7 +2,7 @@
 
 A stream is derived from its *name*, not from the order in which streams are created, so that a new purpose
 (another metric, for example) never changes the numbers of an existing one. That holds for seeds that are
-integers or a SeedSequence; a Generator is drawn from each time, so that the order counts.
+integers or a SeedSequence; a Generator advances with each stream, so that the order matters.
 """
 
 import zlib

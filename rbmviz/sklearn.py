@@ -29,7 +29,7 @@ with brought_by("sklearn", "rbmviz.sklearn"):
 
 
 class BernoulliRBM(neural_network.BernoulliRBM):
-    """A restricted Boltzmann machine as an estimator of scikit-learn, in place of its class of this name.
+    """A restricted Boltzmann machine as a scikit-learn estimator, which replaces scikit-learn's own class.
 
     Everything that is not named below is inherited: ``transform``, ``gibbs``, ``score_samples``, feature
     names, pandas output, sparse input (which is made dense here).
@@ -47,7 +47,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
     verbose : int
         Whether the pseudo-likelihood is printed after every pass (default 0).
     random_state : int, RandomState or None
-        Same number, same model; not scikit-learn's, whose random numbers are others.
+        Same number, same model; scikit-learn draws other random numbers and gets another model.
     trainer : str or Trainer
         One of ``rbmviz.list_trainers()``, perhaps with knobs (``"cd:k=10"``); default ``"pcd"``, which is
         scikit-learn's. Weights begin at N(0, 0.01^2) and biases at 0, as there, unless it says otherwise.
@@ -67,9 +67,9 @@ class BernoulliRBM(neural_network.BernoulliRBM):
 
     Notes
     -----
-    Values between 0 and 1 are means of bits: the positive statistics are those of the values themselves, as
-    in scikit-learn, and chains that start at the data start at bits drawn once. Mini-batches are shuffled
-    anew in each pass; scikit-learn takes the rows in order.
+    Values between 0 and 1 are means of bits: the positive statistics are computed from the values themselves,
+    as in scikit-learn, and chains that start at the data start at bits drawn once. Mini-batches are
+    reshuffled in each pass; scikit-learn takes the rows in order.
 
     Examples
     --------

@@ -29,5 +29,5 @@ def component(
 
 
 def mounting(script: str) -> str:
-    """Return a component's script whose clean-up, what its default export returns, runs when it leaves."""
+    """Return a component's script whose clean-up, its default export's result, runs on unmounting."""
     return script.replace("export default ", "const mounted = ") + MOUNT

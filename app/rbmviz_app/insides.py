@@ -111,7 +111,7 @@ def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
         return []
 
     def send(request: Request) -> HTMLResponse:
-        # After Streamlit's own rules, in the head, and before those of single pages: the later ones win.
+        # In the head, after Streamlit's own rules and before the rules of single pages: later ones win.
         # Read for each page, so that an edited sheet needs no restart.
         styled = html.replace(begin, f"{begin}<style>{style.read_text('utf-8')}</style>")
         return HTMLResponse(styled, headers={"cache-control": "no-cache"})

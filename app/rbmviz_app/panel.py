@@ -96,7 +96,7 @@ class Canvas:
         taken = NEWEST_EVENTS.ensure()
 
         def take() -> None:
-            """Take the events that came since the last time: each message has all that may have been lost."""
+            """Handle new events: each message repeats those that may have been lost."""
             for number, name, value in sent_by(key, "events"):
                 if number > taken.get(key, 0):
                     taken[key] = number

@@ -5,7 +5,7 @@ test performs the runs without a browser, at full speed, and compares the number
 
 A claim is written as in lessons (``rbmviz.lessons.claims``): ``panel2.isl > panel1.isl + 50 at 1800
 samples``. ``panel1.likelihood@3000`` is the number after a different number of steps; ``, not of panel4`` at
-the end names the negative control: with it in place of the claim's panel, the claim must not hold. On the
+the end names the negative control: with it instead of the claim's panel, the claim must not hold. On the
 Tune page, panels after the first are settings of the sweep, and their numbers are measures, averaged over
 seeds.
 """

@@ -84,7 +84,7 @@ FIRST_CHOICE: list[str] = []
 
 
 def set_first_model(model: str | tuple[str, Model] | None) -> None:
-    """Open the Sample page of every visitor with a pretrained model, or one under its file's name."""
+    """Make every visitor's Sample page open with this model: pretrained, or named after its file."""
     if isinstance(model, tuple):
         MODELS_OF_COMMAND[model[0]] = model[1]
     if model is not None:
@@ -109,7 +109,7 @@ def _titles() -> dict[str, str]:
 
 
 def title_of_model(name: str) -> str:
-    """Return what people read instead of the name of a model; visitors' own names stay."""
+    """Return the title shown instead of a model's name; visitors' own names stay."""
     return _titles().get(name) or name
 
 

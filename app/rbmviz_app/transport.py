@@ -20,7 +20,7 @@ def draw(page: str, socket: str, running: bool, play: str, step: str, reset: str
 
     page : name of the page
     socket : path of its live socket
-    running : whether it plays. From then on the frames say it.
+    running : whether it plays. From then on the frames report it.
     play, step, reset : what each button does
     held : why Play and Step are disabled; "": they are not
     """

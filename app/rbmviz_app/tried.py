@@ -51,7 +51,7 @@ def note(setup: SamplingSetup, model_name: str, snapshots: Iterable[SamplingSnap
 
 
 def _put(records: dict[tuple[object, ...], Tried], record: Tried) -> None:
-    """Put a record in the place of another of the same setting, unless that one has more samples."""
+    """Replace another record of the same setting, unless it has more samples."""
     before = records.get(record.setting)
     if before is None or before.n <= record.n:
         records[record.setting] = record

@@ -25,7 +25,7 @@ def _inline(writer: HTML5Translator, node: nodes.math) -> None:
 
 
 def _block(writer: HTML5Translator, node: nodes.math_block) -> None:
-    # A formula wider than a phone scrolls in a box of its own; the keyboard reaches that box.
+    # A formula wider than a phone scrolls in its own box, which the keyboard reaches.
     writer.body.append(f'<div class="formula" tabindex="0">{_mathml(node, "block")}</div>\n')
     raise nodes.SkipNode
 

@@ -196,7 +196,7 @@ def serve(stage: Stage, base: str) -> None:
 
 
 def main() -> None:
-    """Build and use the image in a mount namespace of its own."""
+    """Build and use the image in its own mount namespace."""
     if "--inside" not in sys.argv:
         inside = ["unshare", "--mount", "--propagation", "private", sys.executable, __file__, "--inside"]
         os.execvp("unshare", inside)

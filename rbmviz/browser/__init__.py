@@ -1,8 +1,8 @@
 """The project's own kernels in browsers: one WebAssembly module, and JavaScript that samples with it.
 
-``kernels.wasm`` is compiled from ``rbmviz.kernels`` by ``build``, and travels in the package, so that users
+``kernels.wasm`` is compiled from ``rbmviz.kernels`` by ``build``, and ships with the package, so that users
 need no linker. ``kernels.json`` says which arguments each of its functions takes; ``engine.js`` reads it. A
-chain travels as the arrays that ``init`` makes (``chains``).
+chain is sent as the arrays that ``init`` makes (``chains``).
 
 Samples have the bits that the processor makes. Exp and log are the browser's: ISL differs by about 1e-15, and
 the whole numbers that ``prepare`` computes with log are tested.

@@ -1,7 +1,7 @@
 """``python -m rbmviz.browser.build``: compile the kernels to ``kernels.wasm``, and write ``kernels.json``.
 
-It needs wasm-ld and wasm-opt (Debian's packages lld and binaryen), and about half a minute. Run it after a
-change of a kernel that browsers run; the module is committed. A test builds it again, and compares.
+It needs wasm-ld and wasm-opt (Debian's packages lld and binaryen), and about half a minute. Run it after
+changing a kernel that browsers run, and commit the module: a test rebuilds it and compares.
 """
 
 import argparse

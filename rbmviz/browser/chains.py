@@ -1,7 +1,7 @@
 """A chain as data for ``engine.js``: the arrays that ``init`` makes, each content once.
 
-Weights are the largest part. The transposes of W and R are not stored. Of the numbers of a large block the
-first bytes stand together, then the second ones: signs and exponents then compress.
+Weights are the largest part. The transposes of W and R are not stored. A large block stores the first byte of
+every number, then the second bytes, and so on, because signs and exponents then compress.
 """
 
 import hashlib
@@ -64,10 +64,10 @@ def leaves(path: str, state: Any) -> dict[str, Any]:
         parts = state._asdict()  # type: ignore[attr-defined]
     else:
         return {path: state}
-    found: dict[str, Any] = {}
+    by_path: dict[str, Any] = {}
     for name, part in parts.items():
-        found |= leaves(f"{path}.{name}" if path else name, part)
-    return found
+        by_path |= leaves(f"{path}.{name}" if path else name, part)
+    return by_path
 
 
 def check_runs(sampler: Sampler) -> None:

@@ -188,7 +188,7 @@ class Chain {
     return Array.from(new BigInt64Array(this.kernels.memory.buffer, this.sweeps.at, n), Number).reduce((sum, sweeps) => sum + sweeps, 0);
   }
 
-  /** Return the means of a newest sample, 0 to 255; those of herding are its bits. @param {number} row */
+  /** Return the means of a newest sample, 0 to 255; herding's are its bits. @param {number} row */
   meanOf(row) {
     const { kind, n_visible } = this.spec, { kernels, p } = this;
     if (kind === 'herding') return kernels.bytes(rowsOf(this.v, row, 1)).map(bit => 255 * bit);

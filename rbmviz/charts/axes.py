@@ -39,11 +39,11 @@ class ChartAxis:
 
     field : column of the coordinates
     title : a line break begins another line
-    scale : "symlog" is that of log(1 + x); the column of "words" has no numbers, and such a chart has no
+    scale : "symlog" is log(1 + x); the column of "words" has no numbers, and such a chart has no
         canvas
     form : format of the numbers, in D3's language; a share in percent has "%". "": Vega's own.
     unit : unit after each number, which then is not abbreviated: 0.1 s, not 100m
-    domain : (float, float) or None; range; None (the default): that of the rows
+    domain : (float, float) or None; range; None (the default): the range of the rows
     nice : whether the range ends at round numbers; None (the default): unless the scale is logarithmic
     zero : whether the range includes zero
     ticks : approximate number of ticks, or their places; 0 (the default): Vega's own

@@ -28,8 +28,8 @@ class Bars(Plot):
     series : column of the names, which have colours; "" (the default): cells, whose column "share" is from 0
         to 1
     tips : tuple of (str, str, str); columns of the tooltip, with title and format
-    pale : (str, ((str, float), ...)) or None; a column, and the opacity of each of its values, with a legend
-        of its own
+    pale : (str, ((str, float), ...)) or None; a column, and the opacity of each of its values, with a
+        separate legend
     text_size : of the number of a cell, in pixels
     """
 

@@ -88,7 +88,7 @@ class Curves(Plot):
         alike
     legend : None (the default): the curves are labelled at their ends, or by panels
     wide_ends : whether names are at the ends only in a wide window
-    clip : whether what is outside of the axes is left out
+    clip : whether what is outside the axes is clipped
     more : returns further layers, which are not on a canvas, given altair and a chart with x, y and colour
     """
 
@@ -214,7 +214,7 @@ class Curves(Plot):
         return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "levels": levels}
 
     def line_content(self, points: Sequence[tuple[float, ...]] = (), **look: Any) -> Content:
-        """Return a line; without points: the look of one that a page's script draws itself.
+        """Return a line; without points: the look of a line that a page's script draws.
 
         points : (x, y), or (x, y, low, high) with a band
         look : what differs from line to line, such as its name and colour
@@ -280,7 +280,8 @@ def _thinned(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
 def _guide_layer(alt: Any, rows: Any) -> Any:
     layer = rows.mark_line(strokeWidth=1, opacity=0.8, clip=True)
     solid = alt.condition("datum.solid", alt.value([1, 0]), alt.value(list(LEVEL_DASH)))
-    # By stroke, because a colour without a scale would part the legend of colours from that of shapes.
+    # By stroke, because a colour without a scale would separate the legend of colours from the legend of
+    # shapes.
     tone = alt.Stroke("tone:N", scale=None)
     return layer.encode(detail="guide:N", order="order:Q", stroke=tone, strokeDash=solid)
 

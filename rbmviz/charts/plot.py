@@ -38,7 +38,7 @@ class Plot(ABC):
     """How rows are drawn: a frozen data class. Equal plots have the same spec, which a live chart keeps.
 
     height : pixels of the whole chart
-    width : pixels, or 0 (the default): that of its place
+    width : pixels, or 0 (the default): the width of its place
     title : above the chart; "" (the default): none
     """
 

@@ -34,7 +34,7 @@ from rbmviz.errors import BadInput, OutputFailure, shortened, unknown
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence, and which takes an option once unless it collects."""
+    """An argument parser with one-sentence errors, which accepts an option only once unless it collects."""
 
     def __init__(self, **named: Any) -> None:
         super().__init__(**named)
@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _StoreOnce(argparse.Action):
-    """Stores a value, and refuses a second one, which would silently take the place of the first."""
+    """Stores a value, and refuses a second one, which would silently replace the first."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None

@@ -1,4 +1,4 @@
-"""``rbmviz lesson``: the lessons of the Learn page, and whether all that they claim is so."""
+"""``rbmviz lesson``: the lessons of the Learn page, and whether their claims hold."""
 
 import argparse
 from typing import Any

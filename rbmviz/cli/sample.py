@@ -104,7 +104,7 @@ def _data(model: Model, args: argparse.Namespace, sampler: Sampler) -> Dataset |
 
 @dataclass(frozen=True)
 class _Selection:
-    """Which of the samples are written: ``n`` of them, from every ``thin``-th round of one sample per chain.
+    """Which samples are written: ``n`` of them, from every ``thin``-th round of one sample per chain.
 
     Row t of the file is of chain t % n_chains.
     """

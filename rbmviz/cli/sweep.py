@@ -361,7 +361,7 @@ def _bar(total: int, done: int) -> tqdm:
 
 
 def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
-    """Compute what is missing, and say how it went."""
+    """Compute what is missing, and report the outcome."""
     there = len(store.done(plan_cells))
     threads = args.workers or cores()
     where = f"{threads} thread{'s' * (threads != 1)}"

@@ -316,7 +316,7 @@ def _row(step: Progress) -> dict[str, Any]:
 
 
 def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
-    """Return the last columns of a row, which cost most of it, of the model and of independent units."""
+    """Return the last and most expensive columns of a row: of the model and of independent units."""
     rows = dataset.train
     if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD:
         values: tuple[Any, ...] = metrics.log_likelihood(rbm, rows), 0.0, ""
@@ -334,8 +334,7 @@ def _replicates(
 ) -> tuple[list[dict[str, Any]], bool]:
     """Train with the seeds after the first; return rows of means and bands, and whether it was interrupted.
 
-    What an interrupt leaves are the bands of the trainings that are complete by then, and so does a training
-    that diverges.
+    After an interrupt, or if a training diverges, the bands cover the trainings that are complete by then.
     """
     start = load_model(args.warm_start).rbm if args.warm_start else None
     (_, n_hidden), complete, interrupted = first.state.theta.W.shape, [rows], False

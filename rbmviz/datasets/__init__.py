@@ -66,8 +66,8 @@ MAX_NAME_LENGTH = 60
 def load_registered(name: object) -> Dataset:
     """Return a registered data set, or a variant of one (``usps@0.5``); unlike ``load_dataset`` never a file.
 
-    It is for names that the user did not type, but that come from a link or from the metadata of somebody
-    else's file: such a name must not make this machine read a file.
+    Use it for names from a link or from the metadata of somebody else's file, which the user did not type:
+    such a name must not make this machine open a file.
 
     Raises
     ------
@@ -107,14 +107,14 @@ def list_datasets() -> list[str]:
 
 
 class MissingData(NamedTuple):
-    """Data that can be downloaded: the name for ``fetch``, and the size of the download in megabytes."""
+    """Downloadable data: the name for ``fetch``, and the size of the download in megabytes."""
 
     name: str
     megabytes: float
 
 
 def missing_data(name: object) -> MissingData | None:
-    """Return what has to be downloaded before a registered data set can be loaded, if anything can be.
+    """Return what must be downloaded before a registered data set can be loaded, if it can be downloaded.
 
     Parameters
     ----------

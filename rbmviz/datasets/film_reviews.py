@@ -1,4 +1,4 @@
-"""Film reviews as 1,000 word stems: public data in place of the OpenTable data of the paper rates-FPCD."""
+"""Film reviews as 1,000 word stems: public data instead of the OpenTable data of the paper rates-FPCD."""
 
 import numpy as np
 

@@ -262,11 +262,11 @@ def from_arrays(
         The other parts, as ``x`` and ``y``. A part that is not given is held out of ``x``: a tenth, at
         random, with a fixed seed.
     name : str
-        What the data set is called in models that are trained on it (default "your arrays").
+        Name of the data set in models trained on it (default "your arrays").
     binarise : str or float
         Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
     image_shape : (rows, columns), optional
-        Shape of a row as a picture (default: that of three-dimensional ``x``).
+        Shape of a row as a picture (default: the shape of ``x[0]`` if ``x`` is three-dimensional).
 
     Raises
     ------

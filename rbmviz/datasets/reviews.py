@@ -1,4 +1,4 @@
-"""Restaurant reviews as 1,000 word stems, in place of the OpenTable data of the paper rates-FPCD."""
+"""Restaurant reviews as 1,000 word stems, instead of the OpenTable data of the paper rates-FPCD."""
 
 import numpy as np
 

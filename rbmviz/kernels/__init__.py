@@ -4,11 +4,11 @@ Kernels take arrays, scalars, named tuples of arrays (``layers.PreActivation``),
 (``records``) and random streams. Kernels that other packages call raise ValueError if their arrays do not fit
 each other; callers check the values. Kernels that only this package calls check nothing: with arrays that do
 not fit, compiled code writes elsewhere, silently. ``_jit`` has the decorators, ``_llvm`` the vectors and
-words of bits that numba has no name for, ``_numba`` all that reaches into numba's inside.
+words of bits that numba has no name for, ``_numba`` everything that uses numba's internals.
 
 Other packages call a kernel by its module: ``from rbmviz import kernels``, ``kernels.batch.times(v, W)``.
-A module is imported when it is first named: importing numba takes most of a second, which ``rbmviz --help``
-does not spend.
+A module is imported when it is first named: importing numba takes most of a second, too long for ``rbmviz
+--help``.
 """
 
 import lazy_loader

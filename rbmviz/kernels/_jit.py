@@ -9,7 +9,7 @@ decorator    who can call it      may make arrays  how kernels call it
 `inline`     kernels              no               inlined into the caller
 ===========  ===================  ===============  ====================================================
 
-With ``NUMBA_DISABLE_JIT=1`` all run as Python (see ``_without_jit``). If numba's inside is not what
+With ``NUMBA_DISABLE_JIT=1`` all run as Python (see ``_without_jit``). If numba's internals are not what
 ``_numba`` expects, all are plain ``njit`` functions without a cache: the same samples, but each process
 compiles for longer.
 """
@@ -107,7 +107,7 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that makes no array of its own (numba refuses if it does).
+    """Compile a kernel that creates no arrays (numba refuses if it does).
 
     In other kernels numba counts the references to every array at every call, by atomic additions: a sweep
     had 150 of them, a tenth of its time, and threads that share a model would compete for the counters. In an
@@ -123,8 +123,8 @@ def inner(function: Callable[..., Any]) -> Any:
 def private(function: Callable[..., Any], **more: Any) -> Any:
     """Compile an ``inner`` kernel that only kernels call, by a jump; see ``_numba``.
 
-    It has no wrapper that unpacks Python's arguments: for nested tuples of arrays that takes longer to
-    compile than the kernel.
+    It has no wrapper that unpacks Python's arguments: for nested tuples of arrays, the wrapper would take
+    longer to compile than the kernel.
     """
     if settings.DISABLE_JIT or inside is None:
         return kernel(function)
@@ -143,5 +143,5 @@ def inline(function: Callable[..., Any]) -> Any:
 
 
 def after_compiling(call: Callable[[], None]) -> bool:
-    """See ``_numba.after_compiling``; False if numba's inside has changed."""
+    """See ``_numba.after_compiling``; False if numba's internals have changed."""
     return inside is not None and inside.after_compiling(call)

@@ -1,4 +1,4 @@
-"""Every reach into numba's undocumented inside, in one file: how kernels are compiled, linked and cached.
+"""Everything that uses numba's undocumented internals: how kernels are compiled, linked and cached.
 
 **Linking.** numba compiles each function to machine code: it links all functions that this one calls,
 optimises them together, and repeats all of that for each caller. Here the LLVM IR of a function that only
@@ -12,8 +12,8 @@ processes that compile different things at the same moment can take the same num
 other's code. Here each compilation has its own file, named by what it was compiled for; a file is used only
 if its content is whole and says the same.
 
-``check`` raises if numba's inside has changed; ``_jit`` then compiles with numba's documented options alone,
-without a cache.
+``check`` raises if numba's internals have changed; ``_jit`` then compiles with numba's documented options
+alone, without a cache.
 """
 
 import hashlib
@@ -139,7 +139,7 @@ class PrivateCompiler(Compiler):
 
 
 class PrivateKernel(CPUDispatcher):
-    """A kernel that only kernels call: it has no machine code of its own."""
+    """A kernel that only kernels call; it is never compiled to machine code alone."""
 
     _compiler: Any
 
@@ -243,7 +243,7 @@ class _KernelCache(FunctionCache):
         self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, own._source_stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save compiled code, or go on without if the disk is full or the folder read-only."""
+        """Save compiled code, unless the disk is full or the folder read-only."""
         try:
             super().save_overload(sig, data)
         except OSError:

@@ -1,4 +1,4 @@
-"""Notes in the cache that say which kernels it holds, to know without loading them."""
+"""Notes in the cache that list the kernels it holds, so that nothing has to be loaded to find out."""
 
 import contextlib
 import functools

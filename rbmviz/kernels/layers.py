@@ -94,7 +94,7 @@ def make_flips(n: int) -> Flips:
 
 
 def preactivation_bytes(n_in: int, n_out: int) -> int:
-    """Return the bytes of a ``PreActivation`` with weights of its own."""
+    """Return the bytes of a ``PreActivation`` that does not share its weights."""
     return aligned_bytes(n_in, n_out) + 2 * aligned_bytes(n_out)
 
 

@@ -1,6 +1,6 @@
 """Lessons: cards that lead through the live pages, with questions, and claims that are measured.
 
-``state`` reads a link, ``claims`` what a step claims, ``reading`` the files; ``measuring`` makes the runs.
+``state`` reads links, ``claims`` claims, ``reading`` lesson files; ``measuring`` makes the runs.
 Challenges are steps with a goal.
 """
 

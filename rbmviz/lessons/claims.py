@@ -51,8 +51,8 @@ class StepClaim(NamedTuple):
     text : the claim as it was written
     unit : what the steps are, as it was written: "samples"
     n_of : steps after which the number of the other panel is taken
-    control : place of a panel that takes the place of ``panel``, and then the claim does not hold; None: of
-        none
+    control : place of the negative control: with it instead of ``panel`` the claim must not hold; None: no
+        control
     """
 
     panel: int
@@ -67,23 +67,23 @@ class StepClaim(NamedTuple):
     control: int | None = None
 
     def is_so(self, value: float | None, other: float | None) -> bool:
-        """Return whether it holds for its number and what that is compared with; None is not known."""
+        """Return whether the claim holds for its number and the one it is compared with; None: unknown."""
         return value is not None and other is not None and COMPARED[self.operator](value, other)
 
     def compared_with(self, other: float | None) -> float | None:
-        """Return what its number is compared with; ``other`` is the number of ``of``, None: not known."""
+        """Return what its number is compared with; ``other`` is the number of ``of``, None: unknown."""
         if self.of is None:
             return self.number
         return None if other is None else other + self.number
 
     def of_control(self) -> "StepClaim":
-        """Return what is not so: the same claim about the control in place of the panel."""
+        """Return what must not hold: the same claim about the control instead of the panel."""
         assert self.control is not None
         of = (self.control, self.of[1]) if self.of and self.of[0] == self.panel else self.of
         return self._replace(panel=self.control, of=of, control=None)
 
     def holds(self, values: dict[tuple[int, str], float | None]) -> bool:
-        """Return whether it holds for these numbers of panels, by place and metric; None is not known."""
+        """Return whether the claim holds for these numbers of panels, by place and metric; None: unknown."""
         other = None if self.of is None else values[self.of]
         return self.is_so(values[self.panel, self.metric], self.compared_with(other))
 
@@ -124,9 +124,9 @@ class StepClaim(NamedTuple):
 
 
 def parse_claim(text: str, example: str = "panel2.isl > panel1.isl + 50 at 1800 samples") -> StepClaim:
-    """Return the claim of a text, whatever the numbers are that it is about.
+    """Parse a claim; the names of its numbers are not checked.
 
-    Raises BadInput if it is not written as a claim; the sentence gives the example.
+    Raises BadInput if the text does not follow the grammar; the message gives the example.
     """
     match = GRAMMAR.fullmatch(text)
     if match is None:
@@ -146,13 +146,13 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     Raises BadInput if it is not a claim, or about a panel or a number that the page does not have.
     """
     unit = PAGES[state.page].steps
-    known = [name for name in PAGES[state.page].numbers(None) if name not in MEASURED_BY_THE_CLOCK]
-    claim = parse_claim(text, f"panel1.{known[0]} > 3 at 600 {unit}")
+    measurable = [name for name in PAGES[state.page].numbers(None) if name not in MEASURED_BY_THE_CLOCK]
+    claim = parse_claim(text, f"panel1.{measurable[0]} > 3 at 600 {unit}")
     for panel, name in claim.about + (() if claim.control is None else claim.of_control().about):
         if panel >= (most := len(state.panels) + len(state.branches)):
             raise BadInput(f"the claim {quoted(text)} is about panel {panel + 1} of {most}.")
-        if name not in known:
-            raise unknown(f"number of the page {state.page}", name, known)
+        if name not in measurable:
+            raise unknown(f"number of the page {state.page}", name, measurable)
     if claim.unit != unit or not (1 <= claim.n <= MAX_STEPS and 1 <= claim.n_of <= MAX_STEPS):
         raise BadInput(f"the claim {quoted(text)} has to end in 1 to {MAX_STEPS:,} {unit}.")
     return claim

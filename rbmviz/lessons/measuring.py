@@ -26,7 +26,7 @@ JUDGED_POINTS = 60
 class Measured(NamedTuple):
     """A claim and its two numbers.
 
-    value : the number of its panel; None: it could not be known
+    value : the number of its panel; None: unknown
     other : what that is compared with
     """
 
@@ -115,8 +115,8 @@ def _k_of_estimates(settings: Mapping[str, Any]) -> int:
 def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:
     """Return the updates whose likelihoods are computed to find the best of a training.
 
-    A training computes likelihoods as it finds time: the best is one of always the same updates, whatever
-    other numbers are measured before.
+    A training run computes likelihoods when it has time. These fixed updates keep the best one independent of
+    what is measured before.
     """
     ends = [n for n, names in asked.items() if "below_best" in names]
     return {n * i // JUDGED_POINTS for n in ends for i in range(1, JUDGED_POINTS + 1)}

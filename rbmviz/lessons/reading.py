@@ -1,4 +1,4 @@
-"""Lessons as data: one TOML file each, read and checked; nothing of it is ever run."""
+"""Lessons as data: one TOML file each, read and checked; nothing in it is ever executed."""
 
 import re
 import tomllib
@@ -90,10 +90,10 @@ class Step:
     blind: bool = False
 
     def not_allowed(self, settings: Mapping[str, Any], algorithms: Sequence[Any]) -> tuple[str, int] | None:
-        """Return what of a page is not as this challenge allows, by its name; None: all is.
+        """Return the name of what this challenge does not allow on a page; None: all is allowed.
 
-        settings : settings of its page as they are; those that are missing are as they should be
-        algorithms : the panels as they are
+        settings : current settings of its page; missing ones count as allowed
+        algorithms : the current panels
 
         Returns
         -------

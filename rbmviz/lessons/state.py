@@ -30,7 +30,7 @@ class Branch(NamedTuple):
     """A training that continues from the model of another.
 
     of : index of the panel that it continues from, from 0
-    at : updates of that one by then
+    at : updates of the other training at the branch
     panel : its trainer, as in a link
     """
 
@@ -45,7 +45,7 @@ class PageState(NamedTuple):
     page : name of the page
     panels : the panels, each as in a link
     settings : value of every setting of the page: its default where the link leaves it out
-    branches : on Train: panels that whoever does the step adds on the right (default: none)
+    branches : on Train: panels that the reader adds on the right (default: none)
     """
 
     page: str
@@ -73,8 +73,8 @@ class PageState(NamedTuple):
 def read_state(link: str) -> PageState:
     """Return the state of a page that a link describes: ``chain?land_depth=12&l=gibbs``, or a whole address.
 
-    Raises BadInput if the page is none with live panels, a panel cannot be read, or a setting is none of the
-    page or has a value that the page does not offer.
+    Raises BadInput if the page has no live panels, a panel cannot be read, or the page lacks a setting or its
+    value.
     """
     if len(link) > MAX_LINK:
         raise BadInput(f"the link has {len(link):,} characters and may have {MAX_LINK:,}.")

@@ -168,7 +168,7 @@ class Coverage:
             Samples of 0 and 1.
         compare : bool
             Compare with the training examples (default True). Without, only ``blank`` and ``ink`` are known,
-            in a fraction of the time; do the same in all updates.
+            in a fraction of the time; use the same value in all updates.
 
         Returns
         -------

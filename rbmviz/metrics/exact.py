@@ -72,7 +72,7 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _high_units(n: int) -> int:
-    """Return the number of units, of n, in the outer table."""
+    """Return how many of the n units are in the outer table."""
     return max(n // 2, n - LOW_UNITS)
 
 

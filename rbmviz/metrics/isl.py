@@ -35,8 +35,8 @@ COLUMNS_AT_A_TIME = 32
 below the number of units."""
 
 PENDING: dict[Kernel, int] = {"binary": 4096, "mean": 256}
-"""Samples collected before they are scored, by kernel. Packed, those of "binary" fit the level-2 cache. Sums
-of "mean" depend, by rounding, on how samples are grouped, which must not depend on how they arrive."""
+"""Samples collected before they are scored, by kernel. Packed binary samples fit the level-2 cache. Rounding
+makes sums of "mean" depend on how samples are grouped, so the grouping must not depend on how they arrive."""
 
 GROUPS = 100
 """Maximum number of random groups of test points, of equal size up to one point. Their mean log densities

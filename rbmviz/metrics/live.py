@@ -45,7 +45,7 @@ class LiveMetric(Protocol):
 
     @staticmethod
     def bytes(n_chains: int) -> int:
-        """Return an upper bound of the bytes per run, beyond what all runs share."""
+        """Return an upper bound on the bytes per run, beyond what all runs share."""
 
     def update(self, v: np.ndarray) -> None:
         """Take the next samples, uint8 (n, n_visible), in far less time than sampling them."""

@@ -57,7 +57,7 @@ class Number:
     words : name in a sentence (default: the label)
     best : "high", "low" or ""; the better of two values; "" (the default): neither
     axis_unit : unit on axes and in tables, which show no help (default: the unit)
-    text : text to show in place of the value, given a snapshot; None (the default, also as a result): show
+    text : text to show instead of the value, given a snapshot; None (the default, also as a result): show
         the value
     slow : whether the value takes long to compute, and belongs only to the slow parts of frames (default
         False)

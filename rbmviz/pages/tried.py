@@ -69,7 +69,7 @@ class Tried(NamedTuple):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return the record of a text; BadInput if it is none."""
+        """Return the record in a text; BadInput if there is none."""
         try:
             *names, seed, n, isl, error = text.split(";")
             algorithm, model, data, start, kernel = names

@@ -24,7 +24,7 @@ VerdictName = Literal[
 VERDICTS: tuple[VerdictName, ...] = get_args(VerdictName)
 
 WEAKER: dict[VerdictName, VerdictName] = {"holds": "in part", "does not hold here": "contradicted in part"}
-"""What a shortened run can say in place of each decided verdict."""
+"""What a shortened run can say instead of each decided verdict."""
 
 MOST_REPLICATIONS = 2000
 """Replications above which a reason only says that more are needed."""
@@ -38,8 +38,8 @@ class Estimate(NamedTuple):
 
     value : mean over the replications, or the number itself
     error : standard error of the mean; 0 if exact, NaN if unknown
-    n : replications; 1 if the error has another source, which is taken as normal. Two decide nothing: their
-        error is as uncertain as the number.
+    n : replications; 1 if the error has another source and is taken as normal. Two replications decide
+        nothing: their error is as uncertain as the number.
     """
 
     value: float
@@ -57,7 +57,7 @@ class Estimate(NamedTuple):
     def merged(self, other: "Estimate") -> "Estimate":
         """Return the mean over the replications of both, as ``of`` returns it for all of them together."""
         n, apart = self.n + other.n, self.value - other.value
-        # Squares about the own mean, which the error of n replications tells; those of a single one are 0.
+        # Sums of squares about each mean follow from its error; a single replication has 0.
         within = sum(one.n * (one.n - 1) * one.error**2 for one in (self, other) if one.n > 1)
         squares = within + self.n * other.n / n * apart**2
         value = (self.n * self.value + other.n * other.value) / n
@@ -76,7 +76,7 @@ class Estimate(NamedTuple):
 
     @property
     def cap(self) -> str:
-        """What is said of several replications without an error; else "". They lie at a cap."""
+        """The remark on several replications without an error, which are at a cap; else ""."""
         return f" (the same in all {self.n} replications: a cap)" if self.n > 1 and not self.error else ""
 
     @property
@@ -96,7 +96,7 @@ LOGARITHM = "log10 of "
 
 
 def measured_text(label: str, estimate: Estimate) -> str:
-    """Return label and estimate as text: in place of a logarithm its factor, as the papers print it."""
+    """Return label and estimate as text; for a logarithm, its factor, as the papers print it."""
     value, error, _ = estimate
     if not label.startswith(LOGARITHM) or math.isnan(value):
         return f"{label}: {estimate.text}"
@@ -152,7 +152,7 @@ class Bound:
 
     @property
     def text(self) -> str:
-        """The bounds in words; of a logarithm, those of its factor, which papers print."""
+        """The bounds in words; for a logarithm, the bounds of its factor, which papers print."""
         low, high = self.at_least, self.at_most
         if self.label.startswith(LOGARITHM):
             low, high = (float(f"{10.0**bound:.3g}") for bound in (low, high))

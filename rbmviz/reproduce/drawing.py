@@ -49,7 +49,7 @@ SHORT_NAMES = {
     **{"newsgroups": "Newsgroups", "reviews": "Restaurants", "film_reviews": "Films"},
     **{"cd": "CD", "cd1": "CD-1", "fpcd": "FPCD", "pcd": "PCD", "eps": "ε", "alpha": "α"},
 }
-"""What figures write in place of data, trainers and knobs: shorter than the labels of the pages."""
+"""What figures call data, trainers and knobs: shorter than the labels of the pages."""
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -96,7 +96,7 @@ def to_csv(drawing: Mapping[str, Any]) -> bytes:
 
 
 def readable(text: str) -> str:
-    """Return a text of a figure with names in place of identifiers.
+    """Return a text of a figure with readable names instead of identifiers.
 
     Examples
     --------
@@ -131,8 +131,8 @@ def alternative_text(result: Mapping[str, Any]) -> str:
 def specification(drawing: Mapping[str, Any]) -> dict[str, Any]:
     """Return a drawing (``Drawing.to_json``) as a Vega-Lite specification.
 
-    A plot is as wide as a journal's column; several are side by side in two columns. Logarithms to base 10
-    are drawn as what they are of, on a logarithmic axis, as the papers print factors.
+    A plot is as wide as a journal's column; several are side by side in two columns. For logarithms to base
+    10 the factors are drawn, on a logarithmic axis, because the papers print factors.
     """
     import altair
 

@@ -1,9 +1,9 @@
 """Further seeds of a recipe: a claim is run on towards its verdict.
 
-They have the settings and the size of the result that ships, and are kept in a folder like that of
-``run.reproduce``. If this folder has the recipe's own seeds, all are evaluated together. Otherwise they are
-merged with the numbers that ship, nearly all of which are means over seeds: from value, error and number of
-seeds of two means follow those of all their seeds.
+They have the settings and the size of the result that ships, and are kept in a folder like
+``run.reproduce``'s. If this folder has the recipe's own seeds, all are evaluated together. Otherwise they are
+merged with the numbers that ship, nearly all of which are means over seeds: value, error and number of seeds
+of two means determine the mean and error over all seeds.
 """
 
 import itertools
@@ -106,7 +106,7 @@ def run_further(
     first = next(n for n in itertools.count() if not is_measured(further(work, n, n + 1), place))
 
     def collected(n: int) -> dict[str, Any] | None:
-        """Return the result of n further seeds, and of what there is beside."""
+        """Return the result of n further seeds, merged with the stored ones."""
         if not n and not own:
             return shipped
         every = further(work, 0, n, own) if n else list(work)

@@ -208,7 +208,8 @@ def _swept(sweep: SweepRun, place: Path, command: str, workers: int | None) -> t
     known, version = _read(seconds_file), " ".join(sorted({cell.version for cell in all_cells}))
     begin = time.process_time()
     progress = run_cells(all_cells, store, workers=workers)
-    # With other code all cells are computed again, and those before do not count. Those of other seeds do.
+    # With other code all cells are computed again, and the time of earlier ones does not count; other seeds'
+    # does.
     counts = progress.stored or known.get("version") == version
     seconds = (float(known.get("seconds", 0.0)) if counts else 0.0) + time.process_time() - begin
     if progress.computed:

@@ -137,7 +137,7 @@ def curve(
 def best_curve(columns: Columns, measure: str, series: str, panel: str = "", least: float = 1) -> list[Row]:
     """Return the rows of a curve that has, at each point, the setting that is best there.
 
-    The setting is chosen on the validation part; the other parameters are those of ``curve``.
+    The setting is chosen on the validation part; for the other parameters see ``curve``.
     """
     points: list[Row] = []
     for n in np.unique(columns["n"]).tolist():

@@ -179,7 +179,7 @@ class Sampler(Protocol):
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return an upper bound of the bytes of the state from ``init``, without the model.
+        """Return an upper bound on the bytes of the state from ``init``, without the model.
 
         It includes the kernels' copies of the weights (``gibbs.state_bytes``) and is at most twice the true
         size. It allocates nothing, so that a state that is too large is refused in advance.

@@ -81,7 +81,7 @@ def start_driven(
 
 
 def driven_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
-    """Return an upper bound of the bytes of the state from ``start_driven``."""
+    """Return an upper bound on the bytes of the state from ``start_driven``."""
     m, n = n_visible, n_hidden
     if sampler.share and sampler.n_chains > 1:
         return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # the zeros of R = 0

@@ -70,7 +70,7 @@ def start_symmetric(
 
 
 def symmetric_bytes(n_chains: int, share: bool, n_visible: int, n_hidden: int) -> int:
-    """Return an upper bound of the bytes of the state from ``start_symmetric``."""
+    """Return an upper bound on the bytes of the state from ``start_symmetric``."""
     rates = 4 * (n_visible * n_hidden + n_visible + n_hidden)
     if share:
         return rates + shared_bytes(n_chains, n_visible, n_hidden)

@@ -81,7 +81,7 @@ class Comparison(Generic[S]):
     rate : steps per second of every panel; infinity (the default) is full speed
     visitor : the visitor whose computing time the panels share. A command that would exceed the visitor's
         limits raises BadInput and changes nothing here, but may drop undo data to make room. None: no limits,
-        and a tenant of its own.
+        and a separate tenant.
     """
 
     def __init__(self, setup: S, rate: float = math.inf, visitor: VisitorUsage | None = None) -> None:
@@ -502,7 +502,7 @@ class Comparison(Generic[S]):
         return [(panel.worker.plan, panel.worker.algorithm) for panel in self.panels]
 
     def bytes(self) -> int:
-        """Return an upper bound of the bytes of all runs and of undo data; freed runs take none."""
+        """Return an upper bound on the bytes of all runs and of undo data; freed runs take none."""
         return sum(panel.worker.bytes() for panel in self.panels) + self._undo_bytes()
 
     @property

@@ -74,7 +74,7 @@ class Compiling:
         self._stopped = False
 
     def start(self) -> None:
-        """Start to compile whatever is missing from the cache, in other processes; return at once.
+        """Start to compile what is missing from the cache, in other processes; return at once.
 
         There is one process per core, or fewer if memory is small.
         """

@@ -113,7 +113,7 @@ class StudySetup(NamedTuple):
         return StudyRun(number, self, algorithm)
 
     def bytes(self, algorithm: Trainer) -> int:
-        """Return an upper bound of the bytes of a run, without the data."""
+        """Return an upper bound on the bytes of a run, without the data."""
         m = self.dataset.n_visible
         each = [(n, trainer) for n in self.sizes for trainer in self.estimators().values()]
         return sum(RUNS * trainer.state_bytes(m, n) for n, trainer in each)

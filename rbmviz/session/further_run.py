@@ -1,4 +1,4 @@
-"""Further seeds of a recipe for one visitor, computed by a process of its own.
+"""Further seeds of a recipe for one visitor, computed in a separate process.
 
 A recipe's jobs cannot be cut into slices that leave room for live pages, as cells of sweeps can. So the
 command ``rbmviz reproduce RECIPE --more`` runs beside the server, with one thread of a sweep's priority.

@@ -139,7 +139,7 @@ class WeightSetup(NamedTuple):
         return WeightRun(number, self, algorithm)
 
     def bytes(self, trainer: PopCD) -> int:
-        """Return an upper bound of the bytes of a run, without the model and the data."""
+        """Return an upper bound on the bytes of a run, without the model and the data."""
         m, n = self.model.rbm.n_visible, self.model.rbm.n_hidden
         rows = trainer.n_chains or trainer.batch_size or USUAL_BATCH
         found = rows * (6 * m + 100)  # the newest batch, both sorted and in the order of the chains

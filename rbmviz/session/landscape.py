@@ -88,7 +88,7 @@ class LandscapeSetup(NamedTuple):
         return LandscapeRun(number, self, algorithm)
 
     def bytes(self, sampler: Sampler) -> int:
-        """Return an upper bound of the bytes of a run, without the model."""
+        """Return an upper bound on the bytes of a run, without the model."""
         return SamplingPlan(self.model).bytes(sampler) + 64 * 2**self.model.rbm.n_visible
 
 

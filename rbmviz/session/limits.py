@@ -93,7 +93,7 @@ class Counted(Protocol):
         """Panels that may make steps now."""
 
     def bytes(self) -> int:
-        """Return an upper bound of the bytes of all runs and of undo data."""
+        """Return an upper bound on the bytes of all runs and of undo data."""
 
     def free_undo(self) -> None:
         """Free the memory of runs kept for undo."""
@@ -122,7 +122,7 @@ class VisitorUsage:
         self._comparisons.pop(name, None)
 
     def bytes(self, but: Counted | None = None) -> int:
-        """Return an upper bound of the bytes in use, without the comparison ``but``."""
+        """Return an upper bound on the bytes in use, without the comparison ``but``."""
         runs = sum(comparison.bytes() for comparison in self._all() if comparison is not but)
         return sum(self._kept.values()) + runs + (HELD_SAMPLES_BYTES if runs or but is not None else 0)
 

@@ -1,8 +1,8 @@
 """The bias of pop-CD against the number of its samples, measured on a small model up to 10^6 samples.
 
-Population CD, section 3.2: the estimate is consistent, so its bias goes with the population. It does where
-the weights are bounded by what a batch can show. On a model whose samples miss part of the probability it
-flattens, until the population is so large that the missing heavy samples come.
+Population CD, section 3.2: the estimate is consistent, so its bias vanishes as the population grows. It does
+so if a batch can contain the heaviest weights. On a model whose samples miss part of the probability, the
+bias stops falling until the population is large enough to contain the missing heavy samples.
 """
 
 import time
@@ -73,7 +73,7 @@ class PopulationSetup(NamedTuple):
         return PopulationRun(number, self, algorithm)
 
     def bytes(self, algorithm: PopCD) -> int:
-        """Return an upper bound of the bytes of a run."""
+        """Return an upper bound on the bytes of a run."""
         parameters = self.rbm.W.size + self.rbm.b.size + self.rbm.c.size
         return 8 * parameters * (2 * BLOCK // GROWTH + 4 * POPULATION_RUNS * len(POPULATION_SIZES))
 
@@ -83,7 +83,7 @@ class PopulationSnapshot(Snapshot):
     """A measurement at one moment; its steps are blocks of BLOCK samples.
 
     pop_cd : bias and variance by the number of samples of an estimate, of sizes known so far
-    cd : those of CD, whose bias is the same for any number of samples
+    cd : bias and variance of CD; the bias is the same for any number of samples
     """
 
     pop_cd: dict[int, GradientQuality]

@@ -52,7 +52,7 @@ class Recorder:
 
     @staticmethod
     def bytes(n_visible: int, shared: bool) -> int:
-        """Return an upper bound of the bytes of held samples, without a shared allowance."""
+        """Return an upper bound on the bytes of held samples, without a shared allowance."""
         packed = -(-n_visible // 8)
         return MIN_HELD_SAMPLES * packed if shared else min(HELD_SAMPLES_BYTES, MAX_HELD_SAMPLES * packed)
 

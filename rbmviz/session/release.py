@@ -31,7 +31,7 @@ def trim() -> None:
     """Return unused memory to the system.
 
     Runs hold generators that refer back to them, and only the garbage collector frees such cycles. Also,
-    glibc keeps freed memory in a pool per thread, in time even for large arrays, until it is trimmed.
+    glibc keeps freed memory in a pool per thread, eventually even for large arrays, until it is trimmed.
     """
     gc.collect()
     with contextlib.suppress(AttributeError, OSError):

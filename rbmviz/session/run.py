@@ -85,7 +85,7 @@ class Run(abc.ABC):
 
     @property
     def over(self) -> bool:
-        """Whether the run has made all its steps, whatever is commanded."""
+        """Whether the run has made all its steps, so that no command makes it continue."""
         return False
 
     @abc.abstractmethod
@@ -158,4 +158,4 @@ class Plan(Protocol[R_co]):
         """Return the ``number``-th run of a worker."""
 
     def bytes(self, algorithm: Any) -> int:
-        """Return an upper bound of the bytes of a run, without the model and the data; allocates nothing."""
+        """Return an upper bound on the bytes of a run, without the model and the data; allocates nothing."""

@@ -188,7 +188,7 @@ class SamplingPlan(NamedTuple):
         return SamplingRun(number, self, algorithm)
 
     def bytes(self, sampler: Sampler) -> int:
-        """Return an upper bound of the bytes of a run, without model, data and the shared allowance."""
+        """Return an upper bound on the bytes of a run, without model, data and the shared allowance."""
         rbm = self.model.rbm
         state = sampler.state_bytes(rbm.n_visible, rbm.n_hidden)
         # Displayed means of the run, the newest snapshot, and the current chunk.

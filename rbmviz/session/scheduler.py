@@ -268,7 +268,7 @@ class Scheduler:
             lane.idle -= 1
             lane.others.notify()
         elif lane.threads < lane.most:
-            # A thread begins with the priority of the one that starts it: those of PACED come first.
+            # A thread inherits the priority of the one that starts it: start PACED threads first.
             while lane is not self.paced and self.paced.threads < self.paced.most:
                 self._start_thread(self.paced)
             self._start_thread(lane)
@@ -390,8 +390,8 @@ class Page:
     If each made its steps by itself, a thread would wake up dozens of times per second for each panel, to
     make a sample or two.
 
-    tenant : whose computing time the runs use; None: a tenant of its own
-    scheduler : None: that of the process
+    tenant : whose computing time the runs use; None: a separate tenant
+    scheduler : None: the process's
     """
 
     def __init__(self, tenant: Tenant | None = None, scheduler: Scheduler | None = None) -> None:

@@ -92,7 +92,7 @@ class Scores:
 
     @staticmethod
     def bytes(dataset: Dataset, kernel: Kernel, n_chains: int) -> int:
-        """Return an upper bound of the bytes of a run's scores."""
+        """Return an upper bound on the bytes of a run's scores."""
         parts, width = (len(dataset.test), len(dataset.validation)), dataset.n_visible
         points, packed = sum(parts), -(-width // 64) * 8
         # Histograms have columns up to the largest distance, hardly ever more than half of the width. The

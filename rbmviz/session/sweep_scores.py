@@ -89,7 +89,7 @@ class SweepScores:
 
     @staticmethod
     def bytes(plan: SweepPlan) -> int:
-        """Return an upper bound of the bytes of a plan's scores."""
+        """Return an upper bound on the bytes of a plan's scores."""
         return 8 * plan.size * (_n_points(plan)) * (len(SPENT) + len(columns_of_measures(plan.metrics)))
 
     @property

@@ -291,7 +291,7 @@ class SweepView:
 
 
 def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> None:
-    """Set the live knobs of one panel's chain to those of a setting, if it has the same sampler.
+    """Set the live knobs of one panel's chain to a setting's, if it has the same sampler.
 
     Knobs that would restart the run stay unchanged, because the pointer only passes by.
     """

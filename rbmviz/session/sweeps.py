@@ -186,7 +186,7 @@ class _Slices(Executor):
 
     def submit(self, _: object, cell: Cell, *__: object) -> "Future[ComputedCell]":  # type: ignore[override]
         future: Future[ComputedCell] = Future()
-        future.set_running_or_notify_cancel()  # whoever interrupts the sweep waits for the end of a slice
+        future.set_running_or_notify_cancel()  # interrupting the sweep waits for the end of a slice
         task = Task(self._tenant, lambda: self._unit(task, cell, future))
         self._ask(task)
         return future
@@ -225,7 +225,7 @@ class SweepQueue:
     """The sweeps of a server.
 
     folder : parent of the sweep folders; made with mode 0700 when the first sweep starts
-    scheduler : default: that of the process
+    scheduler : default: the process's
     memory : a further visitor of the server, whose memory is the scores in memory (default: they are not
         counted)
     """
@@ -383,7 +383,7 @@ class SweepQueue:
         self.halt(self._own(name, owner))
 
     def halt(self, sweep: Sweep, reason: str = "") -> None:
-        """Stop a sweep for a reason, in one sentence; for whoever holds it, as its visitor's session does."""
+        """Stop a sweep on behalf of its owner, such as a visitor's session; reason: one sentence."""
         with self._lock:
             if sweep.status in ("queued", "running", "paused"):
                 self._change(sweep, "stopped")
@@ -400,7 +400,7 @@ class SweepQueue:
             self.discard(sweep)
 
     def discard(self, sweep: Sweep) -> None:
-        """Stop and delete a sweep, for whoever holds it."""
+        """Stop and delete a sweep on behalf of its owner."""
         self.halt(sweep)
         name = sweep.name
         with self._lock:

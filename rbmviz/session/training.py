@@ -290,7 +290,7 @@ class TrainingPlan(NamedTuple):
         return TrainingRun(number, self, algorithm)
 
     def bytes(self, trainer: Trainer) -> int:
-        """Return an upper bound of the bytes of a run, without the data."""
+        """Return an upper bound on the bytes of a run, without the data."""
         m, n = self.dataset.n_visible, self.n_hidden
         model = 4 * (m * n + m + n)
         # Per replicate: the state, and four models: in the newest progress, in the progress before it (in the
@@ -330,7 +330,7 @@ def _nbytes(rbm: RBM) -> int:
 
 
 def scored_examples(rows: np.ndarray, most: int = SCORED_EXAMPLES) -> np.ndarray:
-    """Return at most so many rows, evenly spaced."""
+    """Return at most ``most`` rows, evenly spaced."""
     n = min(len(rows), most)
     return rows[np.arange(n) * len(rows) // n] if n else rows
 

@@ -77,8 +77,8 @@ class Worker(Generic[R]):
 
     algorithm : its live knobs may change while it runs
     rate : maximum number of steps per second; infinity (the default) is full speed
-    page : the page on which the run advances, and the tenant whose computing time it uses; None: one of its
-        own
+    page : the page on which the run advances, and the tenant whose computing time it uses; None: a separate
+        page
 
     Commands return at once and take effect between two chunks, within about 30 ms: they change what is to be
     done, and ask the scheduler for work. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and
@@ -318,7 +318,7 @@ class Worker(Generic[R]):
         return self._opened and not self._asleep()
 
     def bytes(self) -> int:
-        """Return an upper bound of the bytes of the run; 0 at rest."""
+        """Return an upper bound on the bytes of the run; 0 at rest."""
         return 0 if self.at_rest and not self._opened else self.plan.bytes(self._algorithm)
 
     def read(self, query: Callable[[R], T]) -> T:

@@ -1,4 +1,4 @@
-"""A cell: one run of a sweep, small enough to travel, and what it is identified by.
+"""A cell: one run of a sweep, small enough to send, and what identifies it.
 
 ``cells(plan)`` loads models and data once and returns the cells in the order of the plan. ``CellRun(cell)``
 runs one, slice by slice; it loads what the cell names, once in each process.
@@ -40,7 +40,7 @@ SLICE_SECONDS = 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One run: hashable, picklable, less than 2 kB. Models and data travel by name and digest.
+    """One run: hashable, picklable, less than 2 kB. Models and data are sent by name and digest.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def version_of(kind: Kind, name: str) -> str:
     """Return a hash of the sources that compute an algorithm's results, 16 hexadecimal digits.
 
     These are the kernels, the algorithm's own file, what it shares with others of its kind, random numbers,
-    models, metrics, and the cell itself. A changed comment is another version: that costs a sweep done again,
-    and the alternative would be results of two programs in one table. The sources are read once for each
-    class of that name: a module that is imported again has a new one.
+    models, metrics, and the cell itself. A changed comment is another version: computing a sweep again is
+    better than a table with the results of two programs. The sources are read once for each class of that
+    name: a module that is imported again gets a new version.
     """
     table = TABLES[kind]
     if name not in table:
@@ -200,7 +200,7 @@ def _load(what: str, name: str, digest: str, load: Any) -> Any:
 class Own(NamedTuple):
     """Models and data of one visitor, by name: they have no name that others could load them by.
 
-    Cells and their runs get them as they are, so that they are freed with whoever holds them.
+    Cells and their runs get them as they are, so that they are freed with their owner.
     """
 
     models: Mapping[str, Model] = MappingProxyType({})
@@ -434,7 +434,7 @@ class CellRun:
     Raises
     ------
     BadInput
-        If the model or data cannot be loaded, or are others than those that the cell was made for.
+        If the model or data cannot be loaded, or are not the ones that the cell was made for.
 
     Examples
     --------
@@ -487,7 +487,7 @@ class CellRun:
         point = self._next_point()
         n = min(self._chunk, point - self.n)
         if unit == "sweeps" and self.cell.kind == "trainer":
-            n = 1  # an update that is one too many cannot be taken back; its model is not measured
+            n = 1  # an update too many cannot be undone; its model is not measured
         if unit == "seconds":
             n = min(n, int((amount - self._seconds) / self._each) + 1)
         begin, clock = time.perf_counter(), time.thread_time()

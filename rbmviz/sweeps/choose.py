@@ -94,7 +94,7 @@ class ScoredSetting:
 
 @dataclass(frozen=True)
 class Choice:
-    """The comparison of all settings at one point.
+    """All settings compared at one point.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Choice:
 
     @property
     def best(self) -> ScoredSetting:
-        """The setting with the best mean; ``region`` has those tied with it."""
+        """The setting with the best mean; ``region`` has the settings tied with it."""
         return self.settings[0]
 
     @property
@@ -151,9 +151,9 @@ def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
 
 
 def one_source(columns: Columns) -> dict[str, np.ndarray]:
-    """Return, of each algorithm on each model name, the rows of one version of the code and one model.
+    """Return, for each algorithm and model name, the rows of one version of the code and one model.
 
-    They are those with the most rows. Each algorithm has versions of its own.
+    The pair with the most rows is kept. Each algorithm has its own versions.
     """
     names = ("algorithm", "model", "version", "model_digest")
     rows = list(zip(*(columns[name].tolist() for name in names), strict=True))
@@ -244,7 +244,7 @@ class _Grid:
                 if name not in SPENT:
                     x, where = np.log(np.maximum(x, 1e-12)), np.log(points)
                 values[i, j] = np.interp(where, x, y[rows], left=np.nan, right=np.nan)
-                # A point of the curve has its own number, whatever its neighbours have.
+                # A point of the curve keeps its own number, even next to one without.
                 place = np.minimum(np.searchsorted(self.x[rows], points), len(rows) - 1)
                 exact = self.x[rows][place] == points
                 values[i, j, exact] = y[rows][place[exact]]
@@ -305,7 +305,7 @@ _REPORTED = ("isl_test", "log_likelihood_test")
 
 
 def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
-    """Return the name of a measure of the table; "": the first default of which there is a number."""
+    """Return the name of a measure of the table; "": the first default that has a number."""
     there = [measure for measure in default if measure in columns]
     finite = [measure for measure in there if np.isfinite(columns[measure]).any()] or there
     if name and (name not in columns or columns[name].dtype.kind not in "fi"):
@@ -314,7 +314,7 @@ def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
 
 
 def undirected(name: str) -> str:
-    """Return the caveat of a comparison by a measure with no better end, or ""."""
+    """Return the caveat of a comparison by a measure without a better direction, or ""."""
     if name not in measures or measures[name].best:
         return ""
     return f"Neither high nor low values of '{name}' are better: the highest comes first, and counts as best."
@@ -461,7 +461,7 @@ def compare(
 def _border(
     grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]], ranked: np.ndarray
 ) -> dict[tuple[str, float], str]:
-    """Return a sentence for each axis on whose border the best setting lies, and none that is as good inside.
+    """Return a sentence for each axis with the best setting on its border and no equally good one inside.
 
     By knob and end.
     ranked : mean of each setting, the larger the better

@@ -60,7 +60,7 @@ def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) ->
 
     choices : one for each model
     plan : the first two axes along which settings differ are drawn
-    caption : what stands below, see ``provenance``
+    caption : text below the drawing, see ``provenance``
 
     Raises BadInput if Altair or vl-convert is not installed.
     """

@@ -45,9 +45,9 @@ class Measure:
     needs : str
         What the evidence has to keep for it: "isl", "coverage", "activity", "likelihood" or "".
     part : str
-        Part of the data that it is of, in words; "" (the default): of none.
+        Part of the data that it describes, in words; "" (the default): of none.
     error : callable or None
-        Returns its standard error over test points, column ``<name>_error``; None: it has none of its own.
+        Returns its standard error over test points, column ``<name>_error``; None: it has none.
         Errors over test points are shown, but never used to compare settings: see ``choose``.
     """
 
@@ -66,7 +66,7 @@ class Measure:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Its columns in tables: its own, and that of its error if it has one."""
+        """Its columns in tables: the value and, if it has one, its error."""
         return (self.name, f"{self.name}_error")[: 1 if self.error is None else 2]
 
     @property

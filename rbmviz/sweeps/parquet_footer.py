@@ -1,10 +1,9 @@
-"""The footer of a Parquet file, read far enough to know that no page is compressed, and what columns take.
+"""The footer of a Parquet file, read to check that no page is compressed, and how large columns are.
 
-pyarrow knows it, too, but its metadata of columns end the whole process if the footer is damaged, for
-instance where it names an unknown method of compression (pyarrow 26); with a check of pyarrow's own metadata
-in place of this file, 6 of 1,920 damaged files did. A damaged file must not do that to a server. The footer
-is a structure in the compact protocol of Apache Thrift; every loop below is bounded by the bytes that are
-there.
+pyarrow can read it, too, but its column metadata crash the process if the footer is damaged, for example if
+it names an unknown compression method (pyarrow 26): 6 of 1,920 damaged files did. A damaged file must not
+crash a server. The footer is a structure in the compact protocol of Apache Thrift; every loop below is
+bounded by the bytes that are there.
 """
 
 from typing import Any
@@ -53,7 +52,7 @@ class _Reader:
         self._at += n
 
     def struct(self, depth: int = 0) -> _Fields:
-        """Return the fields of a structure by number; none may stand there twice."""
+        """Return the fields of a structure by number; none may occur twice."""
         if depth > MAX_THRIFT_DEPTH:
             raise Damaged("its footer is nested too deeply")
         fields: _Fields = {}

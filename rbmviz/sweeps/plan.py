@@ -432,7 +432,7 @@ class SweepPlan:
     def beyond(self, open_ends: Iterable[tuple[str, float]]) -> Self:
         """Return the plan with ``BEYOND`` more values of each of these axes beyond this end, equally spaced.
 
-        open_ends : (knob, end), as in ``Choice.open_ends``; others are left alone
+        open_ends : (knob, end), as in ``Choice.open_ends``; others stay unchanged
         """
         ends = set(open_ends)
         return dataclasses.replace(self, axes=tuple(self._longer(axis, ends) for axis in self.axes))

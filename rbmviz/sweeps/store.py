@@ -177,7 +177,7 @@ def _schema(kind: Kind) -> Any:
 
 
 def _kind_of(schema: Any) -> Kind:
-    """Return whose columns these are; the writing process may not have known all knobs of this one."""
+    """Return whose columns these are; another process may have written them, with fewer knobs."""
     kinds: tuple[Kind, ...] = ("sampler", "trainer")
     for kind in kinds:
         types = {field.name: field.type for field in _schema(kind)}

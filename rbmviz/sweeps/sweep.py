@@ -77,11 +77,11 @@ class SweepResult(Mapping[str, np.ndarray]):
 
     @property
     def tied(self) -> tuple[ScoredSetting, ...]:
-        """The settings that cannot be told from the best at 95 %, the best among them."""
+        """The settings statistically tied with the best at 95 %, including the best."""
         return self.choice.region
 
     def plot(self) -> Any:
-        """Return a chart of Altair: mean scores over one or two knobs, and the settings tied with the best.
+        """Return an Altair chart: mean scores over one or two knobs, and the settings tied with the best.
 
         Raises
         ------

@@ -38,7 +38,8 @@ DEFAULT_HIDDEN = 16
 """Hidden units of a training that is not told how many."""
 
 STATS = {number.name: number.titled() for number in TRAINER_STATISTICS}
-"""Labels of the statistics that every trainer reports; ``Trainer.own_stats`` has those of one trainer.
+"""Labels of the statistics that every trainer reports; ``Trainer.own_stats`` has the labels of a trainer's
+own.
 
 gradient_norm and weight_norm are Euclidean norms, of the gradient of the last update and of W. reconstruction
 is the mean of ``|v - E[v|E[h|v]]|`` over units and rows of the last mini-batch. free_energy_gap is the mean
@@ -77,8 +78,8 @@ class Progress:
         Sweeps of all chains together so far: 32 an update where each of 32 chains makes one. 0 if the trainer
         makes none, or does not count them.
     rates : Statistics or None
-        The rates that the updates keep fixed, which the model then keeps, too; None: the model has those of
-        its training data.
+        The rates that the updates keep fixed, which the model then keeps, too; None: the model has the rates
+        of its training data.
     """
 
     update: int
@@ -122,7 +123,7 @@ class Trainer(Protocol):
         however the training is divided into steps.
     positive : method, optional
         Takes the state and returns the positive statistics of an update as fresh ``Parameters`` (default:
-        those of the mini-batch).
+        computed from the mini-batch).
     batch_size : int
         Rows of a mini-batch; 0 means 100, or all rows if there are fewer. This knob and the following two are
         read by the program; ``common_knobs.CommonKnobs`` declares them, and others that ``training.advance``
@@ -162,11 +163,12 @@ class Trainer(Protocol):
         Raises
         ------
         BadInput
-            If the data are not bits, all alike, of another width, or fewer than ``batch_size``.
+            If the data are not bits, all rows are equal, their width differs, or there are fewer than
+            ``batch_size``.
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return an upper bound of the bytes of the state that ``init`` makes, without the data.
+        """Return an upper bound on the bytes of the state that ``init`` makes, without the data.
 
         It is at most twice what the state takes. It is computed without building anything, so that a state
         that is too large is refused before it is built.
@@ -281,7 +283,7 @@ def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed, trainer: Traine
 
 
 def finished(trainer: Trainer, state: Any) -> bool:
-    """Return whether a trainer makes no more updates, by a criterion of its own; see ``Trainer``."""
+    """Return whether a trainer has stopped by its own criterion; see ``Trainer``."""
     return hasattr(trainer, "finished") and bool(trainer.finished(state))
 
 
@@ -332,7 +334,7 @@ class Training(Iterator[Progress]):
         return {name: np.array([record[name] for record in self._records]) for name in names}
 
     def history_frame(self) -> Any:
-        """Return the history as a pandas DataFrame, a row for each progress."""
+        """Return the history as a pandas DataFrame, one row per progress."""
         return data_frame(self.history)
 
     @property
@@ -364,7 +366,7 @@ def as_dataset(data: AnyData) -> Dataset:
     Raises
     ------
     BadInput
-        If there is no such data set, or the rows are not bits, or all alike.
+        If there is no such data set, the rows are not bits, or all rows are equal.
     """
     if isinstance(data, Dataset):
         return data
@@ -398,7 +400,7 @@ def train(
         A name may have knobs, ``"cd:k=10"``. Its knob ``iterations``, at which a linear schedule reaches 0,
         is set to the number of updates.
     n_hidden : int, optional
-        Hidden units (default 16, or those of the warm start).
+        Hidden units (default 16, or as many as the warm start has).
     iterations : int
         Number of updates (default 1000): a linear schedule reaches 0 after the last one.
     seed : int, SeedSequence or Generator
@@ -415,8 +417,8 @@ def train(
     Returns
     -------
     Training
-        Each ``next`` makes ``every`` updates and returns a ``Progress``. ``model`` and ``history`` are those
-        of the updates so far.
+        Each ``next`` makes ``every`` updates and returns a ``Progress``. ``model`` and ``history`` cover the
+        updates so far.
 
     Raises
     ------
@@ -503,7 +505,7 @@ def fit(
     callback : callable, optional
         Is called with every ``Progress``; the training ends if it returns True.
     max_seconds : float
-        The training ends at the first progress after this time, that of the callback included (default: no
+        The training ends at the first progress after this time, the callback's time included (default: no
         limit).
     progress_bar : bool, optional
         Whether a bar is drawn (default: on a terminal, and in a notebook with ipywidgets).

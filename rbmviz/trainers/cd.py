@@ -1,4 +1,4 @@
-"""Contrastive divergence: the negative chains start at the data. The file to copy for another trainer."""
+"""Contrastive divergence: the negative chains start at the data. Copy this file to write another trainer."""
 
 from typing import ClassVar
 

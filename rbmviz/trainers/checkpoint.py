@@ -6,8 +6,8 @@ a new trainer needs no code here: its own state may consist of dataclasses, arra
 Generators and plain numbers, from 0 up unless their fields are ``stored(signed=True)``.
 
 The checksum detects damage, not malice: anybody who writes a file can compute it. The content is therefore
-compared, field by field, with the state that the trainer's own ``init`` makes (see ``Stored``). Accepted
-arrays have the shapes, dtypes and ranges that kernels rely on, which check no index.
+compared, field by field, with the state that the trainer's own ``init`` makes (see ``Stored``). Kernels do
+not check indices, so only arrays with the shapes, dtypes and ranges they rely on are accepted.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Herding as a trainer: chains climb to modes, each update pushes these down; parameters do not converge."""
+"""Herding as a trainer: chains climb to modes, which updates push down; parameters do not converge."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -54,7 +54,7 @@ class Herding(CommonKnobs):
     """Negative statistics from chains that climb to a mode (temperature 0) before every update.
 
     The parameters never converge. The time average of the chains' statistics converges to the data's
-    statistics; ``moment_error`` is the distance that is left.
+    statistics; ``moment_error`` is the remaining distance.
     """
 
     chains: ClassVar[str] = "persistent"

@@ -118,7 +118,7 @@ class Polish(CommonKnobs):
     def finished(self, state: TrainingState) -> bool:
         """Return whether the gradient has fallen to ``stop_at``; see Trainer.
 
-        At first chains at training rows see none of it, which is why it must have been higher.
+        Chains that start at training rows see no gradient at first, so it must have been higher before.
         """
         own: PolishState = state.own_state
         enough = self.stop_at**2 * own.highest

@@ -27,7 +27,7 @@ class Stored:
         Whether every value must be 0 or 1.
     lanes : bool
         Whether the array is a random stream of kernels, (..., 4, lanes). No lane may be all zeros: its
-        generator would return zeros for ever.
+        generator would return zeros forever.
     share : bool
         Whether every value must lie between 0 and 1.
     rows : bool

@@ -28,7 +28,7 @@ CurveKind = Literal["ISL", "difference to the best"]
 
 
 def cost_axis(cost_unit: CostUnit, scale: Literal["linear", "log"], title: str = "") -> ChartAxis:
-    """Return the axis of what runs have cost; title : "" (the default): the usual one."""
+    """Return the axis of the cost of runs; title : "" (the default): the usual one."""
     unit = "s" if cost_unit == "seconds" else ""
     title = title or AXIS_TITLES[cost_unit]
     return ChartAxis("x", title, scale, "~s", unit, zero=scale == "linear", ticks=8)

@@ -1,7 +1,7 @@
 """The page in which samplers run: a replay file with the kernels, the chains and the data for scores.
 
-The recording is what browsers without WebAssembly SIMD play. All else is one more frame, ``live``, with the
-worker's script as a text, which the page starts from a blob.
+The recording is what browsers without WebAssembly SIMD play. Everything else is one more frame, ``live``,
+with the worker's script as a text, which the page starts from a blob.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ def is_playable(samplers: Sequence[Sampler], model: Model) -> bool:
 
 
 def starts_of(setup: SamplingSetup) -> Starts:
-    """Return the seeds of a page, from that of the setup on, and where their chains start."""
+    """Return the seeds of a page, beginning with the setup's, and where their chains start."""
     seeds = range(setup.seed, setup.seed + STORED_SEEDS)
     return [(seed, setup._replace(seed=seed).starts(1)) for seed in seeds]
 
@@ -92,7 +92,7 @@ def live_script(*more: Path) -> str:
 def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes]:
     """Return the frames of the page: ``run``, the recording, and ``live``, what makes the samples.
 
-    replay : the recording; its samplers are those of the page, and its data set is in the page, too
+    replay : the recording, with the samplers of the page; its data set is in the page, too
     starts : sequence of (seed, v0); the seeds to choose from, the recording's first
     """
     check_size(model)
@@ -116,7 +116,7 @@ def contents(dataset: Dataset) -> str:
 
 
 def engine_data() -> dict[str, Any]:
-    """Return what runs on a page need, whatever they run."""
+    """Return what all runs on a page need."""
     scripts = "engine.js", "landscape.js", "worker.js"
     return {
         "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),

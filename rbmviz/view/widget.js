@@ -93,7 +93,7 @@ class NotebookPage {
     this.page?.show(this.page.time);
   }
 
-  /** Stand at this place of the notebook. @param {HTMLElement} place @returns {() => void} leaves it */
+  /** Move to this place in the notebook. @param {HTMLElement} place @returns {() => void} leaves it */
   stand(place) {
     place.append(this.host);
     this.changeTheme();

@@ -149,7 +149,7 @@ def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
 def heads_of(
     styles: Sequence[Style], algorithms: Sequence[Sampler], numbers: Sequence[Number]
 ) -> list[dict[str, Any]]:
-    """Return the heads of runs that have not begun; numbers: those of each panel."""
+    """Return the heads of runs that have not begun; numbers: the numbers of each panel."""
     empty = {"first": 0, "n_chains": 1, "segments": [], "knobs_at": []}
     return [
         empty | {"key": key, "spec": panel_data(key, style, sampler, numbers) | live_knobs(sampler)}

@@ -1,4 +1,4 @@
-"""The Markdown of captions and cards as JSON values: the watchers' page has no Markdown of its own.
+"""The Markdown of captions and cards as JSON values: the watchers' page cannot render Markdown.
 
 It supports paragraphs, lists, bold and italic text, code, and formulas between dollar signs; links keep their
 text but not their address. Anything else is shown as written.

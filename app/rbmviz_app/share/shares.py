@@ -1,4 +1,4 @@
-"""The shares of this process: they begin, end and are found by token here."""
+"""The shares of this process: start them, end them, and find them by token."""
 
 import weakref
 from collections.abc import MutableMapping

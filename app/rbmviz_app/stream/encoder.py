@@ -151,8 +151,8 @@ class FrameEncoder:
     def is_behind(self) -> bool:
         """Whether a frame is due although nothing is new.
 
-        It has what the last frame omitted because it came soon after another, or the numbers at another point
-        of the chart.
+        It has what the last frame omitted because it followed another too soon, or the numbers at another
+        point of the chart.
         """
         now = time.monotonic()
         if self._numbers_left_out:

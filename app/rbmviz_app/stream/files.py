@@ -1,7 +1,7 @@
 """The route of the download buttons: a click asks for a file, and is answered with it or with one sentence.
 
-Nothing is kept: the file is made after the click, on a thread, and sent at once. What a button makes is what
-the last script run that drew it has said, for as long as the session lives.
+Nothing is kept: the file is made after the click, on a thread, and sent at once. A button makes what the last
+script run that drew it has declared, as long as the session lives.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class OfferedFiles:
         self._numbers: dict[str, int] = {}
 
     def offer(self, button: str, file: OfferedFile) -> str:
-        """Offer a file, in place of what the same button offered before; return its address."""
+        """Offer a file, which replaces the one that the same button offered before; return its address."""
         number = self._numbers.setdefault(button, len(self._numbers))
         self._files[number] = file
         offered_by_token()[self.token] = self

@@ -36,7 +36,7 @@ _counts: weakref.WeakKeyDictionary[Comparison[Any], PressCounts] = weakref.WeakK
 
 
 def carry_out(comparison: Any, press: Press) -> None:
-    """Carry out a press, unless that has been done; for any thread but the event loop's.
+    """Carry out a press, unless it has been already; call it from any thread except the event loop's.
 
     Raises BadInput if the socket's page has no runs to command.
     """

@@ -69,7 +69,7 @@ class Press(NamedTuple):
 
     press : one of PRESSES
     page : random name of the page in the browser
-    n : number of the press among those of this page, from 1
+    n : number of the press on this page, from 1
     """
 
     press: str

@@ -1,4 +1,4 @@
-"""PCD whose chains now and then begin anew at training examples: a whole trainer."""
+"""PCD whose chains sometimes restart at training examples: a whole trainer."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from rbmviz.trainers.training import TrainingState
 
 @trainer("restarts", label="PCD with restarts", paper="Tieleman (2008), with restarts at the data")
 class Restarts(CommonKnobs):
-    """Negative statistics from persistent chains, some of which begin anew at the data before each update."""
+    """Negative statistics from persistent chains, some of which restart at the data before each update."""
 
     chains: ClassVar[str] = "persistent"
     equation: ClassVar[tuple[str, ...]] = (
@@ -32,7 +32,7 @@ class Restarts(CommonKnobs):
         label="Restarts",
         symbol=r"\rho",
         front=True,
-        help="Share of the chains that begin anew at each update: with 0 this is PCD, with 1 it is CD.",
+        help="Share of the chains that restart at each update: with 0 this is PCD, with 1 it is CD.",
     )
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_chains()

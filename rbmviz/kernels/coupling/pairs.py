@@ -90,13 +90,13 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
     T_max") declares the chains equal there, and its sum ends one term earlier. Either way such pairs are
     biased.
 
-    The first ``lag`` sweeps are not interrupted, and counted. If a pair ends before k, xi goes on alone up to
+    The first ``lag`` sweeps count, but are not interrupted. If a pair ends before k, xi goes on alone up to
     k; these sweeps are not interrupted either, and not counted.
 
     Parameters
     ----------
     chains : CoupledChains
-        The current pair. After a meeting both chains have the state where they met.
+        The current pair. Once they have met, both chains hold the state they met in.
     v0 : uint8 (pairs, n_visible)
         Starts, 0 or 1.
     streams : uint32 (pairs or more, 4, UNIFORM_LANES)

@@ -1,9 +1,9 @@
 """One sweep of two coupled chains: the maximal coupling of v, then h (UCD, algorithms 1 and 3; half-step).
 
-Whatever depends only on the state of the other layer is computed once per half-step: the pre-activations
-(from as few rows as possible), the means, and the constant of the log ratio. A proposal then costs its
-uniform numbers, a comparison and a masked sum. Densities are compared by their logarithms, because a product
-of clamped probabilities can make the residual loop endless.
+Everything that depends only on the state of the other layer is computed once per half-step: the
+pre-activations (from as few rows as possible), the means, and the constant of the log ratio. A proposal then
+costs its uniform numbers, a comparison and a masked sum. Densities are compared by their logarithms, because
+a product of clamped probabilities can make the residual loop endless.
 """
 
 from typing import NamedTuple

@@ -129,8 +129,8 @@ def herding(
     """Emit samples of rates-herding, without random numbers; return how many.
 
     The arguments are as for ``driven_gibbs``; the random stream is not used. Per sample: h and v are
-    maximised in turn under theta + theta_F until v stays, or for max_sweeps; then the update of theta_F with
-    (v, h).
+    maximised in turn under theta + theta_F until v no longer changes, or for max_sweeps; then theta_F is
+    updated with (v, h).
     """
     fit = chain_fits(v, h, up, down, rows_regime, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):

@@ -59,7 +59,7 @@ const WORDS_MS = 1000; // maximum rate of changing words: faster could not be re
 const ANNOUNCE_MS = 2000; // maximum rate of changing what is read aloud
 const PAUSED_MS = 500; // a pause of this length is deliberate
 const NARROW = 640; // pixels: up to this width a window shows one panel, with few, large pictures
-const FEW_PANELS = 4, MOST_COLUMNS = 6; // up to so many panels in a row; see style.css
+const FEW_PANELS = 4, MOST_COLUMNS = 6; // most panels in a row; see style.css
 
 /** @param {number} time by performance.now() @returns {number} whole seconds until that time; 0: it has passed */
 function secondsTo(time) { return Math.max(Math.ceil((time - performance.now()) / 1000), 0); }
@@ -241,7 +241,7 @@ class Panel {
    * Store the new data of a frame; drawPictures draws it. An entry missing from a frame repeats its value from the
    * frame before, until a frame has readouts: one-time events belong in a block, or are null in all other frames. Data
    * may arrive again with isNewRun false, such as after a reconnect: replace, do not append.
-   * @param {any} head the common entries of PanelHead, and those of this page
+   * @param {any} head the common entries of PanelHead, and this page's own
    * @param {PanelPart['blocks']} blocks
    * @param {boolean} isNewRun whether the earlier data belong to another run
    */

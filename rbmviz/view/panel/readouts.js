@@ -88,7 +88,7 @@ class Rate {
 
 /** @param {ReadoutSpec} spec */
 function readoutName({ label, help, formula: mathml, source, lead }) {
-  // The help of a large number comes with the fold, like that of the first knobs.
+  // The help of a large number comes with the fold, as for the first knobs.
   const button = lead ? helpMark(label) : element('button', { class: 'name', type: 'button', text: label });
   /** @type {Node[]} */
   const parts = [element('h4', { text: label }), element('p', {}, ...written(help))];

@@ -93,7 +93,7 @@ class SamplePanel extends Panel {
           if (t >= known.before) totals[c] += share / (known.n_bins - known.before);
           if (share === 0) continue;
           x.fillStyle = t < known.before ? past : now;
-          x.globalAlpha = Math.sqrt(share); // a colour of its own for each part would be megabytes of strings a second
+          x.globalAlpha = Math.sqrt(share); // a separate colour for each part would be megabytes of strings a second
           x.fillRect(names + wide * t / known.n_bins, c * row, wide / known.n_bins + 0.5, row - 1);
         }
         x.globalAlpha = 1;

@@ -170,7 +170,7 @@ def ranking(shown: Named, compared: Sequence[Compared], yardstick: str) -> str:
 
 
 def minus(number: str) -> str:
-    """Return a formatted number with the sign that text has."""
+    """Return a formatted number with a typographic minus sign."""
     return number.replace("-", "−")
 
 

@@ -181,7 +181,7 @@ def main() -> None:
 
 
 def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
-    """Open the trainings under the link's token, or else start those of the link or its preset."""
+    """Open the trainings under the link's token, or else start the trainings of the link or its preset."""
     if not checkpoints.open_trainings(comparison):
         PAGE.fill(comparison, wanted)
 

@@ -91,7 +91,7 @@ def choose_data() -> str:
 
 
 def say_data(dataset: Dataset, caption: str) -> None:
-    """Draw the name of the training data in place of the choice, while the visitor's own file is used."""
+    """Draw the name of the training data instead of the choice, while the visitor's own file is used."""
     st.selectbox(
         Settings.train_data.label,
         [data_label(dataset.name)],

@@ -1,4 +1,4 @@
-"""The sweep that the page opens on: computed in advance, by ``.ci/record-sweep``, and shipped."""
+"""The sweep that the page opens with: computed in advance by ``.ci/record-sweep``, and shipped."""
 
 import functools
 import json
@@ -21,7 +21,7 @@ def about_recording() -> dict[str, Any]:
 
 @functools.cache
 def recorded_plan() -> SweepPlan:
-    """Return its plan, that of the default settings."""
+    """Return its plan, which has the default settings."""
     return SweepPlan.from_json(json.dumps(about_recording()["plan"]).encode())
 
 

@@ -63,7 +63,7 @@ def draw_population(comparison: Comparison[PopulationSetup]) -> None:
 
 
 def population_chart(shown: PopulationSnapshot) -> Chart:
-    """Return the bias of pop-CD against its number of samples, on two logarithmic scales, and that of CD."""
+    """Return the biases of pop-CD, against its number of samples, and of CD, on two logarithmic scales."""
     rows = [
         {
             "estimator": "pop-CD-1",

@@ -136,7 +136,7 @@ HIDDEN_AXIS = ChartAxis("hidden", "Hidden units", "log", "d", ticks=tuple(2.0**i
 
 
 def ratio_rows(models: Sequence[StudiedModel]) -> Rows:
-    """Return the bias of CD-k divided by that of pop-CD-k; both as in the paper's table 1."""
+    """Return the bias of CD-k divided by the bias of pop-CD-k, both as in the paper's table 1."""
     rows = []
     for row in quality_rows(models):
         model = next(model for model in models if model.n_hidden == row["hidden"])
