@@ -103,12 +103,13 @@ const hostOf = (parent, html) => {
 /** Set an attribute that says whether the card has more text below its edge. @param {HTMLElement} card @param {any} parent */
 const markMore = (card, parent) => {
   const scrolled = card.parentElement;
-  if (!scrolled || parent.rbmvizMore) return;
+  if (!scrolled || parent.rbmvizUnmark) return;
   const mark = () => card.toggleAttribute('data-more', scrolled.scrollHeight - scrolled.scrollTop - scrolled.clientHeight > ROOM);
-  parent.rbmvizMore = new ResizeObserver(mark);
-  parent.rbmvizMore.observe(card);
-  parent.rbmvizMore.observe(scrolled);
+  const resized = new ResizeObserver(mark);
+  resized.observe(card);
+  resized.observe(scrolled);
   scrolled.addEventListener('scroll', mark);
+  parent.rbmvizUnmark = () => { resized.disconnect(); scrolled.removeEventListener('scroll', mark); };
 };
 
 /** Scroll to the answer, or to its beginning if it is taller than the card. @param {HTMLElement | null} card */
@@ -270,6 +271,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
     drawHead(data, parentElement);
     return () => { // the card closes: show what it has hidden
       clearInterval(parentElement.rbmvizHides);
+      parentElement.rbmvizUnmark?.();
       panels().forEach(panel => HIDING.forEach(what => panel.removeAttribute(`data-${what}`)));
     };
   }

@@ -277,3 +277,86 @@ def test_a_number_is_typed_to_its_end_although_the_page_is_drawn_again(scripts):
     box.fill("x")
     box.blur()
     assert (box.input_value(), page.evaluate("changes.length")) == ("0.75", 1)
+
+
+def test_a_vote_for_a_step_that_is_over_is_not_sent(scripts):
+    files = [*SHARED, VIEW_FOLDER / "curves.js", APP / "share" / "lesson_card.js", APP / "share" / "watch.js"]
+    before = f"{SOCKET}const PANEL_CLASSES = {{}}, drawUnits = () => {{}};"
+    page = scripts(*files, before=before, body="<main id='watch'></main>")
+    sent = page.evaluate("""async () => {
+        const wait = ms => new Promise(then => setTimeout(then, ms)), [socket] = sockets;
+        const show = async head => {
+            const card = { head, title: 'T', text: [], question: [], answers: ['a', 'b'], right: -1, do: [],
+                reveal: [], claims: [] };
+            socket.onmessage({ data: JSON.stringify({ card }) });
+            await wait(50);
+        };
+        const vote = i => document.querySelectorAll('.ballot button')[i].click();
+        socket.readyState = 1;
+        await show('Step 1');
+        vote(0);
+        await wait(50);
+        vote(1);
+        await show('Step 2');
+        await wait(1000);
+        return socket.sent;
+    }""")
+    assert sent == ["vote 0"]  # the server ends the view of who sends anything but a digit
+
+
+def test_an_answer_of_the_session_before_answers_no_press(scripts):
+    grid = GRID.replace("connect() {}", "")
+    page = scripts(*SHARED, VIEW_FOLDER / "sample" / "panel.js", before=SOCKET, after=grid)
+    waiting = page.evaluate("""async () => {
+        const grid = makeGrid({ url: '/one' });
+        sockets[0].onmessage({ data: JSON.stringify({ done: 7, running: true }) });
+        grid.configure({ ...grid.data, url: '/two' });
+        grid.presses.press('play');
+        await new Promise(then => requestAnimationFrame(() => setTimeout(then)));
+        return [grid.presses.waiting.length, grid.presses.running];
+    }""")
+    assert waiting == [1, False]
+
+
+def test_the_axis_of_weights_includes_the_estimate(scripts):
+    page = scripts(*SHARED, APP / "pages" / "weights" / "panel.js", after=GRID)
+    low, high = page.evaluate("""() => {
+        const panel = makeGrid({ tiles: 2 }, WeightPanel).panels.get(0);
+        const log_weights = { dtype: 'float32', shape: [2], data: Float32Array.of(2, 1) };
+        const head = { key: 0, run: 0, status: 'paused', n: 9, log_total: 3, log_z: 20, truth: null };
+        panel.readPart({ head: { ...head, readouts: {} }, blocks: { log_weights } });
+        return panel.axis();
+    }""")
+    assert low < 1
+    assert high > 20
+
+
+def test_the_slider_of_a_map_stands_at_the_point_also_if_the_range_begins_at_zero(scripts):
+    page = scripts(*SHARED, APP / "pages" / "tune" / "panel.js", after=GRID)
+    points = page.evaluate(f"""() => [[0, 10], [1, 100]].map(ends => {{
+        const panel = makeGrid({{ map: {MAP} }}, MapPanel).panels.get(0);
+        panel.head = {{ ends }};
+        return [0.2, 0.5, 1].map(share => panel.stepAt(panel.amountAt(400 * share)));
+    }})""")
+    assert points == [[80, 200, 400]] * 2
+
+
+def test_the_card_of_a_lesson_that_closes_leaves_nothing_behind(scripts):
+    body = "<div id='scrolled'><div class='st-key-lesson'><div id='host'></div></div></div>"
+    page = scripts(APP / "storage.js", APP / "card.js", body=body)
+    listening = page.evaluate("""() => {
+        const scrolled = document.getElementById('scrolled'), parentElement = document.getElementById('host');
+        const listening = new Set();
+        scrolled.addEventListener = (name, act, { signal } = {}) => {
+            listening.add(act);
+            signal?.addEventListener('abort', () => listening.delete(act));
+        };
+        scrolled.removeEventListener = (name, act) => listening.delete(act);
+        const data = { head: 'H', lesson: 'a', step: 1, seen: false, blind: false, asks: false,
+            playing: false, revealed: false };
+        const close = mounted({ data, parentElement, setTriggerValue() {} });
+        const before = listening.size;
+        close();
+        return [before, listening.size];
+    }""")
+    assert listening == [1, 0]

@@ -1,5 +1,5 @@
 // @ts-check
-// Creates elements of the page.
+// Creates elements of the page, and asks the browser what all scripts ask.
 
 /**
  * @template {keyof HTMLElementTagNameMap} T
@@ -33,3 +33,12 @@ const icon = (path = '') => {
   svg.append(drawn);
   return svg;
 };
+
+/** @returns {boolean} whether less motion is preferred */
+const isCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+/** @param {KeyboardEvent} event @returns {string} the key in lower case; '' with a modifier, which the browser takes */
+const plainKey = ({ key, ctrlKey, metaKey, altKey }) => (ctrlKey || metaKey || altKey ? '' : key.toLowerCase());
+
+/** @param {unknown} error @returns {string} its sentence */
+const sentenceOf = error => (error instanceof Error ? error.message : String(error));
