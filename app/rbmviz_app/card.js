@@ -22,7 +22,7 @@ const NARROW = 1000;
 /** Width of a phone's window in pixels, below which panels reorder their parts (panel.css). */
 const PHONE = 640;
 
-/** Milliseconds for which the button shows "copied". */
+/** Milliseconds for which the button shows "Copied". */
 const COPIED_MS = 2000;
 
 /** Milliseconds during which a page under construction may still move the card's target. */
@@ -92,10 +92,8 @@ const target = look => {
 const hostOf = (parent, html) => {
   let host = parent.querySelector('.host');
   if (!host) {
-    host = document.createElement('div');
-    host.className = 'host';
+    parent.append(host = element('div', { class: 'host' }));
     host.innerHTML = html;
-    parent.append(host);
   }
   return host;
 };
@@ -162,9 +160,7 @@ const drawHead = (data, parent) => {
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
   copy.onclick = () => {
     const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href;
-    // Browsers offer no clipboard to pages from other machines without encryption.
-    const copied = navigator.clipboard ? navigator.clipboard.writeText(link) : Promise.reject();
-    copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
+    copyText(link).then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
   };
   // The answer is at the end of the card: scroll to it once if it is below the edge.
   if (data.revealed && parent.rbmvizRevealed !== place) bringAnswerOnce(card);

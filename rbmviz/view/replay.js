@@ -78,16 +78,16 @@ class PlayedRun {
   /** @param {number} from @param {number} to samples of the file that are counted @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
   readoutsAt(from, to, score, data_shares) {
     let blank = 0, spurious = 0, switches = 0;
-    const recognised = new Float64Array(this.n_classes), chains = this.head.n_chains, m = to - from;
+    const counts = new Float64Array(this.n_classes), recognised = new Float64Array(this.n_classes), chains = this.head.n_chains, m = to - from;
     for (let i = from; i < to; i++) {
       blank += this.blank[i] ?? 0;
       spurious += this.spurious[i] ?? 0;
       if (i >= from + chains && this.classes[i] !== this.classes[i - chains]) switches++;
-      if (this.n_classes && !this.blank[i] && !this.spurious[i]) recognised[this.classes[i]]++;
+      if (!this.n_classes || this.blank[i]) continue;
+      counts[this.classes[i]]++;
+      if (!this.spurious[i]) recognised[this.classes[i]]++;
     }
     const covered = recognised.reduce((sum, count, c) => sum + Math.min(count / m, data_shares[c]), 0);
-    const counts = new Float64Array(this.n_classes);
-    for (let i = from; i < to; i++) if (this.n_classes && !this.blank[i]) counts[this.classes[i]]++;
     return {
       largest_class: m && this.n_classes ? 100 * Math.max(...counts) / m : null,
       visited: [recognised.filter(count => count > 0).length, this.n_classes], switches,
@@ -209,7 +209,7 @@ class ReplayPage {
 
   /** Play; if less motion is preferred, wait with the first full pictures. @param {boolean} [playing] whether to play at all */
   begin(playing = true) {
-    if (isCalm()) this.show(Math.min(this.first + this.data.side ** 2, this.last));
+    if (isCalm()) this.show(Math.min(this.first + this.grid.side ** 2, this.last));
     else this.play(playing);
   }
 
@@ -259,7 +259,7 @@ class ReplayPage {
 
   draw() {
     const { shown, shownText } = this;
-    this.grid.show(this.runs.map(run => run.partAt(shown, this.data.side ** 2, this.playing, this.data)));
+    this.grid.show(this.runs.map(run => run.partAt(shown, this.grid.side ** 2, this.playing, this.data)));
     if (this.data.isl) this.drawCurves(this.data.isl);
     this.button.textContent = this.playing ? 'Pause' : 'Play';
     this.slider.value = String(shown);

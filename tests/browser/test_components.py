@@ -84,7 +84,7 @@ def test_a_slider_sends_while_it_is_dragged(scripts):
 
 def test_the_button_of_a_menu_also_closes_it(scripts):
     place = "<div id='host'></div><div class='st-key-share-menu'><button>Copy</button></div>"
-    page = scripts(APP / "share" / "menu.js", body=place)
+    page = scripts(SHARED[0], APP / "share" / "menu.js", body=place)
     page.evaluate("""() => {
         const parentElement = document.getElementById('host').attachShadow({ mode: 'open' });
         for (let i = 0; i < 2; i++) mounted({ data: { label: 'Share' }, parentElement });
@@ -343,7 +343,7 @@ def test_the_slider_of_a_map_stands_at_the_point_also_if_the_range_begins_at_zer
 
 def test_the_card_of_a_lesson_that_closes_leaves_nothing_behind(scripts):
     body = "<div id='scrolled'><div class='st-key-lesson'><div id='host'></div></div></div>"
-    page = scripts(APP / "storage.js", APP / "card.js", body=body)
+    page = scripts(SHARED[0], APP / "storage.js", APP / "card.js", body=body)
     listening = page.evaluate("""() => {
         const scrolled = document.getElementById('scrolled'), parentElement = document.getElementById('host');
         const listening = new Set();

@@ -12,10 +12,9 @@ export default ({ data, parentElement, setTriggerValue }) => {
     const send = paced(SEND_MS, (/** @type {KnobValue} */ value) => slider.trigger('value', value));
     const control = knobControl(data.knob, data.value, 'live-slider', send);
     control.node.classList.add('alone');
-    const formulas = element('div', { class: 'formulas' }, ...data.equation.map((/** @type {string} */ mathml) => element('div', {}, formula(mathml))));
-    linkTerms(formulas, { [data.knob.name]: control });
-    markTerms(control.node, data.knob.name, formulas);
-    const host = element('div', {}, control.node, formulas);
+    const equation = new Equation(), host = element('div', {}, control.node, equation.node);
+    equation.declare(data.equation, { [data.knob.name]: control });
+    markTerms(control.node, data.knob.name, equation.formulas);
     host.style.setProperty('--accent', data.colour);
     slider = parentElement.rbmvizSlider = { spec, control, host };
     parentElement.append(host);
