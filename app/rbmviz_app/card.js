@@ -173,9 +173,7 @@ const drawHead = (data, parent) => {
   };
   name();
   host.querySelector('.head').textContent = data.head;
-  const said = data.seen ? 'What this step claims is to be seen now.' : '';
-  const status = host.querySelector('.said');
-  if (status.textContent !== said) status.textContent = said;
+  put(host.querySelector('.said'), data.seen ? 'What this step claims is to be seen now.' : '');
 };
 
 /** The card's target: a ring on the page, and a button that scrolls to it. @param {any} data @param {any} parent */
@@ -230,8 +228,7 @@ const drawLook = (data, parent) => {
     const label = data.look.includes('.') ? (found?.querySelector('dt button') ?? found?.querySelector('label'))?.textContent : '';
     const begun = data.look === 'start' && hasBegun();
     const whole = begun ? 'the map' : data.words;
-    const words = `Look here: ${label ? `“${label}” in ${whole}` : whole}`;
-    if (button.textContent !== words) button.textContent = words;
+    put(button, `Look here: ${label ? `“${label}” in ${whole}` : whole}`);
     if (found && performance.now() < parent.rbmvizBringsUntil) {
       parent.rbmvizBringsUntil = Math.min(parent.rbmvizBringsUntil, performance.now() + SETTLE_MS);
       // On a phone, Play, Step and Reset are always visible: scroll to what they move.

@@ -56,8 +56,7 @@ class Buttons {
       node.disabled = held !== '';
       node.title = held || help;
       node.querySelector('path')?.setAttribute('d', ICONS[label]);
-      const text = /** @type {HTMLElement} */ (node.querySelector('span'));
-      if (text.textContent !== label) text.textContent = label;
+      put(/** @type {HTMLElement} */ (node.querySelector('span')), label);
     }
   }
 

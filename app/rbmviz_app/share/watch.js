@@ -76,14 +76,13 @@ class WatchPage {
   }
 
   connect() {
-    const packed = 'DecompressionStream' in window ? '1' : '0';
-    const socket = this.socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${this.address}/live?packed=${packed}`);
+    const socket = this.socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${this.address}/live`);
     socket.binaryType = 'arraybuffer';
     this.heardAt = performance.now();
     socket.onmessage = event => {
       this.tries = 0;
       this.heardAt = performance.now();
-      this.taken = this.taken.then(() => this.take(event.data, packed === '1')).catch(error => { console.error(error); this.send('key'); });
+      this.taken = this.taken.then(() => this.take(event.data)).catch(error => { console.error(error); this.send('key'); });
     };
     socket.onclose = event => {
       if (socket !== this.socket) return;
@@ -115,8 +114,8 @@ class WatchPage {
     this.setState(sentence, 'over');
   }
 
-  /** @param {string | ArrayBuffer} message @param {boolean} packed */
-  async take(message, packed) {
+  /** @param {string | ArrayBuffer} message */
+  async take(message) {
     if (typeof message === 'string') {
       const [[kind, value]] = Object.entries(JSON.parse(message));
       if (kind === 'page') this.showPage(value);
@@ -127,8 +126,8 @@ class WatchPage {
       else if (kind === 'charts') this.showCharts(value);
       return;
     }
-    const frame = packed ? await inflated(message) : message;
-    this.grid?.show(readFrame(frame).panels);
+    const frame = readFrame(await inflated(message));
+    this.grid?.show(frame.panels);
     const running = [...this.grid?.panels.values() ?? []].some(({ head }) => head && !['paused', 'finished', 'failed'].includes(head.status));
     this.setState(running ? 'Live' : 'Paused', running ? 'live' : 'paused');
   }

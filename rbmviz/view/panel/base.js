@@ -349,8 +349,9 @@ class Panel {
     this.drawPictures(); // also before the first frame, so that the strip has its height when that comes
     if (!head) return;
     for (const name of this.sentences) {
-      const line = /** @type {HTMLElement} */ (this.more.querySelector(`.${name}`)), text = /** @type {any} */ (head)[name] ?? '';
-      if (line.textContent !== text) line.textContent = line.title = text; // the lines may not be enough
+      const line = /** @type {HTMLElement} */ (this.more.querySelector(`.${name}`));
+      put(line, /** @type {any} */ (head)[name] ?? '');
+      line.title = line.textContent; // the lines may not be enough
     }
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
@@ -360,9 +361,9 @@ class Panel {
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
     const mark = this.readyAt !== null && this.showsStart ? this.compiling(this.readyAt) : '';
     this.mark.hidden = !mark;
-    if (this.mark.textContent !== mark) this.mark.textContent = mark;
+    put(this.mark, mark);
     this.note.hidden = !note;
-    if (this.note.textContent !== note) this.note.textContent = note;
+    put(this.note, note);
     this.setWarning(head.warning ?? '');
     this.announce();
     this.note.classList.toggle('failed', failed);
@@ -693,6 +694,7 @@ class ShownGrid extends Grid {
   constructor(root, data, PanelOfPage) {
     super(root, data, () => {}, PanelOfPage);
     this.host.classList.add('shown');
+    this.past.node.remove(); // the server has the samples that it goes back to
   }
 
   connect() {}

@@ -36,6 +36,9 @@ const shape = (tag, attributes, ...children) => {
 /** Return an icon, which readers of the screen skip. @param {string} [path] in a square of 24 @returns {SVGElement} */
 const icon = (path = '') => shape('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true' }, shape('path', { d: path }));
 
+/** Set a text, unless it is there: it would be read aloud again. @param {HTMLElement} node @param {string} text */
+const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+
 /** @returns {boolean} whether less motion is preferred */
 const isCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 

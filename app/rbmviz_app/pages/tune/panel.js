@@ -423,10 +423,5 @@ class MapPanel extends Panel {
   }
 }
 
-/** @param {HTMLElement} node @param {string} text */
-function put(node, text) {
-  if (node.textContent !== text) node.textContent = text;
-}
-
 /** @param {Component} component */
 export default component => mount(MapPanel, component);
