@@ -23,12 +23,15 @@ export default component => {
 def component(
     name: str, scripts: Sequence[str | Path], styles: Sequence[str | Path] = (), **more: Any
 ) -> Any:
-    """Return the component of these files, after element.js: paths in the app's folder, or absolute."""
+    """Return the component of these files, which element.js and component.css precede.
+
+    scripts, styles : paths in the folder of the app, or absolute
+    """
     js, css = (
         "\n".join((APP_FOLDER / file).read_text("utf-8") for file in files)
-        for files in ((PANEL_FOLDER / "element.js", *scripts), styles)
+        for files in ((PANEL_FOLDER / "element.js", *scripts), ("component.css", *styles))
     )
-    return st.components.v2.component(f"rbmviz_{name}", js=mounting(js), css=css or None, **more)
+    return st.components.v2.component(f"rbmviz_{name}", js=mounting(js), css=css if styles else None, **more)
 
 
 def mounting(script: str) -> str:

@@ -26,7 +26,7 @@ from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
 
-_download = component("download", ["download.js"], ["buttons.css", "download.css"])
+_download = component("download", ["download.js"], ["download.css"])
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rbmviz_app import keys
 from rbmviz_app.component import component
 
 _scripts = (PANEL_FOLDER / "presses.js", "transport.js")
-_buttons = component("transport", _scripts, ["buttons.css", "transport.css"], isolate_styles=False)
+_buttons = component("transport", _scripts, ["transport.css"], isolate_styles=False)
 
 
 def draw(page: str, socket: str, running: bool, play: str, step: str, reset: str, held: str) -> bool:

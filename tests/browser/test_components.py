@@ -29,6 +29,19 @@ window.WebSocket = class {
 """
 """In place of the browser's own: the test opens it, and hears what is sent."""
 
+SHOW = """
+window.wait = ms => new Promise(then => setTimeout(then, ms));
+window.show = async (socket, head) => {
+    const card = { head, title: 'T', text: [], question: [], answers: ['a', 'b'], right: -1, do: [],
+        reveal: [], claims: [] };
+    socket.readyState = 1;
+    socket.onmessage({ data: JSON.stringify({ card }) });
+    await wait(50);
+};
+window.vote = i => document.querySelectorAll('.ballot button')[i].click();
+"""
+"""For the watchers' page: a step with a question comes over a socket, and is answered."""
+
 GRID = """
 window.makeGrid = (more, Kind = SamplePanel) => new (class extends Grid { connect() {} })(document.body, {
     url: '', view: 'sequence', pixels: 'binary', side: 1, n_visible: 2, shape: [1, 2], present_knobs: [],
@@ -99,25 +112,22 @@ def test_the_button_of_a_menu_also_closes_it(scripts):
     assert not menu.evaluate("menu => menu.matches(':popover-open')")
 
 
-def test_a_vote_while_the_page_connects_again_is_sent(scripts):
+def watchers(scripts):
+    """Open the watchers' page; its ``show`` gives it the card of a step with a question."""
     files = [*SHARED, VIEW_FOLDER / "curves.js", APP / "share" / "lesson_card.js", APP / "share" / "watch.js"]
     before = f"{SOCKET}const PANEL_CLASSES = {{}}, drawUnits = () => {{}};"
-    page = scripts(*files, before=before, body="<main id='watch'></main>")
+    return scripts(*files, before=before, after=SHOW, body="<main id='watch'></main>")
+
+
+def test_a_vote_while_the_page_connects_again_is_sent(scripts):
+    page = watchers(scripts)
     sent = page.evaluate("""async () => {
-        const wait = ms => new Promise(then => setTimeout(then, ms));
-        const card = { head: 'Step 1', title: 'T', text: [], question: [], answers: ['a', 'b'], right: -1,
-            do: [], reveal: [], claims: [] };
-        const open = async socket => {
-            socket.readyState = 1;
-            socket.onmessage({ data: JSON.stringify({ card }) });
-            await wait(50);
-        };
-        await open(sockets[0]);
+        await show(sockets[0], 'Step 1');
         sockets[0].onclose({ code: 1006, reason: '' });
         while (sockets.length < 2) await wait(50);
-        document.querySelectorAll('.ballot button')[1].click();
+        vote(1);
         await wait(700);
-        await open(sockets[1]);
+        await show(sockets[1], 'Step 1');
         await wait(700);
         return sockets[1].sent;
     }""")
@@ -280,26 +290,15 @@ def test_a_number_is_typed_to_its_end_although_the_page_is_drawn_again(scripts):
 
 
 def test_a_vote_for_a_step_that_is_over_is_not_sent(scripts):
-    files = [*SHARED, VIEW_FOLDER / "curves.js", APP / "share" / "lesson_card.js", APP / "share" / "watch.js"]
-    before = f"{SOCKET}const PANEL_CLASSES = {{}}, drawUnits = () => {{}};"
-    page = scripts(*files, before=before, body="<main id='watch'></main>")
+    page = watchers(scripts)
     sent = page.evaluate("""async () => {
-        const wait = ms => new Promise(then => setTimeout(then, ms)), [socket] = sockets;
-        const show = async head => {
-            const card = { head, title: 'T', text: [], question: [], answers: ['a', 'b'], right: -1, do: [],
-                reveal: [], claims: [] };
-            socket.onmessage({ data: JSON.stringify({ card }) });
-            await wait(50);
-        };
-        const vote = i => document.querySelectorAll('.ballot button')[i].click();
-        socket.readyState = 1;
-        await show('Step 1');
+        await show(sockets[0], 'Step 1');
         vote(0);
         await wait(50);
         vote(1);
-        await show('Step 2');
+        await show(sockets[0], 'Step 2');
         await wait(1000);
-        return socket.sent;
+        return sockets[0].sent;
     }""")
     assert sent == ["vote 0"]  # the server ends the view of who sends anything but a digit
 
