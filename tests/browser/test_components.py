@@ -359,3 +359,25 @@ def test_the_card_of_a_lesson_that_closes_leaves_nothing_behind(scripts):
         return [before, listening.size];
     }""")
     assert listening == [1, 0]
+
+
+def test_the_card_of_a_lesson_names_the_large_number_that_it_points_at(scripts):
+    body = "<div class='stBidiComponent'><div id='panels'></div></div><div id='host'></div>"
+    page = scripts(*SHARED, body=body)
+    card = "\n".join((APP / name).read_text() for name in ("storage.js", "card.js"))
+    page.add_script_tag(content=f"{{ {card.replace('export default', 'window.mounted =')} }}")
+    texts = page.evaluate("""() => {
+        const root = document.getElementById('panels').attachShadow({ mode: 'open' });
+        const panel = element('section', { class: 'panel' }), list = new ReadoutList();
+        const number = { help: [], formula: '', source: '', format: 'fixed1', unit: '' };
+        list.declare([{ ...number, name: 'large', label: 'Large', lead: true },
+            { ...number, name: 'small', label: 'Small', lead: false }]);
+        panel.append(list.lead, list.more);
+        root.append(panel);
+        return ['large', 'small'].map(name => {
+            const parentElement = element('div'), data = { look: `panel1.${name}`, words: 'the panel' };
+            mounted({ data, parentElement, setTriggerValue() {} })();
+            return parentElement.textContent;
+        });
+    }""")
+    assert texts == [f"Look here: “{name}” in the panel" for name in ("Large", "Small")]
