@@ -225,7 +225,7 @@ const drawLook = (data, parent) => {
       parent.rbmvizWaitsUntil = Math.min(parent.rbmvizWaitsUntil, performance.now() + SETTLE_MS);
       bring(first);
     }
-    const named = data.look.includes('.') ? found?.querySelector('dt button') ?? found?.querySelector('label') : null;
+    const named = found && part ? panelOf()?.querySelector(`:has(> [data-readout="${part}"]) > dt button, .knob:has([id$="-${part}"]) label`) : null;
     const label = named?.getAttribute('aria-description') ?? named?.textContent; // the button of a large number is a question mark
     const begun = data.look === 'start' && hasBegun();
     const whole = begun ? 'the map' : data.words;

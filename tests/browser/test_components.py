@@ -361,7 +361,8 @@ def test_the_card_of_a_lesson_that_closes_leaves_nothing_behind(scripts):
     assert listening == [1, 0]
 
 
-def test_the_card_of_a_lesson_names_the_large_number_that_it_points_at(scripts):
+def test_the_card_of_a_lesson_names_the_number_that_it_points_at(scripts):
+    """Large ones, whose button is a question mark, and those in a fold that has been closed."""
     body = "<div class='stBidiComponent'><div id='panels'></div></div><div id='host'></div>"
     page = scripts(*SHARED, body=body)
     card = "\n".join((APP / name).read_text() for name in ("storage.js", "card.js"))
@@ -371,11 +372,15 @@ def test_the_card_of_a_lesson_names_the_large_number_that_it_points_at(scripts):
         const panel = element('section', { class: 'panel' }), list = new ReadoutList();
         const number = { help: [], formula: '', source: '', format: 'fixed1', unit: '' };
         list.declare([{ ...number, name: 'large', label: 'Large', lead: true },
+            { ...number, name: 'first', label: 'First', lead: false },
             { ...number, name: 'small', label: 'Small', lead: false }]);
-        panel.append(list.lead, list.more);
+        panel.append(list.lead, element('details', {}, list.more));
         root.append(panel);
         return ['large', 'small'].map(name => {
             const parentElement = element('div'), data = { look: `panel1.${name}`, words: 'the panel' };
+            mounted({ data, parentElement, setTriggerValue() {} });
+            panel.querySelector('details').open = false;
+            parentElement.rbmvizBringsUntil = 0;
             mounted({ data, parentElement, setTriggerValue() {} })();
             return parentElement.textContent;
         });
