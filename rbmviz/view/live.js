@@ -232,7 +232,10 @@ class LivePage extends ReplayPage {
     return new (this.isWalk ? LiveWalk : LiveRun)(head, this.data.classes.length, this.live, this.live.url);
   }
 
-  get commands() { return { ...super.commands, r: () => this.restart() }; }
+  get commands() {
+    const { p, ' ': space, s, arrowright } = super.commands; // no way back, and no end: those keys scroll
+    return { p, ' ': space, s, arrowright, r: () => this.restart() };
+  }
 
   /** Turn knobs of a run. @param {LiveRun} run @param {Record<string, KnobValue>} knobs */
   turn(run, knobs) {
@@ -253,12 +256,6 @@ class LivePage extends ReplayPage {
     this.made = 0;
     this.stale = this.isWalk;
     this.show(0);
-  }
-
-  /** @param {number} samples */
-  step(samples) {
-    this.play(false);
-    if (samples > 0 && samples < Infinity) this.show(Math.floor(this.time) + samples);
   }
 
   /** Show the samples up to this number, as soon as they are made. @param {number} time */

@@ -407,3 +407,13 @@ def test_a_walk_that_a_script_changes_while_it_rests_is_drawn(opened, lesson):
     show(page, 20)
     page("rbmviz.panels[0].reset(rbmviz.lesson.page.seeds[0])")
     wait(lambda: page("rbmviz.lesson.page.liveRuns[0].view?.trail.length") == 0, "the walk that begins again")
+
+
+def test_keys_that_scroll_do_not_pause_what_has_no_end(opened):
+    page = opened("scored.html")
+    page("rbmviz.ready")
+    page.page.set_viewport_size({"width": 500, "height": 300})
+    for key in ("Home", "End", "ArrowLeft"):
+        page.page.keyboard.press(key)
+    assert page.page.locator(".play").text_content() == "Pause"
+    wait(lambda: page("scrollY") > 0, "the end of the page")
