@@ -22,7 +22,7 @@ const NARROW = 1000;
 /** Width of a phone's window in pixels, below which panels reorder their parts (panel.css). */
 const PHONE = 640;
 
-/** Milliseconds for which the button shows "copied". */
+/** Milliseconds for which the button shows "Copied". */
 const COPIED_MS = 2000;
 
 /** Milliseconds during which a page under construction may still move the card's target. */
@@ -92,10 +92,8 @@ const target = look => {
 const hostOf = (parent, html) => {
   let host = parent.querySelector('.host');
   if (!host) {
-    host = document.createElement('div');
-    host.className = 'host';
+    parent.append(host = element('div', { class: 'host' }));
     host.innerHTML = html;
-    parent.append(host);
   }
   return host;
 };
@@ -103,12 +101,13 @@ const hostOf = (parent, html) => {
 /** Set an attribute that says whether the card has more text below its edge. @param {HTMLElement} card @param {any} parent */
 const markMore = (card, parent) => {
   const scrolled = card.parentElement;
-  if (!scrolled || parent.rbmvizMore) return;
+  if (!scrolled || parent.rbmvizUnmark) return;
   const mark = () => card.toggleAttribute('data-more', scrolled.scrollHeight - scrolled.scrollTop - scrolled.clientHeight > ROOM);
-  parent.rbmvizMore = new ResizeObserver(mark);
-  parent.rbmvizMore.observe(card);
-  parent.rbmvizMore.observe(scrolled);
+  const resized = new ResizeObserver(mark);
+  resized.observe(card);
+  resized.observe(scrolled);
   scrolled.addEventListener('scroll', mark);
+  parent.rbmvizUnmark = () => { resized.disconnect(); scrolled.removeEventListener('scroll', mark); };
 };
 
 /** Scroll to the answer, or to its beginning if it is taller than the card. @param {HTMLElement | null} card */
@@ -161,9 +160,7 @@ const drawHead = (data, parent) => {
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
   copy.onclick = () => {
     const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href;
-    // Browsers offer no clipboard to pages from other machines without encryption.
-    const copied = navigator.clipboard ? navigator.clipboard.writeText(link) : Promise.reject();
-    copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
+    copyText(link).then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
   };
   // The answer is at the end of the card: scroll to it once if it is below the edge.
   if (data.revealed && parent.rbmvizRevealed !== place) bringAnswerOnce(card);
@@ -176,9 +173,7 @@ const drawHead = (data, parent) => {
   };
   name();
   host.querySelector('.head').textContent = data.head;
-  const said = data.seen ? 'What this step claims is to be seen now.' : '';
-  const status = host.querySelector('.said');
-  if (status.textContent !== said) status.textContent = said;
+  put(host.querySelector('.said'), data.seen ? 'What this step claims is to be seen now.' : '');
 };
 
 /** The card's target: a ring on the page, and a button that scrolls to it. @param {any} data @param {any} parent */
@@ -230,11 +225,11 @@ const drawLook = (data, parent) => {
       parent.rbmvizWaitsUntil = Math.min(parent.rbmvizWaitsUntil, performance.now() + SETTLE_MS);
       bring(first);
     }
-    const label = data.look.includes('.') ? (found?.querySelector('dt button') ?? found?.querySelector('label'))?.textContent : '';
+    const named = found && part ? panelOf()?.querySelector(`:has(> [data-readout="${part}"]) > dt button, .knob:has([id$="-${part}"]) label`) : null;
+    const label = named?.getAttribute('aria-description') ?? named?.textContent; // the button of a large number is a question mark
     const begun = data.look === 'start' && hasBegun();
     const whole = begun ? 'the map' : data.words;
-    const words = `Look here: ${label ? `“${label}” in ${whole}` : whole}`;
-    if (button.textContent !== words) button.textContent = words;
+    put(button, `Look here: ${label ? `“${label}” in ${whole}` : whole}`);
     if (found && performance.now() < parent.rbmvizBringsUntil) {
       parent.rbmvizBringsUntil = Math.min(parent.rbmvizBringsUntil, performance.now() + SETTLE_MS);
       // On a phone, Play, Step and Reset are always visible: scroll to what they move.
@@ -270,6 +265,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
     drawHead(data, parentElement);
     return () => { // the card closes: show what it has hidden
       clearInterval(parentElement.rbmvizHides);
+      parentElement.rbmvizUnmark?.();
       panels().forEach(panel => HIDING.forEach(what => panel.removeAttribute(`data-${what}`)));
     };
   }

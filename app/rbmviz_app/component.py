@@ -6,6 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from rbmviz.view import PANEL_FOLDER
+
 APP_FOLDER = Path(__file__).parent
 
 MOUNT = """
@@ -21,11 +23,15 @@ export default component => {
 def component(
     name: str, scripts: Sequence[str | Path], styles: Sequence[str | Path] = (), **more: Any
 ) -> Any:
-    """Return the component of these files: paths in the folder of the app, or absolute."""
+    """Return the component of these files, which element.js and component.css precede.
+
+    scripts, styles : paths in the folder of the app, or absolute
+    """
     js, css = (
-        "\n".join((APP_FOLDER / file).read_text("utf-8") for file in files) for files in (scripts, styles)
+        "\n".join((APP_FOLDER / file).read_text("utf-8") for file in files)
+        for files in ((PANEL_FOLDER / "element.js", *scripts), ("component.css", *styles))
     )
-    return st.components.v2.component(f"rbmviz_{name}", js=mounting(js), css=css or None, **more)
+    return st.components.v2.component(f"rbmviz_{name}", js=mounting(js), css=css if styles else None, **more)
 
 
 def mounting(script: str) -> str:

@@ -11,7 +11,6 @@ from rbmviz.datasets import Dataset
 from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
-from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import card, messages, uploads
 from rbmviz_app.component import component
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
@@ -27,7 +26,7 @@ from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
 
-_download = component("download", [PANEL_FOLDER / "element.js", "download.js"], ["download.css"])
+_download = component("download", ["download.js"], ["download.css"])
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ export default ({ data, parentElement }) => {
   if (!parentElement.rbmviz) {
     const picture = icon();
     const label = element('span'), said = element('p', { role: 'alert', popover: 'manual' });
-    const button = element('button', { type: 'button' }, picture, label);
+    const button = element('button', { class: 'button', type: 'button' }, picture, label);
     const row = element('div', {}, button, said);
     let timer = 0;
     /** @param {string} sentence */

@@ -99,52 +99,36 @@ const focused = () => {
 const ARROWS = /** @type {Record<string, string>} */ ({ Left: '←', Right: '→' });
 
 /** @param {Key} key @returns {Node[]} a line of the list */
-const line = ({ key, does }) => {
-  const name = document.createElement('dt'), text = document.createElement('dd');
-  key.split(', ').forEach((one, i) => {
-    const kbd = document.createElement('kbd');
-    kbd.textContent = ARROWS[one] ?? one;
-    name.append(i ? ' ' : '', kbd);
-  });
-  text.textContent = does;
-  return [name, text];
-};
+const line = ({ key, does }) => [
+  element('dt', {}, ...key.split(', ').flatMap((one, i) => [i ? ' ' : '', element('kbd', { text: ARROWS[one] ?? one })])),
+  element('dd', { text: does }),
+];
 
 /** @param {HTMLElement} list @param {KeyData} data */
-const fill = (list, { groups }) => list.replaceChildren(...groups.flatMap(({ title, keys }) => {
-  const heading = document.createElement('h3'), lines = document.createElement('dl');
-  heading.textContent = title;
-  lines.append(...keys.filter(({ where }) => !where || isThere(where)).flatMap(line));
-  return [heading, lines];
-}));
+const fill = (list, { groups }) => list.replaceChildren(...groups.flatMap(({ title, keys }) => [
+  element('h3', { text: title }), element('dl', {}, ...keys.filter(({ where }) => !where || isThere(where)).flatMap(line)),
+]));
 
 /** @param {{ data: KeyData, parentElement: any }} mounted */
 export default ({ data, parentElement }) => {
   listen();
   parentElement.querySelector('.bar')?.remove(); // and nothing else: the root also contains the style
-  const bar = document.createElement('div');
-  bar.className = 'bar of-keys';
-  bar.innerHTML = `<button type="button" title="The keys of this page" aria-label="Keys" aria-haspopup="dialog"><kbd>?</kbd></button>
-    <dialog aria-labelledby="keys-title"><header><h2 id="keys-title">Keys</h2><button type="button">Close</button></header><div></div><label><input type="checkbox"> <span></span></label><small></small></dialog>`;
-  const dialog = /** @type {HTMLDialogElement} */ (bar.querySelector('dialog'));
-  const box = /** @type {HTMLInputElement} */ (bar.querySelector('input'));
-  const [open, close] = bar.querySelectorAll('button');
+  const box = element('input', { type: 'checkbox', onchange: () => remember(OFF, box.checked ? '' : '1') }), list = element('div');
+  const dialog = element('dialog', { 'aria-labelledby': 'keys-title' },
+    element('header', {}, element('h2', { id: 'keys-title', text: 'Keys' }), element('button', { type: 'button', text: 'Close', onclick: () => dialog.close() })),
+    list, element('label', {}, box, ' ', element('span', { text: data.label })), element('small', { text: data.help }));
   /** @type {Element | null} */
   let before = null;
   const show = () => {
     if (dialog.open) return;
     before = focused();
     box.checked = !isOff();
-    fill(/** @type {HTMLElement} */ (dialog.querySelector('div')), data);
+    fill(list, data);
     dialog.showModal();
   };
-  open.onclick = show;
-  close.onclick = () => dialog.close();
   dialog.onclick = event => { if (event.target === dialog) dialog.close(); }; // beside it
   dialog.onclose = () => { if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true }); };
-  box.onchange = () => remember(OFF, box.checked ? '' : '1');
-  /** @type {HTMLElement} */ (bar.querySelector('label span')).textContent = data.label;
-  /** @type {HTMLElement} */ (bar.querySelector('small')).textContent = data.help;
-  parentElement.append(bar);
+  parentElement.append(element('div', { class: 'bar of-keys' },
+    element('button', { type: 'button', title: 'The keys of this page', 'aria-label': 'Keys', 'aria-haspopup': 'dialog', onclick: show }, element('kbd', { text: '?' })), dialog));
   /** @type {any} */ (window).rbmvizKeyList = { show, dialog };
 };

@@ -34,7 +34,8 @@ OnEvent = Callable[[Any], None]
 
 def _component(name: str, folder: Path, script: str) -> Any:
     """Return the component whose script is the shared scripts followed by the page's."""
-    scripts = [*(PANEL_FOLDER / shared for shared in SHARED_SCRIPTS), folder / script]
+    shared = SHARED_SCRIPTS[1:]  # the first, element.js, precedes the scripts of every component
+    scripts = [*(PANEL_FOLDER / name for name in shared), folder / script]
     styles = [PANEL_FOLDER / "panel.css"]
     if folder != PANEL_FOLDER and (folder / "panel.css").exists():
         styles.append(folder / "panel.css")

@@ -18,7 +18,7 @@ const ICONS = {
 };
 
 /** @param {string} name @param {ButtonData} data @param {() => void} press @returns {HTMLButtonElement} */
-const button = (name, { key }, press) => element('button', { type: 'button', class: name, onclick: press },
+const button = (name, { key }, press) => element('button', { type: 'button', class: `button ${name}`, onclick: press },
   icon(), element('span'), ' ', element('kbd', { 'aria-label': `Shortcut ${key}`, text: key }));
 
 /** The three buttons of a page. */
@@ -42,11 +42,10 @@ class Buttons {
 
   // rbmviz_app/keys.js stops keys that are typed into a field, or switched off, before they reach the document.
   /** @param {KeyboardEvent} event */
-  pressKey({ key, repeat, ctrlKey, metaKey, altKey }) {
-    if (ctrlKey || metaKey || altKey) return;
+  pressKey(event) {
     for (const name of /** @type {const} */ (['play', 'step', 'reset'])) {
-      const held = repeat && name !== 'step'; // a held key makes steps
-      if (!held && key.toUpperCase() === this.data[name].key) this.nodes[name].click(); // nothing if it is disabled
+      const held = event.repeat && name !== 'step'; // a held key makes steps
+      if (!held && plainKey(event).toUpperCase() === this.data[name].key) this.nodes[name].click(); // nothing if it is disabled
     }
   }
 
@@ -57,8 +56,7 @@ class Buttons {
       node.disabled = held !== '';
       node.title = held || help;
       node.querySelector('path')?.setAttribute('d', ICONS[label]);
-      const text = /** @type {HTMLElement} */ (node.querySelector('span'));
-      if (text.textContent !== label) text.textContent = label;
+      put(/** @type {HTMLElement} */ (node.querySelector('span')), label);
     }
   }
 

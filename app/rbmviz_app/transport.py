@@ -11,7 +11,7 @@ from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import keys
 from rbmviz_app.component import component
 
-_scripts = (PANEL_FOLDER / "element.js", PANEL_FOLDER / "presses.js", "transport.js")
+_scripts = (PANEL_FOLDER / "presses.js", "transport.js")
 _buttons = component("transport", _scripts, ["transport.css"], isolate_styles=False)
 
 

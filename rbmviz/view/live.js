@@ -2,9 +2,6 @@
 // A page in which the samplers run: a worker makes the samples of each panel (rbmviz/browser/worker.js), and the page of
 // replay files, whose script precedes this one, shows them. A browser that cannot run the kernels plays a recording.
 
-/** @typedef {{ state: number, trail: number[], ground: Float32Array, visits: Float32Array, numbers: Record<string, number | null> }} WalkView of rbmviz/browser/landscape.js */
-/** @typedef {{ n: number, rows: Uint8Array, classes: number[], blank: number[], spurious: number[], curve: [number, number, number][], land: WalkView | null, sweeps: number, mean: Uint8Array }} MadeSamples */
-
 const HELD_SAMPLES = 20_000, MOST_HELD = 25_000; // a panel keeps at least the one, and has room for the other
 /** The smallest module with an instruction for vectors. */
 const WITH_VECTORS = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]);
@@ -35,7 +32,7 @@ class LiveRun extends PlayedRun {
     this.paused = false;
     /** What the next order to the worker also says. @type {{ knobs?: Record<string, KnobValue>, start?: number }} */
     this.orders = { knobs: this.knobs };
-    /** @type {{ resolve: (made: MadeSamples) => void, reject: (error: Error) => void }[]} */
+    /** @type {{ resolve: (made: Made) => void, reject: (error: Error) => void }[]} */
     this.waiting = [];
     this.busy = Promise.resolve();
     this.worker = new Worker(url);
@@ -84,12 +81,7 @@ class LiveRun extends PlayedRun {
     this.sweeps = 0;
   }
 
-  get knobsText() {
-    return this.head.spec.knobs.map(({ name, label }) => {
-      const value = this.knobs[name];
-      return `${label[0].toLowerCase()}${label.slice(1)} ${typeof value === 'number' ? round3(value) : value}`;
-    }).join(', ');
-  }
+  get knobsText() { return this.head.spec.knobs.map(({ name, label }) => `${label[0].toLowerCase()}${label.slice(1)} ${knobText(this.knobs[name])}`).join(', '); }
 
   /** Turn knobs before the next sample. @param {Record<string, KnobValue>} knobs */
   turn(knobs) {
@@ -103,7 +95,7 @@ class LiveRun extends PlayedRun {
       const orders = this.orders;
       this.orders = {};
       if (orders.knobs) this.noteTurn();
-      /** @type {MadeSamples} */
+      /** @type {Made} */
       const made = await new Promise((resolve, reject) => {
         if (this.broken) throw this.broken;
         this.waiting.push({ resolve, reject });
@@ -129,7 +121,7 @@ class LiveRun extends PlayedRun {
     knobs_at.push([begin, this.knobsText]);
   }
 
-  /** @param {MadeSamples} made */
+  /** @param {Made} made */
   append({ n, rows, classes, blank, spurious, curve, sweeps, mean }) {
     this.sweeps += sweeps;
     this.mean = mean.length ? mean : this.mean;
@@ -163,10 +155,10 @@ class LiveRun extends PlayedRun {
 
 /** A walk over the landscape of a small model. */
 class LiveWalk extends LiveRun {
-  /** @type {WalkView | null} */
+  /** @type {LandView | null} */
   view = null;
 
-  /** @param {MadeSamples} made */
+  /** @param {Made} made */
   append(made) {
     super.append(made);
     this.view = made.land;
@@ -192,12 +184,11 @@ class LiveWalk extends LiveRun {
   }
 }
 
-class LiveGrid extends ReplayGrid {
-  /** @type {((key: number, knobs: Record<string, KnobValue>) => void) | null} */
-  onTurn = null;
-
-  /** @param {number} key @param {Record<string, KnobValue>} knobs */
-  changeKnobs(key, knobs) { this.onTurn?.(key, knobs); }
+/** Note why nothing runs. @param {unknown} error @returns {string} */
+function noteFailure(error) {
+  SCRIPTS.error = sentenceOf(error);
+  started();
+  return SCRIPTS.error;
 }
 
 class LivePage extends ReplayPage {
@@ -211,10 +202,16 @@ class LivePage extends ReplayPage {
     this.stale = this.isWalk;
     /** Samples asked for. */
     this.made = 0;
+    this.grid.changeKnobs = (key, knobs) => this.turn(/** @type {LiveRun} */ (this.liveRuns.find(({ head }) => head.key === key)), knobs);
+    this.slider.hidden = true;
+    this.seed = element('select', { 'aria-label': 'Seed', hidden: this.seeds.length < 2, onchange: () => this.restart() },
+      ...this.seeds.map((seed, i) => element('option', { value: i, text: `seed ${seed}` })));
+    this.transport.append(this.seed, element('button', { type: 'button', class: 'again', text: 'Begin again', onclick: () => this.restart() }));
     this.hint.textContent = 'Live: your browser computes these samples, with the kernels of rbmviz, and sends nothing. Keys: P or space plays and pauses, S makes one sample, R begins again.';
     this.scripts = SCRIPTS.panels = this.api();
   }
 
+  /** @returns {number[]} */
   get seeds() { return this.liveRuns[0].seeds; }
 
   close() {
@@ -223,8 +220,6 @@ class LivePage extends ReplayPage {
     URL.revokeObjectURL(this.live.url);
     this.live.url = null;
   }
-
-  get isWalk() { return this.data.view === 'landscape'; }
 
   get liveRuns() { return /** @type {LiveRun[]} */ (this.runs); }
 
@@ -237,47 +232,30 @@ class LivePage extends ReplayPage {
     return new (this.isWalk ? LiveWalk : LiveRun)(head, this.data.classes.length, this.live, this.live.url);
   }
 
-  makeGrid() {
-    const grid = new LiveGrid(this.host, this.data, () => {}, panelClasses[this.isWalk ? 'chain' : 'sample']);
-    grid.onTurn = (key, knobs) => {
-      this.liveRuns.find(({ head }) => head.key === key)?.turn(knobs);
-      this.stale = this.isWalk;
-      if (this.stale && !this.playing) this.show(this.time);
-    };
-    return grid;
+  get commands() {
+    const { p, ' ': space, s, arrowright } = super.commands; // no way back, and no end: those keys scroll
+    return { p, ' ': space, s, arrowright, r: () => this.restart() };
   }
 
-  makeTransport() {
-    const node = super.makeTransport(), { seeds } = this;
-    /** @type {HTMLElement} */ (this.slider).hidden = true;
-    this.seed = element('select', { 'aria-label': 'Seed', onchange: () => this.restart() },
-      ...seeds.map((/** @type {number} */ seed, /** @type {number} */ i) => element('option', { value: i, text: `seed ${seed}` })));
-    this.seed.hidden = seeds.length < 2;
-    node.append(this.seed, element('button', { type: 'button', class: 'again', text: 'Begin again', onclick: () => this.restart() }));
-    return node;
+  /** Turn knobs of a run. @param {LiveRun} run @param {Record<string, KnobValue>} knobs */
+  turn(run, knobs) {
+    run.turn(knobs);
+    this.drawStale();
   }
 
-  /** @param {KeyboardEvent} event */
-  onKey(event) {
-    const elsewhere = event.ctrlKey || event.metaKey || event.altKey || (event.target instanceof Element && event.target.matches('select, input'));
-    if (event.key.toLowerCase() === 'r' && !elsewhere) this.restart();
-    else super.onKey(event);
+  drawStale() {
+    this.stale = this.isWalk;
+    if (!this.playing) this.show(this.time);
   }
 
   /** Begin all runs again. @param {number} [start] index of the seed */
-  restart(start = Number(this.seed?.value)) {
+  restart(start = Number(this.seed.value)) {
     for (const run of this.liveRuns) run.restart(start);
-    if (this.seed) this.seed.value = String(start);
+    this.seed.value = String(start);
     this.time = 0;
     this.made = 0;
     this.stale = this.isWalk;
     this.show(0);
-  }
-
-  /** @param {number} samples */
-  step(samples) {
-    this.play(false);
-    if (samples > 0 && samples < Infinity) this.show(Math.floor(this.time) + samples);
   }
 
   /** Show the samples up to this number, as soon as they are made. @param {number} time */
@@ -306,26 +284,18 @@ class LivePage extends ReplayPage {
   /** @param {unknown} error */
   fail(error) {
     this.playing = false;
-    if (this.button) this.button.textContent = 'Play';
+    this.button.textContent = 'Play';
     if (SCRIPTS.error) return;
-    SCRIPTS.error = error instanceof Error ? error.message : String(error);
-    this.host.before(element('p', { role: 'alert', text: SCRIPTS.error }));
-    started();
+    noteFailure(error);
+    this.host.before(alertOf(error));
   }
 
-  draw() {
-    for (const run of this.runs) this.grid.panels.get(run.head.key)?.readPart(run.partAt(0, this.grid.side ** 2, this.playing, this.data));
-    this.grid.draw();
-    const { isl } = this.data;
-    if (isl) this.drawLiveCurves(isl);
-    if (!this.button || !this.at) return;
-    this.button.textContent = this.playing ? 'Pause' : 'Play';
-    this.at.textContent = `${whole.format(this.made)} samples`;
-    this.host.dataset.at = String(this.made);
-  }
+  get shown() { return this.made; }
+
+  get shownText() { return `${whole.format(this.made)} samples`; }
 
   /** The curves of the samples since the last turn of each panel's knobs. @param {CurvesSpec} isl */
-  drawLiveCurves(isl) {
+  drawCurves(isl) {
     const lines = this.liveRuns.map(run => {
       const { begin, curve } = run.segment, { label, colour, dash } = run.head.spec;
       const points = curve.filter(([n]) => n >= this.live.request.fewest_curve).map(([n, score]) => /** @type {[number, number]} */ ([begin + n, score]));
@@ -359,7 +329,7 @@ class LivePage extends ReplayPage {
         const fits = number ? typeof value === 'number' && ((value >= knob.lo && value <= knob.hi) || (knob.zero && value === 0)) && (knob.kind === 'float' || Number.isInteger(value))
           : knob.kind === 'bool' ? typeof value === 'boolean' : knob.choices.includes(String(value));
         if (!fits) refuse(`${name} = ${value}: the range is ${knob.range}.`);
-        run.turn({ [name]: value });
+        page.turn(run, { [name]: value });
         page.grid.panels.get(run.head.key)?.controls[name]?.set(value);
       },
       /** @param {number} seed */
@@ -367,7 +337,7 @@ class LivePage extends ReplayPage {
         const start = run.seeds.indexOf(seed);
         if (start < 0) refuse(`This page has the seeds ${run.seeds.join(', ')}, and not ${seed}.`);
         run.restart(start);
-        page.draw();
+        page.drawStale();
       },
       /** @param {number} first @param {number} count @returns {Uint8Array} */
       samples(first, count) {
@@ -398,18 +368,15 @@ function choosePanels(frame) {
  */
 async function livePage(root, frame, live = () => unpackedFrame('live'), keys = document) {
   if (keys === document) choosePanels(frame);
-  if (runsHere()) {
-    try {
-      return new LivePage(root, frame, readFrame(await live()), keys);
-    } catch (error) {
-      SCRIPTS.error = error instanceof Error ? error.message : String(error);
-      started();
-      throw error;
-    }
+  if (!runsHere()) {
+    const page = new ReplayPage(root, frame, keys);
+    page.hint.before(element('p', { class: 'recorded-only', role: 'status', text: noteFailure(`${NO_VECTORS} this is a recording.`) }));
+    return page;
   }
-  const page = new ReplayPage(root, frame, keys);
-  SCRIPTS.error = `${NO_VECTORS} this is a recording.`;
-  page.hint.before(element('p', { class: 'recorded-only', role: 'status', text: SCRIPTS.error }));
-  started();
-  return page;
+  try {
+    return new LivePage(root, frame, readFrame(await live()), keys);
+  } catch (error) {
+    noteFailure(error);
+    throw error;
+  }
 }

@@ -78,16 +78,16 @@ class PlayedRun {
   /** @param {number} from @param {number} to samples of the file that are counted @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
   readoutsAt(from, to, score, data_shares) {
     let blank = 0, spurious = 0, switches = 0;
-    const recognised = new Float64Array(this.n_classes), chains = this.head.n_chains, m = to - from;
+    const counts = new Float64Array(this.n_classes), recognised = new Float64Array(this.n_classes), chains = this.head.n_chains, m = to - from;
     for (let i = from; i < to; i++) {
       blank += this.blank[i] ?? 0;
       spurious += this.spurious[i] ?? 0;
       if (i >= from + chains && this.classes[i] !== this.classes[i - chains]) switches++;
-      if (this.n_classes && !this.blank[i] && !this.spurious[i]) recognised[this.classes[i]]++;
+      if (!this.n_classes || this.blank[i]) continue;
+      counts[this.classes[i]]++;
+      if (!this.spurious[i]) recognised[this.classes[i]]++;
     }
     const covered = recognised.reduce((sum, count, c) => sum + Math.min(count / m, data_shares[c]), 0);
-    const counts = new Float64Array(this.n_classes);
-    for (let i = from; i < to; i++) if (this.n_classes && !this.blank[i]) counts[this.classes[i]]++;
     return {
       largest_class: m && this.n_classes ? 100 * Math.max(...counts) / m : null,
       visited: [recognised.filter(count => count > 0).length, this.n_classes], switches,
@@ -121,14 +121,6 @@ class PlayedRun {
   }
 }
 
-/** The panels of a page without a server. */
-class ReplayGrid extends Grid {
-  connect() {}
-
-  /** @param {number} _key @param {Record<string, KnobValue>} _knobs */
-  changeKnobs(_key, _knobs) {}
-}
-
 // @ts-expect-error The table of pages' panels precedes this script (rbmviz/view/replay.py).
 /** @type {Record<string, PanelClass>} */ const panelClasses = PANEL_CLASSES;
 
@@ -138,10 +130,7 @@ class ReplayPage {
   constructor(root, frame, keys = document) {
     const page = /** @type {any} */ (frame.request), heads = /** @type {ReplayHead[]} */ (/** @type {unknown} */ (frame.panels.map(({ head }) => head)));
     /** @type {ReplayData} */
-    this.data = {
-      url: '', fps: DRAWS_PER_SECOND, view: 'sequence', pixels: 'binary', present: false, embedded: false, present_knobs: [], reduced_motion: true, timers_stopped: false, taken: 0, ...page,
-      panels: heads.map(({ spec }) => spec),
-    };
+    this.data = { ...WITHOUT_SERVER, ...page, panels: heads.map(({ spec }) => spec) };
     this.runs = frame.panels.map(({ blocks }, i) => this.makeRun(heads[i], blocks));
     this.first = Math.min(...this.runs.map(({ head }) => head.first));
     this.last = Math.max(...this.runs.map(({ last }) => last));
@@ -156,12 +145,23 @@ class ReplayPage {
     root.append(element('h1', { text: this.data.title }), element('p', { class: 'caption', text: this.data.caption, hidden: !this.data.caption }));
     this.host = element('div');
     root.append(this.host);
-    this.grid = this.makeGrid();
+    this.grid = new ShownGrid(this.host, this.data, panelClasses[this.isWalk ? 'chain' : 'sample']);
     this.curves = new Curves();
     if (this.data.isl) root.append(this.curves.node);
     this.hint = element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
       + 'Home and End to the beginning and the end. A sample is drawn from the one before it; the newest is framed, and the strip says which class each had.' });
-    root.append(this.makeTransport(), element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), this.hint,
+    this.button = element('button', { class: 'play', type: 'button', onclick: () => this.play(!this.playing) });
+    this.slider = element('input', { class: 'time', type: 'range', min: this.first, max: this.last, step: 1, 'aria-label': 'Time',
+      oninput: () => { this.playing = false; this.show(Number(this.slider.value)); } });
+    this.at = element('output', { class: 'at' });
+    const speeds = [...new Set([...SPEEDS, this.speed])].sort((a, b) => a - b);
+    const choice = element('select', { onchange: () => { this.speed = Number(choice.value); } },
+      ...speeds.map(speed => element('option', { value: speed, text: `${whole.format(speed)} a second` })));
+    choice.value = String(this.speed);
+    this.transport = element('div', { class: 'transport', role: 'group', 'aria-label': 'Play' },
+      this.button, element('button', { type: 'button', class: 'step', text: 'Step', title: 'One sample more', onclick: () => this.step(1) }),
+      this.slider, this.at, element('label', {}, element('span', { text: 'Speed' }), choice));
+    root.append(this.transport, element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), this.hint,
       element('p', { class: 'small contains', text: this.data.contains ?? '', hidden: !this.data.contains }));
     this.closing = new AbortController();
     const { signal } = this.closing;
@@ -178,22 +178,13 @@ class ReplayPage {
   /** @param {ReplayHead} head @param {PanelPart['blocks']} blocks @returns {PlayedRun} */
   makeRun(head, blocks) { return new PlayedRun(head, blocks, this.data.classes.length); }
 
-  /** @returns {ReplayGrid} */
-  makeGrid() { return new ReplayGrid(this.host, this.data, () => {}, panelClasses.sample); }
+  /** Whether the panels show walks over a landscape. */
+  get isWalk() { return this.data.view === 'landscape'; }
 
-  makeTransport() {
-    this.button = element('button', { class: 'play', type: 'button', onclick: () => this.play(!this.playing) });
-    this.slider = element('input', { class: 'time', type: 'range', min: this.first, max: this.last, step: 1, 'aria-label': 'Time',
-      oninput: () => { this.playing = false; this.show(Number(this.slider?.value)); } });
-    this.at = element('output', { class: 'at' });
-    const speeds = [...new Set([...SPEEDS, this.data.speed])].sort((a, b) => a - b);
-    this.choice = element('select', { onchange: () => { this.speed = Number(this.choice?.value); } },
-      ...speeds.map(speed => element('option', { value: speed, text: `${whole.format(speed)} a second` })));
-    this.choice.value = String(this.speed);
-    return element('div', { class: 'transport', role: 'group', 'aria-label': 'Play' },
-      this.button, element('button', { type: 'button', class: 'step', text: 'Step', title: 'One sample more', onclick: () => this.step(1) }),
-      this.slider, this.at, element('label', {}, element('span', { text: 'Speed' }), this.choice));
-  }
+  /** Number of the samples that are shown, and the words for it. */
+  get shown() { return Math.floor(this.time); }
+
+  get shownText() { return `${whole.format(this.shown)} of ${whole.format(this.last)}`; }
 
   changeTheme() {
     const root = document.documentElement, dark = (root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
@@ -201,20 +192,25 @@ class ReplayPage {
     this.show(this.time);
   }
 
+  /** What keys do. @returns {Record<string, () => void>} */
+  get commands() {
+    const play = () => this.play(!this.playing), more = () => this.step(1);
+    return { p: play, ' ': play, s: more, arrowright: more, arrowleft: () => this.step(-1), home: () => this.step(-Infinity), end: () => this.step(Infinity) };
+  }
+
   /** @param {KeyboardEvent} event */
   onKey(event) {
-    const target = event.target instanceof Element ? event.target : document.body;
-    if (event.ctrlKey || event.metaKey || event.altKey || target.matches('select, input:not(.time)')) return;
-    const key = event.key.toLowerCase(), onButton = target.matches('button, summary');
+    const target = event.target instanceof Element ? event.target : document.body, key = plainKey(event), act = this.commands[key];
+    if (!act || target.matches('select, input:not(.time)') || (key === ' ' && target.matches('button, summary'))) return;
     if (target === this.slider && (key.startsWith('arrow') || key === 'home' || key === 'end')) return; // its own keys
-    /** @type {Record<string, () => void>} */
-    const commands = {
-      p: () => this.play(!this.playing), s: () => this.step(1), arrowright: () => this.step(1), arrowleft: () => this.step(-1),
-      home: () => this.step(-Infinity), end: () => this.step(Infinity), ...(onButton ? {} : { ' ': () => this.play(!this.playing) }),
-    };
-    if (!commands[key]) return;
     event.preventDefault();
-    if (!event.repeat || (key !== 'p' && key !== ' ')) commands[key](); // a held key makes steps
+    if (!event.repeat || (key !== 'p' && key !== ' ')) act(); // a held key makes steps
+  }
+
+  /** Play; if less motion is preferred, wait with the first full pictures. @param {boolean} [playing] whether to play at all */
+  begin(playing = true) {
+    if (isCalm()) this.show(Math.min(this.first + this.grid.side ** 2, this.last));
+    else this.play(playing);
   }
 
   /** @param {boolean} playing */
@@ -245,10 +241,9 @@ class ReplayPage {
     this.nextMove = requestAnimationFrame(later => this.move(later));
   }
 
-  /** Draw the ISL curves up to this sample, on the axes of the whole runs. @param {number} at */
-  drawCurves(at) {
-    const { isl } = this.data;
-    if (!isl) return;
+  /** Draw the ISL curves of the samples that are shown, on the axes of the whole runs. @param {CurvesSpec} isl */
+  drawCurves(isl) {
+    const at = this.shown;
     const points = isl.lines.flatMap(line => line.points), ys = points.map(([, y]) => y), [low, high] = [Math.min(...ys), Math.max(...ys)], rest = (high - low) / 12 || 0.5;
     const x = { ...isl.x, domain: /** @type {[number, number]} */ ([points.reduce((least, [n]) => Math.min(least, n), this.last), this.last]) };
     this.curves.show({ ...isl, x, y: { ...isl.y, domain: [low - rest, high + rest] }, marks: isl.marks.filter(mark => mark.x <= at),
@@ -259,19 +254,18 @@ class ReplayPage {
   /** Show the samples up to this number. @param {number} time */
   show(time) {
     this.time = Math.min(Math.max(time, this.first), this.last);
-    const at = Math.floor(this.time), text = `${whole.format(at)} of ${whole.format(this.last)}`;
-    for (const run of this.runs) {
-      const part = run.partAt(at, this.data.side ** 2, this.playing, this.data);
-      this.grid.panels.get(run.head.key)?.readPart(part);
-    }
-    this.grid.draw();
-    this.drawCurves(at);
-    if (!this.button || !this.slider || !this.at) return;
+    this.draw();
+  }
+
+  draw() {
+    const { shown, shownText } = this;
+    this.grid.show(this.runs.map(run => run.partAt(shown, this.grid.side ** 2, this.playing, this.data)));
+    if (this.data.isl) this.drawCurves(this.data.isl);
     this.button.textContent = this.playing ? 'Pause' : 'Play';
-    this.slider.value = String(at);
-    this.slider.setAttribute('aria-valuetext', `sample ${text}`);
-    this.at.textContent = text;
-    this.host.dataset.at = String(at);
+    this.slider.value = String(shown);
+    this.slider.setAttribute('aria-valuetext', `sample ${shownText}`);
+    this.at.textContent = shownText;
+    this.host.dataset.at = String(shown);
   }
 }
 
@@ -289,17 +283,17 @@ async function unpackedFrame(id) {
   }
 }
 
+/** @param {unknown} error @returns {HTMLElement} its sentence, read aloud */
+const alertOf = error => element('p', { role: 'alert', text: sentenceOf(error) });
+
 /** Show a page of runs. @param {(root: HTMLElement, frame: ReturnType<typeof readFrame>) => ReplayPage | Promise<ReplayPage>} make */
 async function showRuns(make) {
   const root = /** @type {HTMLElement} */ (document.getElementById('replay'));
   try {
     const frame = readFrame(await unpackedFrame('run'));
     root.replaceChildren();
-    const page = await make(root, frame), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    // If less motion is preferred, the page waits, showing its first full pictures.
-    if (calm) page.show(Math.min(page.first + page.data.side ** 2, page.last));
-    else page.play(true);
+    (await make(root, frame)).begin();
   } catch (error) {
-    root.replaceChildren(element('p', { role: 'alert', text: error instanceof Error ? error.message : String(error) }));
+    root.replaceChildren(alertOf(error));
   }
 }

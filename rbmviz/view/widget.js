@@ -42,11 +42,10 @@ class NotebookPage {
         this.reseed(this.live);
         this.turn(this.live);
       }
-      if (matchMedia('(prefers-reduced-motion: reduce)').matches) this.page.show(this.page.data.side ** 2);
-      else this.page.play(model.get('playing'));
+      this.page.begin(model.get('playing'));
     } catch (error) {
-      SCRIPTS.error = error instanceof Error ? error.message : String(error);
-      root.append(element('p', { role: 'alert', text: SCRIPTS.error }));
+      noteFailure(error);
+      root.append(alertOf(error));
     }
     if (this.closed) return this.close(); // while it opened
     model.on('change:knobs', () => this.obey(page => this.turn(page)));

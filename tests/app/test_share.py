@@ -73,7 +73,7 @@ async def sent(watcher):
         if isinstance(message, str):
             texts |= json.loads(message)
         else:
-            frames.append(read_frame(zlib.decompress(message) if watcher.packed else message))
+            frames.append(read_frame(zlib.decompress(message)))
         watcher._sending = False
     return texts, frames
 
@@ -127,7 +127,7 @@ def test_what_a_run_of_the_page_does_not_draw_again_goes(share):
 def test_all_watchers_get_the_same_bytes_and_who_comes_later_a_key_frame(share, comparison, clock):
     async def test():
         broadcast = Broadcast(share, clock)
-        first, second = Watcher(), Watcher(packed=False)
+        first, second = Watcher(), Watcher()
         broadcast.watchers |= {first, second}
         broadcast.step()
         (texts, [frame]), (_, [same]) = await sent(first), await sent(second)
@@ -362,7 +362,7 @@ def test_a_watcher_gets_the_page_and_its_frames_and_is_counted(client, share):
                 break
             kinds |= set(json.loads(message["text"]))
         assert {"page", "canvas", "knobs"} <= kinds
-        assert len(read_frame(message["bytes"]).panels) == 1
+        assert len(read_frame(zlib.decompress(message["bytes"])).panels) == 1
         assert share.watchers == 1
         socket.send_text("alive")
         share.stop()

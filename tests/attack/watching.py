@@ -40,7 +40,7 @@ class Watching:
     """One watcher: it counts what it gets."""
 
     def __init__(self, url: str) -> None:
-        self.url = url.replace("http", "ws", 1) + "/live?packed=1"
+        self.url = url.replace("http", "ws", 1) + "/live"
         self.frames = self.n_bytes = 0
         self._task: asyncio.Task[None] | None = None
 

@@ -29,6 +29,19 @@ window.WebSocket = class {
 """
 """In place of the browser's own: the test opens it, and hears what is sent."""
 
+SHOW = """
+window.wait = ms => new Promise(then => setTimeout(then, ms));
+window.show = async (socket, head) => {
+    const card = { head, title: 'T', text: [], question: [], answers: ['a', 'b'], right: -1, do: [],
+        reveal: [], claims: [] };
+    socket.readyState = 1;
+    socket.onmessage({ data: JSON.stringify({ card }) });
+    await wait(50);
+};
+window.vote = i => document.querySelectorAll('.ballot button')[i].click();
+"""
+"""For the watchers' page: a step with a question comes over a socket, and is answered."""
+
 GRID = """
 window.makeGrid = (more, Kind = SamplePanel) => new (class extends Grid { connect() {} })(document.body, {
     url: '', view: 'sequence', pixels: 'binary', side: 1, n_visible: 2, shape: [1, 2], present_knobs: [],
@@ -84,7 +97,7 @@ def test_a_slider_sends_while_it_is_dragged(scripts):
 
 def test_the_button_of_a_menu_also_closes_it(scripts):
     place = "<div id='host'></div><div class='st-key-share-menu'><button>Copy</button></div>"
-    page = scripts(APP / "share" / "menu.js", body=place)
+    page = scripts(SHARED[0], APP / "share" / "menu.js", body=place)
     page.evaluate("""() => {
         const parentElement = document.getElementById('host').attachShadow({ mode: 'open' });
         for (let i = 0; i < 2; i++) mounted({ data: { label: 'Share' }, parentElement });
@@ -99,25 +112,22 @@ def test_the_button_of_a_menu_also_closes_it(scripts):
     assert not menu.evaluate("menu => menu.matches(':popover-open')")
 
 
-def test_a_vote_while_the_page_connects_again_is_sent(scripts):
+def watchers(scripts):
+    """Open the watchers' page; its ``show`` gives it the card of a step with a question."""
     files = [*SHARED, VIEW_FOLDER / "curves.js", APP / "share" / "lesson_card.js", APP / "share" / "watch.js"]
     before = f"{SOCKET}const PANEL_CLASSES = {{}}, drawUnits = () => {{}};"
-    page = scripts(*files, before=before, body="<main id='watch'></main>")
+    return scripts(*files, before=before, after=SHOW, body="<main id='watch'></main>")
+
+
+def test_a_vote_while_the_page_connects_again_is_sent(scripts):
+    page = watchers(scripts)
     sent = page.evaluate("""async () => {
-        const wait = ms => new Promise(then => setTimeout(then, ms));
-        const card = { head: 'Step 1', title: 'T', text: [], question: [], answers: ['a', 'b'], right: -1,
-            do: [], reveal: [], claims: [] };
-        const open = async socket => {
-            socket.readyState = 1;
-            socket.onmessage({ data: JSON.stringify({ card }) });
-            await wait(50);
-        };
-        await open(sockets[0]);
+        await show(sockets[0], 'Step 1');
         sockets[0].onclose({ code: 1006, reason: '' });
         while (sockets.length < 2) await wait(50);
-        document.querySelectorAll('.ballot button')[1].click();
+        vote(1);
         await wait(700);
-        await open(sockets[1]);
+        await show(sockets[1], 'Step 1');
         await wait(700);
         return sockets[1].sent;
     }""")
@@ -277,3 +287,102 @@ def test_a_number_is_typed_to_its_end_although_the_page_is_drawn_again(scripts):
     box.fill("x")
     box.blur()
     assert (box.input_value(), page.evaluate("changes.length")) == ("0.75", 1)
+
+
+def test_a_vote_for_a_step_that_is_over_is_not_sent(scripts):
+    page = watchers(scripts)
+    sent = page.evaluate("""async () => {
+        await show(sockets[0], 'Step 1');
+        vote(0);
+        await wait(50);
+        vote(1);
+        await show(sockets[0], 'Step 2');
+        await wait(1000);
+        return sockets[0].sent;
+    }""")
+    assert sent == ["vote 0"]  # the server ends the view of who sends anything but a digit
+
+
+def test_an_answer_of_the_session_before_answers_no_press(scripts):
+    grid = GRID.replace("connect() {}", "")
+    page = scripts(*SHARED, VIEW_FOLDER / "sample" / "panel.js", before=SOCKET, after=grid)
+    waiting = page.evaluate("""async () => {
+        const grid = makeGrid({ url: '/one' });
+        sockets[0].onmessage({ data: JSON.stringify({ done: 7, running: true }) });
+        grid.configure({ ...grid.data, url: '/two' });
+        grid.presses.press('play');
+        await new Promise(then => requestAnimationFrame(() => setTimeout(then)));
+        return [grid.presses.waiting.length, grid.presses.running];
+    }""")
+    assert waiting == [1, False]
+
+
+def test_the_axis_of_weights_includes_the_estimate(scripts):
+    page = scripts(*SHARED, APP / "pages" / "weights" / "panel.js", after=GRID)
+    low, high = page.evaluate("""() => {
+        const panel = makeGrid({ tiles: 2 }, WeightPanel).panels.get(0);
+        const log_weights = { dtype: 'float32', shape: [2], data: Float32Array.of(2, 1) };
+        const head = { key: 0, run: 0, status: 'paused', n: 9, log_total: 3, log_z: 20, truth: null };
+        panel.readPart({ head: { ...head, readouts: {} }, blocks: { log_weights } });
+        return panel.axis();
+    }""")
+    assert low < 1
+    assert high > 20
+
+
+def test_the_slider_of_a_map_stands_at_the_point_also_if_the_range_begins_at_zero(scripts):
+    page = scripts(*SHARED, APP / "pages" / "tune" / "panel.js", after=GRID)
+    points = page.evaluate(f"""() => [[0, 10], [1, 100]].map(ends => {{
+        const panel = makeGrid({{ map: {MAP} }}, MapPanel).panels.get(0);
+        panel.head = {{ ends }};
+        return [0.2, 0.5, 1].map(share => panel.stepAt(panel.amountAt(400 * share)));
+    }})""")
+    assert points == [[80, 200, 400]] * 2
+
+
+def test_the_card_of_a_lesson_that_closes_leaves_nothing_behind(scripts):
+    body = "<div id='scrolled'><div class='st-key-lesson'><div id='host'></div></div></div>"
+    page = scripts(SHARED[0], APP / "storage.js", APP / "card.js", body=body)
+    listening = page.evaluate("""() => {
+        const scrolled = document.getElementById('scrolled'), parentElement = document.getElementById('host');
+        const listening = new Set();
+        scrolled.addEventListener = (name, act, { signal } = {}) => {
+            listening.add(act);
+            signal?.addEventListener('abort', () => listening.delete(act));
+        };
+        scrolled.removeEventListener = (name, act) => listening.delete(act);
+        const data = { head: 'H', lesson: 'a', step: 1, seen: false, blind: false, asks: false,
+            playing: false, revealed: false };
+        const close = mounted({ data, parentElement, setTriggerValue() {} });
+        const before = listening.size;
+        close();
+        return [before, listening.size];
+    }""")
+    assert listening == [1, 0]
+
+
+def test_the_card_of_a_lesson_names_the_number_that_it_points_at(scripts):
+    """Large ones, whose button is a question mark, and those in a fold that has been closed."""
+    body = "<div class='stBidiComponent'><div id='panels'></div></div><div id='host'></div>"
+    page = scripts(*SHARED, body=body)
+    card = "\n".join((APP / name).read_text() for name in ("storage.js", "card.js"))
+    page.add_script_tag(content=f"{{ {card.replace('export default', 'window.mounted =')} }}")
+    texts = page.evaluate("""() => {
+        const root = document.getElementById('panels').attachShadow({ mode: 'open' });
+        const panel = element('section', { class: 'panel' }), list = new ReadoutList();
+        const number = { help: [], formula: '', source: '', format: 'fixed1', unit: '' };
+        list.declare([{ ...number, name: 'large', label: 'Large', lead: true },
+            { ...number, name: 'first', label: 'First', lead: false },
+            { ...number, name: 'small', label: 'Small', lead: false }]);
+        panel.append(list.lead, element('details', {}, list.more));
+        root.append(panel);
+        return ['large', 'small'].map(name => {
+            const parentElement = element('div'), data = { look: `panel1.${name}`, words: 'the panel' };
+            mounted({ data, parentElement, setTriggerValue() {} });
+            panel.querySelector('details').open = false;
+            parentElement.rbmvizBringsUntil = 0;
+            mounted({ data, parentElement, setTriggerValue() {} })();
+            return parentElement.textContent;
+        });
+    }""")
+    assert texts == [f"Look here: “{name}” in the panel" for name in ("Large", "Small")]

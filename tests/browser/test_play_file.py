@@ -393,3 +393,27 @@ def test_who_begins_again_has_no_curve_of_the_samples_before(opened, lesson):
     assert min(page(points)) > 1
     page.page.locator(".again").first.click()
     assert page(points) == [0, 0]
+
+
+def test_a_walk_that_a_script_changes_while_it_rests_is_drawn(opened, lesson):
+    page = opened("lesson.html")
+    page.page.locator(".card").get_by_text("wait for your answer").wait_for()
+    ground = "[...rbmviz.lesson.page.grid.panels.get(0).target]"
+    wait(lambda: page(ground), "the ground of the model")
+    before = page(ground)
+    page("rbmviz.panels[0].set('temperature', 3)")
+    wait(lambda: page(ground) != before, "another ground")
+    page("rbmviz.panels[0].set('temperature', 1)")
+    show(page, 20)
+    page("rbmviz.panels[0].reset(rbmviz.lesson.page.seeds[0])")
+    wait(lambda: page("rbmviz.lesson.page.liveRuns[0].view?.trail.length") == 0, "the walk that begins again")
+
+
+def test_keys_that_scroll_do_not_pause_what_has_no_end(opened):
+    page = opened("scored.html")
+    page("rbmviz.ready")
+    page.page.set_viewport_size({"width": 500, "height": 300})
+    for key in ("Home", "End", "ArrowLeft"):
+        page.page.keyboard.press(key)
+    assert page.page.locator(".play").text_content() == "Pause"
+    wait(lambda: page("scrollY") > 0, "the end of the page")

@@ -110,7 +110,7 @@ class LessonCard {
     const reveal = this.node.querySelector('.reveal'), doing = this.node.querySelector('.do');
     if (reveal && data.answers.length && data.right >= 0) reveal.before(element('p', { class: this.answer === data.right ? 'verdict seen' : 'verdict', text: verdict }));
     if (reveal && data.formula) reveal.append(element('details', {}, element('summary', { text: 'Formula' }), formula(data.formula)));
-    if (doing && data.look) doing.after(element('button', { type: 'button', class: 'look', text: `Look here: ${data.look_words}`, onclick: () => this.target?.scrollIntoView({ block: 'center', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' }) }));
+    if (doing && data.look) doing.after(element('button', { type: 'button', class: 'look', text: `Look here: ${data.look_words}`, onclick: () => this.target?.scrollIntoView({ block: 'center', behavior: isCalm() ? 'auto' : 'smooth' }) }));
     if (data.reveal.length && !showsReveal && !this.asks) this.node.append(element('button', { type: 'button', class: 'reveal-button', id: 'reveal', text: 'Reveal', onclick: () => { this.revealed = true; this.draw(); } }));
     this.node.append(lesson.moves());
     this.node.classList.toggle('all-seen', this.allSeen);
@@ -163,7 +163,7 @@ class UnitsPage {
     root.append(this.host, element('div', { class: 'transport', role: 'group', 'aria-label': 'Draw' }, button('Step', 'Draw the next unit of the sweep, the one with a thick border.', step),
       button('Sweep', 'Draw all units to the end of the sweep.', () => this.units.sweep()), button('Begin again', 'Restart with the same random numbers.', again)));
     document.addEventListener('keydown', event => {
-      const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : { s: step, r: again }[event.key.toLowerCase()];
+      const act = { s: step, r: again }[plainKey(event)];
       act?.();
       if (act) this.draw();
     }, { signal: this.closing.signal });
@@ -205,9 +205,8 @@ class LessonPage {
     root.append(element('div', { class: 'shared' }, this.live, this.cardNode));
     addEventListener('hashchange', () => { if (this.asked !== this.at) this.open(this.asked); });
     document.addEventListener('keydown', event => {
-      const onControl = event.ctrlKey || event.metaKey || event.altKey || (event.target instanceof Element && event.target.matches('select, input'));
-      const step = onControl ? 0 : { b: -1, n: 1 }[event.key.toLowerCase()] ?? 0;
-      if (step) this.go(this.at + step);
+      const step = { b: -1, n: 1 }[plainKey(event)], onControl = event.target instanceof Element && event.target.matches('select, input');
+      if (step && !onControl) this.go(this.at + step);
     });
     this.open(this.asked);
   }
@@ -265,9 +264,8 @@ async function showLesson() {
     if (!runsHere()) throw new Error(`${NO_VECTORS} open the lesson in a newer one.`);
     /** @type {any} */ (SCRIPTS).lesson = new LessonPage(root, readFrame(await unpackedFrame('lesson')));
   } catch (error) {
-    SCRIPTS.error = error instanceof Error ? error.message : String(error);
-    root.replaceChildren(element('p', { role: 'alert', text: SCRIPTS.error }));
-    started();
+    noteFailure(error);
+    root.replaceChildren(alertOf(error));
   }
 }
 

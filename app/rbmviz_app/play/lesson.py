@@ -215,7 +215,6 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
             raise BadInput(f"The lesson '{lesson.name}', step {i}: {error}") from None
     data = engine_data() | {
         "title": lesson.title,
-        "about": lesson.about,
         "steps": steps,
         "contains": contents(made.dataset) if made.dataset is not None else "",
     }

@@ -87,7 +87,7 @@ async def watch_live(socket: WebSocket) -> None:
     if share is None:
         await socket.close(code=UNKNOWN_TOKEN, reason=ENDED)
         return
-    watcher = Watcher(packed=socket.query_params.get("packed") == "1")
+    watcher = Watcher()
     try:
         AUDIENCE.check_room()
     except BadInput as full:

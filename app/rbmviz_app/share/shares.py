@@ -19,12 +19,8 @@ def shares_by_token() -> MutableMapping[str, Share]:
     return weakref.WeakValueDictionary()
 
 
-def _leave(share: Share) -> None:
-    # On the server's event loop: only sets a flag.
-    share.leave()
-
-
-@st.cache_resource(scope="session", on_release=_leave, show_spinner=False)
+# Share.leave runs on the server's event loop: it only sets a flag.
+@st.cache_resource(scope="session", on_release=Share.leave, show_spinner=False)
 def _open_page(token: str, _share: Share) -> Share:
     return _share
 

@@ -13,26 +13,6 @@ const SILENT_MS = 15000; // silence after which the server counts as gone: it se
 const VOTE_MS = 550; // least time between two votes: the server counts two a second
 const SAY_MS = 2000; // maximum rate of changing what is read aloud
 
-/** The panels of the watched page, without a socket or controls. */
-class WatchedGrid extends Grid {
-  connect() {}
-
-  askForFrame() {}
-
-  changeKnobs() {}
-
-  /** @param {PanelPart[]} parts */
-  show(parts) {
-    for (const part of parts) this.panels.get(part.head.key)?.readPart(part);
-    this.frames++;
-    this.host.dataset.frames = String(this.frames);
-    this.draw();
-  }
-}
-
-/** @param {KnobValue} value */
-const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') : typeof value === 'number' ? round3(value).replace('-', '−') : value);
-
 // @ts-expect-error It also precedes this script.
 /** @type {(component: Component) => () => void} */ const drawing = drawUnits;
 
@@ -56,7 +36,7 @@ class WatchPage {
     root.append(element('header', { class: 'top' }, this.state, this.copy), this.question, this.caption,
       element('div', { class: 'shared' }, element('div', { class: 'live' }, this.nothing, this.host, this.drawing, this.charts), this.card), this.spoken);
     this.root = root;
-    /** @type {WatchedGrid | null} */
+    /** @type {ShownGrid | null} */
     this.grid = null;
     this.gridKey = '';
     /** As sent by the server. @type {Map<number, PanelSpec>} */
@@ -73,14 +53,20 @@ class WatchPage {
     /** Messages are processed in order of arrival, although frames are unpacked asynchronously. */
     this.taken = Promise.resolve();
     this.drawAsked = false;
-    this.said = '';
     this.toSay = '';
-    this.saidAt = -SAY_MS;
-    this.sayTimer = 0;
+    this.speak = paced(SAY_MS, () => {
+      this.spoken.textContent = this.toSay;
+      this.toSay = '';
+    });
     this.title = '';
     this.step = '';
     /** The chosen answer, its step, and the socket that has sent it. */
-    this.vote = { answer: -1, step: '', socket: /** @type {WebSocket | null} */ (null), sentAt: -VOTE_MS, timer: 0 };
+    this.vote = { answer: -1, step: '', socket: /** @type {WebSocket | null} */ (null) };
+    this.sendVote = paced(VOTE_MS, () => {
+      if (this.vote.answer < 0) return; // the next step has come
+      this.vote.socket = this.socket?.readyState === WebSocket.OPEN ? this.socket : null; // otherwise the next card sends it
+      this.send(`vote ${this.vote.answer}`);
+    });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
     new ResizeObserver(() => this.draw()).observe(root);
     document.addEventListener('visibilitychange', () => { if (!document.hidden && !this.socket && !this.over) this.connect(); });
@@ -90,14 +76,13 @@ class WatchPage {
   }
 
   connect() {
-    const packed = 'DecompressionStream' in window ? '1' : '0';
-    const socket = this.socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${this.address}/live?packed=${packed}`);
+    const socket = this.socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${this.address}/live`);
     socket.binaryType = 'arraybuffer';
     this.heardAt = performance.now();
     socket.onmessage = event => {
       this.tries = 0;
       this.heardAt = performance.now();
-      this.taken = this.taken.then(() => this.take(event.data, packed === '1')).catch(error => { console.error(error); this.send('key'); });
+      this.taken = this.taken.then(() => this.take(event.data)).catch(error => { console.error(error); this.send('key'); });
     };
     socket.onclose = event => {
       if (socket !== this.socket) return;
@@ -129,8 +114,8 @@ class WatchPage {
     this.setState(sentence, 'over');
   }
 
-  /** @param {string | ArrayBuffer} message @param {boolean} packed */
-  async take(message, packed) {
+  /** @param {string | ArrayBuffer} message */
+  async take(message) {
     if (typeof message === 'string') {
       const [[kind, value]] = Object.entries(JSON.parse(message));
       if (kind === 'page') this.showPage(value);
@@ -141,8 +126,8 @@ class WatchPage {
       else if (kind === 'charts') this.showCharts(value);
       return;
     }
-    const frame = packed ? await inflated(message) : message;
-    this.grid?.show(readFrame(frame).panels);
+    const frame = readFrame(await inflated(message));
+    this.grid?.show(frame.panels);
     const running = [...this.grid?.panels.values() ?? []].some(({ head }) => head && !['paused', 'finished', 'failed'].includes(head.status));
     this.setState(running ? 'Live' : 'Paused', running ? 'live' : 'paused');
   }
@@ -182,14 +167,12 @@ class WatchPage {
     }
     this.specs = new Map(data.panels.map(spec => [spec.key, spec]));
     // Knobs are text here, so that nothing looks adjustable.
-    const own = { ...data, url: '', present: false, present_knobs: [], embedded: false, reduced_motion: true, timers_stopped: false, taken: 0, looks_back: false, knobs_follow: false,
-      panels: data.panels.map(spec => ({ ...spec, knobs: [], values: {} })) };
+    const own = { ...WITHOUT_SERVER, ...data, panels: data.panels.map(spec => ({ ...spec, knobs: [], values: {} })) };
     for (const sheet of /** @type {NodeListOf<HTMLStyleElement>} */ (document.querySelectorAll('style[data-page]'))) sheet.disabled = !['', name].includes(sheet.dataset.page ?? '');
     if (key !== this.gridKey) {
       this.closeGrid();
       this.gridKey = key;
-      this.grid = new WatchedGrid(this.host, own, () => {}, watchedPanels[name]);
-      this.grid.past.node.remove(); // only the teacher has the look-back slider
+      this.grid = new ShownGrid(this.host, own, watchedPanels[name]);
     } else this.grid?.configure(own);
     this.drawKnobs();
     this.showNothing();
@@ -220,16 +203,6 @@ class WatchPage {
       panel.knobs.replaceChildren(list(front));
       panel.moreKnobs.replaceChildren(list(known.filter(knob => !front.includes(knob))));
     }
-  }
-
-  /** Send the newest choice, at most twice a second. */
-  sendVote() {
-    clearTimeout(this.vote.timer);
-    this.vote.timer = setTimeout(() => {
-      this.vote.sentAt = performance.now();
-      this.vote.socket = this.socket?.readyState === WebSocket.OPEN ? this.socket : null; // otherwise the next card sends it
-      this.send(`vote ${this.vote.answer}`);
-    }, Math.max(0, this.vote.sentAt + VOTE_MS - performance.now()));
   }
 
   /** @param {string[]} answers @param {string} step @returns {HTMLElement} buttons to choose from */
@@ -294,12 +267,7 @@ class WatchPage {
   /** Announce a text to screen readers, at most every two seconds. @param {string} text */
   say(text) {
     this.toSay = this.toSay && this.toSay !== text ? `${this.toSay} ${text}` : text; // unspoken text comes first
-    clearTimeout(this.sayTimer);
-    this.sayTimer = setTimeout(() => {
-      this.saidAt = performance.now();
-      this.spoken.textContent = this.toSay;
-      this.toSay = '';
-    }, Math.max(0, this.saidAt + SAY_MS - performance.now()));
+    this.speak();
   }
 }
 

@@ -62,13 +62,9 @@ Message = str | bytes
 
 
 class Watcher:
-    """A watching browser, with the messages that wait to be sent to it.
+    """A watching browser, with the messages that wait to be sent to it."""
 
-    packed : whether it can decompress frames
-    """
-
-    def __init__(self, packed: bool = True) -> None:
-        self.packed = packed
+    def __init__(self) -> None:
         self.needs_key = True
         """Whether it missed something sent to the others."""
         self.ended = ""
@@ -283,14 +279,10 @@ def _nameless_data(canvas: str, data: dict[str, Any] | None) -> dict[str, Any] |
 
 def _put_frame(frame: bytes, watchers: list[Watcher]) -> int:
     """Queue a frame for all of these watchers, compressed once; return the bytes to send."""
-    n_bytes, packed = 0, b""
+    packed = zlib.compress(frame, FRAME_COMPRESSION) if watchers else b""
     for watcher in watchers:
-        if watcher.packed:
-            packed = packed or zlib.compress(frame, FRAME_COMPRESSION)
-        message = packed if watcher.packed else frame
-        watcher.put(message)
-        n_bytes += len(message)
-    return n_bytes
+        watcher.put(packed)
+    return len(packed) * len(watchers)
 
 
 def _knobs(comparison: Any) -> dict[int, dict[str, Any]]:

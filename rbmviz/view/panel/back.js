@@ -53,6 +53,6 @@ class LookBack {
         : `Now, at sample ${whole.format(at)}: ${range}.`;
     this.slider.setAttribute('aria-valuetext', back ? `sample ${whole.format(at)} of ${whole.format(this.newest)}` : 'now');
     this.node.classList.toggle('away', back && !this.slider.disabled);
-    if (this.text.textContent !== text) this.text.textContent = text;
+    put(this.text, text);
   }
 }

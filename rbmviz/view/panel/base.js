@@ -97,6 +97,22 @@ function spaced(ms, hand) {
 }
 
 /**
+ * Return a function that acts once the interval since the last time is over, with the newest arguments: at most so often,
+ * and the last change is never left out.
+ * @template {unknown[]} T
+ * @param {number} ms
+ * @param {(...values: T) => void} act
+ * @returns {(...values: T) => void}
+ */
+function paced(ms, act) {
+  let at = -ms, timer = 0;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => { at = performance.now(); act(...values); }, Math.max(at + ms - performance.now(), 0));
+  };
+}
+
+/**
  * The common parts of all panels: header, pictures, a strip below them, readouts, knobs, and a fold with everything else.
  * A page's own panel fills them.
  * The constructor creates the common parts; build, called later, creates pictures and knobs, so that the fields of a
@@ -133,11 +149,11 @@ class Panel {
     /** When the run can begin, by performance.now(); 0: later than expected. @type {number | null} */
     this.readyAt = null;
     this.redrawTimer = 0;
-    /** Last changes of the words and the spoken text, by performance.now(). */
-    this.wordsShownAt = -WORDS_MS;
-    this.wordsTimer = 0;
-    this.announcedAt = -ANNOUNCE_MS;
-    this.announceTimer = 0;
+    this.writeWords = paced(WORDS_MS, (/** @type {Mosaic} */ mosaic, /** @type {number} */ slot) => {
+      const on = this.vocabulary.filter(([, i]) => mosaic.cells[slot * mosaic.size + i] > 127).map(([word]) => word);
+      this.words.textContent = on.length ? on.join(' ') : 'no word';
+    });
+    this.announce = paced(ANNOUNCE_MS, () => this.speak());
     // Invisible text about the pictures for screen readers.
     this.spoken = element('p', { class: 'spoken', id: `said-${spec.key}`, 'aria-live': 'off' });
     // A low canvas below the pictures, for changes over time.
@@ -256,16 +272,11 @@ class Panel {
    * @param {number} slot
    */
   showWords(mosaic, slot) {
-    const vocabulary = this.grid.data.vocabulary ?? [], now = performance.now();
-    this.words.hidden = !vocabulary.length;
-    clearTimeout(this.wordsTimer);
-    if (!vocabulary.length) return;
-    const wait = this.wordsShownAt + WORDS_MS - now;
-    if (wait > 0) { this.wordsTimer = setTimeout(() => this.showWords(mosaic, slot), wait); return; } // a run that rests draws no more
-    this.wordsShownAt = now;
-    const on = vocabulary.filter(([, i]) => mosaic.cells[slot * mosaic.size + i] > 127).map(([word]) => word);
-    this.words.textContent = on.length ? on.join(' ') : 'no word';
+    this.words.hidden = !this.vocabulary.length;
+    if (this.vocabulary.length) this.writeWords(mosaic, slot);
   }
+
+  get vocabulary() { return this.grid.data.vocabulary ?? []; }
 
   /** The progress of the run, in words. @param {PanelHead} head @returns {string} */
   progressOf(head) { return `${whole.format(head.n)} ${this.unit}, ${head.status}`; }
@@ -275,15 +286,12 @@ class Panel {
 
   // Write the screen readers' text about the pictures. It is spoken only if the focus is in this panel or the run makes
   // no steps: four panels speaking every two seconds would drown out everything else.
-  announce() {
-    const { head } = this, wait = this.announcedAt + ANNOUNCE_MS - performance.now();
-    clearTimeout(this.announceTimer);
+  speak() {
+    const { head } = this;
     if (!head) return;
-    if (wait > 0) { this.announceTimer = setTimeout(() => this.announce(), wait); return; }
     const numbers = this.readouts.shown.filter(({ spec, text }) => spec.lead && text !== '–').map(({ spec, text }) => `${spec.label} ${text}.`);
     const text = [`${this.spec.label}, ${this.progressOf(head)}.`, this.describe(), ...numbers].filter(part => part).join(' ');
     if (text === this.spoken.textContent) return;
-    this.announcedAt = performance.now();
     const focused = /** @type {Document | ShadowRoot} */ (this.node.getRootNode()).activeElement;
     this.spoken.setAttribute('aria-live', head.status !== 'running' || this.node.contains(focused) ? 'polite' : 'off');
     this.spoken.textContent = text;
@@ -341,8 +349,9 @@ class Panel {
     this.drawPictures(); // also before the first frame, so that the strip has its height when that comes
     if (!head) return;
     for (const name of this.sentences) {
-      const line = /** @type {HTMLElement} */ (this.more.querySelector(`.${name}`)), text = /** @type {any} */ (head)[name] ?? '';
-      if (line.textContent !== text) line.textContent = line.title = text; // the lines may not be enough
+      const line = /** @type {HTMLElement} */ (this.more.querySelector(`.${name}`));
+      put(line, /** @type {any} */ (head)[name] ?? '');
+      line.title = line.textContent; // the lines may not be enough
     }
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
@@ -352,9 +361,9 @@ class Panel {
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
     const mark = this.readyAt !== null && this.showsStart ? this.compiling(this.readyAt) : '';
     this.mark.hidden = !mark;
-    if (this.mark.textContent !== mark) this.mark.textContent = mark;
+    put(this.mark, mark);
     this.note.hidden = !note;
-    if (this.note.textContent !== note) this.note.textContent = note;
+    put(this.note, note);
     this.setWarning(head.warning ?? '');
     this.announce();
     this.note.classList.toggle('failed', failed);
@@ -526,8 +535,7 @@ class Grid {
 
   connect() {
     // Nothing moves until the server knows that this browser prefers less motion.
-    const mustWait = matchMedia('(prefers-reduced-motion: reduce)').matches && !this.data.reduced_motion;
-    if (!this.alive || mustWait) return;
+    if (!this.alive || isCalm() && !this.data.reduced_motion) return;
     const socket = this.socket = new WebSocket(location.origin.replace(/^http/, 'ws') + this.data.url);
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
@@ -539,7 +547,11 @@ class Grid {
       if (typeof event.data === 'string') {
         const { done, running } = JSON.parse(event.data);
         // In turn with the frames, of which the last may be from before the press.
-        requestAnimationFrame(() => { this.presses.follow(running); this.presses.done(done); });
+        requestAnimationFrame(() => {
+          if (socket !== this.socket) return; // it answered presses of the session before
+          this.presses.follow(running);
+          this.presses.done(done);
+        });
         return;
       }
       requestAnimationFrame(() => { if (socket === this.socket && this.showFrame(event.data)) this.askForFrame(); });
@@ -579,6 +591,14 @@ class Grid {
     this.send(this.request);
   }
 
+  /** Show these panels' parts of a frame. @param {PanelPart[]} parts */
+  show(parts) {
+    for (const part of parts) this.panels.get(part.head.key)?.readPart(part);
+    this.frames++;
+    this.host.dataset.frames = String(this.frames);
+    this.draw();
+  }
+
   /** Show a received frame. @param {ArrayBuffer} buffer @returns {boolean} whether to request more */
   showFrame(buffer) {
     try {
@@ -586,10 +606,7 @@ class Grid {
       // While the look-back slider is dragged, a frame may belong to its position a moment ago.
       if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
       this.presses.follow(frame.running);
-      for (const part of frame.panels) this.panels.get(part.head.key)?.readPart(part);
-      this.frames++;
-      this.host.dataset.frames = String(this.frames);
-      this.draw();
+      this.show(frame.panels);
     } catch (error) {
       console.error(error);
       this.showBanner('The server sends pictures that this page cannot read: reload it.');
@@ -664,6 +681,26 @@ class Grid {
     this.presses.closed();
     this.socket?.close();
   }
+}
+
+/** The page of panels that no server feeds: frames are given to them. */
+const WITHOUT_SERVER = {
+  url: '', fps: 0, view: 'sequence', pixels: 'binary', present: false, present_knobs: [], embedded: false, reduced_motion: true, timers_stopped: false, taken: 0,
+};
+
+/** The panels of a page without a server, or of one that only watches: they cannot be removed or multiplied. */
+class ShownGrid extends Grid {
+  /** @param {HTMLElement} root @param {PageData} data @param {PanelClass} PanelOfPage */
+  constructor(root, data, PanelOfPage) {
+    super(root, data, () => {}, PanelOfPage);
+    this.host.classList.add('shown');
+    this.past.node.remove(); // the server has the samples that it goes back to
+  }
+
+  connect() {}
+
+  /** @param {number} _key @param {Record<string, KnobValue>} _knobs */
+  changeKnobs(_key, _knobs) {}
 }
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-// Creates elements of the page.
+// Creates elements of the page, and asks the browser what all scripts ask.
 
 /**
  * @template {keyof HTMLElementTagNameMap} T
@@ -20,16 +20,33 @@ const element = (tag, attributes = {}, ...children) => {
 };
 
 /**
- * Return an icon, which readers of the screen skip.
- * @param {string} [path] in a square of 24
- * @returns {SVGSVGElement}
+ * Return an element of a drawing (SVG).
+ * @param {string} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {...(Node | string)} children
+ * @returns {SVGElement}
  */
-const icon = (path = '') => {
-  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-  const drawn = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-  svg.setAttribute('viewBox', '0 0 24 24');
-  svg.setAttribute('aria-hidden', 'true');
-  drawn.setAttribute('d', path);
-  svg.append(drawn);
-  return svg;
+const shape = (tag, attributes, ...children) => {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
 };
+
+/** Return an icon, which readers of the screen skip. @param {string} [path] in a square of 24 @returns {SVGElement} */
+const icon = (path = '') => shape('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true' }, shape('path', { d: path }));
+
+/** Set a text, unless it is there: it would be read aloud again. @param {HTMLElement} node @param {string} text */
+const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+
+/** @returns {boolean} whether less motion is preferred */
+const isCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+/** @param {KeyboardEvent} event @returns {string} the key in lower case; '' with a modifier, which the browser takes */
+const plainKey = ({ key, ctrlKey, metaKey, altKey }) => (ctrlKey || metaKey || altKey ? '' : key.toLowerCase());
+
+/** @param {string} text @returns {Promise<void>} rejected without a clipboard: browsers offer none to unencrypted pages of other machines */
+const copyText = text => (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject());
+
+/** @param {unknown} error @returns {string} its sentence */
+const sentenceOf = error => (error instanceof Error ? error.message : String(error));

@@ -2,15 +2,6 @@
 // The equation of an algorithm, with the terms that its knobs move.
 
 /**
- * Underline the terms that these controls move, and mark the term whose control has the focus or the pointer.
- * @param {HTMLElement} node the formulas
- * @param {Record<string, { node: HTMLElement }>} controls by the name of the knob
- */
-function linkTerms(node, controls) {
-  for (const term of node.querySelectorAll('[data-knob]')) term.classList.toggle('term', (term.getAttribute('data-knob') ?? '') in controls);
-}
-
-/**
  * Mark the terms of a knob while its control has the focus or the pointer.
  * @param {HTMLElement} control
  * @param {string} knob
@@ -40,13 +31,13 @@ class Equation {
     }).observe(this.formulas);
   }
 
-  /** @param {string[]} formulas as MathML @param {Record<string, { node: HTMLElement }>} controls of its knobs */
+  /** Show formulas, and underline the terms that these controls move. @param {string[]} formulas as MathML @param {Record<string, object>} controls by the name of the knob */
   declare(formulas, controls) {
     this.node.hidden = !formulas.length;
     const key = formulas.join();
     if (key === this.shown) return;
     this.shown = key;
     this.formulas.replaceChildren(...formulas.map(mathml => element('div', {}, formula(mathml))));
-    linkTerms(this.formulas, controls);
+    for (const term of this.formulas.querySelectorAll('[data-knob]')) term.classList.toggle('term', (term.getAttribute('data-knob') ?? '') in controls);
   }
 }

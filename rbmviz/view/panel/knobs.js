@@ -53,6 +53,9 @@ function valueAt(knob, step) {
  */
 const typedNumber = text => (text.trim() === '' ? NaN : Number(text.trim().replace(/^([^.,]*),([^.,]*)$/, '$1.$2')));
 
+/** A knob's value for the reader, as value_text (rbmviz/knobs.py) writes it. @param {KnobValue} value */
+const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') : typeof value === 'number' ? round3(value).replace('-', '−') : value);
+
 /**
  * Return the control of a knob, with functions to set it to the server's value, to relabel and to lock it.
  * @param {KnobSpec} knob

@@ -113,7 +113,7 @@ class LandscapePanel extends Panel {
   }
 
   drawPictures() {
-    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const calm = isCalm();
     if (!this.now || this.now.length !== this.target.length || calm) this.now = this.target.slice();
     if (calm) this.ball = null; // it is where the chain is
     this.paint();

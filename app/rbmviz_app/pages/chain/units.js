@@ -2,19 +2,10 @@
 // A small RBM as circles and lines: hidden units above, pixels below. A click or Enter on a unit draws it, except on
 // the watchers' page.
 
-const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 560, HEIGHT = 350, TOP = 86, BOTTOM = 262, RADIUS = 27;
 
 /** Half the width of a touch target: 44 pixels on the narrowest phones. */
 const AROUND = 40;
-
-/** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
-const shape = (name, attributes, text) => {
-  const node = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
-  if (text !== undefined) node.textContent = text;
-  return node;
-};
 
 /** @param {number} i @param {number} n @returns {number} position of the i-th of n units */
 const across = (i, n) => WIDTH * (i + 0.5) / n;
@@ -60,11 +51,7 @@ const circle = (unit, layer, i, n, data, draw) => {
 /** @param {Component} component @returns {() => void} */
 export default ({ data, parentElement, setTriggerValue }) => {
   let host = parentElement.querySelector('.host');
-  if (!host) {
-    host = document.createElement('div');
-    host.className = 'host';
-    parentElement.append(host);
-  }
+  if (!host) parentElement.append(host = element('div', { class: 'host' }));
   const root = host.getRootNode();
   const focused = root instanceof ShadowRoot || root instanceof Document ? root.activeElement?.getAttribute('data-unit') : null;
   const svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group', 'aria-label': `The units of the model${data.watched ? '' : ': click one to draw it'}` });
@@ -74,10 +61,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
       svg.append(circle(unit, layer, i, data[layer].length, data, () => setTriggerValue('draw', { layer, unit: i, at: data.draws })));
     });
   }
-  const said = document.createElement('p');
-  said.setAttribute('role', 'status');
-  said.textContent = data.said;
-  host.replaceChildren(svg, said);
+  host.replaceChildren(svg, element('p', { role: 'status', text: data.said }));
   if (focused) host.querySelector(`[data-unit="${focused}"]`)?.focus();
   return () => {};
 };

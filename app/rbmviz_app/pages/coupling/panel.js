@@ -128,8 +128,7 @@ class PairColumn {
     this.node.dataset.t = String(now.t);
     this.node.dataset.met = String(now.met);
     this.badge.hidden = !over;
-    const text = met ? `met: τ = ${whole.format(shown.t)}` : `not met in ${whole.format(shown.t)} sweeps: cut off`;
-    if (this.badge.textContent !== text) this.badge.textContent = text;
+    put(this.badge, met ? `met: τ = ${whole.format(shown.t)}` : `not met in ${whole.format(shown.t)} sweeps: cut off`);
     this.caption.textContent = shown.t
       ? `sweep ${whole.format(shown.t)} · ${whole.format(differ)}/${whole.format(v.length)} differ` : '';
     this.drawPath(grid, shown);

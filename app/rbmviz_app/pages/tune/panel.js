@@ -182,7 +182,8 @@ class MapPanel extends Panel {
   /** @param {number} point @returns {number} */
   stepAt(point) {
     const [low, high] = this.shown?.ends ?? [10, 10];
-    return high > low && low > 0 ? Math.round(POINT_STEPS * Math.log(point / low) / Math.log(high / low)) : POINT_STEPS;
+    if (high === low) return POINT_STEPS;
+    return Math.round(POINT_STEPS * (low > 0 ? Math.log(point / low) / Math.log(high / low) : point / high));
   }
 
   /** @param {MapHead & PanelHead} head @param {PanelPart['blocks']} blocks */
@@ -420,11 +421,6 @@ class MapPanel extends Panel {
     const rows = this.valuesOf().map(row => row.join(' ')).join('; ');
     return `${this.verdict.textContent} ${this.at === null ? '' : `Chosen: ${this.nameOf(this.at)}. ${rows}.`}`;
   }
-}
-
-/** @param {HTMLElement} node @param {string} text */
-function put(node, text) {
-  if (node.textContent !== text) node.textContent = text;
 }
 
 /** @param {Component} component */

@@ -106,7 +106,7 @@ class WeightPanel extends Panel {
         const lightest = (panel.lightLogWeights.length ? panel.lightLogWeights : panel.logWeights).slice(-1);
         marks.push(panel.logWeights[0], lightest[0]);
       }
-      if (panel.truth !== null) marks.push(panel.truth);
+      for (const log of [panel.logZ, panel.truth]) if (log !== null) marks.push(log);
     }
     let low = Math.min(...marks), high = Math.max(...marks);
     if (!(high > low)) { low -= 1; high = low + 2; }
