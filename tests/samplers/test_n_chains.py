@@ -3,6 +3,7 @@
 import dataclasses
 import threading
 import time
+from types import SimpleNamespace
 
 import naive
 import numpy as np
@@ -102,7 +103,7 @@ def test_threads_run_side_by_side(wide, monkeypatch):
                 meeting.wait()
             return sampler._step(chain, m)
 
-        return interleave.interleave(state, n, step)
+        return interleave.interleave(SimpleNamespace(_step=step), state, n)
 
     assert meet(2 * interleave.SAMPLES_PER_THREAD, 20).v.shape == (2 * interleave.SAMPLES_PER_THREAD, 70)
     with pytest.raises(threading.BrokenBarrierError):  # too few samples to share out: one after the other
