@@ -36,19 +36,16 @@ GIBBS_UNDER_FAST_WEIGHTS = (
 """The first formulas of a Gibbs chain with fast parameters, see ``equations``."""
 
 
-def share_knob(
-    label: str = "Share the push",
-    text: str = "One push for all chains, by their mean: a crowd that looks like the data is hardly pushed.",
-) -> Any:
-    """Return a new knob for sharing one theta_F among all chains; a dataclass field belongs to one class."""
-    return knob(False, label=label, live=False, help=text)
-
-
 @dataclass(frozen=True, kw_only=True)
 class FastWeightKnobs(ChainKnobs):
     """The knobs that all samplers with fast weights share."""
 
-    share: bool = share_knob()
+    share: bool = knob(
+        False,
+        label="Share the push",
+        live=False,
+        help="One push for all chains, by their mean: a crowd that looks like the data is hardly pushed.",
+    )
 
 
 def start_driven(

@@ -16,7 +16,6 @@ from rbmviz.samplers.fast_weights import (
     State,
     driven_bytes,
     sample_driven,
-    share_knob,
     start_driven,
     target_of,
 )
@@ -95,9 +94,12 @@ class SamplePenalization(FastWeightKnobs):
         help="What is penalised: units of 0 and 1, and all ends empty, or units of -1 and +1, and all ends "
         "uniform.",
     )
-    share: bool = share_knob(
-        "Share the penalty",
-        "One penalty for all chains, by the mean of their statistics: what most of them have is avoided.",
+    share: bool = knob(
+        False,
+        label="Share the penalty",
+        live=False,
+        help="One penalty for all chains, by the mean of their statistics: what most of them have is "
+        "avoided.",
     )
 
     @property
