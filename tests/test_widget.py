@@ -2,12 +2,14 @@
 
 import sys
 import zlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import rbmviz
+from rbmviz.knobs import knob
+from rbmviz.registry import samplers
 from tests.frames import read_frame
 
 
@@ -130,3 +132,16 @@ def test_the_page_can_be_saved(live, tmp_path):
     html = (tmp_path / "live.html").read_text()
     assert html.startswith("<!doctype html>")
     assert "showRuns(livePage);" in html
+
+
+def test_a_knob_that_kernels_of_browsers_do_not_know_is_not_offered():
+    """Else its slider would do nothing."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class GibbsWithGap(samplers["gibbs"]):
+        gap: int = knob(0, 0, 10, label="Gap", help="A knob of newer samplers.")
+
+    live = rbmviz.play("bas_pcd", [GibbsWithGap()])
+    assert list(live.knobs[0]) == ["temperature", "k"]
+    with pytest.raises(rbmviz.BadInput, match="gap = 0 only, and not 2"):
+        rbmviz.play("bas_pcd", [GibbsWithGap(gap=2)])

@@ -40,7 +40,7 @@ from rbmviz.lessons import PageState
 from rbmviz.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
 from rbmviz.pages import PageSpec
 from rbmviz.session import Comparison, limits
-from rbmviz.session.comparison import Setup
+from rbmviz.session.comparison import UNDO_SECONDS, Setup
 from rbmviz.session.multiples import with_knob
 from rbmviz_app import (
     card,
@@ -621,12 +621,12 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:
     """Draw the Undo button, which is present but invisible when there is nothing to undo.
 
-    The shell's style sheet hides it after ten seconds, and when nothing can be undone. It is never disabled,
+    The shell's style sheet hides it after UNDO_SECONDS, and when nothing can be undone. It is never disabled,
     because a disabled button would lose the last click that still had something to undo.
     """
     number = comparison.undoable_commands
     session.note_drawn(page, command=number)
-    # The ten seconds are an animation, which restarts only if its name changes: hence one for odd numbers.
+    # The time is an animation, which restarts only if its name changes: hence one for odd numbers.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
         if st.button(
@@ -635,8 +635,8 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
             on_click=undo,
             args=(page, comparison),
             key=f"{page}_undo",
-            help="Undo the last reset, closed panel, preset or setting, within ten seconds: the runs "
-            "continue where they were.",
+            help=f"Undo the last reset, closed panel, preset or setting, within {UNDO_SECONDS:g} seconds: "
+            "the runs continue where they were.",
         ):
             st.rerun()
 
@@ -645,7 +645,7 @@ def undo(page: str, comparison: Comparison[Any]) -> None:
     """Undo the newest command, including the settings that it changed."""
     try:
         if not comparison.undo():
-            st.toast("Too late to undo: that was only possible for ten seconds.")
+            st.toast(f"Too late to undo: that was only possible for {UNDO_SECONDS:g} seconds.")
             return
     except BadInput as error:
         st.toast(messages.plain(error))  # a message on the page would disappear with the next run

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.errors import BadInput
+from rbmviz.knobs import Knob, knobs_of
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler
 
@@ -22,6 +23,13 @@ WORKER_KINDS = {
     "rates_herding": "herding",
 }
 """Samplers that browsers can run, and their kernels."""
+
+KERNEL_KNOBS = {
+    "gibbs": ("temperature", "k"),
+    "driven": ("eps", "alpha", "k", "statistics"),
+    "herding": ("eps", "alpha", "max_sweeps"),
+}
+"""Knobs that ``Chain.advance`` in ``engine.js`` takes, by kernel; others have their defaults."""
 
 STORED_SEEDS = 10
 """Seeds that a page can begin at."""
@@ -74,10 +82,19 @@ def check_runs(sampler: Sampler) -> None:
     """Raise BadInput unless a browser can run the sampler."""
     if sampler.name not in WORKER_KINDS:
         raise BadInput(f"{sampler.name} has no form for browsers: take {', '.join(WORKER_KINDS)}.")
-    for knob, needed in (("n_chains", 1), ("units", "binary")):
-        value = getattr(sampler, knob, needed)
-        if value != needed:
-            raise BadInput(f"{sampler.name}: browsers run it with {knob} = {needed} only, and not {value}.")
+    taken = (*turnable(sampler), "share")  # one chain has nothing to share
+    for name, knob in knobs_of(sampler).items():
+        value = getattr(sampler, name)
+        if name not in taken and value != knob.default:
+            raise BadInput(
+                f"{sampler.name}: browsers run it with {name} = {knob.default} only, and not {value}."
+            )
+
+
+def turnable(sampler: Sampler) -> dict[str, Knob]:
+    """Return the knobs that can be turned while a browser runs the chain, by name."""
+    names = KERNEL_KNOBS[WORKER_KINDS[sampler.name]]
+    return {name: knob for name, knob in knobs_of(sampler).items() if name in names}
 
 
 def chain_spec(

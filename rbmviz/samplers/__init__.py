@@ -146,7 +146,7 @@ class Sampler(Protocol):
     equation : tuple of str, optional
         Defining formulas in LaTeX; terms that knobs move are marked, see ``equations``.
     n_chains : int
-        Chains that take turns: a knob (``interleave.n_chains_knob``), or a class attribute 1.
+        Chains that take turns: a knob (of ``interleave.ChainKnobs``), or a class attribute 1.
     """
 
     name: ClassVar[str]
@@ -247,8 +247,8 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
 
     Examples
     --------
-    >>> rbmviz.make_sampler("gibbs", k=5)
-    Gibbs(temperature=1.0, k=5, n_chains=1)
+    >>> rbmviz.make_sampler("gibbs", k=5).k
+    5
     """
     return registry.samplers.make(name, **knobs)
 

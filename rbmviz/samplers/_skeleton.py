@@ -10,7 +10,7 @@ from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import Chains, interleave, n_chains_knob, next_chain, one_or_many, starts
+from rbmviz.samplers.interleave import ChainKnobs, Chains, interleave, next_chain, one_or_many, starts
 
 
 @dataclass
@@ -23,7 +23,7 @@ class SkeletonChain:
 
 
 @sampler("skeleton", label="Skeleton", paper="the paper, its section, its equation")
-class Skeleton:
+class Skeleton(ChainKnobs):
     """Draw h ~ p(h|v), then v ~ p(v|h): describe a sample in one line here."""
 
     exact_chain: ClassVar[bool] = True
@@ -36,7 +36,6 @@ class Skeleton:
     )
 
     k: int = knob(1, 1, 100, label="Sweeps per sample", symbol="k", scale="log", help="Say what to look for.")
-    n_chains: int = n_chains_knob()
 
     def init(
         self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None
@@ -54,7 +53,7 @@ class Skeleton:
 
     def step(self, state: SkeletonChain | Chains[SkeletonChain], n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each."""
-        return interleave(state, n, self._step)
+        return interleave(self, state, n)
 
     def _step(self, chain: SkeletonChain, n: int) -> Samples:
         v, p = np.empty((n, len(chain.v)), np.uint8), np.empty((n, len(chain.v)), np.float32)

@@ -3,6 +3,7 @@
 ``kernels.fast_weights`` describes how theta_F is stored.
 """
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias, Union
 
 import numpy as np
@@ -14,6 +15,7 @@ from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples, machine_memory
 from rbmviz.samplers.interleave import (
     ARRAY_OBJECT_BYTES,
+    ChainKnobs,
     Chains,
     next_chain,
     one_or_many,
@@ -34,12 +36,16 @@ GIBBS_UNDER_FAST_WEIGHTS = (
 """The first formulas of a Gibbs chain with fast parameters, see ``equations``."""
 
 
-def share_knob(
-    label: str = "Share the push",
-    text: str = "One push for all chains, by their mean: a crowd that looks like the data is hardly pushed.",
-) -> Any:
-    """Return a new knob for sharing one theta_F among all chains; see ``interleave.n_chains_knob``."""
-    return knob(False, label=label, live=False, help=text)
+@dataclass(frozen=True, kw_only=True)
+class FastWeightKnobs(ChainKnobs):
+    """The knobs that all samplers with fast weights share."""
+
+    share: bool = knob(
+        False,
+        label="Share the push",
+        live=False,
+        help="One push for all chains, by their mean: a crowd that looks like the data is hardly pushed.",
+    )
 
 
 def start_driven(

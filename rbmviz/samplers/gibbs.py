@@ -12,9 +12,9 @@ from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import (
     ARRAY_OBJECT_BYTES,
+    ChainKnobs,
     Chains,
     interleave,
-    n_chains_knob,
     next_chain,
     one_or_many,
     preactivations,
@@ -38,7 +38,7 @@ class GibbsChain:
 
 
 @sampler("gibbs", label="Gibbs", colour="#2372a0", paper="rates-FPCD, section 5.1: the standard procedure")
-class Gibbs:
+class Gibbs(ChainKnobs):
     """Alternate h ~ p(h|v) and v ~ p(v|h); every pre-activation is divided by the temperature."""
 
     exact_chain: ClassVar[bool] = True  # at temperature 1
@@ -75,7 +75,6 @@ class Gibbs:
         scale="log",
         help="Gibbs sweeps between two samples: see how little even 100 help a chain that sticks.",
     )
-    n_chains: int = n_chains_knob()
 
     def init(
         self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None
@@ -109,7 +108,7 @@ class Gibbs:
 
     def step(self, state: GibbsChain | Chains[GibbsChain], n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each."""
-        return interleave(state, n, self._step)
+        return interleave(self, state, n)
 
     def _step(self, chain: GibbsChain, n: int) -> Samples:
         v, p = np.empty((n, len(chain.v)), np.uint8), np.empty((n, len(chain.v)), np.float32)

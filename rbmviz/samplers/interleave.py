@@ -38,10 +38,19 @@ ARRAY_OBJECT_BYTES = 192
 S = TypeVar("S")
 
 
-def n_chains_knob() -> Any:
-    """Return a new knob for the number of chains; a dataclass field cannot be shared by classes."""
-    text = "Number of chains, which take turns. With 100, each cell of a 10 x 10 grid shows one chain."
-    return knob(1, 1, MAX_CHAINS, label="Chains", scale="log", live=False, help=text)
+@dataclass(frozen=True, kw_only=True)
+class ChainKnobs:
+    """The knobs that all samplers share."""
+
+    n_chains: int = knob(
+        1,
+        1,
+        MAX_CHAINS,
+        label="Chains",
+        scale="log",
+        live=False,
+        help="Number of chains, which take turns. With 100, each cell of a 10 x 10 grid shows one chain.",
+    )
 
 
 @dataclass
@@ -195,19 +204,20 @@ def on_one_thread() -> Iterator[None]:
         _THIS_THREAD.alone = before
 
 
-def interleave(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) -> Samples:
+def interleave(sampler: Any, state: S | Chains[S], n: int) -> Samples:
     """Make n samples, interleaved over the chains.
 
     Parameters
     ----------
+    sampler
+        Its ``_step(chain, m)`` advances a chain and returns its next m samples; several threads call it at
+        once, for different chains.
     state : S or Chains
         From ``one_or_many``; advanced in place.
     n : int
         Samples, of all chains together.
-    step : callable
-        ``step(chain, m)`` advances a chain and returns its next m samples; several threads call it at once,
-        for different chains.
     """
+    step: Callable[[S, int], Samples] = sampler._step
     if not isinstance(state, Chains):
         return step(state, n)
     count, first = len(state.each), state.n

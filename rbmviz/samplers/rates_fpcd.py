@@ -12,15 +12,15 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
     GIBBS_UNDER_FAST_WEIGHTS,
     DrivenChain,
+    FastWeightKnobs,
     State,
     driven_bytes,
     rates_of,
     sample_driven,
-    share_knob,
     start_driven,
     target_of,
 )
-from rbmviz.samplers.interleave import interleave, n_chains_knob
+from rbmviz.samplers.interleave import interleave
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
 
 
@@ -30,7 +30,7 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, 
     colour="#bd4c0c",
     paper="rates-FPCD, section 4, algorithm 2: FPCD with fixed rates",
 )
-class RatesFPCD:
+class RatesFPCD(FastWeightKnobs):
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F + eps (R - s) after each sample.
 
     R are the training set's rates, s = (v h', v, h) the sample's statistics. With eps = 0 this is Gibbs
@@ -84,8 +84,6 @@ class RatesFPCD:
         choices=("sampled", "mean"),
         help="The h of each push: the drawn bits, or their means, which push more smoothly and cost more.",
     )
-    n_chains: int = n_chains_knob()
-    share: bool = share_knob()
 
     @property
     def equation(self) -> tuple[str, ...]:
@@ -108,15 +106,14 @@ class RatesFPCD:
     def step(self, state: State, n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each, and theta_F after every one."""
         if isinstance(state, SharedFastWeights):
-            return step_all_chains(
-                state,
-                n,
-                lambda shared: gibbs_round(shared, self.eps, self.alpha, self.k, self.statistics == "mean"),
-            )
-        return interleave(state, n, self._step)
+            return step_all_chains(self, state, n)
+        return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
         return sample_driven(chain, n, self.eps, self.alpha, self.statistics == "mean", self.k)
+
+    def _round(self, shared: SharedFastWeights) -> Samples:
+        return gibbs_round(shared, self.eps, self.alpha, self.k, self.statistics == "mean")
 
     def target(self, state: State) -> RBM:
         """Return theta + theta_F."""

@@ -11,15 +11,15 @@ from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
     DrivenChain,
+    FastWeightKnobs,
     State,
     climb_driven,
     driven_bytes,
     rates_of,
-    share_knob,
     start_driven,
     target_of,
 )
-from rbmviz.samplers.interleave import interleave, n_chains_knob
+from rbmviz.samplers.interleave import interleave
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round, step_all_chains
 
 
@@ -29,7 +29,7 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round
     colour="#06a781",
     paper="rates-FPCD, section 4, algorithm 2: herding with fixed rates",
 )
-class RatesHerding:
+class RatesHerding(FastWeightKnobs):
     """Climb to a mode of theta + theta_F, emit it, theta_F <- alpha theta_F + eps (R - s).
 
     h and v are set in turn until v no longer changes: a unit becomes 1 if its pre-activation is above 0, else
@@ -83,8 +83,6 @@ class RatesHerding:
         scale="log",
         help="Climbing stops after this many sweeps: watch sweeps per sample to see whether it ever has to.",
     )
-    n_chains: int = n_chains_knob()
-    share: bool = share_knob()
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
         """Return chains started at v0 with theta_F = 0; see Sampler."""
@@ -97,13 +95,14 @@ class RatesHerding:
     def step(self, state: State, n: int) -> Samples:
         """Advance the chains by n modes, and theta_F after every one."""
         if isinstance(state, SharedFastWeights):
-            return step_all_chains(
-                state, n, lambda shared: herding_round(shared, self.eps, self.alpha, self.max_sweeps)
-            )
-        return interleave(state, n, self._step)
+            return step_all_chains(self, state, n)
+        return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
         return climb_driven(chain, n, self.eps, self.alpha, self.max_sweeps)
+
+    def _round(self, shared: SharedFastWeights) -> Samples:
+        return herding_round(shared, self.eps, self.alpha, self.max_sweeps)
 
     def target(self, state: State) -> RBM:
         """Return theta + theta_F."""

@@ -12,16 +12,22 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
     GIBBS_UNDER_FAST_WEIGHTS,
     DrivenChain,
+    FastWeightKnobs,
     State,
     driven_bytes,
     sample_driven,
-    share_knob,
     start_driven,
     target_of,
 )
-from rbmviz.samplers.interleave import interleave, n_chains_knob
+from rbmviz.samplers.interleave import interleave
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
-from rbmviz.samplers.symmetric_units import Symmetric, start_symmetric, step_symmetric, symmetric_bytes
+from rbmviz.samplers.symmetric_units import (
+    Symmetric,
+    penalise,
+    start_symmetric,
+    step_symmetric,
+    symmetric_bytes,
+)
 
 
 @sampler(
@@ -30,7 +36,7 @@ from rbmviz.samplers.symmetric_units import Symmetric, start_symmetric, step_sym
     colour="#b583b4",
     paper="rates-FPCD, section 4: sample penalization (SP)",
 )
-class SamplePenalization:
+class SamplePenalization(FastWeightKnobs):
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F - eps s after each sample.
 
     The paper says that without decay the samples converge to a uniform distribution. That depends on the
@@ -88,10 +94,12 @@ class SamplePenalization:
         help="What is penalised: units of 0 and 1, and all ends empty, or units of -1 and +1, and all ends "
         "uniform.",
     )
-    n_chains: int = n_chains_knob()
-    share: bool = share_knob(
-        "Share the penalty",
-        "One penalty for all chains, by the mean of their statistics: what most of them have is avoided.",
+    share: bool = knob(
+        False,
+        label="Share the penalty",
+        live=False,
+        help="One penalty for all chains, by the mean of their statistics: what most of them have is "
+        "avoided.",
     )
 
     @property
@@ -122,15 +130,17 @@ class SamplePenalization:
     def step(self, state: State | Symmetric, n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each, and theta_F after every one."""
         if isinstance(state, Symmetric):
-            return step_symmetric(state, n, self.eps, self.alpha, self.k)
+            return step_symmetric(self, state, n)
         if isinstance(state, SharedFastWeights):
-            return step_all_chains(
-                state, n, lambda shared: gibbs_round(shared, self.eps, self.alpha, self.k, False)
-            )
-        return interleave(state, n, self._step)
+            return step_all_chains(self, state, n)
+        return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
         return sample_driven(chain, n, self.eps, self.alpha, False, self.k)
+
+    def _round(self, shared: SharedFastWeights) -> Samples:
+        update = penalise if self.units == "symmetric" else None
+        return gibbs_round(shared, self.eps, self.alpha, self.k, False, update)
 
     def target(self, state: State | Symmetric) -> RBM:
         """Return theta + theta_F."""

@@ -15,7 +15,7 @@ import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -118,23 +118,23 @@ def one_thread() -> AbstractContextManager[Any]:
     return _blas().limit(limits=1, user_api="blas")
 
 
-MakeRound: TypeAlias = Callable[[SharedFastWeights], Samples]
+def step_all_chains(sampler: Any, shared: SharedFastWeights, n: int) -> Samples:
+    """Return n samples, round after round, in the order of the chains within a round.
 
-
-def step_all_chains(shared: SharedFastWeights, n: int, make_round: MakeRound) -> Samples:
-    """Return n samples, round after round, in the order of the chains within a round."""
+    sampler : its ``_round(shared)`` makes a round
+    """
     out, done = empty_samples(shared.round, n), 0
     with one_thread():
         while done < n:
-            done += take_from_round(shared, out, done, make_round)
+            done += take_from_round(sampler, shared, out, done)
     return out
 
 
-def take_from_round(shared: SharedFastWeights, out: Samples, done: int, make_round: MakeRound) -> int:
+def take_from_round(sampler: Any, shared: SharedFastWeights, out: Samples, done: int) -> int:
     """Copy the rest of a round, or a new round, into ``out`` from row ``done``; return the number of rows."""
     size = len(shared.v)
     if not shared.left:
-        shared.round, shared.left = make_round(shared), size
+        shared.round, shared.left = sampler._round(shared), size
     at, m = size - shared.left, min(shared.left, len(out) - done)
     copy_into(out, slice(done, done + m), shared.round, slice(at, at + m))
     shared.left -= m

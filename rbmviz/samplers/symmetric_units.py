@@ -14,7 +14,7 @@ fast do not help here, and theta_F is stored in full after every sample.
 """
 
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, empty_samples
 from rbmviz.samplers.shared_fast_weights import (
     SharedFastWeights,
-    gibbs_round,
     one_thread,
     shared_bytes,
     start_shared,
@@ -78,14 +77,13 @@ def symmetric_bytes(n_chains: int, share: bool, n_visible: int, n_hidden: int) -
     return rates + shared_bytes(1, n_visible, n_hidden) + (n_chains - 1) * further
 
 
-def step_symmetric(state: Symmetric, n: int, eps: float, alpha: float, k: int) -> Samples:
-    """Return n samples of k sweeps each, with one update of theta_F after every round of a group."""
+def step_symmetric(sampler: Any, state: Symmetric, n: int) -> Samples:
+    """Return n samples, with one update of theta_F after every round of a group; see ``step_all_chains``."""
     out, done = empty_samples(state.groups[0].round, n), 0
-    make_round = partial(gibbs_round, eps=eps, alpha=alpha, k=k, mean_statistics=False, update=penalise)
     with one_thread():
         while done < n:
             group = state.groups[state.n % len(state.groups)]
-            m = take_from_round(group, out, done, make_round)
+            m = take_from_round(sampler, group, out, done)
             done += m
             state.n += m
     return out

@@ -35,7 +35,7 @@ class Panel(NamedTuple):
 
 
 UNDO_SECONDS = 10.0
-"""Seconds for which a command that restarts runs or closes panels can be undone."""
+"""Seconds for which a command that restarts runs or closes panels can be undone; style.css repeats them."""
 
 
 class Undo(NamedTuple):

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from rbmviz import browser
-from rbmviz.browser.chains import RECORDED, STORED_SEEDS, Blocks, chain_spec, check_runs
+from rbmviz.browser.chains import RECORDED, STORED_SEEDS, Blocks, chain_spec, check_runs, turnable
 from rbmviz.browser.landscapes import walk_data
 from rbmviz.browser.scores import contents as scores_of
 from rbmviz.browser.scores import score_data
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
-from rbmviz.knobs import knobs_of, values_of
+from rbmviz.knobs import values_of
 from rbmviz.metrics import Landscape
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler
@@ -156,7 +156,7 @@ def all_blocks(blocks: Blocks, score_blocks: Mapping[str, Block]) -> dict[str, B
 
 def live_knobs(sampler: Sampler) -> dict[str, object]:
     """Return the entries of a panel's spec for its knobs: those that can be turned while the chain runs."""
-    knobs, values = {name: knob for name, knob in knobs_of(sampler).items() if knob.live}, values_of(sampler)
+    knobs, values = turnable(sampler), values_of(sampler)
     return {
         "sampler": sampler.name,
         "knobs": [knob_spec(knob) | {"front": knob.front} for knob in knobs.values()],

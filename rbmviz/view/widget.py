@@ -18,11 +18,11 @@ import numpy as np
 import traitlets
 
 from rbmviz import checks
-from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED
+from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, turnable
 from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, quoted, unknown
-from rbmviz.knobs import Value, knobs_of, values_of
+from rbmviz.knobs import Value, values_of
 from rbmviz.model_files import AnyModel, as_model
 from rbmviz.models import data_of, describe_model, with_rates
 from rbmviz.output import write_whole
@@ -159,8 +159,8 @@ class LiveSamplers(anywidget.AnyWidget):
 
 
 def _turned(sampler: Sampler, knobs: Mapping[str, Any]) -> dict[str, Value]:
-    """Return the values of all live knobs of a sampler, some of them changed."""
-    live = [name for name, knob in knobs_of(sampler).items() if knob.live]
+    """Return the values of the knobs of a sampler that its page can turn, some of them changed."""
+    live = list(turnable(sampler))
     for name in knobs:
         if name not in live:
             raise unknown(f"knob of a running {sampler.name}", name, live)

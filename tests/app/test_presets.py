@@ -66,7 +66,7 @@ def test_the_documentation_lists_every_claim():
         for name, preset in PRESETS
         for claim in claims_of(live_page(name), preset)
     ]
-    assert listed == claims
+    assert listed == claims, "docs/presets.md: 'python tests/app/preset_runs.py 5 PAGE' prints its rows"
 
 
 def captions(test):

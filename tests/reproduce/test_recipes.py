@@ -357,7 +357,7 @@ def test_every_number_of_the_findings_is_stored():
         numbers = {key: n for claim in stored(recipe)["claims"] for key, n in numbers_of(claim).items()}
         texts = [numbers[key].text for key in keys]
         for text in texts:
-            assert text in here, (recipe, text)
+            assert text in here, f"docs/findings.md: {recipe} has {text}, and its row says {here}"
             here = here.replace(text, "", 1)
         assert "±" not in here
         assert not re.search(r"\d\.\d", here), here

@@ -97,12 +97,13 @@ def test_threads_run_side_by_side(wide, monkeypatch):
     def meet(n, patience):
         meeting = threading.Barrier(2, timeout=patience)
 
-        def step(chain, m):
-            if m:
-                meeting.wait()
-            return sampler._step(chain, m)
+        class Meeting(samplers["gibbs"]):
+            def _step(self, chain, m):
+                if m:
+                    meeting.wait()
+                return super()._step(chain, m)
 
-        return interleave.interleave(state, n, step)
+        return Meeting(n_chains=2).step(state, n)
 
     assert meet(2 * interleave.SAMPLES_PER_THREAD, 20).v.shape == (2 * interleave.SAMPLES_PER_THREAD, 70)
     with pytest.raises(threading.BrokenBarrierError):  # too few samples to share out: one after the other

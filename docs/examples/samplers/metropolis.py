@@ -10,7 +10,7 @@ from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import Chains, interleave, n_chains_knob, next_chain, one_or_many, starts
+from rbmviz.samplers.interleave import ChainKnobs, Chains, interleave, next_chain, one_or_many, starts
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Walk:
 
 
 @sampler("metropolis", label="Metropolis", paper="Metropolis et al. (1953)")
-class Metropolis:
+class Metropolis(ChainKnobs):
     """Flip one visible unit at a time, accepted with probability min(1, exp(F(v) - F(v')))."""
 
     exact_chain: ClassVar[bool] = True
@@ -44,7 +44,6 @@ class Metropolis:
         scale="log",
         help="Proposals between two samples: with few of them neighbouring samples are nearly the same.",
     )
-    n_chains: int = n_chains_knob()
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> Walk | Chains[Walk]:
         """Return chains started at v0; see Sampler."""
@@ -63,7 +62,7 @@ class Metropolis:
 
     def step(self, state: Walk | Chains[Walk], n: int) -> Samples:
         """Advance the chains by n samples."""
-        return interleave(state, n, self._step)
+        return interleave(self, state, n)
 
     def _step(self, walk: Walk, n: int) -> Samples:
         v = np.empty((n, len(walk.v)), np.uint8)
