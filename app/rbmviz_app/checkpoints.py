@@ -51,7 +51,10 @@ TOKEN_PATTERN = re.compile(r"[0-9a-f]{24}")
 OURS = re.compile(rf"{TOKEN_PATTERN.pattern}|\.{TOKEN_PATTERN.pattern}\.[0-9a-f]{{8}}")
 """Names of the files, and of the remains of interrupted writes."""
 
-CHOICES = {"sample": "model", "weights": "weights_model", "coupling": "coupling_model", "tune": "tune_models"}
+CHOICES = {
+    **{"sample": "model", "chain": "land", "tune": "tune_models"},
+    **{"coupling": "coupling_model", "weights": "weights_model"},
+}
 """The setting on each page that chooses a model, on Tune several, which may come from the Train page."""
 
 TRAININGS_DELETED = (

@@ -160,6 +160,7 @@ class LivePage(Generic[S]):
         notes : paragraphs on how to read the panels and charts, and what to try; below ``about``
         """
         publish.tell(question=question or self.question)
+        links.forget_gone(self.name)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
             st.title(question or self.question, anchor=False, width="content")
@@ -309,13 +310,14 @@ class LivePage(Generic[S]):
 
         Raises BadInput if the limits allow none.
         """
-        most, asked = limits().panels, links.link_values(self.name, self.spec.panels_key)
-        if asked == [NO_PANEL]:
+        asked, single = links.link_values(self.name, self.spec.panels_key), self.spec.single
+        if asked == [NO_PANEL] and not single:
             return
+        most = 1 if single else limits().panels
         if len(asked) > most:
             session.add_link_warning(
-                f"The link has {len(asked):,} panels and a page has room for {most}: the first {most} are "
-                "open.",
+                f"The link has {len(asked):,} panels and this page has room for {most}: the first "
+                f"{f'{most} are' if most > 1 else 'is'} open.",
                 self.name,
             )
         read, refused = self.read(asked[:most])

@@ -276,6 +276,10 @@ def test_a_trained_model_opens_from_a_copied_link_and_its_training_with_it(page,
     assert (comparison.setup.n_hidden, comparison.setup.dataset.name) == (5, "bas@3")
     wait(lambda: comparison.poll()[0][1].n > n, "the next updates")
     assert not train.warning
+    chain = page("chain", shell=True, land=title, kept=token, little="landscape")
+    setup = chain.session_state["comparisons"]["chain"][0].setup
+    np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
+    assert address_of(chain)["kept"] == [token]
     for gone in (TOKENS[0], "nothing"):
         lost = page("sample", shell=True, model=title, kept=gone, p=["gibbs"])
         assert "is not on this server" in texts(lost, "warning")

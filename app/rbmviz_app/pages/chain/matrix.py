@@ -132,6 +132,9 @@ def draw_matrix(present: bool) -> None:
     with row:
         source = controls.select(Settings.chain_matrix, width=240, on_change=reset_to_preset)
         table = None if source == FROM_LANDSCAPE else table_of(source)
+        if table is not None and present and session.table_edits(TABLE_VERSION.value):
+            table = edited(table)
+            keep_table(table)  # Streamlit forgets the edits of an editor that is not drawn
         if table is not None and not present:
             st.number_input(
                 "States",
@@ -279,12 +282,9 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
 
 
 def chain_to_present(table: np.ndarray | None) -> tuple[np.ndarray, list[str]] | None:
-    """Return the chain of a table and keep its edits, without drawing the editor; None: the landscape's."""
+    """Return the chain of a table, without drawing the editor; None: the landscape's."""
     if table is None:
         return chain_of_landscape()
-    if session.table_edits(TABLE_VERSION.value):
-        table = edited(table)
-        keep_table(table)
     try:
         stationary_law(check_chain(table))
     except BadInput as error:

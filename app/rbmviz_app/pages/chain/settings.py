@@ -1,26 +1,25 @@
 """Settings of the Little-chain page, and the model of its landscape."""
 
 from rbmviz import Model
-from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE
 from rbmviz.pages import PAGES
 from rbmviz.session import LandscapeSetup
-from rbmviz_app import controls
+from rbmviz_app import controls, links
 from rbmviz_app.session import COMPARISONS, PageSettings
-from rbmviz_app.shared import own_models, page_sources
+from rbmviz_app.shared import page_sources
 
 Settings = PageSettings(PAGES["chain"].settings)
 
 
 def choose_landscape() -> LandscapeSetup:
     """Draw the settings of the landscape; return its panels' common setup."""
-    small = [name for name, model in own_models().items() if model.rbm.n_visible <= MAX_VISIBLE_LANDSCAPE]
+    own = links.own_names("land")
     name = controls.select(
         Settings.land,
-        options=[*Settings.land.spec.options(), *small],
+        options=[*Settings.land.spec.options(), *own],
         width=170,
         label_visibility="collapsed",
     )
-    controls.slide_number(Settings.land_depth, format="%g", width=220, disabled=name in small)
+    controls.slide_number(Settings.land_depth, format="%g", width=220, disabled=name in own)
     with controls.settings("chain"):
         controls.number(Settings.land_seed)
         controls.choose(Settings.land_order)

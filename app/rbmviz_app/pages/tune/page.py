@@ -49,7 +49,6 @@ from rbmviz_app.pages.tune.settings import (
     choose_rest,
     choose_what,
     fitting_axes,
-    fitting_files,
 )
 from rbmviz_app.session import POINTER_PANEL
 from rbmviz_app.shared import (
@@ -106,7 +105,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
 def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
-    session.set_undrawn(fitting_axes() | fitting_files())  # settings in a link, removed files
+    session.set_undrawn(fitting_axes())  # settings in a link
     with PAGE.toolbar():
         kind = choose_what()
         with controls.settings("tune"):

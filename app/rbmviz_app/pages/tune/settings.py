@@ -21,7 +21,7 @@ from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, session
 from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings
-from rbmviz_app.shared import data, is_known_model, own_data
+from rbmviz_app.shared import data
 
 Settings = PageSettings(
     {
@@ -116,16 +116,6 @@ def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
         f"tune_{axis}_to": float(hi),
         f"tune_{axis}_scale": spacing_of(knob),
     }
-
-
-def fitting_files() -> dict[str, Any]:
-    """Return settings without the visitor's models and data that have gone, by name."""
-    models = [name for name in Settings.tune_models.value if is_known_model(name)]
-    fitted: dict[str, Any] = {} if models == Settings.tune_models.value else {"tune_models": models}
-    for setting in (Settings.tune_data, Settings.tune_train_data):
-        if setting.value not in (*setting.spec.options(), *own_data()):
-            fitted[setting.key] = setting.default
-    return fitted
 
 
 def fitting_axes() -> dict[str, Any]:
