@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, TypeVar
 import streamlit as st
 
 from rbmviz import BadInput, Model
-from rbmviz.datasets import Dataset
 from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
@@ -226,14 +225,6 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
         own = None
     uploads.offer_to_leave(key, given)
     return (name, chosen) if own is None else (own.name, own.content)
-
-
-def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> tuple[Dataset | None, str]:
-    """Return the data set of ``find(*args, **kwargs)`` and "", or None and the message of its BadInput."""
-    try:
-        return find(*args, **kwargs), ""
-    except BadInput as error:
-        return None, str(error)
 
 
 class Download(NamedTuple):

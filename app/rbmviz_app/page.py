@@ -153,6 +153,17 @@ class LivePage(Generic[S]):
         """Return the panels' common setup, for values of the settings by name."""
         return self.spec.setup(values, shared.page_sources())
 
+    def setup_now(self, own: Model | None = None) -> tuple[S, str]:
+        """Return the setup of the settings, and why data are missing from it ("": none are).
+
+        own : model of the visitor's file, in place of the chosen one
+        """
+        values = self.settings.values_now()
+        try:
+            return self.spec.setup(values, shared.page_sources(own, lenient=False)), ""
+        except BadInput as error:
+            return self.spec.setup(values, shared.page_sources(own)), str(error)
+
     def heading(self, question: str = "", about: str = "", notes: Sequence[str] = ()) -> bool:
         """Draw the question; return whether the page is for a projector.
 

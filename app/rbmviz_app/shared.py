@@ -173,8 +173,8 @@ def model_called(name: str) -> Model:
     return own_models().get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
-class _PageSources(Sources):
-    """The models and data of this visitor and of the server; missing data are None."""
+class _Lenient(Sources):
+    """Sources for which missing data are None."""
 
     def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
         """Return the data to score a model against; None if there are none."""
@@ -184,6 +184,10 @@ class _PageSources(Sources):
             return None
 
 
-def page_sources() -> Sources:
-    """Return where the setups of pages find models and data."""
-    return _PageSources(model_called, data, once, ALLOWANCE.ensure())
+def page_sources(own: Model | None = None, lenient: bool = True) -> Sources:
+    """Return where the setups of pages find this visitor's models and data, and the server's.
+
+    own : model to take in place of every other; lenient : whether missing data are None
+    """
+    model = model_called if own is None else lambda name: own
+    return (_Lenient if lenient else Sources)(model, data, once, ALLOWANCE.ensure())

@@ -35,6 +35,7 @@ from rbmviz_app import card, controls, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.page import PRESENTED_FONT_PIXELS, draw_chart
 from rbmviz_app.pages.chain.exports import chain_csv
+from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.matrix_charts import (
     CHAIN_COLOURS,
     LEAST_DISTANCE,
@@ -42,9 +43,17 @@ from rbmviz_app.pages.chain.matrix_charts import (
     matrix_chart,
     spectrum_chart,
 )
-from rbmviz_app.pages.chain.settings import Settings, landscape_model
+from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.panel import live_slider
-from rbmviz_app.session import CHAIN_STARTS, EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION, Setting
+from rbmviz_app.session import (
+    CHAIN_STARTS,
+    COMPARISONS,
+    EDITED_MATRIX,
+    LAMBDA,
+    LAST_CHAIN,
+    TABLE_VERSION,
+    Setting,
+)
 
 MATRIX, REMOVED = "A", "lam"
 """Names in the address: the matrix, and lambda."""
@@ -320,7 +329,8 @@ def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.De
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     """Return the Gibbs chain of the landscape's model, its states ordered by valley."""
     st.caption(LANDSCAPE_LOOK)
-    rbm = landscape_model().rbm
+    opened = COMPARISONS.value.get(PAGE.name)
+    rbm = (opened[0].setup if opened else PAGE.setup_now()[0]).model.rbm
     try:
         if rbm.n_visible > MAX_MATRIX_VISIBLE:
             raise BadInput(

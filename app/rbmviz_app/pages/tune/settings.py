@@ -6,22 +6,18 @@ from typing import Any, Literal
 import streamlit as st
 
 from rbmviz.knobs import Knob, knobs_of
-from rbmviz.metrics import Kernel
-from rbmviz.models import data_of
 from rbmviz.pages import PAGES, SettingSpec
 from rbmviz.pages.settings import FreeText
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
-from rbmviz.session import SamplingSetup, Start
 from rbmviz.session.sweep_view import front_numbers, range_around, spacing_of
 from rbmviz.sweeps import list_measures, measures
-from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
+from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, session
-from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings
-from rbmviz_app.shared import data
+from rbmviz_app.session import AXES_PUT_AWAY, PageSettings
 
 Settings = PageSettings(
     {
@@ -218,11 +214,3 @@ def choose_rest(kind: Kind) -> None:
         help="\n".join(["Beside the ISL and the share of blank samples; each takes time.", "", *lines]),
         placeholder="nothing more",
     )
-
-
-def chains_setup(model_name: str, data_choice: str, start: Start, kernel: Kernel, seed: int) -> SamplingSetup:
-    """Return the setup of chains: the page's chains repeat the cells' runs, from the same starts."""
-    model = controls.model_called(model_name)
-    chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
-    dataset, _ = controls.data_or_reason(data_of, model, chosen, data)
-    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure())
