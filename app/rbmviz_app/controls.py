@@ -185,7 +185,7 @@ def scored_data(setting: Setting[str]) -> str:
         "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
         f"{uploads.FORGOTTEN}",
     )
-    before = uploads.last_upload(place)
+    before = uploads.own_data(place, None, "")
     try:
         own = uploads.own_data(place, given, ALL_SETTINGS["rule"].value)
         if own is not None and own is not before:

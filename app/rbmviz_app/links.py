@@ -36,10 +36,10 @@ COOKIE = "rbmviz_owner"
 OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
 """96 random bits."""
 
-OWN_DATA = ("data", "tune_data", "tune_train_data")
+DATA_CHOICES = ("data", "tune_data", "tune_train_data")
 """Settings that choose data, which may be a file of the visitor's; its name has a file's ending."""
 
-OWN_CHOICES = (*OWN_DATA, *checkpoints.CHOICES.values())
+OWN_CHOICES = (*DATA_CHOICES, *checkpoints.CHOICES.values())
 """Settings that choose data or models, which may be the visitor's."""
 
 MAX_REPEATED_STEPS = 20_000
@@ -168,7 +168,7 @@ def open_link(page: str) -> None:
 
 def own_names(name: str) -> list[str]:
     """Return the visitor's and the command line's models, or data, that a setting of this name can choose."""
-    if name in OWN_DATA:
+    if name in DATA_CHOICES:
         return list(shared.own_data())
     if name not in OWN_CHOICES:
         return []

@@ -56,6 +56,7 @@ from rbmviz_app import (
     transport,
     uploads,
 )
+from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish
@@ -84,11 +85,6 @@ class Transport(NamedTuple):
     step_help: str
     reset_help: str
     width: int = 200
-
-
-def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
-    """Return the algorithm of each panel."""
-    return [panel.worker.algorithm for panel in comparison.panels]
 
 
 @dataclass

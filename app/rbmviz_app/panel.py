@@ -178,30 +178,31 @@ def multiple_specs(algorithm: Any) -> list[dict[str, Any]]:
     return entries
 
 
+def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
+    """Return the algorithm of each panel."""
+    return [panel.worker.algorithm for panel in comparison.panels]
+
+
 def panel_specs(
     comparison: Comparison[Any],
     readouts: ReadoutsOf,
     front: Callable[[Knob], bool],
-    origins: Sequence[str] = (),
+    names: Sequence[str] = (),
     hidden: Sequence[str] = (),
     multiples: bool = False,
-    marks: Sequence[str] = (),
     formulas_of: Callable[[Any], Sequence[str]] = equation_of,
 ) -> list[dict[str, Any]]:
-    """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
+    """Return the spec of every panel, coloured by its algorithm; see ``panel_spec``.
 
-    origins : a word for the start of each run, "" for the default start
-    multiples : whether panels have a menu that adds others
-    marks : a word before the title of each panel, all different (default: none)
-    formulas_of : returns the formulas that define an algorithm
+    names : their titles; none: those of their algorithms
     """
-    algorithms = [panel.worker.algorithm for panel in comparison.panels]
+    algorithms = algorithms_of(comparison)
     return [
         panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples, formulas_of)
         for panel, accent, label, dash in zip(
             comparison.panels,
             colours(algorithms),
-            titles(algorithms, origins, marks),
+            names or titles(algorithms),
             dashes([algorithm.name for algorithm in algorithms]),
             strict=True,
         )

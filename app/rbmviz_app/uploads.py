@@ -239,26 +239,18 @@ def send_model(title: str, model: Model) -> str:
 
 
 def own_model(place: str, given: Any) -> Upload | None:
-    """Return the model of an uploader's file, or the last one read; None: there is none.
-
-    given : uploaded file or None
-    """
-
-    def read() -> Model:
-        return load_model_bytes(given.getvalue(), given.name)
-
-    return UPLOADS.value.get(place) if given is None else _read_once(place, given, "", read)
+    """Return the model of an uploader's file, or the last one read; None: there is none."""
+    return _read_once(place, given, "", lambda: load_model_bytes(given.getvalue(), given.name))
 
 
 def own_data(place: str, given: Any, rule: str) -> Upload | None:
-    """Return the data of an uploader's file, or the last data read; None: there are none.
+    """Return the data of an uploader's file, or the last read; rule : how grey values become bits."""
 
-    given : uploaded file or None; rule : how grey values become bits
-    """
-    if given is None:
-        return UPLOADS.value.get(place)
-    how = {} if given.name.lower().endswith(".txt") else {"binarise": rule}
-    return _read_once(place, given, rule, lambda: load_bytes(given.getvalue(), given.name, **how))
+    def read() -> Dataset:
+        how = {} if given.name.lower().endswith(".txt") else {"binarise": rule}
+        return load_bytes(given.getvalue(), given.name, **how)
+
+    return _read_once(place, given, rule, read)
 
 
 def put_in_place(place: str, name: str, content: Model | Dataset, key: object = None) -> Upload:
@@ -271,11 +263,6 @@ def put_in_place(place: str, name: str, content: Model | Dataset, key: object = 
     return UPLOADS.value[place]
 
 
-def last_upload(place: str) -> Upload | None:
-    """Return what was last read in an uploader."""
-    return UPLOADS.value.get(place)
-
-
 def drop_upload(place: str) -> None:
     """Forget the content of an uploader's file, and the sweeps of it."""
     gone = UPLOADS.value.pop(place, None)
@@ -284,8 +271,13 @@ def drop_upload(place: str) -> None:
         discard_sweeps_of(gone.content)
 
 
-def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload:
-    """Read an uploader's file; the same file gives the same object, so that its runs continue."""
+def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload | None:
+    """Read an uploader's file; the same file gives the same object, so that its runs continue.
+
+    given : uploaded file, or None for the last one read
+    """
+    if given is None:
+        return UPLOADS.value.get(place)
     key = given.name, hashlib.sha256(given.getvalue()).digest(), rule
     known = UPLOADS.ensure().get(place)
     if known is not None and known.key == key:

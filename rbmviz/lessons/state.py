@@ -14,7 +14,7 @@ from rbmviz.trainers import STATS
 MAX_LINK = 2000
 """Longest link, in characters."""
 
-MAX_PANELS = 8
+MAX_PANELS_OF_STEP = 8
 """Most panels of a step."""
 
 MAX_RUNS_OF_MAP, MAX_STEPS_OF_MAP_RUN = 400, 20_000
@@ -104,7 +104,7 @@ def read_state(link: str) -> PageState:
     # A trained model is coupled as it is; only random models begin with other knobs.
     as_it_is = page == "coupling" and values["coupling_model"] != RANDOM_MODEL
     panels = tuple(texts or ([spec.only] if as_it_is else spec.default_panels))
-    most = 1 if spec.single else MAX_PANELS
+    most = 1 if spec.single else MAX_PANELS_OF_STEP
     if panels == (NO_PANEL,) or len(panels) > most:
         raise BadInput(f"the link has {len(panels)} panels: give from 1 to {most}.")
     algorithms, refused = read_panels(spec.algorithms, panels)

@@ -35,7 +35,8 @@ from rbmviz.view.live import (
 )
 from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
 from rbmviz.view.specs import shape_of
-from rbmviz_app.card import claim_words, look_words, panel_names
+from rbmviz_app.card import look_words
+from rbmviz_app.claims import panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
 from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
 from rbmviz_app.share.page import CHAIN_FOLDER, SHARE_FOLDER, units_script, units_style
@@ -182,7 +183,7 @@ def card_data(step: Step, part: str) -> dict[str, Any]:
 def claim_data(claim: StepClaim, step: Step) -> dict[str, Any]:
     """Return a claim as ``Claim`` of ``claims.js``, with its words."""
     page, names = step.state.page, panel_names(step)
-    before, after = claim_words(claim, page, names)
+    before, after = (words(claim, page, names) for words in (watched_words, stated_words))
     fields = {name: getattr(claim, name) for name in ("panel", "metric", "operator", "number", "of", "n")}
     return fields | {"before": before, "after": after, "unit": claim.with_unit(page, "").strip("\u00a0")}
 

@@ -16,11 +16,12 @@ from rbmviz.session.recorder import MAX_HELD_SAMPLES
 from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_settings, draw_chart, places
+from rbmviz_app.page import LivePage, Transport, catch_up_settings, draw_chart, places
 from rbmviz_app.pages.chain.exports import command_of, walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
 from rbmviz_app.pages.chain.settings import Settings
+from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.timer import every_second
 

@@ -18,7 +18,7 @@ from rbmviz_app import controls, links, messages, tried
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_settings, draw_chart, places
+from rbmviz_app.page import LivePage, Transport, catch_up_settings, draw_chart, places
 from rbmviz_app.pages.sample.charts import (
     curves_of,
     isl_chart,
@@ -31,6 +31,7 @@ from rbmviz_app.pages.sample.exports import curves_csv, live_file, replay_file, 
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
+from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
 from rbmviz_app.shared import title_of_model, training_part_isl
@@ -409,7 +410,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                         "the model and up to 6,000 examples of the data (.html).",
                     )
                 ]
-                if is_playable([panel.worker.algorithm for panel in comparison.panels], model)
+                if is_playable(algorithms_of(comparison), model)
                 else []
             ),
         ],

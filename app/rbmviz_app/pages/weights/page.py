@@ -15,12 +15,13 @@ from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, places
+from rbmviz_app.page import LivePage, Transport, places
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.exports import command_of, curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.weight_charts import draw_more_charts, draw_shares
+from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.shared import title_of_model
 
