@@ -80,12 +80,8 @@ def path_of(token: str) -> Path:
 def put(token: str, content: bytes) -> None:
     """Write a file atomically, deleting the oldest files to make room.
 
-    Raises
-    ------
-    BadInput
-        If it is too large.
-    OutputFailure
-        If the system refuses: the disk is full, the folder is another user's.
+    Raises BadInput if it is too large, and OutputFailure if the system refuses: the disk is full, the folder
+    is another user's.
     """
     if len(content) > MAX_PAGE_BYTES:
         raise BadInput(

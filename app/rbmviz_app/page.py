@@ -71,15 +71,7 @@ S = TypeVar("S", bound=Setup)
 
 
 class Transport(NamedTuple):
-    """The row of play, step, reset and speed.
-
-    Parameters
-    ----------
-    play_help, step_help, reset_help : str
-        What each control does.
-    width : int
-        Width of the slider of speeds, in pixels.
-    """
+    """What play, step and reset do, in words, and the width of the slider of speeds, in pixels."""
 
     play_help: str
     step_help: str
@@ -94,32 +86,17 @@ class LivePage(Generic[S]):
     It is shared by all visitors, whose script runs each have a thread: what it stores between calls, it
     stores per thread.
 
-    Parameters
-    ----------
-    spec : PageSpec
-        Its settings and panels; its name is the name of the page's folder and the path in the address.
-    settings : PageSettings
-        The settings of ``spec`` as session-state entries.
-    question : str
-        Heading of the page.
-    about : str
-        A few sentences: what the picture shows, what a newcomer has to know about models and chains, what to
-        do first.
-    presets : sequence of Preset
-        Offered in a menu; while the screen shows one of them, its caption is above the panels.
-    transport : Transport
-        Texts of play, step, reset and speed.
-    linkable : callable
-        Returns the algorithms of the panels that a link can describe (default: of all panels).
-    only_knobs : sequence of str, optional
-        Names of the knobs in the panels and the address; None (the default): all.
-    title : callable
-        Returns a distinct title for each algorithm in a list.
-    knob_labels : callable
-        Returns, for values of its settings by name, the labels of knobs that its panels name differently from
-        their algorithms, for use beside the panels: in *Presenting* and in challenges.
-    shows_settings : callable
-        Returns whether the screen matches the settings; if not, it shows no preset.
+    spec : its settings and panels; its name is the page's folder and the path in the address
+    settings : those of ``spec``, as session-state entries
+    question : heading of the page
+    about : what the picture shows, what a newcomer has to know about models and chains, what to do first
+    presets : offered in a menu; while the screen shows one of them, its caption is above the panels
+    linkable : returns the algorithms of the panels that a link can describe (default: of all panels)
+    only_knobs : names of the knobs in the panels and the address; None (the default): all
+    title : returns a distinct title for each algorithm in a list
+    knob_labels : returns, for values of the settings by name, the labels of knobs that the panels name
+        differently from their algorithms, for use beside the panels: in *Presenting* and in challenges
+    shows_settings : returns whether the screen matches the settings; if not, it shows no preset
     """
 
     spec: PageSpec
@@ -361,23 +338,12 @@ class LivePage(Generic[S]):
     def show(self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any], plan: Any = None) -> None:
         """Set the page to these panels and settings, in a callback or before switching to it.
 
-        Undo restores the previous state. If this session has not opened the page yet, it is opened.
+        Undo restores the previous state. If this session has not opened the page yet, it is opened. If the
+        limits do not allow these panels, BadInput is raised, and nothing has changed.
 
-        Parameters
-        ----------
-        setup : Setup
-            What its panels share, according to the settings.
-        algorithms : sequence of Sampler or Trainer
-            Its panels.
-        values : mapping of str to value
-            Its settings, by name; others stay the same.
-        plan : plan of a run
-            Of each panel; default: the setup's.
-
-        Raises
-        ------
-        BadInput
-            If the limits do not allow these panels; then nothing has changed.
+        setup : what its panels share, according to the settings
+        values : its settings, by name; others stay the same
+        plan : of each panel's run; default: the setup's
         """
         before = self.settings.values_now()
         comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)

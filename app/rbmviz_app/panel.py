@@ -69,29 +69,18 @@ class Canvas:
     ) -> None:
         """Draw the canvas.
 
-        Parameters
-        ----------
-        panels : sequence of dict
-            See ``panel_specs``.
-        url : str
-            Path of the live WebSocket.
-        view, pixels, n_visible
-            Fields of the requests (see ``FrameRequest``).
-        side : int
-            Rows and columns of the square of pictures in a panel: ``FrameRequest.cells`` is side * side.
-        shape : (rows, columns)
-            Size of one picture, in pixels.
-        present : bool
-            Whether the page is for a projector: panels are fitted to the window, and only the knobs in
-            ``presented_knobs`` are shown, or the first of each panel.
-        key : str
-            Key of the component in the session state.
-        on : mapping
-            What takes each kind of event: "edit", "remove" or "multiply". Without, the fragment is only
+        panels : see ``panel_specs``
+        url : path of the live WebSocket
+        view, pixels, n_visible : fields of the requests (see ``FrameRequest``)
+        shape : rows and columns of one picture, in pixels
+        present : whether the page is for a projector: panels are fitted to the window, and only the knobs in
+            ``presented_knobs`` are shown, or the first of each panel
+        key : of the component in the session state
+        on : what takes each kind of event: "edit", "remove" or "multiply". Without, the fragment is only
             redrawn, which restarts the timers of a page that is shown again.
-        data
-            Further JSON values for the page's own JavaScript; watchers only get those in
-            ``publish.FOR_WATCHERS``.
+        side : rows and columns of the square of pictures in a panel: ``FrameRequest.cells`` is side * side
+        data : further JSON values for the page's own JavaScript; watchers only get those in
+            ``publish.FOR_WATCHERS``
         """
         taken = NEWEST_EVENTS.ensure()
 

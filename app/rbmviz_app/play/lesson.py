@@ -203,10 +203,7 @@ def units_data(n: int = 1000) -> dict[str, Any]:
 def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     """Return the page of a lesson, as the bytes of an HTML file, and the data of which it contains a part.
 
-    Raises
-    ------
-    BadInput
-        If a step has no form for browsers.
+    Raises BadInput if a step has no form for browsers.
     """
     made, steps = LessonPage(), []
     for i, step in enumerate(lesson.steps, start=1):

@@ -60,12 +60,8 @@ Named = Sequence[tuple[str, TrainingSnapshot]]
 class Levels(NamedTuple):
     """Reference log-likelihoods for the curves, in nats per scored example.
 
-    Parameters
-    ----------
-    attainable : float or None
-        The highest possible for the training examples under any model, if known.
-    independent : dict of float
-        The highest for a model of independent pixels, by part: "train", "test".
+    attainable : the highest possible for the training examples under any model, if known
+    independent : the highest for a model of independent pixels, by part: "train", "test"
     """
 
     attainable: float | None
@@ -129,7 +125,8 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         st.caption(f"Below the chart: {reference}, which every model should beat.")
     if floor is not None:
         st.caption(
-            f"▼ A curve is below {floor:,.1f}, where the axis ends; point at the triangle to read its value."
+            f"▼ A curve is below {minus(f'{floor:,.1f}')}, where the axis ends; point at the triangle to "
+            "read its value."
         )
     warn_of_scores(shown, yardstick, independent, unit)
     draw_statistic(comparison)
@@ -185,7 +182,7 @@ def warn_of_scores(shown: Named, yardstick: str, independent: float, unit: str) 
     ]
     if below:
         st.caption(
-            f":material/warning: Not above independent {unit} ({independent:,.1f}): "
+            f":material/warning: Not above independent {unit} ({minus(f'{independent:,.1f}')}): "
             f"{messages.plain(', '.join(below))}. As a model it has learned nothing of how {unit} depend on "
             "each other."
         )
