@@ -76,7 +76,8 @@ def open_step(lesson: str, step: int) -> PageState:
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
     defaults = {name: setting.default for name, setting in pages.settings(state.page).items()}
     session.show(defaults | state.settings)
-    uploads.remove_own_file(state.page)
+    if state.page == "train":
+        uploads.remove_own_data()
     session.STEP_TO_SET.set(True)
     OPEN_STEP.set(LessonStep(lesson, step))  # last, because a click may interrupt a script run anywhere
     return state

@@ -232,7 +232,7 @@ def open_link(page: str, given: list[str]) -> None:
             for title, model in file.models.items():
                 uploads.send_model(title, model)
             if file.dataset is not None:
-                uploads.put_in_place(uploads.UPLOADERS["train"], file.dataset.name, file.dataset)
+                uploads.put_in_place(uploads.TRAINING_DATA, file.dataset.name, file.dataset)
             if page != "train":
                 _set_train_page(file)
             TOKEN.set(token)

@@ -11,12 +11,11 @@ from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
 from rbmviz.view import PANEL_FOLDER
-from rbmviz_app import card, messages, uploads
+from rbmviz_app import card, messages, session, uploads
 from rbmviz_app.component import component
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
 from rbmviz_app.shared import (
     MODELS_OF_COMMAND,
-    model_called,
     own_data,
     own_models,
     pretrained_line,
@@ -207,24 +206,25 @@ def settings(page: str, label: str = "Settings", icon: str | None = None) -> Abs
     return st.popover(label, icon=icon and f":material/{icon}:", key=f"{page} settings")
 
 
-def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
-    """Draw an uploader; return the name and model of the uploaded file or, without one, of the choice."""
-    chosen = model_called(name)
+def own_model(setting: Setting[str], key: str, label: str) -> None:
+    """Draw an uploader of models: a new file becomes the choice of the setting."""
     given = uploads.uploader(
         key,
         label,
         ["safetensors", "npz"],
-        "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c. It replaces the "
-        "chosen model until you remove it here, or a preset, a lesson or another page opens one; other "
-        f"pages list it. {uploads.FORGOTTEN}",
+        "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c. The lists of models "
+        f"have it until you remove it here. {uploads.FORGOTTEN}",
     )
+    before = uploads.own_model(key, None)
     try:
         own = uploads.own_model(key, given)
     except BadInput as error:
         messages.error(error)
-        own = None
+    else:
+        if own is not None and own is not before:
+            session.show({setting.key: own.name})
+            st.rerun()  # with the file in the list
     uploads.offer_to_leave(key, given)
-    return (name, chosen) if own is None else (own.name, own.content)
 
 
 class Download(NamedTuple):

@@ -16,7 +16,7 @@ from rbmviz.errors import MAX_SHOWN, BadInput, quoted
 from rbmviz.links import address_texts
 from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE
 from rbmviz.pages.settings import Several
-from rbmviz_app import checkpoints, embedding, pages, presets, session, shared, uploads
+from rbmviz_app import checkpoints, embedding, pages, presets, session, shared
 from rbmviz_app.component import component
 from rbmviz_app.share import publish
 
@@ -38,6 +38,9 @@ OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
 
 DATA_CHOICES = ("data", "tune_data", "tune_train_data")
 """Settings that choose data, which may be a file of the visitor's; its name has a file's ending."""
+
+HAVE_UPLOADERS = ("sample", "weights", "train")
+"""Pages to which models or data can be uploaded."""
 
 OWN_CHOICES = (*DATA_CHOICES, *checkpoints.CHOICES.values())
 """Settings that choose data or models, which may be the visitor's."""
@@ -90,7 +93,6 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {name: list(values) for name, values in parts.items()}
         texts[checkpoints.TOKEN_PART] = checkpoints.tokens(page)
-        texts[uploads.PART] = uploads.in_address(page)
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         texts |= embedding.parts(page)
@@ -124,7 +126,6 @@ def open_link(page: str) -> None:
     link = session.Link(page, {name: in_address(name) for name in st.query_params})
     session.LINK.set(link)
     checkpoints.open_link(page, link_values(page, checkpoints.TOKEN_PART))
-    uploads.open_link(page, link_values(page, uploads.PART))
     live = pages.live_page(page)
     preset = live.preset_of_link() if live else None
     values = live.values_of(preset) if live and preset else {}
@@ -146,7 +147,7 @@ def open_link(page: str) -> None:
                 session.add_link_warning(f"The link's data are left out. {error}", page)
             elif setting.key in OWN_CHOICES and "." in "".join(texts):
                 file = next(text for text in texts if "." in text)
-                where = "Settings" if page in uploads.UPLOADERS else "Settings of Sample or Train"
+                where = "Settings" if page in HAVE_UPLOADERS else "Settings of Sample or Train"
                 session.add_link_warning(
                     f"The server has forgotten your file {quoted(file)}: upload it again in {where}.", page
                 )

@@ -126,16 +126,13 @@ class LivePage(Generic[S]):
         """Return the panels' common setup, for values of the settings by name."""
         return self.spec.setup(values, shared.page_sources())
 
-    def setup_now(self, own: Model | None = None) -> tuple[S, str]:
-        """Return the setup of the settings, and why data are missing from it ("": none are).
-
-        own : model of the visitor's file, in place of the chosen one
-        """
+    def setup_now(self) -> tuple[S, str]:
+        """Return the setup of the settings, and why data are missing from it ("": none are)."""
         values = self.settings.values_now()
         try:
-            return self.spec.setup(values, shared.page_sources(own, lenient=False)), ""
+            return self.spec.setup(values, shared.page_sources(lenient=False)), ""
         except BadInput as error:
-            return self.spec.setup(values, shared.page_sources(own)), str(error)
+            return self.spec.setup(values, shared.page_sources()), str(error)
 
     def heading(self, question: str = "", about: str = "", notes: Sequence[str] = ()) -> bool:
         """Draw the question; return whether the page is for a projector.
@@ -355,7 +352,8 @@ class LivePage(Generic[S]):
             raise
         session.show(values)
         comparison.set_rate(self.speed.value)
-        if uploads.remove_own_file(self.name, getattr(setup, "dataset", None)) or is_new:
+        removed = self.name == "train" and uploads.remove_own_data(getattr(setup, "dataset", None))
+        if removed or is_new:
             comparison.drop_undo()  # no setting would restore the file
         else:
             session.set_undo_settings(self.name, comparison.undoable_commands, before)

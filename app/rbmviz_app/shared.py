@@ -127,7 +127,7 @@ def own_data() -> dict[str, Dataset]:
 def own_models() -> dict[str, Model]:
     """Return this visitor's models, by name: from files uploaded on any page, or from the Train page."""
     files = {one.name: one.content for one in UPLOADS.value.values() if isinstance(one.content, Model)}
-    return {name: model for name, model in files.items() if name not in MODELS_OF_COMMAND} | TRAINED.value
+    return files | TRAINED.value
 
 
 def data(name: str) -> Dataset:
@@ -184,10 +184,9 @@ class _Lenient(Sources):
             return None
 
 
-def page_sources(own: Model | None = None, lenient: bool = True) -> Sources:
+def page_sources(lenient: bool = True) -> Sources:
     """Return where the setups of pages find this visitor's models and data, and the server's.
 
-    own : model to take in place of every other; lenient : whether missing data are None
+    lenient : whether missing data are None
     """
-    model = model_called if own is None else lambda name: own
-    return (_Lenient if lenient else Sources)(model, data, once, ALLOWANCE.ensure())
+    return (_Lenient if lenient else Sources)(model_called, data, once, ALLOWANCE.ensure())

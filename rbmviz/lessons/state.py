@@ -23,7 +23,7 @@ MAX_RUNS_OF_MAP, MAX_STEPS_OF_MAP_RUN = 400, 20_000
 PARTS_OF_THE_VIEW = {"preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
 """Parts of a copied address that say nothing about what runs."""
 
-PARTS_OF_OWN_FILES = {"kept": "files", "own": "a file"} | {
+PARTS_OF_OWN_FILES = {"kept": "files"} | {
     name: what for spec in PAGES.values() for name, what in spec.own_parts.items()
 }
 """Parts of an address that name a visitor's own data or models, which a step cannot open."""

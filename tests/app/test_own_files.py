@@ -55,6 +55,23 @@ def test_a_model_file_of_one_page_is_listed_on_the_others(page, model):
     assert "mine.npz" not in page("weights").selectbox(key="weights_model").options
 
 
+def test_an_uploaded_model_is_the_choice_of_its_page(page, model, rbm):
+    """Undo goes back to the choice before; the file stays in the list, under a name of its own."""
+    test = page("sample", p=["gibbs"])
+    comparison = test.session_state["comparisons"]["sample"][0]
+    before = comparison.setup.model
+    test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+    assert test.selectbox(key="model").value == "mine.npz"
+    np.testing.assert_array_equal(comparison.setup.model.rbm.W, model.rbm.W)
+    test.button(key="sample_undo").click().run()
+    assert (comparison.setup.model, test.selectbox(key="model").value) == (before, "mnist_fpcd")
+    other = page("weights", w=["pop_cd"], state=carried(test))
+    twice = Model(RBM(2 * rbm.W, rbm.b, rbm.c))
+    other.file_uploader(key="weights_own").upload("mine.npz", model_bytes(twice, ".npz")).run()
+    assert other.selectbox(key="weights_model").value == "mine (2).npz"
+    assert "mine.npz" in other.selectbox(key="weights_model").options
+
+
 @pytest.mark.parametrize(
     ("name", "setting"), [("weights", "weights_model"), ("coupling", "coupling_model"), ("chain", "land")]
 )

@@ -201,27 +201,24 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=reading_notes())
     with PAGE.toolbar():
-        chosen = controls.model_name(Settings.model)
+        name = controls.model_name(Settings.model)
         with controls.settings("sample"):
-            name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
+            controls.own_model(Settings.model, "sample_own", "Sample a model file of your own")
             draw_settings()
-            setup, reason = PAGE.setup_now(model)
+            setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
         cost_unit = controls.choose(Settings.axis)
     comparison = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
+    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, setup.model)
     with line:
         controls.model_line(shown_name, shown_model)
     comparison.cost_unit = cost_unit
     with PAGE.notes():
-        if name != chosen and shown_name == name:
-            own, without = messages.plain(name), messages.plain(title_of_model(chosen))
-            st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
         if reason:
             messages.note(f"Nothing is scored: {reason} Choose other data in Settings.")
             asked = Settings.data.value
-            offer_download(data_name(model.meta) if asked == AUTOMATIC else asked, "sample")
+            offer_download(data_name(setup.model.meta) if asked == AUTOMATIC else asked, "sample")
     left, right = places()
     with left:
         PAGE.draw_panels(comparison, "grid", grid, ("sampler", "grid_view", lambda: draw_adders(comparison)))

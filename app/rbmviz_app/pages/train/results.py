@@ -194,8 +194,6 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
         messages.error(error)
         return
     session.LIVE_TRAININGS.value.write()  # so that reloading the other page finds the model
-    if uploads.remove_own_file(page):
-        session.note_drawn(page, settings={})  # no setting would let Undo restore the file
     on_tune = {setting: [title], "tune_what": "samplers", "sweep": "", "on": ""}
     session.show(on_tune if page == "tune" else {setting: title})
     st.switch_page(pages.file_of(page))

@@ -19,7 +19,7 @@ from rbmviz_app.shared import data, own_models, pretrained
 from rbmviz_app.uploads import one_reader
 
 DATA_WIDTH = 180
-OWN_DATA, BEGIN_AT = uploads.UPLOADERS["train"], "begin"
+OWN_DATA, BEGIN_AT = uploads.TRAINING_DATA, "begin"
 """Keys of the uploaders."""
 
 

@@ -23,7 +23,6 @@ from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.weight_charts import draw_more_charts, draw_shares
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
-from rbmviz_app.shared import title_of_model
 
 TITLE, ICON, PLACE = "Weights", "balance", 6
 PRESETS = (
@@ -132,25 +131,22 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
-        chosen = controls.model_name(Settings.weights_model, width=288)
+        name = controls.model_name(Settings.weights_model, width=288)
         with controls.settings("weights"):
-            name, model = controls.own_model(chosen, "weights_own", "Weigh with a model file of your own")
+            controls.own_model(Settings.weights_model, "weights_own", "Weigh with a model file of your own")
             controls.choose(Settings.weights_start)
             controls.number(Settings.weights_seed)
-            setup, reason = PAGE.setup_now(model)
+            setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
     comparison = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
+    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, setup.model)
     with line:
         controls.model_line(shown_name, shown_model)
     with PAGE.notes():
-        if name != chosen and shown_name == name:
-            own, without = messages.plain(name), messages.plain(title_of_model(chosen))
-            st.caption(f"All panels weigh samples of your file '{own}'; without it, samples of {without}.")
         if reason and setup.start_from == "data":
             messages.note(f"The chains begin at random bits: {reason}")
-            offer_download(data_name(model.meta), "weights")
+            offer_download(data_name(setup.model.meta), "weights")
     left, right = places()
     with left:
         offer = "population", "balance", lambda: draw_adders(comparison)
