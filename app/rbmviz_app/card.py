@@ -8,19 +8,16 @@ settings and marks the panels as pending (``open_step``). The page sets its pane
 """
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from rbmviz import BadInput
-from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.lessons import (
     Lesson,
     PageState,
     Step,
-    StepClaim,
     load_lesson,
     measure_now,
     shipped_lessons,
@@ -29,8 +26,7 @@ from rbmviz.lessons import (
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz_app import challenge, keys, links, messages, pages, session, uploads
-from rbmviz_app.charts.style import number_text
+from rbmviz_app import challenge, claims, keys, links, messages, pages, session, uploads
 from rbmviz_app.component import APP_FOLDER, component
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
@@ -80,7 +76,8 @@ def open_step(lesson: str, step: int) -> PageState:
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
     defaults = {name: setting.default for name, setting in pages.settings(state.page).items()}
     session.show(defaults | state.settings)
-    uploads.remove_own_file(state.page)
+    if state.page == "train":
+        uploads.remove_own_data()
     session.STEP_TO_SET.set(True)
     OPEN_STEP.set(LessonStep(lesson, step))  # last, because a click may interrupt a script run anywhere
     return state
@@ -360,8 +357,8 @@ def _draw_open(offers_reveal: bool) -> None:
         where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
         _component(key="lesson look", data=where)
     # The watched numbers would give the answer away: "blank" is an answer.
-    claims = [] if step.question and answer is None else claim_lines(step, seen, now)
-    _draw_claims(claims)
+    lines = [] if step.question and answer is None else claim_lines(step, seen, now)
+    _draw_claims(lines)
     if step.goal:
         challenge.draw(step, place)
     revealed = _draw_reveal(step, place, answer)
@@ -375,7 +372,7 @@ def _draw_open(offers_reveal: bool) -> None:
             "right": step.right if revealed else -1,  # hidden until it is revealed
             "do": step.do,
             "reveal": step.reveal if revealed else "",
-            "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in claims],
+            "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in lines],
         }
     )
     if (more_to_see and all_seen) or offers_reveal != _offers_reveal(step, place):
@@ -445,22 +442,6 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
     return now
 
 
-def panel_names(step: Step) -> list[str]:
-    """Return the names that a step's page gives its panels; "" for a single panel, which needs none.
-
-    Panels of one algorithm are named by their differences only: "step size 0.3".
-    """
-    algorithms = step.state.all_algorithms()
-    if len(algorithms) == 1:
-        return [""]
-    live = pages.live_page(step.state.page)
-    names = (live.title if live is not None else titles)(algorithms)
-    parts = [name.partition(" (") for name in names]
-    if len({kind for kind, _, _ in parts}) == 1 and all(knobs for _, _, knobs in parts):
-        return [knobs.removesuffix(")") for _, _, knobs in parts]
-    return names
-
-
 def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> list[tuple[str, str, bool]]:
     """Return the numbers to watch: label, value, and whether their claims have been seen.
 
@@ -468,33 +449,19 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
     """
     if not step.claims:
         return []
-    page, names = step.state.page, panel_names(step)
+    page, names = step.state.page, claims.panel_names(step)
     lines = []
     for i, claim in enumerate(step.claims):
         value = seen.get(i, now.get(i))
-        said = claim_words(claim, page, names)[i in seen]
-        number = "" if value is None else claim.with_unit(page, number_text(value))
-        lines.append((said, number, i in seen))
+        words = claims.stated_words if i in seen else claims.watched_words
+        lines.append((words(claim, page, names), claims.value_words(claim, page, value), i in seen))
     return list(dict.fromkeys(lines))  # two claims may be about one number
 
 
-def claim_words(claim: StepClaim, page: str, names: Sequence[str]) -> tuple[str, str]:
-    """Return what the card says before the claim has been seen, and then; ``names``: see ``panel_names``."""
-    watched = f"{claim.number_words(page, names)}, watched {claim.when(page)}"
-    before, after = (
-        said if names[0] else said[:1].upper() + said[1:] for said in (watched, claim.words(page, names))
-    )
-    return before, after
-
-
-def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:
+def _draw_claims(lines: list[tuple[str, str, bool]]) -> None:
     symbols = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
-    lines = [
-        f"{symbols[seen]} {messages.plain(said)}" + (f": **{number}**" if number else "")
-        for said, number, seen in claims
-    ]
     if lines:
-        st.markdown("  \n".join(lines))
+        st.markdown("  \n".join(claims.line(symbols[seen], said, number) for said, number, seen in lines))
 
 
 def look_words(step: Step) -> str:

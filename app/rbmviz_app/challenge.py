@@ -9,14 +9,11 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz.charts.style import titles
 from rbmviz.knobs import values_of
 from rbmviz.lessons import Step, measure_now, steps_of
-from rbmviz.lessons.claims import StepClaim
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
-from rbmviz_app import messages, pages, session
-from rbmviz_app.charts.style import number_text
+from rbmviz_app import claims, messages, pages, session
 from rbmviz_app.session import ATTEMPTS, COMPARISONS, Attempt, LessonStep
 from rbmviz_app.timer import waits_for_command
 
@@ -69,30 +66,18 @@ def _allowed(step: Step) -> str:
     return " ".join([*said, "Leave everything else as it is."])
 
 
-def _names(step: Step) -> list[str]:
-    names = titles(step.state.algorithms())
-    return names if len(names) > 1 else [""]
-
-
 def _draw_goals(step: Step, shown: list[Any]) -> None:
-    page, names = step.state.page, _names(step)
+    page, names = step.state.page, claims.panel_names(step)
     n = min((steps_of(page, one) for one in shown), default=0)
     lines = []
     for goal in step.goal:
         values = measure_now(step.state, goal, shown)
         mark = ":green[:material/check_circle:]" if n and goal.holds(values) else ":material/flag:"
-        said = goal.words(page, names)
-        said = said if names[0] else said[:1].upper() + said[1:]
-        number = _number(step, goal, values)
-        lines.append(f"{mark} {messages.plain(said)}" + (f": **{number}**" if number else ""))
+        number = claims.value_words(goal, page, values[goal.panel, goal.metric])
+        lines.append(claims.line(mark, claims.stated_words(goal, page, names), number))
     end = max(goal.n for goal in step.goal)
     lines.append(f"{min(n, end):,} of {end:,} {PAGES[page].steps}")
     st.markdown("  \n".join(lines))
-
-
-def _number(step: Step, goal: StepClaim, values: dict[tuple[int, str], float | None]) -> str:
-    value = values[goal.panel, goal.metric]
-    return "" if value is None else goal.with_unit(step.state.page, number_text(value))
 
 
 def _why_it_does_not_count(step: Step, comparison: Comparison[Any]) -> str:
@@ -136,12 +121,12 @@ def _judge(step: Step, place: LessonStep, comparison: Comparison[Any], shown: li
         comparison.pause()  # forces a score at exactly this step
     if comparison.running or not waits_for_command(comparison):
         return
-    missed = ""
+    missed, page = "", step.state.page
     for goal in step.goal:
         values = measure_now(step.state, goal, shown)
         if not missed and not goal.holds(values):
-            number = _number(step, goal, values) or "unknown"
-            missed = f"{goal.words(step.state.page, _names(step))}, and it is {number}"
+            number = claims.value_words(goal, page, values[goal.panel, goal.metric]) or "unknown"
+            missed = f"{goal.words(page, claims.panel_names(step))}, and it is {number}"
     ATTEMPTS.ensure()[place] = Attempt(runs, missed)
     st.rerun()
 

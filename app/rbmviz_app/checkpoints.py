@@ -51,7 +51,10 @@ TOKEN_PATTERN = re.compile(r"[0-9a-f]{24}")
 OURS = re.compile(rf"{TOKEN_PATTERN.pattern}|\.{TOKEN_PATTERN.pattern}\.[0-9a-f]{{8}}")
 """Names of the files, and of the remains of interrupted writes."""
 
-CHOICES = {"sample": "model", "weights": "weights_model", "coupling": "coupling_model", "tune": "tune_models"}
+CHOICES = {
+    **{"sample": "model", "chain": "land", "tune": "tune_models"},
+    **{"coupling": "coupling_model", "weights": "weights_model"},
+}
 """The setting on each page that chooses a model, on Tune several, which may come from the Train page."""
 
 TRAININGS_DELETED = (
@@ -77,12 +80,8 @@ def path_of(token: str) -> Path:
 def put(token: str, content: bytes) -> None:
     """Write a file atomically, deleting the oldest files to make room.
 
-    Raises
-    ------
-    BadInput
-        If it is too large.
-    OutputFailure
-        If the system refuses: the disk is full, the folder is another user's.
+    Raises BadInput if it is too large, and OutputFailure if the system refuses: the disk is full, the folder
+    is another user's.
     """
     if len(content) > MAX_PAGE_BYTES:
         raise BadInput(
@@ -233,7 +232,7 @@ def open_link(page: str, given: list[str]) -> None:
             for title, model in file.models.items():
                 uploads.send_model(title, model)
             if file.dataset is not None:
-                uploads.put_in_place(uploads.UPLOADERS["train"], file.dataset.name, file.dataset)
+                uploads.put_in_place(uploads.TRAINING_DATA, file.dataset.name, file.dataset)
             if page != "train":
                 _set_train_page(file)
             TOKEN.set(token)

@@ -7,16 +7,14 @@ from typing import Any, NamedTuple, TypeVar
 import streamlit as st
 
 from rbmviz import BadInput, Model
-from rbmviz.datasets import Dataset
 from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
-from rbmviz_app import card, messages, uploads
+from rbmviz_app import card, messages, session, uploads
 from rbmviz_app.component import component
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
 from rbmviz_app.shared import (
     MODELS_OF_COMMAND,
-    model_called,
     own_data,
     own_models,
     pretrained_line,
@@ -185,7 +183,7 @@ def scored_data(setting: Setting[str]) -> str:
         "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
         f"{uploads.FORGOTTEN}",
     )
-    before = uploads.last_upload(place)
+    before = uploads.own_data(place, None, "")
     try:
         own = uploads.own_data(place, given, ALL_SETTINGS["rule"].value)
         if own is not None and own is not before:
@@ -207,32 +205,25 @@ def settings(page: str, label: str = "Settings", icon: str | None = None) -> Abs
     return st.popover(label, icon=icon and f":material/{icon}:", key=f"{page} settings")
 
 
-def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
-    """Draw an uploader; return the name and model of the uploaded file or, without one, of the choice."""
-    chosen = model_called(name)
+def own_model(setting: Setting[str], key: str, label: str) -> None:
+    """Draw an uploader of models: a new file becomes the choice of the setting."""
     given = uploads.uploader(
         key,
         label,
         ["safetensors", "npz"],
-        "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c. It replaces the "
-        "chosen model until you remove it here, or a preset, a lesson or another page opens one; other "
-        f"pages list it. {uploads.FORGOTTEN}",
+        "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c. The lists of models "
+        f"have it until you remove it here. {uploads.FORGOTTEN}",
     )
+    before = uploads.own_model(key, None)
     try:
         own = uploads.own_model(key, given)
     except BadInput as error:
         messages.error(error)
-        own = None
+    else:
+        if own is not None and own is not before:
+            session.show({setting.key: own.name})
+            st.rerun()  # with the file in the list
     uploads.offer_to_leave(key, given)
-    return (name, chosen) if own is None else (own.name, own.content)
-
-
-def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> tuple[Dataset | None, str]:
-    """Return the data set of ``find(*args, **kwargs)`` and "", or None and the message of its BadInput."""
-    try:
-        return find(*args, **kwargs), ""
-    except BadInput as error:
-        return None, str(error)
 
 
 class Download(NamedTuple):

@@ -4,6 +4,7 @@ It is read once, when a session begins (``open_link``). After that, a component 
 place. ``st.query_params`` is never written, because that would add entries to the browser's history.
 """
 
+import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,9 @@ import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN, BadInput, quoted
 from rbmviz.links import address_texts
-from rbmviz_app import checkpoints, embedding, pages, presets, session, shared, uploads
+from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE
+from rbmviz.pages.settings import Several
+from rbmviz_app import checkpoints, embedding, pages, presets, session, shared
 from rbmviz_app.component import component
 from rbmviz_app.share import publish
 
@@ -33,8 +36,14 @@ COOKIE = "rbmviz_owner"
 OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
 """96 random bits."""
 
-OWN_CHOICES = ("data", "tune_data", "tune_train_data")
+DATA_CHOICES = ("data", "tune_data", "tune_train_data")
 """Settings that choose data, which may be a file of the visitor's; its name has a file's ending."""
+
+HAVE_UPLOADERS = ("sample", "weights", "train")
+"""Pages to which models or data can be uploaded."""
+
+OWN_CHOICES = (*DATA_CHOICES, *checkpoints.CHOICES.values())
+"""Settings that choose data or models, which may be the visitor's."""
 
 MAX_REPEATED_STEPS = 20_000
 """Maximum number of steps repeated when a paused page is reopened: seconds of computing."""
@@ -84,7 +93,6 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {name: list(values) for name, values in parts.items()}
         texts[checkpoints.TOKEN_PART] = checkpoints.tokens(page)
-        texts[uploads.PART] = uploads.in_address(page)
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         texts |= embedding.parts(page)
@@ -118,7 +126,6 @@ def open_link(page: str) -> None:
     link = session.Link(page, {name: in_address(name) for name in st.query_params})
     session.LINK.set(link)
     checkpoints.open_link(page, link_values(page, checkpoints.TOKEN_PART))
-    uploads.open_link(page, link_values(page, uploads.PART))
     live = pages.live_page(page)
     preset = live.preset_of_link() if live else None
     values = live.values_of(preset) if live and preset else {}
@@ -138,9 +145,9 @@ def open_link(page: str) -> None:
         except BadInput as error:
             if name == "train_data":
                 session.add_link_warning(f"The link's data are left out. {error}", page)
-            elif setting.key in (*OWN_CHOICES, *checkpoints.CHOICES.values()) and "." in "".join(texts):
+            elif setting.key in OWN_CHOICES and "." in "".join(texts):
                 file = next(text for text in texts if "." in text)
-                where = "Settings" if page in uploads.UPLOADERS else "Settings of Sample or Train"
+                where = "Settings" if page in HAVE_UPLOADERS else "Settings of Sample or Train"
                 session.add_link_warning(
                     f"The server has forgotten your file {quoted(file)}: upload it again in {where}.", page
                 )
@@ -160,18 +167,51 @@ def open_link(page: str) -> None:
     session.LINK.set(link._replace(is_open=True))  # last, because a click may interrupt this run anywhere
 
 
+def own_names(name: str) -> list[str]:
+    """Return the visitor's and the command line's models, or data, that a setting of this name can choose."""
+    if name in DATA_CHOICES:
+        return list(shared.own_data())
+    if name not in OWN_CHOICES:
+        return []
+    models = shared.MODELS_OF_COMMAND | shared.own_models()
+    most = MAX_VISIBLE_LANDSCAPE if name == checkpoints.CHOICES["chain"] else math.inf
+    return [one for one, model in models.items() if model.rbm.n_visible <= most]
+
+
 def _read_setting(setting: session.Setting[Any], texts: list[str]) -> Any:
     """Return a setting's value from its text in a link; BadInput if it is not allowed."""
-    name = texts[-1]
-    if setting.key == "train_data" and name not in setting.spec.options():  # a variant of a listed value
-        return shared.data(name).name
-    if setting.key in OWN_CHOICES and name in shared.own_data():
-        return name
-    if setting.key == "tune_models":
-        each = [
-            text if shared.is_own_model(text) else setting.spec.read(setting.key, [text])[0] for text in texts
-        ]
+    if setting.key == "train_data" and texts[-1] not in setting.spec.options():  # a variant of a listed value
+        return shared.data(texts[-1]).name
+    own = own_names(setting.key)
+    if isinstance(setting.spec.allowed, Several):
+        each = [text if text in own else setting.spec.read(setting.key, [text])[0] for text in texts]
         return list(dict.fromkeys(each))
-    if setting.key in (*checkpoints.CHOICES.values(), "land") and shared.is_own_model(name):
-        return name
-    return setting.spec.read(setting.key, texts)
+    return texts[-1] if texts[-1] in own else setting.spec.read(setting.key, texts)
+
+
+def forget_gone(page: str) -> None:
+    """Reset the settings of a page that name a model or data of the visitor's that have gone.
+
+    Call it before their widgets are drawn.
+    """
+    reset: dict[str, Any] = {}
+    for name, setting in pages.settings(page).items():
+        if name in OWN_CHOICES:
+            several = isinstance(setting.value, list)
+            texts = setting.value if several else [setting.value]
+            left = [text for text in texts if _can_be(setting, text)]
+            if left != texts:
+                reset[name] = left if several else setting.default
+    if reset:
+        session.set_undrawn(reset)
+        session.note_drawn(
+            page, settings={**session.last_drawn(page).settings, **reset}
+        )  # Undo brings none back
+
+
+def _can_be(setting: session.Setting[Any], text: str) -> bool:
+    try:
+        _read_setting(setting, [text])
+    except BadInput:
+        return False
+    return True

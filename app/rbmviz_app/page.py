@@ -56,6 +56,7 @@ from rbmviz_app import (
     transport,
     uploads,
 )
+from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish
@@ -70,25 +71,12 @@ S = TypeVar("S", bound=Setup)
 
 
 class Transport(NamedTuple):
-    """The row of play, step, reset and speed.
-
-    Parameters
-    ----------
-    play_help, step_help, reset_help : str
-        What each control does.
-    width : int
-        Width of the slider of speeds, in pixels.
-    """
+    """What play, step and reset do, in words, and the width of the slider of speeds, in pixels."""
 
     play_help: str
     step_help: str
     reset_help: str
     width: int = 200
-
-
-def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
-    """Return the algorithm of each panel."""
-    return [panel.worker.algorithm for panel in comparison.panels]
 
 
 @dataclass
@@ -98,32 +86,17 @@ class LivePage(Generic[S]):
     It is shared by all visitors, whose script runs each have a thread: what it stores between calls, it
     stores per thread.
 
-    Parameters
-    ----------
-    spec : PageSpec
-        Its settings and panels; its name is the name of the page's folder and the path in the address.
-    settings : PageSettings
-        The settings of ``spec`` as session-state entries.
-    question : str
-        Heading of the page.
-    about : str
-        A few sentences: what the picture shows, what a newcomer has to know about models and chains, what to
-        do first.
-    presets : sequence of Preset
-        Offered in a menu; while the screen shows one of them, its caption is above the panels.
-    transport : Transport
-        Texts of play, step, reset and speed.
-    linkable : callable
-        Returns the algorithms of the panels that a link can describe (default: of all panels).
-    only_knobs : sequence of str, optional
-        Names of the knobs in the panels and the address; None (the default): all.
-    title : callable
-        Returns a distinct title for each algorithm in a list.
-    knob_labels : callable
-        Returns, for values of its settings by name, the labels of knobs that its panels name differently from
-        their algorithms, for use beside the panels: in *Presenting* and in challenges.
-    shows_settings : callable
-        Returns whether the screen matches the settings; if not, it shows no preset.
+    spec : its settings and panels; its name is the page's folder and the path in the address
+    settings : those of ``spec``, as session-state entries
+    question : heading of the page
+    about : what the picture shows, what a newcomer has to know about models and chains, what to do first
+    presets : offered in a menu; while the screen shows one of them, its caption is above the panels
+    linkable : returns the algorithms of the panels that a link can describe (default: of all panels)
+    only_knobs : names of the knobs in the panels and the address; None (the default): all
+    title : returns a distinct title for each algorithm in a list
+    knob_labels : returns, for values of the settings by name, the labels of knobs that the panels name
+        differently from their algorithms, for use beside the panels: in *Presenting* and in challenges
+    shows_settings : returns whether the screen matches the settings; if not, it shows no preset
     """
 
     spec: PageSpec
@@ -153,6 +126,14 @@ class LivePage(Generic[S]):
         """Return the panels' common setup, for values of the settings by name."""
         return self.spec.setup(values, shared.page_sources())
 
+    def setup_now(self) -> tuple[S, str]:
+        """Return the setup of the settings, and why data are missing from it ("": none are)."""
+        values = self.settings.values_now()
+        try:
+            return self.spec.setup(values, shared.page_sources(lenient=False)), ""
+        except BadInput as error:
+            return self.spec.setup(values, shared.page_sources()), str(error)
+
     def heading(self, question: str = "", about: str = "", notes: Sequence[str] = ()) -> bool:
         """Draw the question; return whether the page is for a projector.
 
@@ -160,6 +141,7 @@ class LivePage(Generic[S]):
         notes : paragraphs on how to read the panels and charts, and what to try; below ``about``
         """
         publish.tell(question=question or self.question)
+        links.forget_gone(self.name)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
             st.title(question or self.question, anchor=False, width="content")
@@ -309,13 +291,14 @@ class LivePage(Generic[S]):
 
         Raises BadInput if the limits allow none.
         """
-        most, asked = limits().panels, links.link_values(self.name, self.spec.panels_key)
-        if asked == [NO_PANEL]:
+        asked, single = links.link_values(self.name, self.spec.panels_key), self.spec.single
+        if asked == [NO_PANEL] and not single:
             return
+        most = 1 if single else limits().panels
         if len(asked) > most:
             session.add_link_warning(
-                f"The link has {len(asked):,} panels and a page has room for {most}: the first {most} are "
-                "open.",
+                f"The link has {len(asked):,} panels and this page has room for {most}: the first "
+                f"{f'{most} are' if most > 1 else 'is'} open.",
                 self.name,
             )
         read, refused = self.read(asked[:most])
@@ -352,23 +335,12 @@ class LivePage(Generic[S]):
     def show(self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any], plan: Any = None) -> None:
         """Set the page to these panels and settings, in a callback or before switching to it.
 
-        Undo restores the previous state. If this session has not opened the page yet, it is opened.
+        Undo restores the previous state. If this session has not opened the page yet, it is opened. If the
+        limits do not allow these panels, BadInput is raised, and nothing has changed.
 
-        Parameters
-        ----------
-        setup : Setup
-            What its panels share, according to the settings.
-        algorithms : sequence of Sampler or Trainer
-            Its panels.
-        values : mapping of str to value
-            Its settings, by name; others stay the same.
-        plan : plan of a run
-            Of each panel; default: the setup's.
-
-        Raises
-        ------
-        BadInput
-            If the limits do not allow these panels; then nothing has changed.
+        setup : what its panels share, according to the settings
+        values : its settings, by name; others stay the same
+        plan : of each panel's run; default: the setup's
         """
         before = self.settings.values_now()
         comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
@@ -380,7 +352,8 @@ class LivePage(Generic[S]):
             raise
         session.show(values)
         comparison.set_rate(self.speed.value)
-        if uploads.remove_own_file(self.name, getattr(setup, "dataset", None)) or is_new:
+        removed = self.name == "train" and uploads.remove_own_data(getattr(setup, "dataset", None))
+        if removed or is_new:
             comparison.drop_undo()  # no setting would restore the file
         else:
             session.set_undo_settings(self.name, comparison.undoable_commands, before)

@@ -70,29 +70,18 @@ class Canvas:
     ) -> None:
         """Draw the canvas.
 
-        Parameters
-        ----------
-        panels : sequence of dict
-            See ``panel_specs``.
-        url : str
-            Path of the live WebSocket.
-        view, pixels, n_visible
-            Fields of the requests (see ``FrameRequest``).
-        side : int
-            Rows and columns of the square of pictures in a panel: ``FrameRequest.cells`` is side * side.
-        shape : (rows, columns)
-            Size of one picture, in pixels.
-        present : bool
-            Whether the page is for a projector: panels are fitted to the window, and only the knobs in
-            ``presented_knobs`` are shown, or the first of each panel.
-        key : str
-            Key of the component in the session state.
-        on : mapping
-            What takes each kind of event: "edit", "remove" or "multiply". Without, the fragment is only
+        panels : see ``panel_specs``
+        url : path of the live WebSocket
+        view, pixels, n_visible : fields of the requests (see ``FrameRequest``)
+        shape : rows and columns of one picture, in pixels
+        present : whether the page is for a projector: panels are fitted to the window, and only the knobs in
+            ``presented_knobs`` are shown, or the first of each panel
+        key : of the component in the session state
+        on : what takes each kind of event: "edit", "remove" or "multiply". Without, the fragment is only
             redrawn, which restarts the timers of a page that is shown again.
-        data
-            Further JSON values for the page's own JavaScript; watchers only get those in
-            ``publish.FOR_WATCHERS``.
+        side : rows and columns of the square of pictures in a panel: ``FrameRequest.cells`` is side * side
+        data : further JSON values for the page's own JavaScript; watchers only get those in
+            ``publish.FOR_WATCHERS``
         """
         taken = NEWEST_EVENTS.ensure()
 
@@ -179,30 +168,31 @@ def multiple_specs(algorithm: Any) -> list[dict[str, Any]]:
     return entries
 
 
+def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
+    """Return the algorithm of each panel."""
+    return [panel.worker.algorithm for panel in comparison.panels]
+
+
 def panel_specs(
     comparison: Comparison[Any],
     readouts: ReadoutsOf,
     front: Callable[[Knob], bool],
-    origins: Sequence[str] = (),
+    names: Sequence[str] = (),
     hidden: Sequence[str] = (),
     multiples: bool = False,
-    marks: Sequence[str] = (),
     formulas_of: Callable[[Any], Sequence[str]] = equation_of,
 ) -> list[dict[str, Any]]:
-    """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
+    """Return the spec of every panel, coloured by its algorithm; see ``panel_spec``.
 
-    origins : a word for the start of each run, "" for the default start
-    multiples : whether panels have a menu that adds others
-    marks : a word before the title of each panel, all different (default: none)
-    formulas_of : returns the formulas that define an algorithm
+    names : their titles; none: those of their algorithms
     """
-    algorithms = [panel.worker.algorithm for panel in comparison.panels]
+    algorithms = algorithms_of(comparison)
     return [
         panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples, formulas_of)
         for panel, accent, label, dash in zip(
             comparison.panels,
             colours(algorithms),
-            titles(algorithms, origins, marks),
+            names or titles(algorithms),
             dashes([algorithm.name for algorithm in algorithms]),
             strict=True,
         )

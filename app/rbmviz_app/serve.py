@@ -125,28 +125,13 @@ def serve(
 ) -> None:
     """Serve the app until the process is asked to stop.
 
-    Parameters
-    ----------
-    model : str, tuple of name and Model, or None
-        Model to open on the Sample page, pretrained or from a file; None: the page's default.
-    address, port
-        See ``settings``.
-    browser : bool
-        Whether to open the page in a browser, if there is a screen.
-    announce : callable
-        Called from another thread as soon as the server answers, with the address of the page and the address
-        for other machines ("": none).
-    results : sequence of (Path, SweepPlan)
-        Sweep folders listed on the Tune page, with their plans.
-    lessons : sequence of Lesson
-        Lessons listed on the Learn page after those shipped with rbmviz.
-    share : bool
-        See ``settings``.
-
-    Raises
-    ------
-    BadInput
-        See ``settings``.
+    model : opened on the Sample page, pretrained or from a file; None: the page's default
+    address, port, share : see ``settings``, also for errors
+    browser : whether to open the page in a browser, if there is a screen
+    announce : called from another thread as soon as the server answers, with the address of the page and the
+        address for other machines ("": none)
+    results : sweep folders listed on the Tune page, with their plans
+    lessons : listed on the Learn page after those shipped with rbmviz
     """
     chosen = settings(address, port, share)
     for name, value in chosen.items():  # importing the app sets the routes and who may reach them

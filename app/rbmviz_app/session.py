@@ -18,7 +18,6 @@ import numpy as np
 import streamlit as st
 
 from rbmviz import Model
-from rbmviz.datasets import Dataset
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
 from rbmviz.pages.tried import Tried
@@ -359,9 +358,6 @@ SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
 """Name and model shown by each page's panels; the limits may have refused the chosen one."""
-
-LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
-"""Train: the last data set that could be loaded."""
 
 OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""

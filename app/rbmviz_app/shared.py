@@ -127,7 +127,7 @@ def own_data() -> dict[str, Dataset]:
 def own_models() -> dict[str, Model]:
     """Return this visitor's models, by name: from files uploaded on any page, or from the Train page."""
     files = {one.name: one.content for one in UPLOADS.value.values() if isinstance(one.content, Model)}
-    return {name: model for name, model in files.items() if name not in MODELS_OF_COMMAND} | TRAINED.value
+    return files | TRAINED.value
 
 
 def data(name: str) -> Dataset:
@@ -173,8 +173,8 @@ def model_called(name: str) -> Model:
     return own_models().get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
-class _PageSources(Sources):
-    """The models and data of this visitor and of the server; missing data are None."""
+class _Lenient(Sources):
+    """Sources for which missing data are None."""
 
     def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
         """Return the data to score a model against; None if there are none."""
@@ -184,6 +184,9 @@ class _PageSources(Sources):
             return None
 
 
-def page_sources() -> Sources:
-    """Return where the setups of pages find models and data."""
-    return _PageSources(model_called, data, once, ALLOWANCE.ensure())
+def page_sources(lenient: bool = True) -> Sources:
+    """Return where the setups of pages find this visitor's models and data, and the server's.
+
+    lenient : whether missing data are None
+    """
+    return (_Lenient if lenient else Sources)(model_called, data, once, ALLOWANCE.ensure())

@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rbmviz import BadInput, Model
 from rbmviz.budget import reading
 from rbmviz.datasets import Dataset, load_bytes
-from rbmviz.errors import quoted
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import VisitorUsage
 from rbmviz_app import insides, messages
@@ -31,13 +31,13 @@ from rbmviz_app.session import (
     TRAINED,
     UPLOADS,
     VISITOR,
-    add_link_warning,
     visitors,
     widget_value,
 )
+from rbmviz_app.shared import MODELS_OF_COMMAND
 
-UPLOADERS = {"sample": "sample_own", "weights": "weights_own", "train": "own_data"}
-"""The uploader of each page whose file replaces the chosen model or data."""
+TRAINING_DATA = "own_data"
+"""The uploader of the Train page, whose file replaces the chosen data."""
 
 SCORED_DATA = "score_data"
 """The uploader of data to score against; data of any uploader can be chosen for this."""
@@ -46,9 +46,6 @@ DATA_SUFFIXES = ["npz", "npy", "csv", "txt", "zip"]
 
 FORGOTTEN = "The server forgets the file when you reload or close the page: upload it again then."
 """What the server forgets, and when; data on the Train page are kept with their trainings."""
-
-PART = "own"
-"""Name in the address: the visitor's own model file on the page, which a reload forgets."""
 
 
 class Upload(NamedTuple):
@@ -189,30 +186,15 @@ def offer_to_leave(place: str, given: Any) -> None:
         st.button(f"Continue without {name}", key=f"{place} leave", on_click=drop_upload, args=(place,))
 
 
-def in_address(page: str) -> list[str]:
-    """Return the name of the page's file that a reload forgets; data are kept with a training."""
-    place = UPLOADERS.get(page, "")
-    return [UPLOADS.value[place].name] if page != "train" and place in UPLOADS.value else []
+def remove_own_data(used: object = None) -> bool:
+    """Remove the visitor's own data from the Train page, which is set to others; return whether it had any.
 
+    They would replace the data that a preset, a lesson or another page opens there.
 
-def open_link(page: str, given: list[str]) -> None:
-    """Report that the visitor's own file in a new session's address has been forgotten."""
-    for name in given[:1]:
-        add_link_warning(
-            f"The server has forgotten your model file {quoted(name)}: upload it again in Settings.",
-            page,
-        )
-
-
-def remove_own_file(page: str, used: object = None) -> bool:
-    """Remove the visitor's own file from a page that is set to something else; return whether there was one.
-
-    It would replace the model or data that a preset, a lesson or another page opens there.
-
-    used : model or data that the page is set to; their file stays (default: none)
+    used : data that the page is set to; their file stays (default: none)
     """
-    place = UPLOADERS.get(page)
-    if place is None or (place not in UPLOADS.value and widget_value(uploader_key(place)) is None):
+    place = TRAINING_DATA
+    if place not in UPLOADS.value and widget_value(uploader_key(place)) is None:
         return False
     if used is not None and place in UPLOADS.value and UPLOADS.value[place].content is used:
         return False
@@ -239,26 +221,26 @@ def send_model(title: str, model: Model) -> str:
 
 
 def own_model(place: str, given: Any) -> Upload | None:
-    """Return the model of an uploader's file, or the last one read; None: there is none.
+    """Return the model of an uploader's file, or the last one read; None: there is none."""
+    return _read_once(place, given, "", lambda: load_model_bytes(given.getvalue(), given.name))
 
-    given : uploaded file or None
-    """
 
-    def read() -> Model:
-        return load_model_bytes(given.getvalue(), given.name)
-
-    return UPLOADS.value.get(place) if given is None else _read_once(place, given, "", read)
+def _free_name(place: str, name: str) -> str:
+    """Return the name of a file, numbered if a model of another uploader or of the command line has it."""
+    taken = {one.name for other, one in UPLOADS.value.items() if other != place} | MODELS_OF_COMMAND.keys()
+    path = PurePath(name)
+    numbered = (f"{path.stem} ({n}){path.suffix}" for n in itertools.count(2))
+    return next(one for one in itertools.chain([name], numbered) if one not in taken)
 
 
 def own_data(place: str, given: Any, rule: str) -> Upload | None:
-    """Return the data of an uploader's file, or the last data read; None: there are none.
+    """Return the data of an uploader's file, or the last read; rule : how grey values become bits."""
 
-    given : uploaded file or None; rule : how grey values become bits
-    """
-    if given is None:
-        return UPLOADS.value.get(place)
-    how = {} if given.name.lower().endswith(".txt") else {"binarise": rule}
-    return _read_once(place, given, rule, lambda: load_bytes(given.getvalue(), given.name, **how))
+    def read() -> Dataset:
+        how = {} if given.name.lower().endswith(".txt") else {"binarise": rule}
+        return load_bytes(given.getvalue(), given.name, **how)
+
+    return _read_once(place, given, rule, read)
 
 
 def put_in_place(place: str, name: str, content: Model | Dataset, key: object = None) -> Upload:
@@ -271,11 +253,6 @@ def put_in_place(place: str, name: str, content: Model | Dataset, key: object = 
     return UPLOADS.value[place]
 
 
-def last_upload(place: str) -> Upload | None:
-    """Return what was last read in an uploader."""
-    return UPLOADS.value.get(place)
-
-
 def drop_upload(place: str) -> None:
     """Forget the content of an uploader's file, and the sweeps of it."""
     gone = UPLOADS.value.pop(place, None)
@@ -284,8 +261,13 @@ def drop_upload(place: str) -> None:
         discard_sweeps_of(gone.content)
 
 
-def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload:
-    """Read an uploader's file; the same file gives the same object, so that its runs continue."""
+def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload | None:
+    """Read an uploader's file; the same file gives the same object, so that its runs continue.
+
+    given : uploaded file, or None for the last one read
+    """
+    if given is None:
+        return UPLOADS.value.get(place)
     key = given.name, hashlib.sha256(given.getvalue()).digest(), rule
     known = UPLOADS.ensure().get(place)
     if known is not None and known.key == key:
@@ -293,7 +275,8 @@ def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dat
     drop_upload(place)
     with one_reader():
         content = read()
-    return put_in_place(place, given.name, content, key)
+    name = _free_name(place, given.name) if isinstance(content, Model) else given.name
+    return put_in_place(place, name, content, key)
 
 
 def _size(x: Model | Dataset) -> int:

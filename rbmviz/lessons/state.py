@@ -14,13 +14,16 @@ from rbmviz.trainers import STATS
 MAX_LINK = 2000
 """Longest link, in characters."""
 
+MAX_PANELS_OF_STEP = 8
+"""Most panels of a step."""
+
 MAX_RUNS_OF_MAP, MAX_STEPS_OF_MAP_RUN = 400, 20_000
 """Most runs (settings times seeds) of a step's sweep on the page tune, and most steps of each."""
 
 PARTS_OF_THE_VIEW = {"preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
 """Parts of a copied address that say nothing about what runs."""
 
-PARTS_OF_OWN_FILES = {"kept": "files", "own": "a file"} | {
+PARTS_OF_OWN_FILES = {"kept": "files"} | {
     name: what for spec in PAGES.values() for name, what in spec.own_parts.items()
 }
 """Parts of an address that name a visitor's own data or models, which a step cannot open."""
@@ -101,8 +104,9 @@ def read_state(link: str) -> PageState:
     # A trained model is coupled as it is; only random models begin with other knobs.
     as_it_is = page == "coupling" and values["coupling_model"] != RANDOM_MODEL
     panels = tuple(texts or ([spec.only] if as_it_is else spec.default_panels))
-    if panels == (NO_PANEL,) or len(panels) > spec.max_panels:
-        raise BadInput(f"the link has {len(panels)} panels: give from 1 to {spec.max_panels}.")
+    most = 1 if spec.single else MAX_PANELS_OF_STEP
+    if panels == (NO_PANEL,) or len(panels) > most:
+        raise BadInput(f"the link has {len(panels)} panels: give from 1 to {most}.")
     algorithms, refused = read_panels(spec.algorithms, panels)
     if refused:
         raise BadInput(refused[0])

@@ -116,5 +116,5 @@ SPEC = PageSpec(
     steps="pairs",
     speed="coupling_speed",
     only="coupling",
-    max_panels=1,
+    single=True,
 )

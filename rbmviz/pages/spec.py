@@ -66,7 +66,7 @@ class PageSpec:
     own_numbers : returns further numbers of its runs, given a panel's algorithm or None for all algorithms
         (default: none)
     only : the only algorithm that its panels can run (default "": any)
-    max_panels : maximum number of panels that a lesson can open (default 8)
+    single : whether it always has exactly one panel (default False)
     own_parts : further names in the address that refer to a visitor's own content, with a description of each
     """
 
@@ -80,7 +80,7 @@ class PageSpec:
     speed: str
     own_numbers: Callable[[Any], Iterable[Number]] = lambda algorithm: ()
     only: str = ""
-    max_panels: int = 8
+    single: bool = False
     own_parts: Mapping[str, str] = field(default_factory=dict)
 
     def defaults(self) -> dict[str, Any]:

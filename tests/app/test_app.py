@@ -18,6 +18,7 @@ from PIL import Image
 from waiting import PATIENCE, wait
 
 from rbmviz import RBM, Model, make_sampler, make_trainer, sample
+from rbmviz.charts import Style
 from rbmviz.charts.ends import spread
 from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
@@ -29,6 +30,7 @@ from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
 from rbmviz_app import loading_code
+from rbmviz_app.charts.ends import Curve
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import amount_text
@@ -785,9 +787,9 @@ def test_training_curves_and_their_files(trainings):
     assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
-    styles = [(name, snapshot.algorithm.label, colour(snapshot.algorithm.name)) for name, snapshot in shown]
+    curves = [Curve(Style(name, colour(one.algorithm.name)), one.algorithm.label, one) for name, one in shown]
     compared = [one.compared for _, one in trainings.at_common_point(trainings.peek())]
-    data, drawn = training_chart(rows, styles, "updates", "nats", [("a line", -1.0)], compared=compared)
+    data, drawn = training_chart(rows, curves, "updates", "nats", [("a line", -1.0)], compared=compared)
     spec = drawn.spec()
     assert "data" not in spec["layer"][0]
     assert [layer["data"] for layer in spec["layer"][-2:]] == [
@@ -811,9 +813,9 @@ def test_training_curves_and_their_files(trainings):
     assert exact.scores is None
     shown.append(("exact", trainings.peek()[2][1]))
     assert ranking(shown, [cd, ucd, exact], "train").endswith("exact not scored there")
-    _, in_seconds = training_chart(rows, styles, "seconds", "nats")
+    _, in_seconds = training_chart(rows, curves, "seconds", "nats")
     assert "' s'" in in_seconds.spec()["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
-    in_sweeps, _ = training_chart(rows, styles, "sweeps", "nats")
+    in_sweeps, _ = training_chart(rows, curves, "sweeps", "nats")
     assert in_sweeps["x"].min() > 0  # without the point before the first update: the axis is logarithmic
     means = statistic_rows(shown, "tau_mean")
     assert {row["trainer"] for row in means} == {"panel 1"}
@@ -824,7 +826,7 @@ def test_training_curves_and_their_files(trainings):
     assert sum(row["share"] for row in bins) == pytest.approx(1)
     for row in bins:
         assert row["share"] == pytest.approx(((tau >= row["x"]) & (tau < row["x2"])).mean())
-    data, drawn = distribution_chart(bins, styles, "Meeting times (sweeps)")
+    data, drawn = distribution_chart(bins, curves, "Meeting times (sweeps)")
     assert len(data) == len(bins) + 1
     assert drawn.spec()["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
     weights = replace(shown[1][1], per_chain={"w": np.random.default_rng(1).normal(size=50)})
@@ -898,7 +900,7 @@ def test_a_collapse_leaves_the_other_curves_their_height():
     assert floor == -60
     data, _ = training_chart(
         good + fallen,
-        [("good", "PCD", colour("pcd")), ("fallen", "CD", colour("cd"))],
+        [Curve(Style("good", colour("pcd")), "PCD", None), Curve(Style("fallen", colour("cd")), "CD", None)],
         "updates",
         "nats",
         floor=floor,

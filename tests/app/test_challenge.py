@@ -9,6 +9,7 @@ from waiting import wait
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson
 from rbmviz.pages import PAGES
+from rbmviz.rbm import model_bytes
 from rbmviz_app import card, pages
 from rbmviz_app.session import LessonStep
 from tests.app.test_card import button, comparison_of
@@ -45,6 +46,14 @@ def played(test, page, n):
     wait(lambda: [(shown.n, shown.status) for _, shown in comparison.peek()] == made, f"{n} steps")
     test.run()
     return [shown for _, shown in comparison.peek()]
+
+
+def test_a_challenge_does_not_count_with_a_model_of_ones_own(page, model):
+    test = page("sample", shell=True, lesson="one-step-size", step="1")
+    assert "This does not count" not in said(test)
+    test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+    test.run()  # as its timer does: the card is drawn before the page
+    assert "This does not count: Model has been changed." in said(test)
 
 
 def test_a_challenge_is_tried_and_won(page):

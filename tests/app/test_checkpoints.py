@@ -18,7 +18,6 @@ from rbmviz_app import checkpoints
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.checkpoints import get, path_of, put
 from rbmviz_app.pages import file_of
-from rbmviz_app.session import Drawn
 from rbmviz_app.uploads import Upload
 
 TOKENS = [f"{i:024x}" for i in range(12)]
@@ -276,6 +275,10 @@ def test_a_trained_model_opens_from_a_copied_link_and_its_training_with_it(page,
     assert (comparison.setup.n_hidden, comparison.setup.dataset.name) == (5, "bas@3")
     wait(lambda: comparison.poll()[0][1].n > n, "the next updates")
     assert not train.warning
+    chain = page("chain", shell=True, land=title, kept=token, little="landscape")
+    setup = chain.session_state["comparisons"]["chain"][0].setup
+    np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
+    assert address_of(chain)["kept"] == [token]
     for gone in (TOKENS[0], "nothing"):
         lost = page("sample", shell=True, model=title, kept=gone, p=["gibbs"])
         assert "is not on this server" in texts(lost, "warning")
@@ -315,10 +318,10 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, own_data):
 def test_a_model_file_that_a_reload_forgets_is_named(page, model, address_of):
     test = page("sample", shell=True, p=["gibbs"])
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
-    assert address_of(test)["own"] == ["mine.npz"]
-    again = page("sample", shell=True, p=["gibbs"], own="mine.npz")
-    assert "forgotten your model file 'mine.npz'" in texts(again, "warning").replace("\\", "")
-    assert "own" not in address_of(again)
+    assert address_of(test)["model"] == ["mine.npz"]
+    again = page("sample", shell=True, p=["gibbs"], model="mine.npz")
+    assert "forgotten your file 'mine.npz'" in texts(again, "warning").replace("\\", "")
+    assert address_of(again)["model"] == ["mnist_fpcd"]
 
 
 def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, own_data):
@@ -340,7 +343,7 @@ def test_a_preset_on_a_page_without_a_file_can_be_undone(page):
     assert test.session_state["comparisons"]["train"][0].can_undo
 
 
-def test_a_step_of_a_lesson_takes_the_file_of_ones_own_off_the_page(page, model):
+def test_a_step_of_a_lesson_chooses_its_model_and_the_file_stays_in_the_list(page, model):
     test = page("sample", shell=True)
     test.file_uploader(key="sample_own").upload("mine.safetensors", model_bytes(model)).run()
     comparison = test.session_state["comparisons"]["sample"][0]
@@ -350,19 +353,16 @@ def test_a_step_of_a_lesson_takes_the_file_of_ones_own_off_the_page(page, model)
     test.run()
     assert not test.exception
     assert comparison.setup.model.rbm.n_visible == 784
-    assert taken_off(test)
+    assert "mine.safetensors" in test.selectbox(key="model").options
 
 
-def test_a_model_sent_to_a_page_takes_the_place_of_an_upload(page, model, monkeypatch):
+def test_a_model_sent_to_a_page_is_chosen_there(page, model, monkeypatch):
     opened = []
     monkeypatch.setattr("streamlit.switch_page", opened.append)
     uploads = {"sample_own": Upload("mine.safetensors", None, model)}
-    state = {"uploads": uploads, "drawn": {"sample": Drawn({"model": "old"})}}
-    test = page("train", t=["cd"], state=state)
+    test = page("train", t=["cd"], state={"uploads": uploads})
     comparison = test.session_state["comparisons"]["train"][0]
     wait(lambda: comparison.poll()[0][1].n > 0, "an update")
     button(test, "To the Sample page").click().run()
     assert opened == [file_of("sample")]
-    assert not test.session_state["uploads"]
     assert "CD-k" in settings_of(test)["model"]
-    assert test.session_state["drawn"]["sample"].settings == {}

@@ -1,5 +1,7 @@
 """The route of the download buttons: every click is answered with its file or with one sentence."""
 
+import contextlib
+import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -114,3 +116,16 @@ def test_under_load_every_click_has_an_answer(client, offered, monkeypatch):
         go_on.set()
         assert [one.result().content for one in waiting] == [b"content"] * 5
     assert offered.waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "panels", "part"),
+    [("sample", "p", {}), ("weights", "w", {}), ("chain", "l", {"little": "landscape"})],
+)
+def test_a_page_without_panels_makes_its_files_or_says_why_not(page, name, panels, part):
+    test = page(name, **{panels: "none"}, **part)
+    assert not test.session_state["comparisons"][name][0].panels
+    offered = map(test.session_state["offered files"].get, itertools.count())
+    for file in itertools.takewhile(lambda file: file is not None, offered):
+        with contextlib.suppress(BadInput):
+            assert file.make()

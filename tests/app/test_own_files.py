@@ -12,6 +12,7 @@ from waiting import wait
 from rbmviz import RBM, BadInput, Model
 from rbmviz.budget import check_memory
 from rbmviz.datasets import raw
+from rbmviz.models import random_model
 from rbmviz.rbm import load_model_bytes, model_bytes
 from rbmviz.samplers.fast_weights import rates_of
 from rbmviz.session import Comparison, VisitorUsage
@@ -52,6 +53,59 @@ def test_a_model_file_of_one_page_is_listed_on_the_others(page, model):
         np.testing.assert_array_equal(rbm.W, model.rbm.W)
     # It is nobody else's.
     assert "mine.npz" not in page("weights").selectbox(key="weights_model").options
+
+
+def test_an_uploaded_model_is_the_choice_of_its_page(page, model, rbm):
+    """Undo goes back to the choice before; the file stays in the list, under a name of its own."""
+    test = page("sample", p=["gibbs"])
+    comparison = test.session_state["comparisons"]["sample"][0]
+    before = comparison.setup.model
+    test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+    assert test.selectbox(key="model").value == "mine.npz"
+    np.testing.assert_array_equal(comparison.setup.model.rbm.W, model.rbm.W)
+    test.button(key="sample_undo").click().run()
+    assert (comparison.setup.model, test.selectbox(key="model").value) == (before, "mnist_fpcd")
+    other = page("weights", w=["pop_cd"], state=carried(test))
+    twice = Model(RBM(2 * rbm.W, rbm.b, rbm.c))
+    other.file_uploader(key="weights_own").upload("mine.npz", model_bytes(twice, ".npz")).run()
+    assert other.selectbox(key="weights_model").value == "mine (2).npz"
+    assert "mine.npz" in other.selectbox(key="weights_model").options
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"), [("weights", "weights_model"), ("coupling", "coupling_model"), ("chain", "land")]
+)
+def test_a_page_leaves_a_model_that_has_gone(page, address_of, model, name, setting):
+    """Its file was removed on the page that it was uploaded to, or replaced by a model that does not fit."""
+    sample = page("sample", p=["gibbs"])
+    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+    test = page(name, state=carried(sample), little="landscape")
+    test.selectbox(key=setting).set_value("mine.npz").run()
+    assert address_of(test)[setting] == ["mine.npz"]
+    if name == "chain":
+        large = test.session_state["uploads"]["sample_own"]._replace(content=random_model(20, 3, 1.0, 0))
+        test.session_state["uploads"]["sample_own"] = large
+    else:
+        test.session_state["uploads"].clear()
+    assert not test.run().exception
+    default = settings_of(test)[setting]
+    assert default in ("bas_pcd", "random", "two halves")
+    assert (test.selectbox(key=setting).value, address_of(test)[setting]) == (default, [default])
+    assert not test.session_state["comparisons"][name][0].can_undo  # no setting restores the file
+
+
+def test_a_page_leaves_data_that_have_gone(page, address_of, model, rows):
+    sample = page("sample", p=["gibbs"])
+    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+    sample.file_uploader(key="score_data").upload("rows.csv", rows).run()
+    uploads = {name: one for name, one in sample.session_state["uploads"].items() if name == "score_data"}
+    for name, setting in (("sample", "data"), ("tune", "tune_data")):
+        test = page(name, state={"uploads": dict(uploads)}, **{setting: "rows.csv"})
+        assert settings_of(set_settings(test, **{setting: "rows.csv"}).run())[setting] == "rows.csv"
+        test.session_state["uploads"].clear()
+        assert not test.run().exception
+        assert settings_of(test)[setting] == "automatic"
+        assert "rows.csv" not in address_of(test)[setting]
 
 
 def test_data_of_the_train_page_can_be_scored_against(page, model, rows):

@@ -337,6 +337,17 @@ def test_a_start_is_kept_while_the_matrix_is_presented(page):
     assert next(one for one in test.selectbox if one.label == "Start in state").value == 2
 
 
+def test_an_edited_matrix_stays_in_the_address_while_it_is_presented(page, address_of, monkeypatch):
+    edits = {0: {"to 1": 0.7, "to 2": 0.28}}  # by the editor of the first table, which a test cannot click
+    monkeypatch.setattr("rbmviz_app.session.table_edits", lambda version: edits if version == 1 else {})
+    test = page(little="matrix")
+    [written] = address_of(test)["A"]
+    assert written.startswith("0.7,0.28,")
+    test.session_state["presented"] = "1"
+    assert not test.run().exception
+    assert address_of(test)["A"] == [written]
+
+
 def test_the_slider_of_lambda_says_what_is_drawn(page):
     test = page(little="matrix", lam="-0.5")
     assert "**0.9600** of A, **0.9600** of Ã" in text_of(test)

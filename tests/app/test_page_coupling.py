@@ -395,3 +395,11 @@ def test_presets(page):
 def test_a_model_from_the_train_page_is_offered(page, model):
     test = page(coupling_model="PCD, 3 updates", state={"trained": {"PCD, 3 updates": model}})
     assert comparison_of(test).setup.rbm is model.rbm
+
+
+@pytest.mark.parametrize("panels", [["none"], ["coupling:scale=1", "coupling:scale=2"]])
+def test_the_page_has_one_panel_whatever_its_link_says(page, panels):
+    test = page(c=panels)
+    assert not test.exception
+    assert len(test.session_state["comparisons"]["coupling"][0].panels) == 1
+    assert len(test.warning) == 1

@@ -24,7 +24,7 @@ def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypat
     comparison = test.session_state["comparisons"]["chain"][0]
     assert [panel.worker.algorithm.k for panel in comparison.panels] == [1, 2, 3]
     assert [warning.value for warning in test.warning] == [
-        "The link has 150 panels and a page has room for 3: the first 3 are open."
+        "The link has 150 panels and this page has room for 3: the first 3 are open."
     ]
     # One more is refused; those that run go on.
     wait(lambda: all(s.n > 3 for _, s in comparison.poll()), "samples")

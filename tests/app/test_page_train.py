@@ -6,10 +6,13 @@ from page_settings import set_settings
 from waiting import wait
 
 from rbmviz import RBM, BadInput, Model, make_trainer, train
+from rbmviz.charts import Style
+from rbmviz.charts.style import DASHES
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingRun, TrainingSetup
 from rbmviz.trainers.checkpoint import load_checkpoint
+from rbmviz_app.charts.ends import Curve
 from rbmviz_app.pages.train.charts import training_chart
 from rbmviz_app.pages.train.exports import snippet
 from rbmviz_app.pages.train.results import checkpoint_file, code_of
@@ -180,7 +183,9 @@ def test_a_band_that_reaches_below_zero_is_cut_on_a_log_scale():
         }
         for i, x in enumerate(values)
     ]
-    data, _ = training_chart(rows, [("cd", "cd", "#000000")], "updates", "Variance", log=True)
+    data, _ = training_chart(
+        rows, [Curve(Style("cd", "#000000"), "cd", None)], "updates", "Variance", log=True
+    )
     points = data[data["kind"] == "point"]
     assert list(points["y"]) == [4.0, 3.0]
     assert list(points["low"]) == [2.0, 2.0]
@@ -203,7 +208,7 @@ def test_a_trainer_that_is_not_above_independent_pixels_is_named(page, part):
     for updates, n, said_of in ((999, 999, 0), (1, 1000, 1)):
         comparison.step(updates)
         wait(lambda n=n: scored(n), f"the likelihood after {n} updates")
-        said = [one.value for one in test.run().caption if "Not above independent pixels (-6.2)" in one.value]
+        said = [one.value for one in test.run().caption if "Not above independent pixels (−6.2)" in one.value]
         assert len(said) == said_of
         assert all("PCD" in text and "CD-k" not in text for text in said)
     # The third yardstick is computed once it is chosen, for the present models, and no more once it is left.
@@ -215,3 +220,15 @@ def test_a_trainer_that_is_not_above_independent_pixels_is_named(page, part):
         for panel in comparison.panels:
             assert panel.worker.read(lambda run: run._likelihood_estimator.monte_carlo) == wanted
         wait(averaged, "the average of both models")
+
+
+def test_a_curve_has_the_dashes_of_its_panel_in_every_chart(page, monkeypatch):
+    """Of three trainers only the third reports the effective size of a batch."""
+    drawn = {}
+    monkeypatch.setattr(
+        "rbmviz_app.pages.train.drawing.draw_chart", lambda chart, key, *_, **__: drawn.update({key: chart})
+    )
+    page("train", t=["cd", "pcd", "pop_cd"], statistic="ess", paused="1")
+    *_, of_panel = drawn["likelihood"].plot.styles
+    assert drawn["inner"].plot.styles == (of_panel,)
+    assert list(of_panel.dash) == DASHES[2]

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from waiting import PATIENCE, wait
 
-from rbmviz import make_trainer
+from rbmviz import BadInput, make_trainer
 from rbmviz.charts.style import colours
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.gradient import GradientQuality
@@ -397,3 +397,21 @@ def test_the_bias_of_large_populations_is_measured_while_its_fold_is_open(page):
     test.selectbox(key="weights_model").set_value("mnist_fpcd").run()
     assert not test.exception
     assert any("bias of large populations is left out" in note.value for note in test.info)
+
+
+def test_a_measurement_that_was_refused_begins_once_there_is_room(page, monkeypatch):
+    with monkeypatch.context() as full:
+        full.setattr("rbmviz.session.Comparison.add", refuse_populations(Comparison.add))
+        test = page(weights_more="true")
+        assert any("left out. There is no room" in note.value for note in test.info)
+    test.run()
+    assert test.session_state["comparisons"]["population"][0].running
+
+
+def refuse_populations(add):
+    def refuse(self, *args, **kwargs):
+        if isinstance(self.setup, PopulationSetup):
+            raise BadInput("There is no room.")
+        return add(self, *args, **kwargs)
+
+    return refuse

@@ -1,15 +1,29 @@
-"""The point where all curves are compared, and the axis of what runs cost."""
+"""The curves of a chart, and the point where all are compared."""
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from rbmviz.charts import Rows
+from rbmviz.charts import Rows, Style
 from rbmviz.charts.ends import CURVE_KINDS
 from rbmviz.session.equal_points import Compared
 from rbmviz_app.compared import amount_text
 
 MIN_ROOM = 0.35
 """Share of a chart's width that the label of the common point may need."""
+
+
+class Curve(NamedTuple):
+    """One curve of a chart: its style, with its full name; its short name; and its run, as a snapshot."""
+
+    style: Style
+    label: str
+    shown: Any
+
+    @property
+    def name(self) -> str:
+        """Full name."""
+        return self.style.name
 
 
 def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = "all") -> Rows:

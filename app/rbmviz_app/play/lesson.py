@@ -35,7 +35,8 @@ from rbmviz.view.live import (
 )
 from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
 from rbmviz.view.specs import shape_of
-from rbmviz_app.card import claim_words, look_words, panel_names
+from rbmviz_app.card import look_words
+from rbmviz_app.claims import panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
 from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
 from rbmviz_app.share.page import CHAIN_FOLDER, SHARE_FOLDER, units_script, units_style
@@ -182,7 +183,7 @@ def card_data(step: Step, part: str) -> dict[str, Any]:
 def claim_data(claim: StepClaim, step: Step) -> dict[str, Any]:
     """Return a claim as ``Claim`` of ``claims.js``, with its words."""
     page, names = step.state.page, panel_names(step)
-    before, after = claim_words(claim, page, names)
+    before, after = (words(claim, page, names) for words in (watched_words, stated_words))
     fields = {name: getattr(claim, name) for name in ("panel", "metric", "operator", "number", "of", "n")}
     return fields | {"before": before, "after": after, "unit": claim.with_unit(page, "").strip("\u00a0")}
 
@@ -202,10 +203,7 @@ def units_data(n: int = 1000) -> dict[str, Any]:
 def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     """Return the page of a lesson, as the bytes of an HTML file, and the data of which it contains a part.
 
-    Raises
-    ------
-    BadInput
-        If a step has no form for browsers.
+    Raises BadInput if a step has no form for browsers.
     """
     made, steps = LessonPage(), []
     for i, step in enumerate(lesson.steps, start=1):

@@ -126,12 +126,7 @@ async def _send(socket: WebSocket, watcher: Watcher) -> None:
 async def _read(socket: WebSocket, share: Share, watcher: Watcher) -> None:
     """Read a watcher's messages: that it is alive, that it needs a key frame, or a vote.
 
-    Raises
-    ------
-    TimeoutError
-        If it sends nothing for ALIVE_SECONDS.
-    BadInput
-        If it sends anything else.
+    Raises TimeoutError if it sends nothing for ALIVE_SECONDS, and BadInput if it sends anything else.
     """
     while True:
         async with asyncio.timeout(ALIVE_SECONDS):

@@ -32,14 +32,15 @@ def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str
     """Return a link that repeats the walks, or the reason why there is none.
 
     panels : as links write them
-    land : name of the landscape; a trained model exists in one session only, so no link opens it
+    land : name of the landscape; no link opens a trained model, or one of a file, in another session
     depth : depth of the valleys, in nats
     """
     if land in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
         return f"rbmviz app; {link_to('chain', panels, land=land, land_depth=depth, land_seed=seed)}"
     return (
         f"rbmviz app; page How it works, panels {' '.join(panels)}, seed {seed}. The landscape is that of "
-        f"the trained model {land!r}, which no link opens: on the page Train the button Model saves it."
+        f"the model {land!r}, which no link opens: upload its file, or save one on the page Train by the "
+        "button Model."
     )
 
 

@@ -13,14 +13,15 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
 from rbmviz.session.recorder import MAX_HELD_SAMPLES
-from rbmviz_app import controls, messages
+from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_settings, draw_chart, places
+from rbmviz_app.page import LivePage, Transport, catch_up_settings, draw_chart, places
 from rbmviz_app.pages.chain.exports import command_of, walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
-from rbmviz_app.pages.chain.settings import Settings, choose_landscape
+from rbmviz_app.pages.chain.settings import Settings
+from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.timer import every_second
 
@@ -187,8 +188,9 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
 def draw_landscape(present: bool) -> None:
     """Draw the live walks."""
     with PAGE.toolbar():
-        setup = choose_landscape()
+        choose_landscape()
         PAGE.menu()
+    setup, _ = PAGE.setup_now()
     comparison = PAGE.open(setup)
     name, _ = PAGE.shown_model(comparison, setup, Settings.land.value, setup.model)
     left, right = places()
@@ -200,6 +202,21 @@ def draw_landscape(present: bool) -> None:
     if not present:
         st.caption(messages.plain(landscape_line(name, comparison.setup)))
         exports(comparison, name)
+
+
+def choose_landscape() -> None:
+    """Draw the settings of the landscape."""
+    own = links.own_names("land")
+    name = controls.select(
+        Settings.land,
+        options=[*Settings.land.spec.options(), *own],
+        width=170,
+        label_visibility="collapsed",
+    )
+    controls.slide_number(Settings.land_depth, format="%g", width=220, disabled=name in own)
+    with controls.settings("chain"):
+        controls.number(Settings.land_seed)
+        controls.choose(Settings.land_order)
 
 
 def landscape_line(name: str, setup: LandscapeSetup) -> str:

@@ -35,6 +35,7 @@ from rbmviz_app import card, controls, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.page import PRESENTED_FONT_PIXELS, draw_chart
 from rbmviz_app.pages.chain.exports import chain_csv
+from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.matrix_charts import (
     CHAIN_COLOURS,
     LEAST_DISTANCE,
@@ -42,9 +43,17 @@ from rbmviz_app.pages.chain.matrix_charts import (
     matrix_chart,
     spectrum_chart,
 )
-from rbmviz_app.pages.chain.settings import Settings, landscape_model
+from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.panel import live_slider
-from rbmviz_app.session import CHAIN_STARTS, EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION, Setting
+from rbmviz_app.session import (
+    CHAIN_STARTS,
+    COMPARISONS,
+    EDITED_MATRIX,
+    LAMBDA,
+    LAST_CHAIN,
+    TABLE_VERSION,
+    Setting,
+)
 
 MATRIX, REMOVED = "A", "lam"
 """Names in the address: the matrix, and lambda."""
@@ -132,6 +141,9 @@ def draw_matrix(present: bool) -> None:
     with row:
         source = controls.select(Settings.chain_matrix, width=240, on_change=reset_to_preset)
         table = None if source == FROM_LANDSCAPE else table_of(source)
+        if table is not None and present and session.table_edits(TABLE_VERSION.value):
+            table = edited(table)
+            keep_table(table)  # Streamlit forgets the edits of an editor that is not drawn
         if table is not None and not present:
             st.number_input(
                 "States",
@@ -279,12 +291,9 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
 
 
 def chain_to_present(table: np.ndarray | None) -> tuple[np.ndarray, list[str]] | None:
-    """Return the chain of a table and keep its edits, without drawing the editor; None: the landscape's."""
+    """Return the chain of a table, without drawing the editor; None: the landscape's."""
     if table is None:
         return chain_of_landscape()
-    if session.table_edits(TABLE_VERSION.value):
-        table = edited(table)
-        keep_table(table)
     try:
         stationary_law(check_chain(table))
     except BadInput as error:
@@ -320,7 +329,8 @@ def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.De
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     """Return the Gibbs chain of the landscape's model, its states ordered by valley."""
     st.caption(LANDSCAPE_LOOK)
-    rbm = landscape_model().rbm
+    opened = COMPARISONS.value.get(PAGE.name)
+    rbm = (opened[0].setup if opened else PAGE.setup_now()[0]).model.rbm
     try:
         if rbm.n_visible > MAX_MATRIX_VISIBLE:
             raise BadInput(

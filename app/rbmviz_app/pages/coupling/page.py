@@ -1,6 +1,8 @@
 """Two chains drawn jointly so that they meet, and estimates from their meetings (paper UCD)."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from rbmviz import BadInput, Model
 from rbmviz.coupling import MAX_PAIRS
@@ -16,15 +18,16 @@ from rbmviz_app.page import LivePage, Transport, places
 from rbmviz_app.pages.coupling.charts import all_rows
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from rbmviz_app.pages.coupling.pair_charts import (
-    ChartSettings,
     draw_main_chart,
     draw_more_charts,
     request_results,
+    wanted_now,
 )
 from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
-from rbmviz_app.pages.coupling.settings import Settings, choose_setup, knob_labels, make_setup
+from rbmviz_app.pages.coupling.settings import Settings
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import MODELS_ON_PAGES
+from rbmviz_app.shared import model_called
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 PRESETS = (
@@ -114,6 +117,12 @@ READING_NOTES = (
 """How to read the pairs and the chart, and what to try."""
 
 
+def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the panel's label of its scale, the standard deviation of a random model's parameters."""
+    is_random = values["coupling_model"] == RANDOM_MODEL
+    return {"scale": "Standard deviation" if is_random else "Scale (1: as trained)"}
+
+
 PAGE: LivePage[CouplingSetup] = LivePage(
     PAGES["coupling"],
     Settings,
@@ -137,9 +146,10 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
-        name, model, start, seed = choose_setup()
+        name = choose_model()
         PAGE.menu()
-    setup, reason = make_setup(model, start, seed)
+    setup, reason = PAGE.setup_now()
+    model = Model(setup.rbm) if name == RANDOM_MODEL else model_called(name)
     comparison = PAGE.open(
         setup,
         lambda comparison, wanted: begin(comparison, name, wanted),
@@ -148,21 +158,37 @@ def main() -> None:
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     with PAGE.notes():
         if reason:
-            messages.note(reason)
+            if data_name(model.meta) is None:
+                reason = "this model names no training data."
+            messages.note(f"Pairs start from random bits: {reason}")
             offer_download(data_name(model.meta), "coupling")
     shape = shape_of(shown_model.rbm.n_visible, shown_model.meta.get("image_shape"))
     left, right = places()
     with left:
         labels = knob_labels({"coupling_model": shown_name})
         PAGE.draw_panels(comparison, "coupling_panel", partial(coupling_panel, labels=labels, shape=shape))
-    chart_settings = ChartSettings()
     with right:
-        draw_main_chart(comparison, chart_settings, present)
+        draw_main_chart(comparison, present)
     if not present:
         if shown_name != RANDOM_MODEL:
             controls.model_line(shown_name, shown_model)
-        draw_more_charts(comparison, chart_settings)
-        exports(comparison, chart_settings, shown_name, shown_model, shape)
+        draw_more_charts(comparison)
+        exports(comparison, shown_name, shown_model, shape)
+
+
+def choose_model() -> str:
+    """Draw the settings of the model, its size and the starts; return the model's name."""
+    name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL], width=288)
+    with controls.settings("coupling"):
+        if name == RANDOM_MODEL:
+            controls.number(Settings.coupling_visible)
+            controls.number(Settings.coupling_hidden)
+        controls.choose(
+            Settings.coupling_start,
+            format_func=lambda start: "random bits" if start == "random" else "training data",
+        )
+        controls.number(Settings.coupling_seed)
+    return name
 
 
 def own_knobs(name: str) -> Coupling:
@@ -182,17 +208,12 @@ def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
 
 
-def exports(
-    comparison: Comparison[CouplingSetup],
-    chart_settings: ChartSettings,
-    name: str,
-    model: Model,
-    shape: tuple[int, int],
-) -> None:
+def exports(comparison: Comparison[CouplingSetup], name: str, model: Model, shape: tuple[int, int]) -> None:
     """Draw the downloads and the code that repeats the pairs."""
+    wanted, statistic = wanted_now(), Settings.coupling_statistic.value
 
     def ready_results() -> Results:
-        results = request_results(comparison, chart_settings)
+        results = request_results(comparison, wanted)
         if results is None:
             raise BadInput("There are no results yet: try again when the panel shows pairs.")
         return results
@@ -217,7 +238,7 @@ def exports(
             ),
             Download(
                 "Curves",
-                lambda: curves_csv(all_rows(ready_results(), chart_settings.statistic)),
+                lambda: curves_csv(all_rows(ready_results(), statistic)),
                 "coupling.csv",
                 "The points of all five charts.",
             ),

@@ -1,7 +1,7 @@
 """The charts of the pairs counted so far on the Coupling page: two visible, three folded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -20,59 +20,40 @@ from rbmviz_app.timer import every_second
 NOTHING = "The first pairs are under way."
 
 
-@dataclass
-class ChartSettings:
-    """The settings of the charts: lag of their pairs, k of CD and UCD, statistic, whether the fold is open.
-
-    Drawing the charts updates them; downloads, whose threads have no session, read them.
-    """
+class Wanted(NamedTuple):
+    """The results that the charts show: lag of their pairs, k of CD and UCD, and whether exact values."""
 
     lag: int = 1
     k: int = 1
-    statistic: str = ""
-    more: bool = False
-
-    def renew(self) -> None:
-        """Copy the current settings; folded charts request no pairs of their own."""
-        self.more, self.statistic = Settings.coupling_more.value, Settings.coupling_statistic.value
-        self.lag, self.k = (Settings.lag.value, Settings.estimate_k.value) if self.more else (1, 1)
+    exact: bool = False
 
 
-def request_results(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings) -> Results | None:
-    """Return the results so far, and request what these settings need from now on.
+def wanted_now() -> Wanted:
+    """Return the results of the charts on the screen; folded charts request no pairs of their own."""
+    if not Settings.coupling_more.value:
+        return Wanted()
+    return Wanted(Settings.lag.value, Settings.estimate_k.value, exact=True)
 
-    None while the run is being rebuilt.
-    """
+
+def request_results(comparison: Comparison[CouplingSetup], wanted: Wanted) -> Results | None:
+    """Return the results so far, and request what is wanted from now on; None: the run is being rebuilt."""
     try:
-        return comparison.panels[0].worker.read(
-            lambda run: CouplingRun.request_results(
-                run, chart_settings.lag, chart_settings.k, exact=chart_settings.more
-            )
-        )
-    except BadInput:  # the run is being rebuilt, as the panel shows
+        return comparison.panels[0].worker.read(lambda run: CouplingRun.request_results(run, *wanted))
+    except BadInput:  # the panel says so
         return None
 
 
-def draw_more_charts(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings) -> None:
-    """Draw a fold with the charts beside the main ones.
-
-    chart_settings : updated here; downloads read it, because their threads cannot read the settings
-    """
+def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
+    """Draw a fold with the charts beside the main ones."""
     with controls.fold(Settings.coupling_more, "More charts") as is_open:
         if is_open:
-            draw_more(comparison, chart_settings)
+            draw_more(comparison)
 
 
 @every_second
-def draw_main_chart(
-    comparison: Comparison[CouplingSetup], chart_settings: ChartSettings, present: bool
-) -> None:
-    """Draw meeting times and rejected proposals of the pairs counted so far.
-
-    Runs every second and renews no lease.
-    """
-    chart_settings.renew()
-    found = request_results(comparison, chart_settings)
+def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> None:
+    """Draw meeting times and rejected proposals of the pairs counted so far; renews no lease."""
+    found = request_results(comparison, wanted_now())
     draw_meeting_times(found)
     if not present:
         with st.container(key="rejected", gap="xxsmall"):  # style.css halves the charts for it
@@ -81,10 +62,9 @@ def draw_main_chart(
 
 
 @every_second
-def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings) -> None:
-    """Draw the other results of the pairs counted so far; runs every second and renews no lease."""
-    chart_settings.renew()
-    found = request_results(comparison, chart_settings)
+def draw_more(comparison: Comparison[CouplingSetup]) -> None:
+    """Draw the other results of the pairs counted so far; renews no lease."""
+    found = request_results(comparison, wanted_now())
     if found is not None:
         explain_main_charts(found)
     left, right = st.columns(2, gap="large")

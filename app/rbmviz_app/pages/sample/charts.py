@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.charts import Chart, Rows, Style, catalogue, styled
+from rbmviz.charts import Chart, Rows, catalogue, styled
 from rbmviz.charts.ends import end_rows
 from rbmviz.charts.style import GREY, colours, labels, titles
 from rbmviz.datasets import Dataset
@@ -17,7 +16,7 @@ from rbmviz.session.comparison import Pin
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.isl_points import best, differences
 from rbmviz.view.curves import MIN_CURVE_SAMPLES, CurveKind, isl_plot, point_rows, score_rows
-from rbmviz_app.charts.ends import common_rows
+from rbmviz_app.charts.ends import Curve, common_rows
 from rbmviz_app.compared import amount_text
 
 CURVE_COLUMNS = (
@@ -31,19 +30,6 @@ later ones and their bands."""
 
 PLANE_SAMPLES = 300
 """Most samples of a panel, and examples of the data, in the plane of principal directions."""
-
-
-class Curve(NamedTuple):
-    """One curve of the chart: its style, with its full name; its short name; and the run, pinned or live."""
-
-    style: Style
-    label: str
-    shown: SamplingSnapshot
-
-    @property
-    def name(self) -> str:
-        """Full name."""
-        return self.style.name
 
 
 def pinned_name(setting: str, model: str, seed: int, shown: SamplingSnapshot) -> str:

@@ -43,6 +43,8 @@ def live_file(comparison: Comparison[SamplingSetup], model_name: str, caption: s
 
 def _replay(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> Replay:
     model, dataset, seed = comparison.setup.model, comparison.setup.dataset, comparison.setup.seed
+    if not comparison.panels:
+        raise BadInput("There is no panel whose samples could move: add a sampler.")
     return Replay(
         model_name,
         caption or f"{describe_model(model)}. Seed {seed}.",

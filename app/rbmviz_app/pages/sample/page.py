@@ -4,10 +4,9 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz import Model
 from rbmviz.datasets import Dataset
 from rbmviz.metadata import data_name
-from rbmviz.models import data_label, data_of, training_set_score
+from rbmviz.models import data_label, training_set_score
 from rbmviz.origin import origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
@@ -17,9 +16,9 @@ from rbmviz.view.live import is_playable
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages, tried
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
-from rbmviz_app.controls import Download, data_or_reason
+from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_settings, draw_chart, places
+from rbmviz_app.page import LivePage, Transport, catch_up_settings, draw_chart, places
 from rbmviz_app.pages.sample.charts import (
     curves_of,
     isl_chart,
@@ -32,9 +31,10 @@ from rbmviz_app.pages.sample.exports import curves_csv, live_file, replay_file, 
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
+from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
-from rbmviz_app.shared import data, title_of_model, training_part_isl
+from rbmviz_app.shared import title_of_model, training_part_isl
 from rbmviz_app.stream.socket import picture_path
 from rbmviz_app.timer import as_curves_grow
 
@@ -201,26 +201,24 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=reading_notes())
     with PAGE.toolbar():
-        chosen = controls.model_name(Settings.model)
+        name = controls.model_name(Settings.model)
         with controls.settings("sample"):
-            name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
-            setup, reason = choose_setup(model)
+            controls.own_model(Settings.model, "sample_own", "Sample a model file of your own")
+            draw_settings()
+            setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
         cost_unit = controls.choose(Settings.axis)
     comparison = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
+    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, setup.model)
     with line:
         controls.model_line(shown_name, shown_model)
     comparison.cost_unit = cost_unit
     with PAGE.notes():
-        if name != chosen and shown_name == name:
-            own, without = messages.plain(name), messages.plain(title_of_model(chosen))
-            st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
         if reason:
-            messages.note(reason)
+            messages.note(f"Nothing is scored: {reason} Choose other data in Settings.")
             asked = Settings.data.value
-            offer_download(data_name(model.meta) if asked == AUTOMATIC else asked, "sample")
+            offer_download(data_name(setup.model.meta) if asked == AUTOMATIC else asked, "sample")
     left, right = places()
     with left:
         PAGE.draw_panels(comparison, "grid", grid, ("sampler", "grid_view", lambda: draw_adders(comparison)))
@@ -245,19 +243,15 @@ def is_default(comparison: Comparison[SamplingSetup]) -> bool:
     )
 
 
-def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
-    """Draw the settings; return the panels' common setup, and a message if nothing can be scored."""
-    choice = controls.scored_data(Settings.data)
-    kernel = controls.choose(Settings.kernel)
-    start = controls.choose(Settings.start)
-    seed = controls.number(Settings.seed)
+def draw_settings() -> None:
+    """Draw the settings beside the model."""
+    controls.scored_data(Settings.data)
+    controls.choose(Settings.kernel)
+    controls.choose(Settings.start)
+    controls.number(Settings.seed)
     controls.choose(Settings.view)
     controls.choose(Settings.pixels)
     controls.choose(Settings.cells)
-    dataset, reason = data_or_reason(data_of, model, None if choice == AUTOMATIC else choice, data)
-    if reason:
-        reason = f"Nothing is scored: {reason} Choose other data in Settings."
-    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure()), reason
 
 
 def grid(comparison: Comparison[SamplingSetup], **mounted: Any) -> None:
@@ -413,7 +407,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                         "the model and up to 6,000 examples of the data (.html).",
                     )
                 ]
-                if is_playable([panel.worker.algorithm for panel in comparison.panels], model)
+                if is_playable(algorithms_of(comparison), model)
                 else []
             ),
         ],

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.charts.style import titles
 from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
@@ -18,7 +19,7 @@ from rbmviz.view.curves import knobs_text
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import class_shares, rarest_first, shape_of
 from rbmviz_app.compared import point_text
-from rbmviz_app.panel import Canvas, panel_specs
+from rbmviz_app.panel import Canvas, algorithms_of, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -187,8 +188,9 @@ def sample_grid(
         "recorded": recorded,
         "usual_side": PAGES["sample"].settings["cells"].default,
     }
+    names = titles(algorithms_of(comparison), marks=marks)
     _canvas.mount(
-        panel_specs(comparison, readouts, front=front, multiples=True, marks=marks),
+        panel_specs(comparison, readouts, front, names, multiples=True),
         n_visible=n_visible,
         shape=shape_of(n_visible, model.meta.get("image_shape"), dataset),
         **own,

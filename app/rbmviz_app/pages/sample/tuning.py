@@ -10,6 +10,7 @@ from rbmviz.knobs import knobs_of, write_knobs
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sweep_view import front_numbers, range_around, spacing_of
 from rbmviz_app import messages, pages, tried
+from rbmviz_app.panel import algorithms_of
 from rbmviz_app.tried import full_name
 
 
@@ -17,10 +18,10 @@ def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_cho
     """Draw the menu of sweeps around a panel's knobs, and of tried settings."""
 
     def draw_sweeps() -> None:
-        algorithms = [panel.worker.algorithm for panel in comparison.panels]
+        names = titles(algorithms_of(comparison))
         st.caption("Open Tune with a grid around the knobs of one panel, on the same model and data:")
         with st.container(horizontal=True):
-            for name, panel in zip(titles(algorithms), comparison.panels, strict=True):
+            for name, panel in zip(names, comparison.panels, strict=True):
                 if st.button(messages.plain(name), key=f"sweep around {panel.key}"):
                     sweep_around(comparison, panel.worker.algorithm, model_name, data_choice)
 

@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rbmviz.charts import Chart, Rows, catalogue, styled
+from rbmviz.charts import Chart, Rows, catalogue
 from rbmviz.charts.ends import end_rows
 from rbmviz.session import TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
 from rbmviz.view.curves import cost_axis
-from rbmviz_app.charts.ends import common_rows
+from rbmviz_app.charts.ends import Curve, common_rows
 
 TRAINING_COLUMNS = ("trainer", "update", "sweeps", "seconds", "value", "low", "high")
 FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
@@ -64,7 +64,7 @@ def in_sight(level: float, rows: Rows, floor: float | None) -> bool:
 
 def training_chart(
     rows: Rows,
-    styles: Sequence[tuple[str, str, str]],
+    curves: Sequence[Curve],
     cost_unit: CostUnit,
     title: str,
     levels: Sequence[tuple[str, float]] = (),
@@ -75,7 +75,6 @@ def training_chart(
 ) -> Chart:
     """Return the chart of curves with bands, each labelled at its end.
 
-    styles : (full name of the panel, short name, colour), in order
     cost_unit : unit of the x axis
     levels : label and height of reference lines
     floor : lower end of curves, with marks where a curve falls below it and at its newest point; None: no end
@@ -95,12 +94,12 @@ def training_chart(
         y = row["value"] if floor is None else max(row["value"], floor)
         shown.append({"kind": "point", "x": x, "y": y} | held)
     marks: Rows = []
-    for name, *_ in styles if floor is not None else ():
-        below = [row for row in shown if row["trainer"] == name and row["value"] < floor]
+    for curve in curves if floor is not None else ():
+        below = [row for row in shown if row["trainer"] == curve.name and row["value"] < floor]
         marks += [row | {"kind": "mark", "mark": "triangle-down"} for row in (*below[:1], *below[-1:])]
     also = [height for _, height in levels] if shown else []
     ends = end_rows(
-        [(name, label) for name, label, _ in styles],
+        [(curve.name, curve.label) for curve in curves],
         shown,
         "trainer",
         catalogue.TRAINING_PLOT_HEIGHT,
@@ -110,7 +109,7 @@ def training_chart(
     common = common_rows(compared, shown, log=log_x)
     return catalogue.training_curves(
         cost_axis(cost_unit, "log" if log_x else "linear"),
-        styled([name for name, *_ in styles], [tone for *_, tone in styles]),
+        tuple(curve.style for curve in curves),
         title,
         levels,
         log,
@@ -132,14 +131,11 @@ def distribution_rows(named: Iterable[tuple[str, TrainingSnapshot]], label: str)
     return rows
 
 
-def distribution_chart(rows: Rows, styles: Sequence[tuple[str, str, str]], label: str) -> Chart:
-    """Return the chart of a quantity's distributions, one outline per panel.
-
-    styles : (full name of the panel, short name, colour), in order
-    """
+def distribution_chart(rows: Rows, curves: Sequence[Curve], label: str) -> Chart:
+    """Return the chart of a quantity's distributions, one outline per panel."""
     whole = all(float(row["x"]).is_integer() for row in rows)  # meeting times spread over decades
     # An outline ends where its last bin does.
     ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
     drawn = [row | {"floor": 0.0} for row in (*rows, *ends.values())]
-    tones = styled([name for name, *_ in styles], [tone for *_, tone in styles])
-    return catalogue.distributions(tones, label, "Share of chains", "trainer", whole).of(drawn)
+    styles = tuple(curve.style for curve in curves)
+    return catalogue.distributions(styles, label, "Share of chains", "trainer", whole).of(drawn)

@@ -14,7 +14,7 @@ from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.metrics.numbers import LIKELIHOOD, SCORED_EXAMPLES
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
-from rbmviz.session.equal_points import Compared
+from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import (
     LIVE_AIS_CHAINS,
     LIVE_MONTE_CARLO_ROWS,
@@ -23,6 +23,7 @@ from rbmviz.session.training import (
 )
 from rbmviz.trainers import STATS
 from rbmviz_app import controls, links, messages
+from rbmviz_app.charts.ends import Curve
 from rbmviz_app.compared import amount_text
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.train.charts import (
@@ -34,7 +35,7 @@ from rbmviz_app.pages.train.charts import (
     statistic_rows,
     training_chart,
 )
-from rbmviz_app.pages.train.naming import named, styles
+from rbmviz_app.pages.train.naming import curves_of_trainers, named
 from rbmviz_app.pages.train.settings import Settings, units_of
 
 READ_DISTRIBUTION = {
@@ -60,12 +61,8 @@ Named = Sequence[tuple[str, TrainingSnapshot]]
 class Levels(NamedTuple):
     """Reference log-likelihoods for the curves, in nats per scored example.
 
-    Parameters
-    ----------
-    attainable : float or None
-        The highest possible for the training examples under any model, if known.
-    independent : dict of float
-        The highest for a model of independent pixels, by part: "train", "test".
+    attainable : the highest possible for the training examples under any model, if known
+    independent : the highest for a model of independent pixels, by part: "train", "test"
     """
 
     attainable: float | None
@@ -83,7 +80,8 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     """Draw likelihood curves, and one statistic of the trainers."""
     if not comparison.panels:
         return
-    shown, dataset = named(comparison), comparison.setup.dataset
+    curves, dataset = curves_of_trainers(comparison), comparison.setup.dataset
+    shown = named(curves)
     with st.container(horizontal=True, vertical_alignment="center"):
         averaged = Settings.part.value == "monte_carlo"
         st.markdown(f"**Log-likelihood**, {HOW_AVERAGED if averaged else how_scored(comparison, shown)}")
@@ -110,7 +108,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     draw_chart(
         training_chart(
             rows,
-            styles(comparison),
+            curves,
             cost_unit,
             LIKELIHOOD.titled(),
             lines,
@@ -129,10 +127,11 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         st.caption(f"Below the chart: {reference}, which every model should beat.")
     if floor is not None:
         st.caption(
-            f"▼ A curve is below {floor:,.1f}, where the axis ends; point at the triangle to read its value."
+            f"▼ A curve is below {minus(f'{floor:,.1f}')}, where the axis ends; point at the triangle to "
+            "read its value."
         )
     warn_of_scores(shown, yardstick, independent, unit)
-    draw_statistic(comparison)
+    draw_statistic(curves, cost_unit)
 
 
 def request_averages(comparison: Comparison[TrainingSetup], shown: Named, wanted: bool) -> None:
@@ -185,7 +184,7 @@ def warn_of_scores(shown: Named, yardstick: str, independent: float, unit: str) 
     ]
     if below:
         st.caption(
-            f":material/warning: Not above independent {unit} ({independent:,.1f}): "
+            f":material/warning: Not above independent {unit} ({minus(f'{independent:,.1f}')}): "
             f"{messages.plain(', '.join(below))}. As a model it has learned nothing of how {unit} depend on "
             "each other."
         )
@@ -199,10 +198,9 @@ def warn_of_scores(shown: Named, yardstick: str, independent: float, unit: str) 
             )
 
 
-def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
+def draw_statistic(curves: Sequence[Curve], cost_unit: CostUnit) -> None:
     """Draw one statistic: reported by all trainers, or specific to some."""
-    shown, cost_unit = named(comparison), comparison.cost_unit
-    own = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.own_stats.items()}
+    own = {name: label for curve in curves for name, label in curve.shown.algorithm.own_stats.items()}
     labels = own | STATS
     with st.container(horizontal=True, vertical_alignment="center"):
         statistic = controls.select(
@@ -213,40 +211,33 @@ def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
             width=420,
         )
         log = controls.toggle(Settings.log)
-    having = [
-        style
-        for style, (_, snapshot) in zip(styles(comparison), shown, strict=True)
-        if statistic in STATS or statistic in snapshot.algorithm.own_stats
-    ]
+    having = [curve for curve in curves if statistic in STATS or statistic in curve.shown.algorithm.own_stats]
     draw_chart(
-        training_chart(statistic_rows(shown, statistic), having, cost_unit, labels[statistic], log=log),
+        training_chart(
+            statistic_rows(named(having), statistic), having, cost_unit, labels[statistic], log=log
+        ),
         "inner",
         f"{labels[statistic]} against {cost_unit}",
         "Nothing yet." if not log else "Nothing above zero yet.",
         height="stretch",
     )
     if not links.presenting():
-        distributions(comparison)
+        distributions(curves)
 
 
-def distributions(comparison: Comparison[TrainingSetup]) -> None:
+def distributions(curves: Sequence[Curve]) -> None:
     """Draw distributions over the chains of the last update, if reported: meeting times, log weights."""
-    shown = named(comparison)
-    quantities = list(dict.fromkeys(label for _, snapshot in shown for label in snapshot.per_chain))
+    quantities = list(dict.fromkeys(label for curve in curves for label in curve.shown.per_chain))
     if not quantities:
         return
     st.markdown("**How do the chains of one update differ?**")
     for column, label in zip(st.columns(len(quantities), gap="large"), quantities, strict=True):
-        having = [
-            style
-            for style, (_, snapshot) in zip(styles(comparison), shown, strict=True)
-            if label in snapshot.per_chain
-        ]
+        having = [curve for curve in curves if label in curve.shown.per_chain]
         with column:
             draw_chart(
-                distribution_chart(distribution_rows(shown, label), having, label),
+                distribution_chart(distribution_rows(named(having), label), having, label),
                 f"distribution {label}",
                 f"{label} of the chains of the last update, shares",
                 "Nothing yet.",
             )
-            st.caption(f"{', '.join(brief for _, brief, _ in having)}. {READ_DISTRIBUTION.get(label, '')}")
+            st.caption(f"{', '.join(curve.label for curve in having)}. {READ_DISTRIBUTION.get(label, '')}")

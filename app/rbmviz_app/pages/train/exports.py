@@ -54,14 +54,8 @@ def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[
 
     A comment states this. See ``loading_code``.
 
-    Parameters
-    ----------
-    setup : TrainingSetup
-        Their common setup.
-    trainers : sequence of Trainer
-        Trainers that began at small random weights.
-    others : sequence of str
-        Names of the trainings that began at learned weights: a comment says that they are not repeated.
+    trainers : those that began at small random weights
+    others : names of the trainings that began at learned weights: a comment says that they are not repeated
     """
     lines = [
         "import rbmviz",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.charts.style import titles
 from rbmviz.knobs import Knob, values_of
 from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
 from rbmviz.rbm import RBM
@@ -16,7 +17,7 @@ from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import rarest_first, shape_of
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import amount_text
-from rbmviz_app.panel import Canvas, panel_specs
+from rbmviz_app.panel import Canvas, algorithms_of, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -99,7 +100,7 @@ def train_grid(
     """Draw the trainers' panels; see ``sample_grid``."""
     dataset = comparison.setup.dataset
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
-    specs = panel_specs(comparison, readouts, front, origins, marks=marks)
+    specs = panel_specs(comparison, readouts, front, titles(algorithms_of(comparison), origins, marks))
     for spec, panel in zip(specs, comparison.panels, strict=True):
         spec["trace_label"] = next(iter(panel.worker.algorithm.own_stats.values()), "")
         spec["n_hidden"] = panel.worker.plan.n_hidden

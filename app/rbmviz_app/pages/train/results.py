@@ -15,7 +15,7 @@ from rbmviz_app import checkpoints, controls, messages, pages, session, uploads
 from rbmviz_app.charts.samples import mosaics_png
 from rbmviz_app.controls import Download
 from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
-from rbmviz_app.pages.train.naming import fresh_starts, named
+from rbmviz_app.pages.train.naming import curves_of_trainers, fresh_starts, named
 from rbmviz_app.pages.train.settings import Settings
 
 OTHER_PAGES = (
@@ -70,7 +70,10 @@ def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
 
 def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
     """Return the name of each panel by its key."""
-    return {panel.key: name for panel, (name, _) in zip(comparison.panels, named(comparison), strict=True)}
+    return {
+        panel.key: curve.name
+        for panel, curve in zip(comparison.panels, curves_of_trainers(comparison), strict=True)
+    }
 
 
 def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
@@ -104,7 +107,7 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
             ),
             Download(
                 "Curves",
-                lambda: training_csv(named(comparison)),
+                lambda: training_csv(named(curves_of_trainers(comparison))),
                 "training.csv",
                 "Likelihoods and statistics of every replicate of all panels (.csv).",
             ),
@@ -145,7 +148,8 @@ def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
 
 def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, NewestSamples]]:
     """Return the pictures of every panel with pictures, by name."""
-    return [(name, shown.fantasy) for name, shown in named(comparison) if shown.fantasy is not None]
+    shown = named(curves_of_trainers(comparison))
+    return [(name, snapshot.fantasy) for name, snapshot in shown if snapshot.fantasy is not None]
 
 
 def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
@@ -190,8 +194,6 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
         messages.error(error)
         return
     session.LIVE_TRAININGS.value.write()  # so that reloading the other page finds the model
-    if uploads.remove_own_file(page):
-        session.note_drawn(page, settings={})  # no setting would let Undo restore the file
     on_tune = {setting: [title], "tune_what": "samplers", "sweep": "", "on": ""}
     session.show(on_tune if page == "tune" else {setting: title})
     st.switch_page(pages.file_of(page))

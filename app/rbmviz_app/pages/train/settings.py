@@ -14,12 +14,12 @@ from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, messages, uploads
-from rbmviz_app.session import LAST_DATASET, OPENED_CHECKPOINT, PageSettings
+from rbmviz_app.session import COMPARISONS, OPENED_CHECKPOINT, PageSettings
 from rbmviz_app.shared import data, own_models, pretrained
 from rbmviz_app.uploads import one_reader
 
 DATA_WIDTH = 180
-OWN_DATA, BEGIN_AT = uploads.UPLOADERS["train"], "begin"
+OWN_DATA, BEGIN_AT = uploads.TRAINING_DATA, "begin"
 """Keys of the uploaders."""
 
 
@@ -65,8 +65,9 @@ def choose_setup() -> Chosen:
     except BadInput as error:
         refused = str(error)
     # Keep the page alive with its previous data.
-    dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
-    LAST_DATASET.set(dataset)
+    if dataset is None:
+        opened = COMPARISONS.value.get("train")
+        dataset = opened[0].setup.dataset if opened else data(Settings.train_data.default)
     if is_own:
         with data_box:
             say_data(dataset, caption)

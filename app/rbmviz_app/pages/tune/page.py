@@ -10,7 +10,7 @@ from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
 from rbmviz.metadata import data_name
 from rbmviz.models import data_label
-from rbmviz.pages import PAGES
+from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.pages.tried import Tried
 from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
@@ -19,7 +19,7 @@ from rbmviz.session.sweep_view import SweepView, follow
 from rbmviz.session.sweeps import Sweep, check_size
 from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
-from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
+from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz_app import card, comparisons, controls, links, messages, pages, session, tried
 from rbmviz_app.comparisons import forget_sweep, own_sweeps
@@ -44,12 +44,10 @@ from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.recorded import about_recording, recorded_plan, recorded_sweep
 from rbmviz_app.pages.tune.settings import (
     Settings,
-    chains_setup,
     choose_axes,
     choose_rest,
     choose_what,
     fitting_axes,
-    fitting_files,
 )
 from rbmviz_app.session import POINTER_PANEL
 from rbmviz_app.shared import (
@@ -106,7 +104,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
 def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
-    session.set_undrawn(fitting_axes() | fitting_files())  # settings in a link, removed files
+    session.set_undrawn(fitting_axes())  # settings in a link
     with PAGE.toolbar():
         kind = choose_what()
         with controls.settings("tune"):
@@ -201,11 +199,15 @@ def listed() -> dict[str, Sweep]:
 
 def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
     """Return the setup of the runs beside the map of a plan."""
+    values = PAGE.spec.defaults()
     if not has_runs(plan):
-        return PAGE.setup_of({name: one.default for name, one in PAGE.settings.items()})
+        return PAGE.setup_of(values)
     if plan.kind == "trainer":
-        return TrainingSetup(data(plan.data), plan.n_hidden, plan.seeds[0])
-    return chains_setup(model_on_screen(plan), plan.data, plan.start, plan.kernel, plan.seeds[0])
+        values |= {"tune_what": "trainers", "tune_train_data": plan.data, "tune_hidden": plan.n_hidden}
+    else:
+        values |= {"tune_models": [model_on_screen(plan)], "tune_data": plan.data or AUTOMATIC}
+        values |= {"tune_start": plan.start, "tune_kernel": plan.kernel}
+    return PAGE.setup_of(values)._replace(seed=plan.seeds[0])  # of the first runs of cells
 
 
 def model_on_screen(plan: SweepPlan) -> str:
@@ -216,9 +218,13 @@ def model_on_screen(plan: SweepPlan) -> str:
 
 def has_runs(plan: SweepPlan) -> bool:
     """Return whether the settings of a plan can run beside its map: its models or data are available."""
-    if plan.kind == "trainer":
-        return plan.n_hidden <= MAX_HIDDEN and controls.data_or_reason(data, plan.data)[0] is not None
-    return all(map(is_known_model, plan.models))
+    if plan.kind == "sampler":
+        return all(map(is_known_model, plan.models))
+    try:
+        data(plan.data)
+    except BadInput:
+        return False
+    return plan.n_hidden <= MAX_HIDDEN
 
 
 def offer_data(comparison: Beside, plan: SweepPlan) -> None:
@@ -672,7 +678,7 @@ def send(plan: SweepPlan, comparison: Beside, algorithms: list[Any]) -> None:
     if plan.kind == "trainer":
         settings = {"train_data": plan.data, "hidden": plan.n_hidden, "train_seed": seed, "replicates": 1}
     else:
-        settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC_DATA, "seed": seed}
+        settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC, "seed": seed}
         settings |= {"start": plan.start, "kernel": plan.kernel}
     try:
         pages.live_page(page).show(comparison.setup, algorithms, settings)

@@ -6,22 +6,18 @@ from typing import Any, Literal
 import streamlit as st
 
 from rbmviz.knobs import Knob, knobs_of
-from rbmviz.metrics import Kernel
-from rbmviz.models import data_of
 from rbmviz.pages import PAGES, SettingSpec
 from rbmviz.pages.settings import FreeText
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
-from rbmviz.session import SamplingSetup, Start
 from rbmviz.session.sweep_view import front_numbers, range_around, spacing_of
 from rbmviz.sweeps import list_measures, measures
-from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
+from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, session
-from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings
-from rbmviz_app.shared import data, is_known_model, own_data
+from rbmviz_app.session import AXES_PUT_AWAY, PageSettings
 
 Settings = PageSettings(
     {
@@ -116,16 +112,6 @@ def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
         f"tune_{axis}_to": float(hi),
         f"tune_{axis}_scale": spacing_of(knob),
     }
-
-
-def fitting_files() -> dict[str, Any]:
-    """Return settings without the visitor's models and data that have gone, by name."""
-    models = [name for name in Settings.tune_models.value if is_known_model(name)]
-    fitted: dict[str, Any] = {} if models == Settings.tune_models.value else {"tune_models": models}
-    for setting in (Settings.tune_data, Settings.tune_train_data):
-        if setting.value not in (*setting.spec.options(), *own_data()):
-            fitted[setting.key] = setting.default
-    return fitted
 
 
 def fitting_axes() -> dict[str, Any]:
@@ -228,11 +214,3 @@ def choose_rest(kind: Kind) -> None:
         help="\n".join(["Beside the ISL and the share of blank samples; each takes time.", "", *lines]),
         placeholder="nothing more",
     )
-
-
-def chains_setup(model_name: str, data_choice: str, start: Start, kernel: Kernel, seed: int) -> SamplingSetup:
-    """Return the setup of chains: the page's chains repeat the cells' runs, from the same starts."""
-    model = controls.model_called(model_name)
-    chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
-    dataset, _ = controls.data_or_reason(data_of, model, chosen, data)
-    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure())

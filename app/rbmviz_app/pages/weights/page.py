@@ -4,10 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz import Model
 from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
-from rbmviz.models import data_of
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison, WeightSetup
@@ -15,16 +13,16 @@ from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
-from rbmviz_app.controls import Download, data_or_reason
+from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, places
+from rbmviz_app.page import LivePage, Transport, places
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.exports import command_of, curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.weight_charts import draw_more_charts, draw_shares
+from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
-from rbmviz_app.shared import data, title_of_model
 
 TITLE, ICON, PLACE = "Weights", "balance", 6
 PRESETS = (
@@ -133,23 +131,22 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
-        chosen = controls.model_name(Settings.weights_model, width=288)
+        name = controls.model_name(Settings.weights_model, width=288)
         with controls.settings("weights"):
-            name, model = controls.own_model(chosen, "weights_own", "Weigh with a model file of your own")
-            setup, reason = choose_setup(model)
+            controls.own_model(Settings.weights_model, "weights_own", "Weigh with a model file of your own")
+            controls.choose(Settings.weights_start)
+            controls.number(Settings.weights_seed)
+            setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
     comparison = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
+    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, setup.model)
     with line:
         controls.model_line(shown_name, shown_model)
     with PAGE.notes():
-        if name != chosen and shown_name == name:
-            own, without = messages.plain(name), messages.plain(title_of_model(chosen))
-            st.caption(f"All panels weigh samples of your file '{own}'; without it, samples of {without}.")
-        if reason:
-            messages.note(reason)
-            offer_download(data_name(model.meta), "weights")
+        if reason and setup.start_from == "data":
+            messages.note(f"The chains begin at random bits: {reason}")
+            offer_download(data_name(setup.model.meta), "weights")
     left, right = places()
     with left:
         offer = "population", "balance", lambda: draw_adders(comparison)
@@ -159,16 +156,6 @@ def main() -> None:
     if not present:
         draw_more_charts(PAGE, comparison)
         exports(comparison, shown_name)
-
-
-def choose_setup(model: Model) -> tuple[WeightSetup, str]:
-    """Draw the settings; return the panels' common setup, and why chains cannot begin at data."""
-    start = controls.choose(Settings.weights_start)
-    seed = controls.number(Settings.weights_seed)
-    dataset, reason = data_or_reason(data_of, model, None, data)
-    if reason:
-        reason = "" if start == "random" else f"The chains begin at random bits: {reason}"
-    return WeightSetup(model, dataset, seed, start), reason
 
 
 def draw_adders(comparison: Comparison[WeightSetup]) -> None:

@@ -13,7 +13,7 @@ from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import finite, shape_of
 from rbmviz_app.pages.weights.charts import population_titles
-from rbmviz_app.panel import Canvas, panel_specs
+from rbmviz_app.panel import Canvas, algorithms_of, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -93,11 +93,10 @@ def weights_grid(comparison: Comparison[WeightSetup], **mounted: Any) -> None:
         comparison,
         readouts,
         front=lambda knob: knob.name != "mixture",
+        names=population_titles(algorithms_of(comparison)),
         formulas_of=lambda trainer: trainer.equation,  # without the update, because nothing is trained
     )
-    labels = population_titles([panel.worker.algorithm for panel in comparison.panels])
-    for spec, label in zip(specs, labels, strict=True):
-        spec["label"] = label
+    for spec in specs:
         spec["knobs"] = [
             knob | dict(zip(("label", "help"), WEIGHT_KNOBS[knob["name"]], strict=True))
             for knob in spec["knobs"]

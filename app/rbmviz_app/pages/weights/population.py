@@ -1,7 +1,5 @@
 """The bias of pop-CD against the number of its samples, measured on the model of the page."""
 
-import math
-
 import streamlit as st
 
 from rbmviz import BadInput
@@ -10,9 +8,9 @@ from rbmviz.charts.style import colour
 from rbmviz.session import Comparison, PopulationSetup, PopulationSnapshot, WeightSetup
 from rbmviz.session.population_bias import BLOCK, POPULATION_RUNS, POPULATION_SIZES
 from rbmviz.trainers import make_trainer
-from rbmviz_app import comparisons, messages
+from rbmviz_app import messages
 from rbmviz_app.page import draw_chart
-from rbmviz_app.pages.weights.study import pause_button
+from rbmviz_app.pages.weights.study import open_measurement, pause_button
 from rbmviz_app.timer import every_second
 
 TITLE = "Does a larger population take the bias away?"
@@ -26,13 +24,9 @@ def population(shown: Comparison[WeightSetup]) -> None:
     setup = PopulationSetup(shown.setup)
     try:
         setup.plan()
-        comparison, is_new = comparisons.open_comparison("population", setup, math.inf)
-        if not comparison.panels:
-            comparison.add(make_trainer("pop_cd"))
-        elif comparison.setup != setup:
+        comparison = open_measurement("population", setup, make_trainer("pop_cd"))
+        if comparison.setup != setup:
             comparison.change(setup)
-        if is_new:
-            comparison.resume()
     except BadInput as error:
         messages.note(f"The bias of large populations is left out. {error}")
         return

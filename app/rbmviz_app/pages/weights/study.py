@@ -1,7 +1,7 @@
 """The estimator study: bias and variance of all estimators on models of increasing hidden size."""
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -10,8 +10,9 @@ from rbmviz.knobs import values_of
 from rbmviz.origin import origin
 from rbmviz.pages.weights import STUDIED
 from rbmviz.session import Comparison, StudySetup, StudySnapshot
+from rbmviz.session.comparison import Setup
 from rbmviz.session.estimator_study import FINISHED
-from rbmviz.trainers import make_trainer
+from rbmviz.trainers import Trainer, make_trainer
 from rbmviz_app import comparisons, controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.loading_code import load_dataset_lines
@@ -22,13 +23,15 @@ from rbmviz_app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_ch
 from rbmviz_app.shared import data
 from rbmviz_app.timer import every_second
 
+S = TypeVar("S", bound=Setup)
+
 QUANTITY_CAPTIONS = {
     "ratio": "Above the dashed line weighting helps; pale points are lower bounds. Paper, table 1, k = 1: "
     "156 on Bars and Stripes with 16 hidden units, over 10⁷ on modes, 3 on letters with 16 and 0.2 with "
     "100. **Try** letters: the gain falls from some hundreds with 2 hidden units to 5 with 16.",
     "bias": "CD's bias does not depend on the batch size. pop-CD's comes only from dividing by an uncertain "
-    "Z (section 3.3). UCD is biased only if pairs are cut off, as they are on models trained by CD: the "
-    "chart above says how many.",
+    "Z (section 3.3). UCD is biased only if pairs are cut off, as they are on models trained by CD: "
+    "in the other chart a dashed ring says how many.",
     "variance": "The price of the weights: pop-CD is noisier than CD nearly everywhere (table 1), UCD far "
     "more so.",
     "ess": "Effective sample size over batch size, 20 batches each. **Look** whether more sweeps help: only "
@@ -60,12 +63,21 @@ def study() -> None:
 
 
 def open_study() -> Comparison[StudySetup]:
-    """Open the study's comparison, which has one panel."""
+    """Open the study, at first of the default data."""
     first = Settings.grown.default
-    setup = StudySetup(data(first), STUDIED[first])
-    comparison, _ = comparisons.open_comparison("study", setup, math.inf)
+    trainer = make_trainer("cd", learning_rate=0.1, schedule="constant")
+    return open_measurement("study", StudySetup(data(first), STUDIED[first]), trainer)
+
+
+def open_measurement(name: str, setup: S, trainer: Trainer) -> Comparison[S]:
+    """Open a measurement, which has one panel and begins at once; BadInput if there is no room for it."""
+    comparison, _ = comparisons.open_comparison(name, setup, math.inf)
     if not comparison.panels:
-        comparison.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
+        try:
+            comparison.add(trainer)
+        except BadInput:
+            comparisons.drop_empty_comparison(name)
+            raise
         comparison.resume()
     return comparison
 
