@@ -33,6 +33,16 @@ SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptSta
 
 PAUSED = "panels.length > 0 && panels.every(p => p.dataset.status === 'paused')"
 
+CRC_32 = """(bytes => {
+    let crc = ~0;
+    for (const byte of bytes) {
+        crc ^= byte;
+        for (let k = 0; k < 8; k++) crc = crc & 1 ? 0xEDB88320 ^ (crc >>> 1) : crc >>> 1;
+    }
+    return ~crc >>> 0;
+})"""
+"""The checksum of zlib.crc32, as a function of an array of bytes."""
+
 FIRST_SCREEN = """() => {
     const within = root => [...root.querySelectorAll('*')]
         .flatMap(e => [e, ...(e.shadowRoot ? within(e.shadowRoot) : [])]);

@@ -19,8 +19,7 @@ import time
 from pathlib import Path
 from urllib.request import urlopen
 
-from tests.browser.live import open_chromium
-from tests.browser.test_play_file import CRC_32
+from tests.browser.live import CRC_32, open_chromium
 
 PATIENCE = 150
 
