@@ -1,63 +1,24 @@
 """Fixtures of the browser tests: a running server, and pages in Chromium."""
 
-import contextlib
 import os
-import shutil
-import time
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Error, Locator, TimeoutError
+from playwright.sync_api import expect
 
 from tests.attack.server import serving
-
-ROOT = Path(__file__).parents[2]
-OURS = (ROOT / "app", ROOT / "rbmviz")
-CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The first, which Debian has, takes a fifth less processor time for a page."""
-SIZE = {"width": 1280, "height": 1000}
-"""Of the window, in pixels."""
+from tests.browser.live import CHROMIUM, PATIENCE, ROOT, SIZE, Live, find_chromium, open_chromium
 
 LEFT = "starlette.websockets.WebSocketDisconnected: WebSocket is not connected."
 
-PATIENCE = 90.0
-"""Seconds after which what a test waits for is not expected any more: longer than any busy machine needs."""
-
-FIRST_SCREEN = """() => {
-    const within = root => [...root.querySelectorAll('*')]
-        .flatMap(e => [e, ...(e.shadowRoot ? within(e.shadowRoot) : [])]);
-    const isSeen = ({ left, right, top, bottom }) => right - left > 1 && bottom - top > 1
-        && left < innerWidth && right > 0 && top < innerHeight && bottom > 0;
-    const all = within(document.body)
-        .filter(e => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }));
-    const texts = all.filter(e => !e.matches('script, style, title, option, kbd, .spoken, .spoken *, math *')
-            && !e.matches('[data-testid=stIconMaterial], [translate=no], [data-testid=stSkipToContent]'))
-        .flatMap(e => [...e.childNodes]).filter(node => node.nodeType === Node.TEXT_NODE)
-        .map(node => {
-            const range = document.createRange();
-            range.selectNodeContents(node);
-            return [node.textContent, range.getBoundingClientRect()];
-        });
-    const chosen = all.filter(e => e.matches('select, input[role=combobox]'))
-        .map(e => [e.selectedOptions?.[0].text ?? e.value, e.getBoundingClientRect()]);
-    const wordsOf = list => list.flatMap(([text]) => text.match(/[\\p{L}][\\p{L}’'-]+/gu) ?? []);
-    const controls = all.filter(e => e.matches('a[href], button, input, select, summary, [tabindex]'))
-        .filter(e => e.tabIndex >= 0 && !e.disabled && isSeen(e.getBoundingClientRect()));
-    return {
-        words: wordsOf([...texts, ...chosen].filter(([, box]) => isSeen(box))),
-        page: wordsOf(texts.filter(([, box]) => box.width > 1)).length,
-        controls: controls.map(e => (e.ariaLabel || e.textContent || e.id || e.outerHTML).slice(0, 40)),
-    };
-}"""
-"""Words of two letters or more; names and numbers in charts are pictures. A slider and its box are two."""
+OURS = (ROOT / "app", ROOT / "rbmviz")
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """Serve the app with the command of the README, from another folder; yield its address and process."""
+    """Serve the app with the command of the README, from another folder; yield its address."""
     log = tmp_path_factory.mktemp("server") / "log.txt"
     with serving(log, folder=log.parent) as server:
-        yield server.address, server.process
+        yield server.address
     # Streamlit itself logs a traceback if a browser leaves while it connects, within our middleware or not.
     parts = log.read_text().split("Exception in ASGI application")
     text = "".join(part for part in parts if LEFT not in part)
@@ -71,159 +32,15 @@ def chromium():
     RBMVIZ_BROWSER=required makes its absence a failure. The name of a program takes that one.
     """
     wish = os.environ.get("RBMVIZ_BROWSER", "")
-    path = next(filter(None, map(shutil.which, CHROMIUM if wish in ("", "required") else [wish])), None)
+    path = find_chromium(CHROMIUM if wish in ("", "required") else (wish,))
     if path is None:
         reason = "no Chromium on this machine: 'apt install chromium'"
         if wish:
             pytest.fail(reason)
         pytest.skip(reason)
-    from playwright.sync_api import expect, sync_playwright
-
     expect.set_options(timeout=1000 * PATIENCE)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with open_chromium(path) as browser:
         yield browser
-        browser.close()
-
-
-class Live:
-    """One page of the app, with functions that read its live panels, which are inside a shadow root."""
-
-    FIND = """() => {
-        const within = root => [...root.querySelectorAll('*')].flatMap(e =>
-            [...(e.matches('section.panel') ? [e] : []), ...(e.shadowRoot ? within(e.shadowRoot) : [])]);
-        window.panels = within(document);
-        return window.panels.length;
-    }"""
-
-    def __init__(self, page, address):
-        self.page, self.address = page, address
-        self.errors = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", self._console)
-
-    def _console(self, message):
-        # Streamlit itself asks for addresses that do not exist, on the internet and below the page's path. It
-        # also complains when it is left while it works.
-        url = message.location.get("url", "")
-        ours = not url or (self.address in url and "/_stcore/" not in url)
-        ours = ours and "when disconnected from server" not in message.text
-        if message.type == "error" and ours:
-            self.errors.append(f"{message.text} {url}".strip())
-
-    @property
-    def url(self):
-        """The address that stands in the browser now; ``page.url`` may be the one before the last wait."""
-        return self.page.evaluate("location.href")
-
-    def open(self, query=""):
-        """Open a page and wait until every panel has taken a step, and the page is at rest."""
-        self.page.goto(f"{self.address}/{query}")
-        self.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
-        # What a hand does before the page is whole may be lost when that is drawn again.
-        self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-        return self
-
-    def open_by_bar(self, title):
-        """Open a page by the navigation bar, which has the less frequent ones under *More*."""
-        links = self.page.get_by_test_id("stTopNavLink"), self.page.get_by_test_id("stTopNavDropdownLink")
-        links[0].first.wait_for()
-        if links[0].filter(has_text=title).count():
-            links[0].filter(has_text=title).click()
-        else:
-            self.pick(self.page.get_by_test_id("stTopNavSection"), links[1].filter(has_text=title))
-
-    def menu(self, button, content, act=None):
-        """Click a button until what it opens is visible, and act on that; return it.
-
-        A page that is drawn again closes its menus, at any time: then the button is clicked again, unless it
-        says that it is open, and the act is repeated.
-
-        button, content : locators; a text is the name of a button
-        act : a function of the content and a time to wait in milliseconds, as ``Locator.click``
-        """
-        button, content = (
-            self.page.get_by_role("button", name=each, exact=True) if isinstance(each, str) else each
-            for each in (button, content)
-        )
-        end = time.monotonic() + PATIENCE
-        while True:
-            with contextlib.suppress(TimeoutError, AssertionError):
-                if not content.is_visible() and button.get_attribute("aria-expanded", timeout=2000) != "true":
-                    button.click(timeout=2000)
-                if button.count():  # else its click has replaced it
-                    # What it opens moves with it. Playwright's scrolling fails if the button is drawn again.
-                    button.evaluate("button => button.scrollIntoView({ block: 'nearest' })", timeout=2000)
-                content.wait_for(timeout=2000)
-                if act is not None:
-                    act(content, timeout=5000)
-                return content
-            assert time.monotonic() < end, f"never open, or not as it should be: {content}"
-
-    def pick(self, menu, item):
-        """Open a menu, and click a button in it."""
-        return self.menu(menu, item, Locator.click)
-
-    def save(self, label):
-        """Save one of the page's files; return the download."""
-        files = self.page.get_by_test_id("stPopoverBody")
-        with self.page.expect_download() as download:
-            self.pick("Save", files.get_by_role("button", name=label, exact=True))
-        return download.value
-
-    def upload(self, file, said, place=0):
-        """Give a file to one of the uploaders of the settings, until the page says something of it."""
-
-        def give(uploader, timeout):
-            uploader.locator("input[type=file]").set_input_files(file, timeout=timeout)
-            said.wait_for(timeout=4 * timeout)
-
-        return self.menu("Settings", self.page.get_by_test_id("stFileUploader").nth(place), give)
-
-    def until(self, condition, timeout=PATIENCE):
-        """Wait until a JavaScript condition, in which ``panels`` is the list of panels, is true."""
-        end = time.monotonic() + timeout
-        while True:
-            try:
-                if self.ask(condition):
-                    return
-            except Error as error:
-                if "context was destroyed" not in error.message:  # the page is being opened again
-                    raise
-            assert time.monotonic() < end, f"never true: {condition}"
-            time.sleep(0.1)
-
-    def ask(self, expression):
-        """Return the value of a JavaScript expression, in which ``panels`` is the list of panels."""
-        self.page.evaluate(self.FIND)
-        return self.page.evaluate(f"() => {expression}")
-
-    def set_knob(self, panel, knob, value, commit=True):
-        """Drag a range input to a share of its range, and release it if ``commit`` is true."""
-        self.ask(
-            f"""(() => {{
-                const input = panels[{panel}].querySelector('input[type=range][id$="-{knob}"]');
-                input.value = {1000 * value};
-                input.dispatchEvent(new Event('input'));
-                if ({str(commit).lower()}) input.dispatchEvent(new Event('change'));
-            }})()"""
-        )
-
-    def choose(self, label, option):
-        """Choose from a list after the page has scrolled: a list that opens earlier would close at once."""
-        box = self.page.get_by_role("combobox", name=label)
-        box.scroll_into_view_if_needed()
-        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        self.pick(box, self.page.get_by_role("option", name=option))
-
-    def number(self, panel, name):
-        return self.ask(f"panels[{panel}].querySelector('dd[data-readout={name}]').textContent")
-
-    def pictures(self):
-        return self.ask("panels.map(p => p.querySelector('canvas.picture').toDataURL())")
-
-    def counts(self):
-        return self.ask("panels.map(p => Number(p.dataset.n))")
 
 
 @pytest.fixture(scope="session")
@@ -241,7 +58,6 @@ def live(chromium, profile, server):
     Arguments of the function: ``another``, whether the page is opened in another browser, which has nothing
     of what the first one stores; ``options`` of a device, which is another browser, too.
     """
-    address, _ = server
     contexts, pages = [], []
 
     def make(viewport=SIZE, color_scheme=None, reduced_motion=None, another=False, **options):
@@ -251,7 +67,7 @@ def live(chromium, profile, server):
         page.set_default_timeout(1000 * PATIENCE)
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
-        pages.append(Live(page, address))
+        pages.append(Live(page, server))
         return pages[-1]
 
     yield make

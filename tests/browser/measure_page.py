@@ -11,7 +11,6 @@ The control only exchanges messages with four workers, as fast as it can: what g
 
 import argparse
 import os
-import shutil
 import statistics
 import tempfile
 import time
@@ -19,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from tests.browser.conftest import CHROMIUM, SIZE
+from tests.browser.live import SIZE, open_chromium
 
 MARKS = """window.marks = {};
 const mark = name => { window.marks[name] ??= Math.round(performance.now()); };
@@ -147,9 +146,7 @@ def main() -> None:
     parser.add_argument("--speed", type=int, default=60, help="samples a second (default 60)")
     parser.add_argument("--control", action="store_true", help="a page that only exchanges messages")
     args = parser.parse_args()
-    path = next(filter(None, map(shutil.which, CHROMIUM)))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with open_chromium() as browser:
         for file in args.files:
             if args.opens:
                 print(file.name, opening(browser, file, args.opens), f"load {os.getloadavg()[0]:.1f}")  # noqa: T201
@@ -157,7 +154,6 @@ def main() -> None:
                 running(browser, file, args.seconds, args.speed)
         if args.control:
             control(browser, args.seconds)
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -19,10 +19,7 @@ import time
 from pathlib import Path
 from urllib.request import urlopen
 
-from playwright.sync_api import sync_playwright
-
-from tests.browser.conftest import CHROMIUM
-from tests.browser.test_play_file import CRC_32
+from tests.browser.live import CRC_32, open_chromium
 
 PATIENCE = 150
 
@@ -202,9 +199,7 @@ def main():
                 if time.monotonic() > end or server.poll() is not None:
                     raise SystemExit((folder / "log.txt").read_text()) from None
                 time.sleep(0.3)
-        with sync_playwright() as playwright:
-            path = next(filter(None, map(shutil.which, CHROMIUM)))
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        with open_chromium() as browser:
             page = browser.new_page(viewport={"width": 1280, "height": 720})
             said = []
             page.on("pageerror", lambda error: said.append(str(error)))
@@ -218,7 +213,6 @@ def main():
                 raise
             finally:
                 print(*said, sep="\n", file=sys.stderr)  # noqa: T201
-                browser.close()
     finally:
         server.terminate()
         server.wait()

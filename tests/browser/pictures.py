@@ -12,16 +12,14 @@ it says.
 
 import argparse
 import io
-import shutil
 import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
 
 from rbmviz.cli import main as rbmviz
 from tests.attack.server import serving
-from tests.browser.conftest import ROOT, Live
+from tests.browser.live import ROOT, Live, open_chromium
 
 FOLDER = ROOT / "docs" / "img"
 
@@ -59,9 +57,7 @@ def main() -> None:
     if not pages:
         return
     with tempfile.TemporaryDirectory() as logs, serving(Path(logs) / "log.txt") as server:
-        with sync_playwright() as playwright:
-            chromium = shutil.which("chromium")
-            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with open_chromium() as browser:
             for name in pages:
                 path, steps = PAGES[name]
                 page = Live(browser.new_page(viewport=SIZE), server.address)
@@ -69,18 +65,16 @@ def main() -> None:
                     page.open(path)
                     page.until(f"Math.min(...panels.map(p => Number(p.dataset.n))) >= {steps}", timeout=300)
                 else:
-                    page.page.goto(f"{server.address}/{path}")
-                charts = page.page.locator("[data-testid=stVegaLiteChart] canvas")
-                charts.first.wait_for()
+                    page.goto(path)
+                page.charts.first.wait_for()
                 folder = ROOT / "app" / "rbmviz_app" / "play" if name == "matrix" else FOLDER
                 clip = None
                 if name == "matrix":
-                    charts.nth(3).wait_for()
+                    page.charts.nth(3).wait_for()
                     clip = MATRIX
                 picture = Image.open(io.BytesIO(page.page.screenshot(clip=clip)))
                 picture.convert("RGB").save(folder / f"{name}.webp", quality=80, method=6)
                 page.page.close()
-            browser.close()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 import axe_playwright_python
 import pytest
 
-from tests.browser.conftest import FIRST_SCREEN
+from tests.browser.live import FIRST_SCREEN, PHONE, SETTLED
 
 pytestmark = pytest.mark.browser
 
@@ -30,8 +30,6 @@ WORDIEST = {
 
 THEMES = {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 22, 20)"}
 """Background of each."""
-
-PHONE = {"width": 390, "height": 844}
 
 PAGES = (
     *("", "train", "coupling", "weights", "chain", "tune", "papers", "glossary"),
@@ -78,12 +76,6 @@ TOO_SMALL = """() => {
 
 WIDTH = "document.querySelector('[data-testid=stMain]').scrollWidth"
 
-SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
-    && !document.querySelector('[data-stale=true]')
-    && getComputedStyle(document.documentElement).getPropertyValue('--bar')
-    && document.getAnimations().every(a => !(a instanceof CSSTransition))"""
-"""Streamlit fades what a run has not drawn again; colours change by transitions; style.css may come last."""
-
 BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 
 
@@ -94,7 +86,7 @@ def slowly(path):
 
 def open_all(page, path):
     """Open a page with all that unfolds."""
-    page.page.goto(f"{page.address}/{slowly(path)}")
+    page.goto(f"{slowly(path)}")
     if path in WORDIEST:
         page.until(f"document.querySelector('{WORDIEST[path]}') && {SETTLED}")
         most = MOST_WORDS_OF_PAGE + 50 * (path == "papers")  # a line for each figure, more with each recipe
@@ -116,8 +108,6 @@ def unfold(page, path):
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
     if path == "papers":
         page.page.locator(".papers-entry").first.wait_for(state="attached")
-        page.page.locator("summary", has_text="Speed at equal k").click()  # by its fold, which a rerun keeps
-        run_on(page)
         page.ask("document.querySelectorAll('main details').forEach(d => { d.open = true; })")
         page.page.locator(".papers-entry img").first.wait_for()
     if path not in ("chain", "glossary", "learn", "papers") and "lesson" not in path:
@@ -126,8 +116,12 @@ def unfold(page, path):
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")
 
 
-def run_on(page):
-    """Run an entry of the Papers page on, stop it, and wait for what it says, above its button."""
+@pytest.mark.slow
+def test_an_entry_of_papers_is_run_on_and_stopped(live):
+    """What it says stands above its button."""
+    page = live()
+    page.goto("papers")
+    page.page.locator("summary", has_text="Speed at equal k").click()  # by its fold, which a rerun keeps
     run = page.page.locator(".st-key-further-rates_fpcd_speed button")
     stop = page.page.locator(".st-key-stop-rates_fpcd_speed button")
     page.menu(run, stop)

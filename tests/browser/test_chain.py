@@ -36,13 +36,12 @@ def test_the_valley_fills_up_and_knobs_act(live):
     caption.wait_for(state="hidden")
     assert page.ask("panels[0].getBoundingClientRect().y") == height  # its place stays
     page.page.wait_for_url(lambda url: "preset=" not in url and "land_depth=12" in url)
-    page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+    page.charts.first.wait_for()
 
 
 def test_steps_reset_and_another_landscape(live):
     page = live().open("chain?l=gibbs&l=rates_fpcd:eps=0.3")
-    page.page.get_by_role("button", name="Pause").click()
-    page.until("panels.every(p => p.dataset.status === 'paused')")
+    page.pause()
     page.page.get_by_role("button", name=re.compile("^Reset")).click()
     page.until("panels.every(p => p.dataset.n === '0')")
     page.page.get_by_role("button", name="Step").click()
@@ -71,7 +70,7 @@ def test_steps_reset_and_another_landscape(live):
 def test_lambda_is_dragged_and_the_figures_follow(live):
     opened = live()
     page = opened.page
-    page.goto(f"{opened.address}/chain?little=matrix")
+    opened.goto("chain?little=matrix")
     page.get_by_text("0.9333").wait_for()
     page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 4")
     pictures = (
@@ -91,7 +90,7 @@ def test_lambda_is_dragged_and_the_figures_follow(live):
 def test_the_table_is_edited_by_hand(live):
     opened = live()
     page = opened.page
-    page.goto(f"{opened.address}/chain?little=matrix")
+    opened.goto("chain?little=matrix")
     page.get_by_text("0.9333").wait_for()
     page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 4")
     box = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()

@@ -6,7 +6,7 @@ import pytest
 
 import rbmviz
 from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
-from tests.browser.conftest import ROOT
+from tests.browser.live import ROOT
 
 pytestmark = pytest.mark.browser
 

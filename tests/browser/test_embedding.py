@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.conftest import Live
+from tests.browser.live import PHONE, Live
 
 pytestmark = pytest.mark.browser
 
@@ -11,10 +11,9 @@ KNOBS = """panels.map(p => [...p.querySelectorAll('.knob')].filter(k => k.offset
 
 
 def test_an_iframe_has_the_panels_and_the_knobs_that_are_named(live, server):
-    address, _ = server
-    page = live(viewport={"width": 390, "height": 844})
-    link = f"{address}/?ui=min&show=eps,n_chains,hotness&p=gibbs&p=rates_fpcd&speed=5"
-    page.page.goto(f"{address}/_stcore/health")  # no page of the internet may frame ours
+    page = live(PHONE)
+    link = f"{server}/?ui=min&show=eps,n_chains,hotness&p=gibbs&p=rates_fpcd&speed=5"
+    page.page.goto(f"{server}/_stcore/health")  # no page of the internet may frame ours
     page.page.set_content(f'<iframe src="{link}" width="380" height="800"></iframe>')
     inside = page.page.frames[1]
 

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.test_accessibility import SETTLED
+from tests.browser.live import SETTLED
 
 PLACE = "JSON.stringify(document.querySelector('.transport')?.getBoundingClientRect())"
 

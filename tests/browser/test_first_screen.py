@@ -1,13 +1,14 @@
 """The first screen of each live page: what fits into it, how much there is to read, and what moves."""
 
+import itertools
+import re
+
 import pytest
 
-from tests.browser.conftest import FIRST_SCREEN, SIZE
+from tests.browser.live import DRAWN, FIRST_SCREEN, LAPTOP, PHONE, SETTLED, SIZE
 from tests.browser.test_accessibility import (
     FIRST_SCREENS,
     MOST_WORDS_OF_PAGE,
-    PHONE,
-    SETTLED,
     THEME_OF,
     has_no_barrier,
     slowly,
@@ -16,9 +17,6 @@ from tests.browser.test_accessibility import (
 )
 
 pytestmark = pytest.mark.browser
-
-LAPTOP = {"width": 1280, "height": 720}
-"""The smallest window in which panels and main chart are side by side, in pixels."""
 
 PROJECTOR = {"width": 1920, "height": 1080}
 """A window whose first screen has almost all of a page, in pixels."""
@@ -40,8 +38,6 @@ WATCH = """window.moves = [];
     new PerformanceObserver(list => window.moves.push(...list.getEntries().map(e => [e.startTime, e.value])))
         .observe({ type: 'layout-shift', buffered: true });"""
 
-DRAWN = "document.querySelector('[data-testid=stVegaLiteChart] canvas')"
-
 
 @pytest.mark.parametrize("path", FIRST_SCREENS)
 def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
@@ -54,6 +50,13 @@ def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
     is_quickly_read(page)
     ends = page.ask(ENDS)
     assert max(ends.values()) <= LAPTOP["height"], ends
+    if path == "tune":  # the answer is there, above the end of the map
+        state = "panels.find(p => p.querySelector('.map')).querySelector('.state').textContent"
+        page.until(f"{state}.startsWith('210 of 210 runs, complete')")
+        verdict = page.page.locator(".verdict")
+        assert re.match("Best on validation data: .*Decay 1[.] Test ISL", verdict.text_content())
+        box = verdict.bounding_box()
+        assert box["y"] + box["height"] < ends["chart"]
     moves = page.page.evaluate("moves")
     assert sum(value for at, value in moves if at > first) < 0.05
     assert sum(value for _, value in moves) < 0.5  # a page drawn before its style sheet has come: 0.8 or more
@@ -70,6 +73,8 @@ def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
     if path == "train":
         data = page.page.locator(".st-key-toolbar [data-testid=stSelectbox]").first
         assert data.bounding_box()["width"] > 100
+    if path == "tune":
+        assert page.page.locator(".map").bounding_box()["width"] > 330
 
 
 def is_quickly_read(page):
@@ -80,12 +85,25 @@ def is_quickly_read(page):
 
 
 def test_a_phone_shows_picture_number_knob_and_curve_of_a_panel_at_once(live):
-    page = live(PHONE, is_mobile=True, has_touch=True).open()
+    page = live(PHONE, is_mobile=True, has_touch=True, color_scheme="dark").open("?speed=5")
     page.until(f"{DRAWN} && {SETTLED}")
     ends = page.ask(ENDS)
     below = page.page.locator(".transport").bounding_box()["y"]  # the buttons at the bottom of the screen
     assert max(ends.values()) <= below, ends
-    assert page.ask("panels[0].querySelector('canvas.picture').clientWidth") == 280
+    # The panel whose slider is to be dragged, its curve and the edge of the next one are on it.
+    parts = "['.stage', '.strip', '.lead', '.knob'].map(part => panels[1].querySelector(part))"
+    chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
+    boxes = page.ask(f"[...{parts}, {chart}].map(part => part.getBoundingClientRect())")
+    assert all(box["bottom"] <= after["top"] for box, after in itertools.pairwise(boxes))
+    assert boxes[0]["width"] == boxes[0]["height"] == 280
+    before, asking, after, _ = page.ask("panels.map(p => p.getBoundingClientRect().left)")
+    assert before < 0 <= asking < 20
+    assert after < 350
+    # It does not scroll sideways, and the buttons stay where it scrolls down.
+    assert page.ask("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.ask("document.querySelector('[data-testid=stMain]').scrollBy(0, 1500)")
+    page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 100")
+    assert page.page.get_by_role("button", name="Pause").bounding_box()["y"] < PHONE["height"]
 
 
 def test_on_a_phone_nothing_moves_after_the_first_picture_of_train(live):

@@ -4,10 +4,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import Live
 
 from rbmviz.kernels import _jit
 from tests.attack.server import serving
+from tests.browser.live import SIZE, Live
 
 pytestmark = pytest.mark.browser
 
@@ -35,7 +35,7 @@ def new_machine(tmp_path):
 
 @pytest.mark.slow
 def test_a_moving_picture_is_shown_until_the_first_panel_is_live(new_machine, chromium):
-    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    context = chromium.new_context(viewport=SIZE)
     address, go_on = new_machine
     page = Live(context.new_page(), address)
     page.page.goto(address)

@@ -73,7 +73,7 @@ def reaches(page, wanted, seconds=3.0):
     assert [part for part in parts if part not in page.url] == [], page.url
 
 
-def test_a_preset_stays_where_a_slider_was_moved_before_its_answer_came(weights):
+def test_a_preset_stays_where_a_slider_is_moved_before_its_answer_and_takes_back_one_moved_before(weights):
     page, line = weights
     page.menu("Presets", page.page.get_by_role("button", name=NAME))
     line.hold("browser")
@@ -84,10 +84,7 @@ def test_a_preset_stays_where_a_slider_was_moved_before_its_answer_came(weights)
     line.release("browser")
     reaches(page, PRESET)
     assert "weights_pace" not in page.url
-
-
-def test_a_preset_takes_back_a_slider_that_was_moved_just_before(weights):
-    page, line = weights
+    # A slider that is moved just before the preset.
     page.menu("Presets", page.page.get_by_role("button", name=NAME))
     line.hold("server")
     move_speed(page)

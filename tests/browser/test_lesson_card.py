@@ -7,11 +7,10 @@ from playwright.sync_api import expect
 from waiting import wait
 
 from rbmviz.lessons import load_lesson
+from tests.browser.live import LAPTOP, PHONE
 from tests.browser.walk_lessons import walk
 
 pytestmark = pytest.mark.browser
-
-PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 720}
 
 LOWER_THAN_A_FINGER = """[...document.querySelectorAll('.st-key-lesson *, .st-key-toolbar *')]
     .flatMap(e => [e, ...(e.shadowRoot ? e.shadowRoot.querySelectorAll('*') : [])])
@@ -23,13 +22,13 @@ LOWER_THAN_A_FINGER = """[...document.querySelectorAll('.st-key-lesson *, .st-ke
 SHEET = "[data-testid=stLayoutWrapper]:has(> .st-key-lesson)"
 
 
-def answered(page, lesson, step, answer=0):
-    """Open a step, choose an answer (from 0) by a click; return the heading of the card."""
+def answered(page, lesson, step):
+    """Open a step, choose its first answer by a click; return the heading of the card."""
     browser = page.page
-    browser.goto(f"{page.address}/learn?lesson={lesson}&step={step}")
+    page.goto(f"learn?lesson={lesson}&step={step}")
     heading = browser.locator(".st-key-lesson h2")
     expect(heading).to_have_text(load_lesson(lesson).steps[step - 1].title)
-    browser.locator(".st-key-lesson [role=radiogroup] label").nth(answer).click()
+    browser.locator(".st-key-lesson [role=radiogroup] label").first.click()
     expect(browser.get_by_role("button", name="Reveal")).to_be_visible()
     return heading
 
@@ -46,10 +45,19 @@ def test_a_lesson_is_walked_to_its_end(live):
     expect(entry).to_contain_text(f"read to step {len(lesson.steps)} of {len(lesson.steps)}")
 
 
-def test_on_a_phone_the_card_leaves_the_buttons_free_and_folds(live):
+def test_the_card_follows_arrows_leaves_the_buttons_of_a_phone_free_and_folds(live):
     page = live(viewport=PHONE)
-    browser, sheet = page.page, page.page.locator(SHEET)
-    answered(page, "weighing", 1, answer=2)
+    browser, sheet, steps = page.page, page.page.locator(SHEET), load_lesson("weighing").steps
+    # Arrows to the sides move between steps where an answer has the focus, too.
+    heading = answered(page, "weighing", 2)
+    browser.keyboard.press("ArrowDown")
+    answers = browser.locator(".st-key-lesson [role=radiogroup]")
+    expect(answers.locator("input").nth(1)).to_be_checked()
+    for key, step in (("ArrowRight", 3), ("ArrowLeft", 2), ("ArrowLeft", 1)):
+        browser.keyboard.press(key)
+        expect(heading).to_have_text(steps[step - 1].title)
+    answers.locator("label").nth(2).click()
+    expect(browser.get_by_role("button", name="Reveal")).to_be_visible()
     top = browser.get_by_role("button", name=re.compile("^Play")).bounding_box()["y"]
     box = sheet.bounding_box()
     assert box["y"] + box["height"] <= top
@@ -63,18 +71,6 @@ def test_on_a_phone_the_card_leaves_the_buttons_free_and_folds(live):
     browser.wait_for_timeout(1500)  # what brings it into sight waits for it
     browser.locator(".st-key-lesson button.fold").click()
     expect(browser.locator(".st-key-lesson_reveal")).to_be_in_viewport()
-
-
-def test_arrows_to_the_sides_move_between_steps_where_an_answer_has_the_focus(live):
-    page = live(viewport=LAPTOP)
-    browser, steps = page.page, load_lesson("weighing").steps
-    heading = answered(page, "weighing", 2)
-    browser.keyboard.press("ArrowDown")
-    expect(browser.locator(".st-key-lesson [role=radiogroup] input").nth(1)).to_be_checked()
-    browser.keyboard.press("ArrowRight")
-    expect(heading).to_have_text(steps[2].title)
-    browser.keyboard.press("ArrowLeft")
-    expect(heading).to_have_text(steps[1].title)
 
 
 def test_back_in_the_browser_moves_page_and_card_together(live):
@@ -102,7 +98,7 @@ def test_back_in_the_browser_moves_page_and_card_together(live):
 def test_what_a_challenge_asks_to_turn_is_not_covered(live):
     page = live(viewport=LAPTOP)
     browser = page.page
-    browser.goto(f"{page.address}/learn?lesson=one-step-size&step=1")
+    page.goto("learn?lesson=one-step-size&step=1")
     browser.get_by_role("button", name=re.compile("^Play")).click()
     page.until("panels.length && Number(panels[0].dataset.n) > 50")
     browser.get_by_role("button", name="Pause").click()
@@ -122,12 +118,12 @@ def test_a_quiz_hides_who_draws(live):
     browser = page.page
     card = browser.locator(".st-key-lesson")
     # A unit of the drawn model is drawn by a click on it.
-    browser.goto(f"{page.address}/chain?little=units")
+    page.goto("chain?little=units")
     unit = browser.locator("[data-unit='visible 5']")
     unit.click()
     expect(browser.get_by_text("v6: bias and weights")).to_be_visible()
     expect(unit).to_have_attribute("role", "button")
-    browser.goto(f"{page.address}/learn?lesson=quiz&step=1")
+    page.goto("learn?lesson=quiz&step=1")
     page.until(
         "panels.length === 1 && getComputedStyle(panels[0].querySelector('header')).visibility === 'hidden'"
     )
@@ -139,7 +135,7 @@ def test_a_browser_that_denies_storage_has_the_card_and_the_line_for_newcomers(l
     page = live(another=True)
     denied = "{ get() { throw new DOMException('denied', 'SecurityError'); } }"
     page.page.add_init_script(f"Object.defineProperty(window, 'localStorage', {denied})")
-    page.page.goto(f"{page.address}/learn?lesson=quiz&step=1")
+    page.goto("learn?lesson=quiz&step=1")
     expect(page.page.locator(".st-key-lesson .head")).to_contain_text("step")
     page.page.goto(page.address)
     line = page.page.locator(".st-key-doors .line")

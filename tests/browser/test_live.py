@@ -2,7 +2,6 @@
 
 import base64
 import csv
-import itertools
 import json
 import re
 import time
@@ -15,8 +14,7 @@ from playwright.sync_api import expect
 from waiting import wait
 
 from rbmviz.session.limits import RELEASE_SECONDS
-from tests.browser.test_accessibility import SETTLED
-from tests.browser.test_first_screen import DRAWN
+from tests.browser.live import DRAWN, LAPTOP, PAUSED, PHONE, SETTLED
 from tests.frames import read_frame
 
 pytestmark = pytest.mark.browser
@@ -59,17 +57,6 @@ def test_four_panels_move_and_no_frame_is_broken_or_blank(live):
     )
     page.until("window.seen.frames > 60")
     assert page.ask("window.seen.bad") == 0
-
-
-def test_a_page_that_streamlit_has_lost_is_opened_again_once(live):
-    page = live().open("?p=gibbs&speed=5")
-    broken = "dispatchEvent(new ErrorEvent('error', { message: 'Error: Bad delta path index 10' }))"
-    page.page.evaluate(f"window.opened = true; {broken}")
-    page.page.wait_for_function("window.opened === undefined && document.querySelector('canvas')")
-    page.until("panels.length === 1")
-    page.page.evaluate(f"window.opened = true; {broken}")
-    page.page.wait_for_timeout(1000)
-    assert page.page.evaluate("window.opened")
 
 
 FOLDS = "panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))"
@@ -144,23 +131,26 @@ def test_a_knob_that_is_dragged_or_held_by_a_key_acts_without_a_restart(live):
 
 
 def test_a_turned_knob_begins_the_numbers_again(live):
-    page = live().open("?model=bas_pcd&p=rates_fpcd&p=gibbs&speed=20")
+    page = live().open("?model=bas_pcd&p=rates_fpcd&p=gibbs&speed=60")
     page.until("panels.every(p => Number(p.dataset.n) > 60)")
+    page.pause()  # a busy machine may make the 50 samples before they are looked at
     for share in (0.5, 0.6, 0.7):
         page.set_knob(0, "eps", share, commit=False)
     page.set_knob(0, "eps", 0.9)
     said = "panels.map(p => [...p.querySelectorAll('.standing')].map(line => line.textContent))"
-    few = re.compile(r"Too few yet: \d+ of 50 samples since the change\.")
-    page.until("panels[0].querySelector('.standing').textContent.startsWith('Too few yet')")
+    page.page.get_by_role("button", name="Step").click()
+    page.until("panels[0].querySelector('.standing').textContent.startsWith('Too few yet: 1 of')")
     (standing, since), (other, nothing) = page.ask(said)
-    assert few.fullmatch(standing)
+    assert standing == "Too few yet: 1 of 50 samples since the change."
     assert re.fullmatch(r"Since sample \d+: Step size 0\.\d+", since)
     assert re.fullmatch(r"Scores at \d+ samples?", other)
     assert nothing == ""
     assert [page.number(panel, "isl") == "–" for panel in (0, 1)] == [True, False]
+    page.play()
     page.until("panels[0].querySelector('.standing').textContent.startsWith('Scores at')")
     (standing, _), (other, _) = page.ask(said)
-    [n] = re.fullmatch(r"Scores at (50|56|64) samples since the change", standing).groups()
+    [n] = re.fullmatch(r"Scores at ([0-9,]+) samples since the change", standing).groups()
+    assert int(n.replace(",", "")) >= 50
     assert other == f"Scores at {n} samples, where the slowest panel is now."
     assert "–" not in [page.number(panel, "isl") for panel in (0, 1)]
 
@@ -193,20 +183,14 @@ def test_several_chains_say_whether_they_agree(live):
     assert float(page.number(1, "rhat")) > 0.9
 
 
-@pytest.mark.parametrize("hand", ["keyboard", "finger"])
-def test_the_help_of_a_large_number_comes_with_the_fold(live, hand):
-    options = {"viewport": {"width": 390, "height": 844}, "has_touch": True} if hand == "finger" else {}
-    page = live(**options).open("?p=gibbs&p=rates_fpcd&speed=5")
+def test_the_help_of_a_large_number_comes_with_the_fold(live):
+    page = live(PHONE, has_touch=True).open("?p=gibbs&p=rates_fpcd&speed=5")
     name = page.page.locator("button.help[aria-description=ISL]").last
     assert not name.is_visible()
     page.page.get_by_text("More", exact=True).last.click()
     text = page.page.get_by_role("dialog", name="ISL", exact=True)
     name.scroll_into_view_if_needed()
-    if hand == "finger":
-        name.tap()
-    else:
-        name.focus()
-        page.page.keyboard.press("Enter")
+    name.tap()
     text.wait_for()
     words, formula, source = (text.locator(part).first for part in ("p", "math", ".source"))
     assert "how well the samples so far predict unseen test images" in words.text_content()
@@ -214,15 +198,18 @@ def test_the_help_of_a_large_number_comes_with_the_fold(live, hand):
     boxes = [part.bounding_box() for part in (words, formula, source)]
     assert [box["y"] for box in boxes] == sorted(box["y"] for box in boxes)
     right = boxes[0]["x"] + boxes[0]["width"]
-    assert right < page.page.viewport_size["width"]
+    assert right < PHONE["width"]
     assert boxes[1]["x"] + boxes[1]["width"] <= right + 1
-    if hand == "finger":
-        page.page.touchscreen.tap(5, 5)
-    else:
-        page.page.keyboard.press("Escape")
+    page.page.touchscreen.tap(5, 5)
     text.wait_for(state="hidden")
-    if hand == "keyboard":
-        assert name.evaluate("e => e === e.getRootNode().activeElement")
+    # By keyboard the focus comes back.
+    name.focus()
+    page.page.keyboard.press("Enter")
+    text.wait_for()
+    page.page.keyboard.press("Escape")
+    text.wait_for(state="hidden")
+    page.page.wait_for_timeout(100)
+    assert name.evaluate("e => e === e.getRootNode().activeElement")
 
 
 def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
@@ -278,19 +265,23 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     assert not switch.is_checked()
 
 
-def test_a_reload_repeats_the_steps_of_each_panel(live):
+def test_a_page_that_streamlit_has_lost_is_opened_again_once_at_the_step_of_each_panel(live):
     """Panels that were paused at full speed stand at steps of their own."""
     page = live().open("?p=gibbs&p=gibbs:k=2&paused_at=70&paused_at=30")
-    page.until(
-        "panels.map(p => p.dataset.n).join() === '70,30' && panels.every(p => p.dataset.status === 'paused')"
-    )
+    page.until(f"panels.map(p => p.dataset.n).join() === '70,30' && {PAUSED}")
     page.page.wait_for_url("**paused_at=70&paused_at=30**")
     page.page.get_by_role("button", name="Step").click()
     page.page.wait_for_url("**paused_at=71&paused_at=31**")
-    page.page.reload()
-    page.until(
-        "panels.map(p => p.dataset.n).join() === '71,31' && panels.every(p => p.dataset.status === 'paused')"
-    )
+    broken = "dispatchEvent(new ErrorEvent('error', { message: 'Error: Bad delta path index 10' }))"
+    page.page.evaluate(f"window.opened = true; {broken}")
+    page.page.wait_for_function("window.opened === undefined && document.querySelector('canvas')")
+    page.until(f"panels.map(p => p.dataset.n).join() === '71,31' && {PAUSED}")
+    # Not again within ten seconds, which may have passed already on a busy machine.
+    noted = "sessionStorage['rbmviz opened again']"
+    assert page.ask(f"Number({noted})") > 0
+    page.page.evaluate(f"{noted} = Date.now(); window.opened = true; {broken}")
+    page.page.wait_for_timeout(1000)
+    assert page.page.evaluate("window.opened")
 
 
 def test_while_steps_are_made_again_the_address_stays(live):
@@ -301,7 +292,7 @@ def test_while_steps_are_made_again_the_address_stays(live):
     assert "paused_at=20000" in page.url
     page.page.get_by_role("button", name=re.compile("^Reset")).click()
     page.page.wait_for_url("**paused_at=0**")
-    page.page.get_by_role("button", name="Play Shortcut P").click()
+    page.play()
     page.page.wait_for_url(lambda url: "paused_at" not in url)
 
 
@@ -327,25 +318,24 @@ def test_the_link_is_copied_or_shown(live):
 
 
 def test_a_link_reproduces_the_samples(live):
-    query = "?p=gibbs:k=2&p=rates_fpcd:eps=0.2&seed=7&speed=5"
-    page = live().open(query)
+    page = live().open("?p=gibbs:k=2&p=rates_fpcd:eps=0.2&seed=7&speed=5")
     page.page.get_by_role("button", name="Pause").click()
     page.page.get_by_role("button", name="Play Shortcut P").wait_for()
     page.page.get_by_role("button", name=re.compile("^Reset")).click()
     page.until("panels.every(p => p.dataset.n === '0' && p.dataset.status === 'paused')")
     for n in (1, 2, 3):
+        before = page.pictures()
         page.page.get_by_role("button", name="Step").click()
         page.until(f"panels.every(p => p.dataset.n === '{n}' && p.dataset.status === 'paused')")
     page.page.wait_for_url("**paused_at=3**")
     pictures = page.pictures()
+    assert all(a != b for a, b in zip(before, pictures, strict=True))
     again = live().open("?" + page.url.split("?")[1])  # as a reload does
     again.until("panels.every(p => p.dataset.n === '3' && p.dataset.status === 'paused')")
     again.page.wait_for_timeout(300)
     assert again.pictures() == pictures
     assert again.page.get_by_role("button", name="Play Shortcut P").is_visible()
-    other = live().open(f"{query.replace('seed=7', 'seed=8')}&paused_at=3")
-    other.until("panels.every(p => p.dataset.n === '3' && p.dataset.status === 'paused')")
-    assert all(a != b for a, b in zip(other.pictures(), pictures, strict=True))
+    assert "seed=7" in again.url
 
 
 def test_panels_come_and_go(live):
@@ -452,26 +442,6 @@ def test_single_view_and_means(live):
         assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
 
 
-def test_a_phone_held_upright_does_not_scroll_sideways(live):
-    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("?speed=5")
-    assert page.ask("document.documentElement.scrollWidth") <= 390
-    # The panel whose slider is to be dragged, its curve and the edge of the next one are on the first screen.
-    page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
-    parts = "['.stage', '.strip', '.lead', '.knob'].map(part => panels[1].querySelector(part))"
-    chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
-    boxes = page.ask(f"[...{parts}, {chart}].map(part => part.getBoundingClientRect())")
-    assert all(box["bottom"] <= after["top"] for box, after in itertools.pairwise(boxes))
-    assert boxes[0]["width"] == boxes[0]["height"] == 280
-    assert boxes[-1]["top"] < page.page.get_by_role("button", name="Pause").bounding_box()["y"]
-    before, asking, after, _ = page.ask("panels.map(p => p.getBoundingClientRect().left)")
-    assert before < 0 <= asking < 20
-    assert after < 350
-    page.page.mouse.move(200, 600)
-    page.page.mouse.wheel(0, 1500)
-    page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 100")
-    assert page.page.get_by_role("button", name="Pause").bounding_box()["y"] < 844
-
-
 SHIFTS = """(() => {
     window.shifted = 0;
     new PerformanceObserver(list => {
@@ -482,11 +452,11 @@ SHIFTS = """(() => {
 
 
 def test_the_first_drag_frees_a_chain_and_all_of_it_is_on_the_first_screen(live):
-    page = live(viewport={"width": 1280, "height": 720})
+    page = live(LAPTOP)
     page.open("?paused_at=60")
     page.until("panels.every(p => p.dataset.n === '60' && p.dataset.status === 'paused')")
     page.page.evaluate(SHIFTS)
-    page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+    page.charts.first.wait_for()
     parts = "p => [...p.querySelectorAll('.stage, .strip, .lead, .body > .knobs > .knob')]"
     chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
     bottoms = f"[...panels.flatMap({parts}), {chart}].map(part => part.getBoundingClientRect().bottom)"
@@ -496,7 +466,7 @@ def test_the_first_drag_frees_a_chain_and_all_of_it_is_on_the_first_screen(live)
     cells = "[...panels[0].getRootNode().rbmviz.panels.values()].map(p => p.picture.cells.join())"
     gibbs, fpcd, *_ = page.ask(cells)
     assert gibbs == fpcd
-    page.page.get_by_role("button", name="Play Shortcut P").click()
+    page.play()
     page.set_knob(1, "eps", 0.63)
     page.page.get_by_text("rates-FPCD: step size 0 → 0.0").first.wait_for()
     page.page.get_by_text(", before ").first.wait_for()
@@ -512,8 +482,7 @@ PLACES = """panels.flatMap(p => [p, ...p.querySelectorAll('.stage, .strip, .lead
 def test_a_warning_moves_nothing_and_the_transport_stays(live):
     page = live().open("?p=gibbs&p=rates_fpcd&p=gibbs:k=3&speed=20")
     page.until("panels.every(p => Number(p.dataset.n) > 20)")  # a curve has five samples or more
-    page.page.get_by_role("button", name="Pause").click()
-    page.until("panels.every(p => p.dataset.status === 'paused')")
+    page.pause()
     page.until(f"{DRAWN} && {SETTLED}")  # charts have taken their place
     page.ask(FOLDS)
     nothing_moves(page)
@@ -567,31 +536,23 @@ def nothing_moves(page):
     assert places == before
 
 
-def test_what_is_wrong_with_a_link_or_a_file_stands_over_the_page(live, tmp_path):
+def test_what_is_wrong_with_a_link_stands_over_the_page(live):
     page = live().open("?p=gibbs&speed=5&kept=0123456789abcdef01234567")
-    close = page.page.get_by_role("button", name="Close", exact=True)
-    close.wait_for()
-    assert page.page.get_by_text("What was trained under this link is not on this server").is_visible()
+    page.page.get_by_text("What was trained under this link is not on this server").wait_for()
     page.page.get_by_text("Compare by").wait_for()  # the last row over the panels
-    before = page.ask(PLACES)
+    closing_moves_nothing(page, page.ask(PLACES))
+
+
+def closing_moves_nothing(page, before):
+    """Close a message that stands over the page, and assert that all is where it was."""
+    close = page.page.get_by_role("button", name="Close", exact=True)
     close.click()
     close.wait_for(state="hidden")
     page.until(SETTLED)
     assert page.ask(PLACES) == before
-    bad = tmp_path / "bad.csv"
-    bad.write_text("0,1\n1,many\n")
-    page = live().open("train?t=cd")
-    page.page.get_by_text("Compare at the same point").wait_for()
-    before = page.ask(PLACES)
-    close = page.page.get_by_role("button", name="Close", exact=True)
-    page.upload(bad, close)
-    page.page.keyboard.press("Escape")
-    assert page.page.get_by_text("many").first.is_visible()
-    assert page.ask(PLACES) == before
-    close.click()
-    close.wait_for(state="hidden")
 
 
+@pytest.mark.slow
 def test_a_refused_click_is_said_over_the_page_and_moves_nothing(live):
     page = live().open("chain?land_pace=1&" + "&".join(["l=gibbs"] * 12))
     styled = "getComputedStyle(document.querySelector('h1')).fontSize"  # the sheet is there still
@@ -627,7 +588,7 @@ def test_closing_the_tab_stops_the_runs(live):
     page.page.on("websocket", listen)
     page.open("?p=gibbs")
     other = live()
-    other.page.goto(f"{other.address}/_stcore/health")
+    other.goto("_stcore/health")
     page.page.close()
 
     def stands():
@@ -687,8 +648,7 @@ def test_each_press_acts_once_through_lost_connections_and_lost_answers(live):
 def test_downloads_hold_what_the_page_shows_and_each_click_is_answered(live, tmp_path):
     page = live().open("?p=gibbs&p=rates_fpcd")
     page.until("panels.every(p => Number(p.dataset.n) > 50)")
-    page.page.get_by_role("button", name="Pause").click()
-    page.until("panels.every(p => p.dataset.status === 'paused')")
+    page.pause()
     # A click is answered with a file or a sentence.
     button = page.page.get_by_role("button", name="Curves", exact=True)
     page.page.route("**/rbmviz/files/**", lambda route: route.abort())

@@ -42,7 +42,7 @@ def test_pairs_meet_and_the_scale_acts(live):
     )
     assert all(badge.startswith("met: τ = ") for badge in badges if badge)
     page.until(f"{COLUMNS}.every(column => Number(column.dataset.pair) > 1)")
-    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(4).wait_for()
+    page.charts.nth(4).wait_for()
     page.page.get_by_text("The grey curve is exact").wait_for()
     # The mean of many pairs is 18 sweeps or more; the first few may be short.
     page.until(f"{COLUMNS}.every(column => parseFloat(column.querySelector('dd').textContent) > 4)")
@@ -93,7 +93,7 @@ def test_step_by_step_to_the_meeting(live):
 def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     page = live().open(f"coupling?{SMALL}")
     page.ask("panels[0].mark = 'the same element'")
-    charts = page.page.locator("[data-testid=stVegaLiteChart] canvas")
+    charts = page.charts
     charts.nth(1).wait_for()
     assert charts.count() == 2
     page.page.get_by_text("More charts", exact=True).click()

@@ -13,21 +13,13 @@ import rbmviz
 from rbmviz.cli import main
 from rbmviz.lessons import load_lesson, measure_claims
 from rbmviz.metrics.isl import isl
+from tests.browser.live import CRC_32
 
 pytestmark = pytest.mark.browser
 
 NAMES = "gibbs", "rates_fpcd", "rates_herding", "sample_penalization"
 TURNS = {"gibbs": ("temperature", 1.5), "rates_herding": ("max_sweeps", 4)}
 """The knob that is turned; of the others alpha."""
-
-CRC_32 = """(bytes => {
-    let crc = ~0;
-    for (const byte of bytes) {
-        crc ^= byte;
-        for (let k = 0; k < 8; k++) crc = crc & 1 ? 0xEDB88320 ^ (crc >>> 1) : crc >>> 1;
-    }
-    return ~crc >>> 0;
-})"""
 
 WITHOUT_KERNELS = """const post = Worker.prototype.postMessage;
 Worker.prototype.postMessage = function (data) {

@@ -24,7 +24,7 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
         if path == "chain":
             page.page.get_by_text("2 Landscape", exact=True).click()
         page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
-        page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+        page.charts.first.wait_for()
         words = page.page.locator("h1, .st-key-caption p")
         assert min(words.evaluate_all("e => e.map(e => parseFloat(getComputedStyle(e).fontSize))")) >= 32
         assert min(page.ask(f"panels.flatMap({SIZES})")) >= 28
@@ -46,7 +46,7 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
 
 def test_the_matrices_fit_one_screen(live):
     page = live(viewport={"width": 1920, "height": 1080})
-    page.page.goto(f"{page.address}/chain?little=matrix&present=1")
+    page.goto("chain?little=matrix&present=1")
     page.page.wait_for_function(
         "document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 3"
     )
@@ -70,14 +70,14 @@ def test_a_presenter_chooses_knobs_and_a_link_that_waits(live):
     again.page.goto(page.url)
     again.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused')")
     assert again.counts() == [0, 0]
-    again.page.get_by_role("button", name="Play Shortcut P").click()
+    again.play()
     again.until("panels.every(p => Number(p.dataset.n) > 0)")
 
 
 def test_less_motion_means_that_runs_wait_for_play(live):
     page = live(reduced_motion="reduce")
-    page.page.goto(f"{page.address}/?p=gibbs&p=rates_fpcd&speed=5")
+    page.goto("?p=gibbs&p=rates_fpcd&speed=5")
     page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused')")
     assert page.counts() == [0, 0]
-    page.page.get_by_role("button", name="Play Shortcut P").click()
+    page.play()
     page.until("panels.every(p => Number(p.dataset.n) > 0)")

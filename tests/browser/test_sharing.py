@@ -3,6 +3,7 @@
 import pytest
 
 from rbmviz.lessons import load_lesson
+from tests.browser.live import PHONE
 from tests.browser.test_accessibility import AXE, RULES, RUN
 
 pytestmark = pytest.mark.browser
@@ -47,8 +48,7 @@ def started(teacher):
 def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(live):
     teacher = live().open("?model=bas_pcd&p=gibbs&p=rates_fpcd&cells=6&present=1&speed=5")
     url = started(teacher)
-    phone = {"width": 390, "height": 844}
-    watchers = [live(color_scheme=scheme, viewport=phone, another=True) for scheme in ("light", "dark")]
+    watchers = [live(PHONE, scheme, another=True) for scheme in ("light", "dark")]
     for watcher in watchers:
         watcher.page.goto(url)
         watcher.until("panels.length === 2 && panels.every(p => Number(p.dataset.n) > 0)")
@@ -59,8 +59,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     teacher.page.keyboard.press("Escape")
 
     # Paused, the pictures are those of the teacher: bit for bit, by the ink of each cell.
-    teacher.page.get_by_role("button", name="Pause").click()
-    teacher.until("panels.every(p => p.dataset.status === 'paused')")
+    teacher.pause()
     counts = teacher.counts()
     for watcher in watchers:
         watcher.until(f"JSON.stringify(panels.map(p => Number(p.dataset.n))) === '{counts}'".replace(" ", ""))
@@ -112,10 +111,10 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
 
 def test_watchers_vote_and_the_teacher_sees_the_counts(live):
     teacher = live()
-    teacher.page.goto(f"{teacher.address}/learn?lesson=stick&step={STEP}")
+    teacher.goto(f"learn?lesson=stick&step={STEP}")
     teacher.page.locator(".st-key-lesson [role=radiogroup]").wait_for()
     url = started(teacher)
-    phones = [live(viewport={"width": 390, "height": 844}, another=True) for _ in range(2)]
+    phones = [live(PHONE, another=True) for _ in range(2)]
     for phone in phones:
         phone.page.goto(url)
         phone.page.locator(".ballot button").first.wait_for()

@@ -22,7 +22,7 @@ async def until(condition, what):
 @pytest.mark.slow
 def test_a_paused_page_draws_nothing_until_the_next_command(server):
     async def visit(page):
-        async with Visitor(server[0], page) as visitor:
+        async with Visitor(server, page) as visitor:
             await visitor.first_picture()
             await until(lambda: visitor._timers, "charts with a timer")
             for command, before in (("Step", "Pause"), ("Play", "Step"), ("Reset", "Pause")):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.attack.server import serving
+from tests.browser.test_live import PLACES, closing_moves_nothing
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +22,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     page.until("panels.every(p => p.querySelector('dd[data-readout=likelihood]').textContent.match(/[0-9]/))")
     page.until("panels[1].querySelector('dd[data-readout=tau_mean]').textContent.match(/[0-9]/)")
     assert float(page.number(1, "tau_mean")) >= 2
-    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
+    page.charts.nth(1).wait_for()
     # Each panel's numbers are its newest, and say so; the switch compares them where both have been.
     scored = "panels.every(p => /^Scored at [0-9,]+ updates$/.test(p.querySelector('.standing').textContent))"
     page.until(scored)
@@ -41,8 +42,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
 
 def test_pause_step_and_other_data(live):
     page = live().open("train?t=cd&t=pcd&pace=50")
-    page.page.get_by_role("button", name="Pause").click()
-    page.until("panels.every(p => p.dataset.status === 'paused')")
+    page.pause()
     first, second = page.counts()  # equal, but where one could not keep the pace
     page.page.get_by_role("button", name="Step").click()
     page.until(f"panels.every((p, i) => Number(p.dataset.n) === {[first + 1, second + 1]}[i])")
@@ -57,14 +57,13 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     page = live().open("train?t=pcd:learning_rate=0.1&pace=200")
     page.until("Number(panels[0].dataset.n) > 50")
     # Charts that come late would push the open list out of sight.
-    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
+    page.charts.nth(1).wait_for()
     page.pick("Branch", page.page.get_by_test_id("stPopoverBody").get_by_role("button", name="UCD"))
     page.until(
         "panels.length === 2 && panels[1].querySelector('h3').textContent.startsWith('UCD from PCD at ')"
     )
     page.until("Number(panels[1].dataset.n) > 60")
-    page.page.get_by_role("button", name="Pause").click()
-    page.until("panels.every(p => p.dataset.status === 'paused')")
+    page.pause()
     count, files = page.counts()[0], {}
     for name in ("Model", "Checkpoint", "Curves", "Picture"):
         download = page.save(name)
@@ -114,8 +113,13 @@ def goes_on(page, n):
 
 def test_bad_data_are_refused_and_own_data_survive_another_page_and_a_reload(live, rows, tmp_path):
     page = live().open("train?t=cd&pace=200")
+    page.page.get_by_text("Compare at the same point").wait_for()
+    before = page.ask(PLACES)
     (tmp_path / "broken.csv").write_text("1,0,1\n1,0,oops\n")
     page.upload(tmp_path / "broken.csv", page.page.get_by_text("oops").first)
+    page.page.keyboard.press("Escape")
+    assert page.ask(PLACES) == before
+    closing_moves_nothing(page, before)
     assert page.page.get_by_text("All panels train on your file").count() == 0
     assert page.page.get_by_role("combobox", name="Data").input_value() == "Bars and Stripes"
     n = page.counts()[0]

@@ -30,7 +30,7 @@ def test_weights_come_in_and_a_slider_changes_them(live):
     page.set_knob(0, "k", 1 / 3)
     page.page.wait_for_url("**k=10**")
     page.until("panels[0].querySelector('h3').textContent.startsWith('pop-CD-10')")
-    charts = page.page.locator("[data-testid=stVegaLiteChart] canvas")
+    charts = page.charts
     charts.nth(4).wait_for()
     # Bias and variance come in meanwhile.
     first = charts.nth(3).evaluate("c => c.toDataURL()")
@@ -42,8 +42,7 @@ def test_weights_come_in_and_a_slider_changes_them(live):
 
 def test_pause_step_preset_and_files(live, tmp_path):
     page = live().open("weights?weights_pace=30")
-    page.page.get_by_role("button", name="Pause").first.click()
-    page.until("panels.every(p => p.dataset.status === 'paused')")
+    page.pause()
     counts = page.counts()  # equal, but where one could not keep the pace
     page.page.get_by_role("button", name="Step").click()
     page.until(f"panels.every((p, i) => Number(p.dataset.n) === {counts}[i] + 1)")

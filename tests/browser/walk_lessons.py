@@ -16,21 +16,20 @@ import argparse
 import contextlib
 import functools
 import re
-import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import Lesson, PageState, Step, load_lesson, shipped_lessons
 from rbmviz_app import pages
 from tests.attack.server import serving
-from tests.browser.conftest import Live
+from tests.browser.live import Live, open_chromium
 from tests.lessons.doing import plays, presses
 
 GREEN = ".st-key-lesson[data-seen]"
@@ -171,7 +170,7 @@ def walk(
             browser.wait_for_timeout(700)
             browser.screenshot(path=folder / f"{lesson.name}-{number}-{when}.png")
 
-    browser.goto(f"{page.address}/learn?lesson={lesson.name}&step={first}{query}")
+    page.goto(f"learn?lesson={lesson.name}&step={first}{query}")
     for number in range(first, len(lesson.steps) + 1):
         step = open_step(browser, lesson, number)
         if step.state.settings.get("little", "landscape") == "landscape" and step.state.page != "tune":
@@ -215,9 +214,7 @@ def main() -> None:
     args.folder.mkdir(parents=True, exist_ok=True)
     size = {"width": args.width, "height": args.height or (844 if args.width < 640 else 800)}
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt") as server:
-        with sync_playwright() as playwright:
-            chromium = shutil.which("chromium")
-            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with open_chromium() as browser:
             for text in args.lessons:
                 name, _, first = text.partition(":")
                 begin = time.monotonic()
@@ -234,7 +231,6 @@ def main() -> None:
                 assert not page.errors, page.errors
                 sys.stdout.write(f"{name}: {time.monotonic() - begin:.0f} s\n")
                 sys.stdout.flush()
-            browser.close()
         assert not server.tracebacks, server.tracebacks
 
 

@@ -12,7 +12,6 @@ import contextlib
 import functools
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -159,20 +158,15 @@ def _in_page(evaluate: Any, worker: bool) -> Engine:
 @contextlib.contextmanager
 def chromium_pages(*kinds: tuple[bool, float]) -> Iterator[list[Engine]]:
     """Start Chromium with pages: whether in a worker, and how much slower (as developer tools make it)."""
-    from playwright.sync_api import sync_playwright
+    from tests.browser.live import open_chromium
 
-    from tests.browser.conftest import CHROMIUM
-
-    path = next(filter(None, map(shutil.which, CHROMIUM)))
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with open_chromium() as started:
         engines = []
         for worker, slower in kinds:
             page = started.new_context().new_page()
             page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
             engines.append(_in_page(page.evaluate, worker))
         yield engines
-        started.close()
 
 
 @contextlib.contextmanager
