@@ -24,11 +24,11 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest, app_test
 from streamlit.util import calc_hash
-from waiting import PATIENCE
+from waiting import PATIENCE, close
 
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
-from rbmviz.session import Worker
+from rbmviz.session import Comparison, Worker
 
 SHELL = Path(__file__).parents[1] / "app" / "shell.py"
 
@@ -146,6 +146,22 @@ def open_worker():
 
 
 @pytest.fixture
+def open_comparison():
+    """Make comparisons with a panel for each algorithm; they are closed after the test."""
+    made = []
+
+    def make(setup, *algorithms, **options):
+        made.append(Comparison(setup, **options))
+        for algorithm in algorithms:
+            made[-1].add(algorithm)
+        return made[-1]
+
+    yield make
+    for comparison in made:
+        close(comparison)
+
+
+@pytest.fixture
 def page(monkeypatch):
     """Run pages of the app without a browser, and stop their threads afterwards.
 
@@ -178,9 +194,7 @@ def page(monkeypatch):
     for test in opened:
         comparisons = test.session_state["comparisons"] if "comparisons" in test.session_state else {}
         for comparison, _ in comparisons.values():
-            comparison.close()
-            for panel in comparison.panels:
-                panel.worker.join(PATIENCE)
+            close(comparison)
 
 
 @pytest.fixture

@@ -9,6 +9,16 @@ import numpy as np
 from rbmviz import RBM
 
 
+def random_rbm(m: int, n: int, scale: float, seed: int) -> RBM:
+    g = np.random.default_rng(seed)
+    return RBM(g.normal(0, scale, (m, n)), g.normal(0, 1, m), g.normal(0, 1, n))
+
+
+def same_parameters(a: RBM, b: RBM) -> bool:
+    """Return whether all weights and biases are equal, bit for bit."""
+    return all((getattr(a, name) == getattr(b, name)).all() for name in "Wbc")
+
+
 def states(n: int) -> np.ndarray:
     """Return all 2^n rows of bits, float64 (2^n, n); the first unit is the most significant bit."""
     return np.array(list(itertools.product((0.0, 1.0), repeat=n)))

@@ -6,6 +6,7 @@ import shutil
 import naive
 import numpy as np
 import pytest
+from commands import run
 from scipy.stats import chi2
 
 from benchmarks import browsers, peers, speed, timing
@@ -368,16 +369,9 @@ def test_engines_take_turns_with_the_native_sampler(monkeypatch):
 # The command
 
 
-def run(capsys, *arguments) -> dict:
-    assert main(["bench", *map(str, arguments), "--json"]) == 0
-    captured = capsys.readouterr()
-    assert captured.out.count("\n") == 1
-    return json.loads(captured.out)
-
-
 def test_the_command_gives_rows(capsys, monkeypatch):
     monkeypatch.setattr(speed, "QUICK", TINY)
-    found = run(capsys, "speed", "--quick", "--rows", "ucd_16x16_near,log_z_16")
+    found = run(capsys, "bench", "speed", "--quick", "--rows", "ucd_16x16_near,log_z_16")
     assert [row["name"] for row in found["rows"]] == ["ucd_16x16_near", "log_z_16"]
     assert {"processor", "cores", "load", "versions"} <= set(found["machine"])
     assert {"name", "unit", "seconds", "peers", "targets", "roofline"} <= set(found["rows"][0])
@@ -386,11 +380,15 @@ def test_the_command_gives_rows(capsys, monkeypatch):
     assert "cdtau*" in out
     assert "must 2.5, stretch 5" in out
     assert "recorded on another machine" in out
-    found = run(capsys, "quality", "--models", "bas_pcd", "--samplers", "gibbs", "--seeds", 1, "-n", 40)
+    found = run(
+        capsys, "bench", "quality", "--models", "bas_pcd", "--samplers", "gibbs", "--seeds", 1, "-n", 40
+    )
     assert [(row["sampler"], row["n"], row["seeds"]) for row in found["rows"]] == [("gibbs", 40, 1)]
     assert found["rows"][0]["isl"]["std_error"] is None
     knobs = "rates_fpcd:eps=0.1,k=2, gibbs,gibbs:k=3"
-    found = run(capsys, "quality", "--models", "bas_pcd", "--samplers", knobs, "--seeds", 1, "-n", 40)
+    found = run(
+        capsys, "bench", "quality", "--models", "bas_pcd", "--samplers", knobs, "--seeds", 1, "-n", 40
+    )
     assert [row["sampler"] for row in found["rows"]] == ["rates_fpcd:eps=0.1,k=2", "gibbs", "gibbs:k=3"]
 
 

@@ -9,6 +9,7 @@ from base64 import b64decode
 import numpy as np
 import pandas
 import pytest
+from naive import same_parameters
 
 import rbmviz
 from rbmviz import BadInput, Dataset, metrics
@@ -18,10 +19,6 @@ from rbmviz.trainers import train
 BARS = rbmviz.load_dataset("bas@3")
 
 
-def same(a, b):
-    return all((getattr(a, name) == getattr(b, name)).all() for name in "Wbc")
-
-
 def test_fit_is_a_training_to_its_end_with_rates_and_history():
     seen = []
     options = {"n_hidden": 6, "iterations": 40, "seed": 3, "every": 10}
@@ -29,10 +26,10 @@ def test_fit_is_a_training_to_its_end_with_rates_and_history():
     steps = train(BARS, rbmviz.make_trainer("cd", k=2, momentum=0.5), **options)
     assert len(steps) == 4
     *_, last = steps
-    assert same(model.rbm, last.rbm)
+    assert same_parameters(model.rbm, last.rbm)
     assert len(steps) == 0
-    assert same(model.rbm, steps.model.rbm)
-    assert same(model.rates, last.rbm.rates(BARS.train))
+    assert same_parameters(model.rbm, steps.model.rbm)
+    assert same_parameters(model.rates, last.rbm.rates(BARS.train))
     assert [progress.update for progress in seen] == [10, 20, 30, 40] == list(model.history["update"])
     assert list(model.history["weight_norm"]) == [progress.stats["weight_norm"] for progress in seen]
     assert (model.meta["trainer"], model.meta["updates"], model.meta["dataset"]) == ("cd", 40, "bas@3")
@@ -67,7 +64,7 @@ def test_names_arrays_and_frames_stand_for_objects(tmp_path):
         rbmviz.fit(x, "pcd", **options)
         for x in ("bas@3", BARS, rows, rows.tolist(), pandas.DataFrame(rows), rows.reshape(-1, 3, 3) > 0)
     ]
-    assert all(same(fitted[0].rbm, other.rbm) for other in fitted)
+    assert all(same_parameters(fitted[0].rbm, other.rbm) for other in fitted)
     assert fitted[0].meta["dataset"] == "bas@3"
     assert (fitted[5].meta["dataset"], fitted[5].meta["image_shape"]) == (None, [3, 3])
     warm = rbmviz.fit(rows, "cd", warm_start=fitted[0], iterations=1)

@@ -11,3 +11,19 @@ def wait(condition, what):
     while not condition():
         assert time.monotonic() < end, f"never happened: {what}"
         time.sleep(0.005)
+
+
+def wait_for_pause(comparison, n=None):
+    """Return once every panel is paused, after n steps in all if a number is given."""
+
+    def at_rest():
+        return all(s.status == "paused" and n in (None, s.n) for _, s in comparison.poll())
+
+    wait(at_rest, "a pause" if n is None else f"a pause after {n} steps")
+
+
+def close(comparison):
+    """Close a comparison, and wait until no thread works at its panels."""
+    comparison.close()
+    for panel in comparison.panels:
+        panel.worker.join(PATIENCE)

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from page_settings import set_settings, transport_of
 from PIL import Image
-from waiting import PATIENCE, wait
+from waiting import PATIENCE, wait, wait_for_pause
 
 from rbmviz import RBM, Model, make_sampler, make_trainer, sample
 from rbmviz.charts import Style
@@ -26,7 +26,7 @@ from rbmviz.links import write_changed_panel
 from rbmviz.metrics import principal_plane
 from rbmviz.rbm import save_model
 from rbmviz.samplers import list_samplers
-from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
+from rbmviz.session import NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
 from rbmviz_app import loading_code
@@ -58,21 +58,13 @@ PAGES = Path(__file__).parents[2] / "app" / "rbmviz_app" / "pages"
 
 
 @pytest.fixture
-def comparison(model):
+def comparison(open_comparison, model, toy):
     """Two panels of a tiny model, 12 samples each, paused."""
-    g = np.random.default_rng(3)
-    train, validation, test = (g.integers(0, 2, (n, 5), dtype=np.uint8) for n in (40, 11, 17))
-    labels = train[:, 0].astype(np.int64)
-    toy = Dataset("toy", train, validation, test, "bits", "none", labels, classes=("zero", "one"))
-    comparison = Comparison(SamplingSetup(model, toy, seed=4))
-    comparison.add(make_sampler("gibbs"))
-    comparison.add(make_sampler("rates_fpcd", eps=0.1))
+    samplers = make_sampler("gibbs"), make_sampler("rates_fpcd", eps=0.1)
+    comparison = open_comparison(SamplingSetup(model, toy, seed=4), *samplers)
     comparison.step(12)
-    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.poll()), "twelve samples")
-    yield comparison
-    comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(PATIENCE)
+    wait_for_pause(comparison, 12)
+    return comparison
 
 
 # Views
@@ -98,7 +90,7 @@ def test_mosaic_has_every_pixel_in_its_place():
             np.testing.assert_array_equal(picture[top : top + 2, left : left + 3].ravel(), rows[cell])
 
 
-def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
+def test_a_panel_that_is_ready_says_that_it_waits(open_comparison, model, monkeypatch):
     """Panels begin together: the one that compiles longest holds the others back."""
     ready, prepare = threading.Event(), SamplingRun.prepare
 
@@ -108,9 +100,7 @@ def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
         prepare(run)
 
     monkeypatch.setattr(SamplingRun, "prepare", late)
-    comparison = Comparison(SamplingSetup(model))
-    comparison.add(make_sampler("gibbs"))
-    comparison.add(make_sampler("rates_fpcd"))
+    comparison = open_comparison(SamplingSetup(model), make_sampler("gibbs"), make_sampler("rates_fpcd"))
     comparison.resume()
     request = FrameRequest(20, "sequence", "binary", 4, 5, [panel.key for panel in comparison.panels])
 
@@ -122,23 +112,18 @@ def test_a_panel_that_is_ready_says_that_it_waits(model, monkeypatch):
     assert [shown.n for _, shown in comparison.poll()] == [0, 0]
     ready.set()
     wait(lambda: statuses() == ["running", "running"], "both run")
-    comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(PATIENCE)
 
 
-def test_a_download_is_never_unpacked_whole():
+def test_a_download_is_never_unpacked_whole(open_comparison):
     """30,000 samples of 784 units, 23.5 MB as bytes; what is kept of them is 2.9 MB."""
-    comparison = Comparison(SamplingSetup(Model(RBM(np.zeros((784, 2)), np.full(784, -4.0), np.zeros(2)))))
-    comparison.add(make_sampler("gibbs"))
+    wide = Model(RBM(np.zeros((784, 2)), np.full(784, -4.0), np.zeros(2)))
+    comparison = open_comparison(SamplingSetup(wide), make_sampler("gibbs"))
     comparison.step(30_000)
     wait(lambda: comparison.poll()[0][1].n == 30_000, "all samples")
     tracemalloc.start()
     content = samples_npz(comparison, ["gibbs"])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    comparison.close()
-    comparison.panels[0].worker.join(PATIENCE)
     assert peak < 14e6
     with np.load(io.BytesIO(content)) as archive:
         assert archive["v0"].shape == (30_000, 784)
@@ -195,7 +180,7 @@ def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, model, mo
     driven = comparison.panels[1]
     comparison.apply_knobs(driven.key, eps=0.3)
     comparison.step(8)
-    wait(lambda: all(s.n == 20 and s.status == "paused" for _, s in comparison.poll()), "twenty samples")
+    wait_for_pause(comparison, 20)
     code = snippet("toy", runs_of(comparison), 4, "toy")
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
@@ -271,7 +256,7 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     comparison.pin(first.key, "Gibbs, pinned at 12 samples")
     comparison.apply_knobs(second.key, eps=0.2)
     comparison.step(30)
-    wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.poll()), "thirty more")
+    wait_for_pause(comparison, 42)
     # Too few since the change: the end of what was before it has the name of the curve.
     rows, _ = charted(comparison)
     named = rows[rows["sampler"] == "rates-FPCD"].groupby("kind")
@@ -284,7 +269,7 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     assert (end["x"], end["y"]) == (change["x"], change["y"])
     assert (change["x"], change["note"]) == (12, "from here on: Step size 0.2")
     comparison.step(30)
-    wait(lambda: all(s.n == 72 and s.status == "paused" for _, s in comparison.poll()), "thirty more")
+    wait_for_pause(comparison, 72)
     rows, drawn = charted(comparison)
     points = rows[(rows["kind"] == "point") & (rows["sampler"] == "rates-FPCD")]
     assert list(zip(points["x"], points["change"], points["n_scored"], strict=True))[:2] == [
@@ -325,7 +310,7 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     assert '"x": {"value": "width"}' in json.dumps(drawn.spec())  # the names: a column beside the curves
     # The first differences are large: later on they are left out, but for a pinned run that has ended.
     comparison.step(400)
-    wait(lambda: all(s.n == 472 and s.status == "paused" for _, s in comparison.poll()), "400 more")
+    wait_for_pause(comparison, 472)
     rows, _ = charted(comparison, view="difference to the best")
     [common] = rows[rows["kind"] == "common"]["x"]
     points = rows[rows["kind"] == "point"].set_index("sampler")["x"]
@@ -342,7 +327,7 @@ def test_a_name_says_which_samples_have_these_knobs(comparison):
     assert setting_text("rates-FPCD", before) == full_name("rates-FPCD", before.algorithm)
     comparison.apply_knobs(driven.key, eps=0.3)
     comparison.step(8)
-    wait(lambda: all(s.n == 20 and s.status == "paused" for _, s in comparison.poll()), "twenty samples")
+    wait_for_pause(comparison, 20)
     setting = setting_text("rates-FPCD", driven.worker.peek())
     turned = full_name("rates-FPCD", make_sampler("rates_fpcd", eps=0.3))
     assert setting == f"{turned}, from sample 13 of its run on"
@@ -393,7 +378,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     assert [head["standing"] for head in heads()] == ["Scores at 12 samples"] * 2
     comparison.apply_knobs(comparison.panels[0].key, k=10)
     comparison.step(18)
-    wait(lambda: all(s.n == 30 and s.status == "paused" for _, s in comparison.poll()), "eighteen more")
+    wait_for_pause(comparison, 30)
     gibbs, other = heads()
     assert (gibbs["standing"], gibbs["since"]) == (
         "Too few yet: 18 of 50 samples since the change.",
@@ -402,7 +387,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     assert {gibbs["readouts"][name] for name in ("isl", "visited", "switches", "spurious")} == {None}
     assert (other["standing"], other["since"]) == ("Scores at 29 samples", "")
     comparison.step(38)
-    wait(lambda: all(s.n == 68 and s.status == "paused" for _, s in comparison.poll()), "the rest")
+    wait_for_pause(comparison, 68)
     gibbs, other = heads()
     assert gibbs["standing"] == "Scores at 56 samples since the change"
     assert other["standing"] == "Scores at 56 samples"
@@ -410,7 +395,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     comparison.cost_unit = "sweeps"
     comparison.apply_knobs(comparison.panels[1].key, k=20)
     comparison.step(57)
-    wait(lambda: all(s.n == 125 and s.status == "paused" for _, s in comparison.poll()), "57 more")
+    wait_for_pause(comparison, 125)
     at = max(point for point in POINTS["sweeps"] if point <= 1080)
     assert [head["standing"] for head in heads()] == [
         f"Scores at {at:,} Gibbs sweeps ({at // k} samples) since the change" for k in (10, 20)
@@ -478,7 +463,7 @@ def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, m
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
     assert not numbers()
     comparison.pause()
-    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    wait_for_pause(comparison)
     assert numbers()
 
 
@@ -494,12 +479,12 @@ def test_what_came_too_soon_for_the_last_frame_of_a_run_comes_later(comparison, 
     assert strips() == [True, True]
     monkeypatch.setattr("rbmviz_app.stream.encoder.SLOW_SECONDS", 1e9)
     comparison.step(3)
-    wait(lambda: all(s.n == 15 and s.status == "paused" for _, s in comparison.poll()), "three more")
+    wait_for_pause(comparison, 15)
     assert strips() == [False, False]
     assert not encoder.is_behind  # not yet
     monkeypatch.setattr("rbmviz_app.stream.encoder.SLOW_SECONDS", 0.0)
     comparison.step(3)
-    wait(lambda: all(s.n == 18 and s.status == "paused" for _, s in comparison.poll()), "three more")
+    wait_for_pause(comparison, 18)
     encoder._clients = {
         key: client._replace(slow_at=client.slow_at + 0.2) for key, client in encoder._clients.items()
     }
@@ -521,7 +506,7 @@ def test_slow_parts_that_are_sent_at_different_times_come_once(comparison):
     assert not encoder.is_behind
     assert encoder._slow_due_at == math.inf
     comparison.step(1)
-    wait(lambda: all(s.n == 13 and s.status == "paused" for _, s in comparison.poll()), "one more")
+    wait_for_pause(comparison, 13)
     encoder.encode_next(request)
     assert encoder._slow_due_at < math.inf  # what is new is due
 
@@ -740,22 +725,17 @@ def test_trained_models_are_offered_by_the_sample_page(page, model):
 
 
 @pytest.fixture
-def trainings():
+def trainings(open_comparison):
     """Two trainers with two replicates each on tiny data, 40 updates, paused."""
     rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
-    comparison = Comparison(
-        TrainingSetup(Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none"), 3, 1, 2)
-    )
-    comparison.add(make_trainer("cd"))
-    comparison.add(make_trainer("ucd", learning_rate=0.05))
+    data = Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none")
+    trainers = make_trainer("cd"), make_trainer("ucd", learning_rate=0.05)
+    comparison = open_comparison(TrainingSetup(data, 3, 1, 2), *trainers)
     comparison.step(40)
-    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in comparison.poll()), "forty updates")
+    wait_for_pause(comparison, 40)
     scored = lambda s: s.likelihoods and s.likelihoods[-1].update == 40  # noqa: E731
     wait(lambda: all(scored(s) for _, s in comparison.poll()), "the last score")
-    yield comparison
-    comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(PATIENCE)
+    return comparison
 
 
 def test_frames_of_training(trainings):

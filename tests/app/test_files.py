@@ -6,26 +6,19 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
+from routes import HOME, served
 from waiting import PATIENCE, wait
 
 from rbmviz import BadInput
-from rbmviz_app.access import guarded
 from rbmviz_app.stream import files
 from rbmviz_app.stream.files import OfferedFile, OfferedFiles
 
-HOME = "http://127.0.0.1:8501"
 PAGE = {"origin": HOME}
 
 
 @pytest.fixture
-def client(monkeypatch):
-    for name in ("RBMVIZ_PUBLIC", "RBMVIZ_HOSTS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("rbmviz_app.access.config.get_option", lambda name: "127.0.0.1")
-    monkeypatch.setattr(files, "base_path", lambda: "")
-    with TestClient(Starlette(routes=files.routes, middleware=guarded()), base_url=HOME) as client:
+def client():
+    with served(files) as client:
         yield client
 
 

@@ -5,11 +5,10 @@ import json
 import threading
 
 import pytest
-from starlette.applications import Starlette
+from routes import HOME, closed, served
 from starlette.middleware import Middleware
-from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
-from waiting import PATIENCE, wait
+from waiting import PATIENCE, wait, wait_for_pause
 
 from rbmviz import BadInput, make_sampler
 from rbmviz.coupling import ALGORITHMS
@@ -22,7 +21,6 @@ from rbmviz.session import (
     SamplingSetup,
     random_rbm,
 )
-from rbmviz_app.access import guarded
 from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.sockets import POLICY, Sockets
 from rbmviz_app.stream import presses
@@ -31,45 +29,28 @@ from rbmviz_app.stream.encoder import FrameEncoder, registered_views
 from rbmviz_app.stream.requests import MAX_FPS, MAX_PANELS, KnobChange, Press, read_message
 from tests.frames import read_header
 
-HOME = "http://127.0.0.1:8501"
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
 PAGE = {"origin": HOME}
 REQUEST = {"fps": 60, "view": "sequence", "pixels": "binary", "cells": 4, "n_visible": 5, "panels": [0]}
 
 
 @pytest.fixture
-def comparison(model):
+def comparison(open_comparison, model):
     """A panel of a tiny model that runs, known by the token 'secret'."""
-    comparison = Comparison(SamplingSetup(model), rate=200)
-    comparison.add(make_sampler("rates_fpcd"))
+    comparison = open_comparison(SamplingSetup(model), make_sampler("rates_fpcd"), rate=200)
     comparison.resume()
     comparisons_by_token()["secret"] = comparison
-    yield comparison
-    comparison.close()
-    comparison.panels[0].worker.join(PATIENCE)
+    return comparison
 
 
 @pytest.fixture
-def client(comparison, monkeypatch):
-    for name in ("RBMVIZ_PUBLIC", "RBMVIZ_HOSTS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("rbmviz_app.access.config.get_option", lambda name: "127.0.0.1")
-    monkeypatch.setattr(live, "base_path", lambda: "")
-    app = Starlette(routes=live.routes, middleware=[*guarded(), Middleware(Sockets)])
-    with TestClient(app, base_url=HOME) as client:
+def client(comparison):
+    with served(live, Middleware(Sockets)) as client:
         yield client
 
 
 def connect(client, token="secret", **headers):
     return client.websocket_connect(ROUTE + token, headers=PAGE | headers)
-
-
-def closed(socket):
-    """Return code and reason of the end of a connection, frames before it left aside."""
-    while True:
-        message = socket.receive()
-        if message["type"] == "websocket.close":
-            return message["code"], message.get("reason")
 
 
 def frame(socket):
@@ -385,13 +366,12 @@ def test_a_live_knob_does_not_begin_a_failed_run_anew(client, comparison, monkey
     assert worker.peek().run == 2
 
 
-def test_dragging_the_scale_begins_pairs_and_no_runs():
+def test_dragging_the_scale_begins_pairs_and_no_runs(open_comparison):
     """Also while it is paused; the thread takes the newest value, however many there were."""
-    comparison = Comparison(CouplingSetup(random_rbm(9, 6, 5), seed=5))
-    comparison.add(Coupling(scale=1.2, max_sweeps=60))
+    setup = CouplingSetup(random_rbm(9, 6, 5), seed=5)
+    comparison = open_comparison(setup, Coupling(scale=1.2, max_sweeps=60))
     comparison.step(7)
-    wait(lambda: comparison.poll()[0][1].n == 7, "seven sweeps")
-    wait(lambda: comparison.poll()[0][1].status == "paused", "a pause")
+    wait_for_pause(comparison, 7)
     for i in range(200):
         comparison.set_live_knobs(0, scale=0.02 + i / 1000)
     comparison.set_live_knobs(0, scale=0.02)
@@ -404,8 +384,6 @@ def test_dragging_the_scale_begins_pairs_and_no_runs():
     assert (shown.run, shown.n, shown.began) == (1, 7, 7)
     assert [pair.t for pair in shown.displayed_pairs] == [0] * len(ALGORITHMS)
     assert all(pair.counted.tau.mean() < 3 for pair in shown.displayed_pairs)
-    comparison.close()
-    comparison.panels[0].worker.join(PATIENCE)
 
 
 # Presses of Play, Pause, Step and Reset: each acts once, however often it is sent.
@@ -426,7 +404,7 @@ def answer(socket):
 
 
 def paused(comparison):
-    wait(lambda: all(shown.status == "paused" for _, shown in comparison.poll()), "a pause")
+    wait_for_pause(comparison)
     return comparison.poll()[0][1].n
 
 

@@ -6,7 +6,7 @@ from waiting import wait
 
 import rbmviz_app.pages.sample.panel  # noqa: F401 (its encoder)
 from rbmviz import make_sampler
-from rbmviz.session import Allowance, Comparison, SamplingRun, SamplingSetup
+from rbmviz.session import Allowance, SamplingRun, SamplingSetup
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_frame
@@ -15,14 +15,9 @@ REQUEST = FrameRequest(20, "sequence", "binary", 9, 5, [0, 1])
 
 
 @pytest.fixture
-def comparison(model, toy):
-    made = Comparison(SamplingSetup(model, toy, allowance=Allowance(1)))  # as few samples as can be: 1,000
-    for name in ("gibbs", "rates_fpcd"):
-        made.add(make_sampler(name))
-    yield made
-    made.close()
-    for panel in made.panels:
-        panel.worker.join(30)
+def comparison(open_comparison, model, toy):
+    setup = SamplingSetup(model, toy, allowance=Allowance(1))  # as few samples as can be: 1,000
+    return open_comparison(setup, make_sampler("gibbs"), make_sampler("rates_fpcd"))
 
 
 def stepped(comparison, n):

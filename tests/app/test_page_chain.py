@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from waiting import PATIENCE, wait
+from waiting import wait, wait_for_pause
 
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.links import write_changed_panel
@@ -14,7 +14,7 @@ from rbmviz.metrics import check_chain, eigenvalues, landscape, remove_self_tran
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
-from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
+from rbmviz.session import LandscapeRun, LandscapeSetup, SamplingRun
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.pages import IN_BAR, page_modules
 from rbmviz_app.pages.chain.exports import chain_csv, command_of, walks_csv
@@ -117,17 +117,13 @@ def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
 
 
 @pytest.fixture
-def comparison():
+def comparison(open_comparison):
     """Two walks of 300 samples, paused."""
-    comparison = Comparison(LandscapeSetup(pattern_model(["110/100", "001/011"], 5), 1))
-    comparison.add(make_sampler("gibbs"))
-    comparison.add(make_sampler("rates_fpcd", eps=0.1))
+    setup = LandscapeSetup(pattern_model(["110/100", "001/011"], 5), 1)
+    comparison = open_comparison(setup, make_sampler("gibbs"), make_sampler("rates_fpcd", eps=0.1))
     comparison.step(300)
-    wait(lambda: all(s.n == 300 and s.status == "paused" for _, s in comparison.poll()), "samples")
-    yield comparison
-    comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(PATIENCE)
+    wait_for_pause(comparison, 300)
+    return comparison
 
 
 def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):

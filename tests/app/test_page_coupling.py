@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from page_settings import set_settings, settings_of
 from PIL import Image
-from waiting import PATIENCE, wait
+from waiting import wait, wait_for_pause
 
 from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
 from rbmviz.rbm import Model, save_model
-from rbmviz.session import Comparison, Coupling, CouplingSetup, random_rbm
+from rbmviz.session import Coupling, CouplingSetup, random_rbm
 from rbmviz_app.loading_code import MODEL_FILE
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
@@ -26,22 +26,14 @@ from tests.frames import read_frame
 SWEEPS = 40
 
 
-def done(comparison):
-    comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(PATIENCE)
-
-
 @pytest.fixture
-def comparison():
+def comparison(open_comparison):
     """Forty sweeps of the pairs on show of a tiny random model, paused."""
-    comparison = Comparison(CouplingSetup(random_rbm(9, 6, 5), seed=5))
-    comparison.add(Coupling(scale=1.2, max_sweeps=60))
+    setup = CouplingSetup(random_rbm(9, 6, 5), seed=5)
+    comparison = open_comparison(setup, Coupling(scale=1.2, max_sweeps=60))
     comparison.step(SWEEPS)
-    wait(lambda: comparison.poll()[0][1].n == SWEEPS, "forty sweeps")
-    wait(lambda: comparison.poll()[0][1].status == "paused", "a pause")
-    yield comparison
-    done(comparison)
+    wait_for_pause(comparison, SWEEPS)
+    return comparison
 
 
 def library(comparison, block=0):

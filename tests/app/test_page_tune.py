@@ -350,21 +350,14 @@ def opened(monkeypatch):
 
 
 @pytest.fixture
-def elsewhere():
+def elsewhere(open_comparison):
     """Make the comparison of a page that was open before."""
-    made = []
 
     def make(setup, *texts):
-        comparison = Comparison(setup)
-        for text in texts:
-            table = trainers if text.partition(":")[0] in trainers else samplers
-            comparison.add(read_algorithm(table, text))
-        made.append(comparison)
-        return comparison
+        tables = [trainers if text.partition(":")[0] in trainers else samplers for text in texts]
+        return open_comparison(setup, *map(read_algorithm, tables, texts))
 
-    yield make
-    for comparison in made:
-        comparison.close()
+    return make
 
 
 def texts_of(comparison):

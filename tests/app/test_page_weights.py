@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 from PIL import Image
-from waiting import PATIENCE, wait
+from waiting import close, wait, wait_for_pause
 
 from rbmviz import BadInput, make_trainer
 from rbmviz.charts.style import colours
@@ -43,27 +43,18 @@ from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_frame
 
 
-def close(comparison):
-    comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(PATIENCE)
-
-
 @pytest.fixture
-def comparison(model):
+def comparison(open_comparison, model):
     """Two populations of a tiny model, 12 batches each, paused."""
     rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
-    comparison = Comparison(
-        WeightSetup(model, Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none"), seed=4)
-    )
-    comparison.add(make_trainer("pop_cd", n_chains=9))
-    comparison.add(make_trainer("pop_cd", n_chains=9, proposal="joint"))
+    data = Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none")
+    trainers = make_trainer("pop_cd", n_chains=9), make_trainer("pop_cd", n_chains=9, proposal="joint")
+    comparison = open_comparison(WeightSetup(model, data, seed=4), *trainers)
     comparison.step(12)
-    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in comparison.poll()), "twelve batches")
+    wait_for_pause(comparison, 12)
     wait(lambda: all(s.summary and s.summary.n == 108 for _, s in comparison.poll()), "a summary")
     wait(lambda: all(s.reference for _, s in comparison.poll()), "log Z")
-    yield comparison
-    close(comparison)
+    return comparison
 
 
 def named(comparison):
@@ -233,13 +224,12 @@ def test_the_snippet_runs(monkeypatch, model, capsys):
     assert 'load_dataset("bas")' in snippet("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
 
 
-def test_the_code_of_the_study_repeats_it(monkeypatch, capsys):
+def test_the_code_of_the_study_repeats_it(open_comparison, monkeypatch, capsys):
     """With fewer models, updates and estimates than the page."""
     for name, fewer in (("MANY_HIDDEN", (1, 3)), ("MAX_ESTIMATES", 20), ("STUDIED_SWEEPS", (1, 2))):
         monkeypatch.setattr(estimator_study, name, fewer)
-    setup = StudySetup(load_dataset("bas"), updates=20)
-    comparison = Comparison(setup)
-    comparison.add(make_trainer("cd", learning_rate=0.3, schedule="constant"))
+    trainer = make_trainer("cd", learning_rate=0.3, schedule="constant")
+    comparison = open_comparison(StudySetup(load_dataset("bas"), updates=20), trainer)
     comparison.resume()
     wait(lambda: comparison.poll()[0][1].stage == estimator_study.FINISHED, "the whole study")
     shown = comparison.poll()[0][1]

@@ -14,7 +14,7 @@ from waiting import wait
 
 import rbmviz
 from rbmviz.metrics import Coverage
-from rbmviz.session import Comparison, RunHistory, SamplingRun, SamplingSetup
+from rbmviz.session import RunHistory, SamplingRun, SamplingSetup
 from rbmviz.view.curves import MIN_CURVE_SAMPLES
 from rbmviz.view.moving import BETWEEN, DARK, FRAMES, HEADER, replay_gif
 from rbmviz.view.replay import Replay, replay_html
@@ -99,19 +99,14 @@ def test_what_is_kept_of_a_run_is_what_its_scores_count(bas):
     assert bas.histories[0].last(1000).first == 0
 
 
-def test_a_live_comparison_is_kept_with_the_changes_of_its_knobs(model, toy):
-    comparison = Comparison(SamplingSetup(model, toy))
-    panel = comparison.add(rbmviz.make_sampler("rates_fpcd"))
-    try:
-        panel.worker.step(20)
-        wait(lambda: panel.worker.peek().n == 20, "20 samples")
-        panel.worker.set_live_knobs(eps=0.5)
-        panel.worker.step(60)
-        wait(lambda: panel.worker.peek().n == 80, "80 samples")
-        history = panel.worker.read(RunHistory.of)
-    finally:
-        comparison.close()
-        panel.worker.join(30)
+def test_a_live_comparison_is_kept_with_the_changes_of_its_knobs(open_comparison, model, toy):
+    [panel] = open_comparison(SamplingSetup(model, toy), rbmviz.make_sampler("rates_fpcd")).panels
+    panel.worker.step(20)
+    wait(lambda: panel.worker.peek().n == 20, "20 samples")
+    panel.worker.set_live_knobs(eps=0.5)
+    panel.worker.step(60)
+    wait(lambda: panel.worker.peek().n == 80, "80 samples")
+    history = panel.worker.read(RunHistory.of)
     assert history.n == 80
     assert [(n, knobs["eps"]) for n, knobs in history.changes] == [
         (0, rbmviz.make_sampler("rates_fpcd").eps),

@@ -8,17 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
-from starlette.applications import Starlette
+from routes import HOME, closed, served
 from starlette.middleware import Middleware
-from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from waiting import wait
 
 from rbmviz import make_sampler
 from rbmviz.charts import ChartAxis, Curves, Style, styled
-from rbmviz.session import Comparison, SamplingSetup, VisitorUsage
+from rbmviz.session import SamplingSetup, VisitorUsage
 from rbmviz_app import session
-from rbmviz_app.access import guarded
 from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.pages.sample.panel import readouts
 from rbmviz_app.panel import panel_specs
@@ -35,22 +33,17 @@ from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 from tests.frames import read_frame
 
 CURVES = Curves(ChartAxis("x"), ChartAxis("y"), styles=(Style("", "#111111"),))
-HOME = "http://127.0.0.1:8501"
 DATA = {"view": "sequence", "pixels": "binary", "side": 2, "n_visible": 5, "panels": [{"key": 0}]}
 
 
 @pytest.fixture
-def comparison(model):
+def comparison(open_comparison, model):
     """Two paused samplers of a tiny model."""
-    comparison = Comparison(SamplingSetup(model), rate=200)
-    for name in ("gibbs", "rates_fpcd"):
-        comparison.add(make_sampler(name))
+    samplers = make_sampler("gibbs"), make_sampler("rates_fpcd")
+    comparison = open_comparison(SamplingSetup(model), *samplers, rate=200)
     comparison.step(3)
     wait(lambda: [shown.n for _, shown in comparison.poll()] == [3, 3], "three samples")
-    yield comparison
-    comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(60)
+    return comparison
 
 
 @pytest.fixture
@@ -331,26 +324,14 @@ def test_a_step_that_asks_gives_watchers_no_byte_of_its_answer(share, comparison
 
 
 @pytest.fixture
-def client(share, monkeypatch):
-    for name in ("RBMVIZ_PUBLIC", "RBMVIZ_HOSTS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("rbmviz_app.access.config.get_option", lambda name: "127.0.0.1")
-    monkeypatch.setattr(routes, "base_path", lambda: "")
-    app = Starlette(routes=routes.routes, middleware=[*guarded(), Middleware(Sockets)])
-    with TestClient(app, base_url=HOME) as client:
+def client(share):
+    with served(routes, Middleware(Sockets)) as client:
         yield client
 
 
 def connect(client, token="abcd", **headers):
     path = f"ws://127.0.0.1:8501/watch/{token}/live"
     return client.websocket_connect(path, headers={"origin": HOME} | headers)
-
-
-def closed(socket):
-    while True:
-        message = socket.receive()
-        if message["type"] == "websocket.close":
-            return message["code"], message.get("reason")
 
 
 def test_a_watcher_gets_the_page_and_its_frames_and_is_counted(client, share):

@@ -4,6 +4,7 @@ import asyncio
 import time
 
 import pytest
+from routes import HOME, closed
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import WebSocketRoute
@@ -17,7 +18,6 @@ from rbmviz_app.share.routes import watch_path
 from rbmviz_app.sockets import LIVE, POLICY, STREAMLIT, WATCHING, Rate, Sockets, rate_of
 from rbmviz_app.stream.socket import live_path
 
-HOME = "http://127.0.0.1:8501"
 WHERE = [MESSAGES, f"{live_path()}token", f"{watch_path()}token/live"]
 
 
@@ -54,12 +54,6 @@ def client(page):
 def connect(client, path=MESSAGES, origin=HOME):
     headers = {} if origin is None else {"origin": origin}
     return client.websocket_connect(f"ws://127.0.0.1:8501{path}", headers=headers)
-
-
-def closed(socket):
-    while (message := socket.receive())["type"] != "websocket.close":
-        pass
-    return message["code"], message.get("reason")
 
 
 def test_each_socket_has_its_rate():

@@ -12,30 +12,15 @@ import time
 
 import numpy as np
 import pytest
+from commands import refused, run
 
 import rbmviz
 import rbmviz.cli.train
-from rbmviz import BadInput, make_sampler, registry, sample, save_model
+from rbmviz import make_sampler, registry, sample, save_model
 from rbmviz.cli import main
 from rbmviz.gradient import gradient_quality
 from rbmviz.knobs import values_of
 from rbmviz.models import load_model
-
-
-def run(capsys, *arguments) -> dict:
-    status = main([*map(str, arguments), "--json"])
-    captured = capsys.readouterr()
-    assert status == 0, captured.err
-    assert captured.out.count("\n") == 1
-    return json.loads(captured.out)
-
-
-def refused(capsys, *arguments) -> str:
-    assert main([*map(str, arguments)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1, captured.err
-    return captured.err
 
 
 def instead(words, option, value) -> list:
@@ -138,7 +123,6 @@ def test_sample_refuses(capsys, model_file, tmp_path, monkeypatch):
     assert "There is no model file" in refused(capsys, *other(model=tmp_path / "x.npz"))
     assert "unknown argument '--depth'" in refused(capsys, "list", "--depth")
     assert "GB free" in refused(capsys, *other(**{"-n": str(10**15)}))
-    assert "Unknown command 'smaple': did you mean 'sample'" in refused(capsys, "smaple")
     model_file.write_bytes(model_file.read_bytes()[:-3])
     assert "not a readable model file" in refused(capsys, *usual)
     assert not (tmp_path / "s.npz").exists()
@@ -257,21 +241,26 @@ def test_a_million_samples_need_no_more_memory_than_a_few(tmp_path):
     rbm = rbmviz.RBM(np.zeros((784, 4)), np.zeros(784), np.zeros(4))
     save_model(rbmviz.Model(rbm), tmp_path / "m.safetensors")
     code = (
-        "import resource, sys; from rbmviz.cli import main; status = main(sys.argv[1:]);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(status)"
+        "import resource, sys; from rbmviz.cli import main\n"
+        "for more in (['10000'], ['50000'], ['130000', '--no-means']):\n"
+        "    assert main([*sys.argv[1:], '-n', *more]) == 0\n"
+        "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
     )
-    peaks = []
-    for n, *options in ((10_000,), (50_000,), (130_000, "--no-means")):
-        words = ["sample", "--model", tmp_path / "m.safetensors", "--sampler", "gibbs", "-n", n, "--out"]
-        done = subprocess.run(
-            [sys.executable, "-c", code, *map(str, words), str(tmp_path / "s.npz"), *options],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        kilo = 1 if sys.platform == "linux" else 1024  # macOS tells bytes
-        peaks.append(int(done.stderr.split()[-1]) / kilo / 1000)
-    assert max(peaks[1:]) - peaks[0] < 60
+    words = [
+        "sample",
+        "--model",
+        tmp_path / "m.safetensors",
+        "--sampler",
+        "gibbs",
+        "--out",
+        tmp_path / "s.npz",
+    ]
+    command = [sys.executable, "-c", code, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    kilo = 1 if sys.platform == "linux" else 1024  # macOS tells bytes
+    peaks = [int(line) / kilo / 1000 for line in done.stderr.splitlines() if line.isdecimal()]
+    assert len(peaks) == 3
+    assert peaks[-1] - peaks[0] < 60
 
 
 def test_score(capsys, tmp_path):
@@ -800,20 +789,6 @@ def test_warmup(capsys):
     assert run(capsys, "warmup")["seconds"] > 0
 
 
-COMMANDS = (
-    *"app list sample score sweep train data log-z log-likelihood couple weights gradient".split(),
-    *"export-model completion warmup".split(),
-)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_an_example(command, capsys):
-    with pytest.raises(SystemExit) as caught:
-        main([command, "--help"])
-    assert caught.value.code == 0
-    assert f"Example: rbmviz {command}" in capsys.readouterr().out
-
-
 def test_the_console_script_and_the_module_are_the_same():
     texts = [
         subprocess.run([*start, "list", "metrics"], capture_output=True, text=True, check=True).stdout
@@ -823,11 +798,6 @@ def test_the_console_script_and_the_module_are_the_same():
         )
     ]
     assert texts[0] == texts[1] != ""
-
-
-def test_errors_in_python_are_the_same_sentences():
-    with pytest.raises(BadInput, match="did you mean"):
-        rbmviz.make_sampler("gibs")
 
 
 def test_replay(capsys, tmp_path):

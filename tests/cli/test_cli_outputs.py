@@ -564,12 +564,12 @@ SHELL = {
     "closed input": ("<&-", 0, ""),
     "all closed": ("<&- >&- 2>&-", 1, ""),
     "help": ("--help >/dev/full", 1, "Standard output cannot be written: the disk is full."),
-    "bad input that nobody reads": ("--method x 2>/dev/full", 2, ""),
+    "bad input that nobody reads": ("--format x 2>/dev/full", 2, ""),
 }
 
 
 def test_standard_streams():
-    command = f"{sys.executable} -m rbmviz log-z --model bas_pcd"
+    command = f"{sys.executable} -m rbmviz list metrics"
     running = {case: start(["bash", "-c", f"{command} {rest}"]) for case, (rest, _, _) in SHELL.items()}
     for case, process in running.items():
         _, status, sentence = SHELL[case]

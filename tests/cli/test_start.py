@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from commands import refused
 
 import rbmviz
 from rbmviz import BadInput, make_sampler, sample
@@ -35,14 +36,6 @@ try:
 finally:
     print("imported:", *sorted({"numba", "scipy.special"} & set(sys.modules)), file=sys.stderr)
 """
-
-
-def refused(capsys, *words) -> str:
-    assert main([str(word) for word in words]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1, said.err
-    return said.err
 
 
 def help_of(capsys, *words) -> str:
@@ -74,7 +67,7 @@ def test_every_command_is_in_the_help(capsys):
     for name, (_, about) in COMMANDS.items():
         assert f"    {name}" in helped
         assert about.split()[0] in helped
-        assert "Example: rbmviz" in help_of(capsys, name)
+        assert f"Example: rbmviz {name}" in help_of(capsys, name)
 
 
 def test_the_nearest_command_is_named(capsys):

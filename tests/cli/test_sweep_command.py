@@ -1,7 +1,6 @@
 """``rbmviz sweep``: run, resume, extend, show, robustness; its files, its sentences, its exit status."""
 
 import csv
-import json
 import os
 import re
 import signal
@@ -11,6 +10,7 @@ import sys
 import numpy as np
 import pandas
 import pytest
+from commands import refused, run
 from waiting import PATIENCE, wait
 
 from rbmviz.cli import main, parser
@@ -22,22 +22,6 @@ from rbmviz.sweeps.store import PLAN_FILE, Store
 SMALL = "sweep --model bas_pcd --sampler rates_fpcd --axis eps=0.03,0.3 -n 300 --replications 2".split()
 
 
-def call(capsys, *words) -> dict:
-    status = main([*map(str, words), "--json"])
-    captured = capsys.readouterr()
-    assert status == 0, captured.err
-    return json.loads(captured.out)
-
-
-def refused(capsys, *words, status=2) -> str:
-    """Return the one sentence of a command that ends with this status."""
-    assert main([*map(str, words)]) == status
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1, captured.err
-    return captured.err
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A sweep that has been run; tests do not change it."""
@@ -47,7 +31,7 @@ def folder(tmp_path_factory):
 
 
 def test_what_it_returns(capsys, folder):
-    result = call(capsys, "sweep", "show", folder)
+    result = run(capsys, "sweep", "show", folder)
     assert (result["done"], result["of"], result["failed"]) == (8, 8, [])
     assert len(result["cells"]) == 4
     first = result["cells"][0]
@@ -60,7 +44,7 @@ def test_what_it_returns(capsys, folder):
     assert (result["best"] is None) == (not alone)
     [choice] = result["choices"]
     assert (choice["at"], choice["effort"], choice["seeds"]) == (300, "samples", [0, 1])
-    assert call(capsys, "sweep", "show", folder, "--at", 50)["choices"][0]["at"] == 50
+    assert run(capsys, "sweep", "show", folder, "--at", 50)["choices"][0]["at"] == 50
 
 
 def test_the_table_of_the_terminal(capsys, folder):
@@ -76,7 +60,7 @@ def test_the_table_of_the_terminal(capsys, folder):
 def test_only_one_setting_is_best_where_it_can_be_told(capsys, tmp_path):
     """Of two steps, one never leaves its start: the region is one setting, and --json names it."""
     words = "sweep --model bas_pcd --sampler rates_fpcd --grid eps=lin:0.0001:0.3:2 -n 2000".split()
-    result = call(capsys, *words, "--metric", "isl", "--replications", 3, "--out", tmp_path / "s")
+    result = run(capsys, *words, "--metric", "isl", "--replications", 3, "--out", tmp_path / "s")
     assert result["best"]["knobs"] == {"eps": 0.3}
     assert result["best"]["validation"] > result["cells"][1]["mean"]
     assert np.isfinite(result["best"]["test"])
@@ -86,8 +70,8 @@ def test_only_one_setting_is_best_where_it_can_be_told(capsys, tmp_path):
 
 def test_by_a_measure_without_a_better_end_nothing_is_the_best(capsys, tmp_path):
     out = ("--out", tmp_path / "s")
-    assert call(capsys, *SMALL, "--metric", "ink", "--metric", "isl_validation", *out)["cells"]
-    by_ink = call(capsys, "sweep", "show", tmp_path / "s", "--by", "ink")
+    assert run(capsys, *SMALL, "--metric", "ink", "--metric", "isl_validation", *out)["cells"]
+    by_ink = run(capsys, "sweep", "show", tmp_path / "s", "--by", "ink")
     assert by_ink["best"] is None
     assert main(["sweep", "show", str(tmp_path / "s"), "--by", "ink"]) == 0
     assert "Neither high nor low values of 'ink' are better" in capsys.readouterr().out
@@ -95,18 +79,18 @@ def test_by_a_measure_without_a_better_end_nothing_is_the_best(capsys, tmp_path)
 
 def test_resume_and_extend_compute_what_is_missing(capsys, tmp_path):
     folder = tmp_path / "s"
-    assert call(capsys, *SMALL, "--out", folder)["computed"] == 4
+    assert run(capsys, *SMALL, "--out", folder)["computed"] == 4
     next(folder.glob("*.parquet")).unlink()
-    assert call(capsys, "sweep", "resume", folder)["computed"] == 1
-    assert call(capsys, *SMALL, "--out", folder)["computed"] == 0
-    more = call(capsys, "sweep", "extend", folder, "--axis", "eps=0.1,0.3", "--replications", 3)
+    assert run(capsys, "sweep", "resume", folder)["computed"] == 1
+    assert run(capsys, *SMALL, "--out", folder)["computed"] == 0
+    more = run(capsys, "sweep", "extend", folder, "--axis", "eps=0.1,0.3", "--replications", 3)
     assert (more["done"], more["computed"]) == (9, 5)
     assert Store(folder).plan().axes[0].values == (0.03, 0.1, 0.3)
-    more = call(capsys, "sweep", "extend", folder, "--sampler", "gibbs", "--k", 2, "--model", "bas_cd1")
+    more = run(capsys, "sweep", "extend", folder, "--sampler", "gibbs", "--k", 2, "--model", "bas_cd1")
     assert (more["done"], more["computed"]) == (24, 15)
     assert write_algorithm(make_sampler("gibbs", k=2)) in Store(folder).plan().algorithms
     assert (more["best"], len(more["choices"])) == (None, 2)
-    found = call(capsys, "sweep", "robustness", folder)["robustness"]
+    found = run(capsys, "sweep", "robustness", folder)["robustness"]
     assert len(found) == 4
     assert found[0]["models"] == ["bas_pcd", "bas_cd1"]
     assert main(["sweep", "robustness", str(folder)]) == 0
@@ -116,8 +100,8 @@ def test_resume_and_extend_compute_what_is_missing(capsys, tmp_path):
 
 
 def test_a_new_axis_keeps_the_settings_that_were_there(capsys, tmp_path):
-    call(capsys, *SMALL, "--out", tmp_path / "s")
-    more = call(capsys, "sweep", "extend", tmp_path / "s", "--axis", "alpha=0.9", "--replications", 2)
+    run(capsys, *SMALL, "--out", tmp_path / "s")
+    more = run(capsys, "sweep", "extend", tmp_path / "s", "--axis", "alpha=0.9", "--replications", 2)
     assert (more["done"], more["computed"]) == (8, 4)
     assert Store(tmp_path / "s").plan().axes[1].values == (0.9, 1.0)
 
@@ -131,7 +115,7 @@ def test_the_error_of_one_seed_is_left_out(capsys, tmp_path):
 
 def test_knobs_of_flags_and_of_texts(capsys, tmp_path):
     words = "sweep --model bas_pcd --sampler rates_fpcd:alpha=0.9 --sampler gibbs --n-chains 2 --k=3 -n 20"
-    result = call(
+    result = run(
         capsys, *words.split(), "--budget", "sweeps", "--seed", 7, "--replications", 1, "--init", "random",
         "--kernel", "mean", "--metric", "blank", "--metric", "isl", "--out", tmp_path / "s",
     )  # fmt: skip
@@ -148,7 +132,7 @@ def test_knobs_of_flags_and_of_texts(capsys, tmp_path):
 
 def test_trainers(capsys, tmp_path):
     words = "sweep --trainer cd --trainer ucd:n_chains=50 --dataset bas --axis learning_rate=0.01,0.1 -n 20"
-    result = call(capsys, *words.split(), "--n-hidden", 4, "--replications", 2, "--out", tmp_path / "s")
+    result = run(capsys, *words.split(), "--n-hidden", 4, "--replications", 2, "--out", tmp_path / "s")
     assert (result["done"], len(result["cells"])) == (8, 4)
     assert result["choices"][0]["effort"] == "updates"
     assert result["choices"][0]["by"].startswith("log_likelihood")
@@ -156,7 +140,7 @@ def test_trainers(capsys, tmp_path):
 
 def test_files(capsys, folder, tmp_path):
     svg, png, table, rows = (tmp_path / f"f.{ending}" for ending in ("svg", "png", "csv", "parquet"))
-    call(capsys, "sweep", "show", folder, "--figure", svg, "--csv", table, "--parquet", rows)
+    run(capsys, "sweep", "show", folder, "--figure", svg, "--csv", table, "--parquet", rows)
     with table.open() as file:
         read = list(csv.DictReader(file))
     assert {row["knob_eps"] for row in read} == {"0.03", "0.3"}
@@ -165,7 +149,7 @@ def test_files(capsys, folder, tmp_path):
     [identity] = {one for one in pandas.read_parquet(rows)["model_digest"]}
     for word in ("rbmviz 0.1.0", identity, "seeds 0 to 1", "ISL, validation part", "rbmviz sweep", "alpha"):
         assert word in drawn, word
-    call(capsys, "sweep", "show", folder, "--figure", png)
+    run(capsys, "sweep", "show", folder, "--figure", png)
     assert png.read_bytes().startswith(b"\x89PNG")
 
 
@@ -232,7 +216,7 @@ def test_a_folder_that_cannot_be_written(capsys, folder, monkeypatch, tmp_path):
 
 def test_a_damaged_and_a_foreign_file_are_named_and_nothing_is_lost(capsys, tmp_path):
     folder = tmp_path / "s"
-    call(capsys, *SMALL, "--out", folder)
+    run(capsys, *SMALL, "--out", folder)
     first, second, *_ = sorted(folder.glob("*.parquet"))
     first.write_bytes(first.read_bytes()[:500])
     second.write_bytes(b"PAR1" + second.read_bytes()[4:-40] + bytes(36) + b"PAR1")
@@ -243,7 +227,7 @@ def test_a_damaged_and_a_foreign_file_are_named_and_nothing_is_lost(capsys, tmp_
     assert sorted(re.findall(r"'(\w{32}\.parquet)' is left out", captured.err)) == [first.name, second.name]
     assert "also holds 'notes.txt'" in captured.err
     second.unlink()
-    assert call(capsys, "sweep", "resume", folder)["computed"] == 2
+    assert run(capsys, "sweep", "resume", folder)["computed"] == 2
     assert (folder / "notes.txt").read_text() == "precious"
     (folder / PLAN_FILE).unlink()
     assert "start the sweep again with its arguments" in refused(capsys, "sweep", "show", folder)
@@ -321,10 +305,10 @@ def test_results_of_other_code_are_shown_and_computed_anew(capsys, tmp_path, mon
     with monkeypatch.context() as patch:
         for module in ("cell", "execute"):
             patch.setattr(f"rbmviz.sweeps.{module}.version_of", lambda kind, name: f"{len(name):016}")
-        before = call(capsys, *SMALL, "--sampler", "gibbs", "--out", out)
+        before = run(capsys, *SMALL, "--sampler", "gibbs", "--out", out)
     assert main(["sweep", "show", str(out)]) == 0
     captured = capsys.readouterr()
     assert "holds no result of this version of the code; these are the 6 of another version" in captured.err
-    assert call(capsys, "sweep", "show", out)["cells"] == before["cells"]
-    assert call(capsys, "sweep", "resume", out)["computed"] == 6
+    assert run(capsys, "sweep", "show", out)["cells"] == before["cells"]
+    assert run(capsys, "sweep", "resume", out)["computed"] == 6
     assert len(list(out.glob("*.parquet"))) == 12

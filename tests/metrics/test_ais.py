@@ -2,17 +2,13 @@
 
 import numpy as np
 import pytest
+from naive import random_rbm
 from threadpoolctl import threadpool_limits
 
-from rbmviz import RBM, BadInput, Model, load_dataset, load_model
+from rbmviz import BadInput, Model, load_dataset, load_model
 from rbmviz.kernels.annealing import add_log_ratio
 from rbmviz.metrics import Annealed, ais_blocks, ais_log_z, log_z
 from rbmviz.metrics.ais import ais_steps
-
-
-def random_rbm(m: int, n: int, scale: float, seed: int) -> RBM:
-    g = np.random.default_rng(seed)
-    return RBM(g.normal(0, scale, (m, n)), g.normal(0, 1, m), g.normal(0, 1, n))
 
 
 @pytest.mark.parametrize("n", [7, 1100])

@@ -12,7 +12,7 @@ from rbmviz.metrics import landscape, model_statistics, probabilities, total_var
 from rbmviz.metrics.landscape import codes, state_bits
 from rbmviz.models import pattern_model, random_model
 from rbmviz.samplers import list_samplers
-from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, Worker, replay
+from rbmviz.session import LandscapeRun, LandscapeSetup, Worker, replay
 
 
 def lowest_neighbour(law, state, n):
@@ -191,10 +191,9 @@ def test_the_ground_rises_under_a_chain_that_unlearns_and_never_under_gibbs(walk
         assert np.log(law[floor] / shown.law[floor]) > 0.5  # nats
 
 
-def test_a_start_without_samples_and_a_turned_knob_are_shown(walk):
+def test_a_start_without_samples_and_a_turned_knob_are_shown(open_comparison):
     model = pattern_model(["110", "011"], 3)
-    comparison = Comparison(LandscapeSetup(model, 2))
-    comparison.add(make_sampler("gibbs"))
+    comparison = open_comparison(LandscapeSetup(model, 2), make_sampler("gibbs"))
     (_, shown), worker = comparison.peek()[0], comparison.panels[0].worker
     assert (shown.n, shown.curve, list(shown.trail)) == (0, (), [landscape(model.rbm).valleys[0].floor])
     np.testing.assert_array_equal(shown.law, probabilities(model.rbm))
@@ -204,8 +203,6 @@ def test_a_start_without_samples_and_a_turned_knob_are_shown(walk):
     wait(lambda: worker.request_snapshot().n == 4, "four samples")
     hot = RBM(model.rbm.W / 2, model.rbm.b / 2, model.rbm.c / 2)
     np.testing.assert_allclose(worker.request_snapshot().law, probabilities(hot), rtol=1e-6)
-    comparison.close()
-    worker.join(PATIENCE)
 
 
 # What the walks come to

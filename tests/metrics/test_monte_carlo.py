@@ -4,28 +4,23 @@ import json
 
 import numpy as np
 import pytest
+from naive import random_rbm, sigmoid, states
 
-from rbmviz import RBM, BadInput, load_dataset, load_model
+from rbmviz import BadInput, load_dataset, load_model
 from rbmviz.cli import main
 from rbmviz.metrics import log_likelihood, monte_carlo_likelihood
-from rbmviz.metrics.exact import _states
 
 
-def random_rbm(m: int, n: int, scale: float, seed: int) -> RBM:
-    g = np.random.default_rng(seed)
-    return RBM(g.normal(0, scale, (m, n)), g.normal(0, 1, m), g.normal(0, 1, n))
-
-
-def bernoulli_table(x, states):
+def bernoulli_table(x, outcomes):
     """Probability of each state (columns) by each row of pre-activations."""
-    p = 1 / (1 + np.exp(-x))
-    return np.where(states[None] == 1, p[:, None], 1 - p[:, None]).prod(axis=2)
+    p = sigmoid(x)
+    return np.where(outcomes[None] == 1, p[:, None], 1 - p[:, None]).prod(axis=2)
 
 
 def enumerated(rbm, v, sweeps):
     """The limit of many chains: log sum_h p(h after the sweeps | start v) p(v|h)."""
     m, n = rbm.W.shape
-    of_v, of_h = _states(m), _states(n)
+    of_v, of_h = states(m), states(n)
     h_given_v = bernoulli_table(of_v @ rbm.W + rbm.c, of_h)
     v_given_h = bernoulli_table(of_h @ rbm.W.T + rbm.b, of_v)
     law = h_given_v @ np.linalg.matrix_power(v_given_h @ h_given_v, sweeps)
@@ -39,10 +34,8 @@ def naive(rbm, row, chains, sweeps, g):
     for _ in range(chains):
         v = row.astype(float)
         for sweep in range(sweeps + 1):
-            h = np.array(
-                [g.random() < 1 / (1 + np.exp(-(v @ w + c))) for w, c in zip(rbm.W.T, rbm.c, strict=True)]
-            )
-            on = np.array([1 / (1 + np.exp(-(h @ w + b))) for w, b in zip(rbm.W, rbm.b, strict=True)])
+            h = np.array([g.random() < sigmoid(v @ w + c) for w, c in zip(rbm.W.T, rbm.c, strict=True)])
+            on = np.array([sigmoid(h @ w + b) for w, b in zip(rbm.W, rbm.b, strict=True)])
             if sweep < sweeps:
                 v = (g.random(len(on)) < on).astype(float)
         terms.append(np.prod(np.where(row == 1, on, 1 - on)))

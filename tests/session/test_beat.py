@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 import pytest
-from waiting import PATIENCE, wait
+from waiting import PATIENCE, wait, wait_for_pause
 
 from rbmviz.metrics import ISL
 from rbmviz.samplers import Samples, make_sampler, sample
-from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup
+from rbmviz.session import SamplingPlan, SamplingRun, SamplingSetup
 from rbmviz.session import worker as worker_module
 from rbmviz.session.scheduler import Page
 from rbmviz.session.scores import Scores
@@ -19,17 +19,12 @@ NAMES = ("gibbs", "rates_fpcd", "sample_penalization")
 
 
 @pytest.fixture
-def comparison(model, toy):
+def comparison(open_comparison, model, toy):
     """Panels that beats drive."""
-    made = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
-    for name in NAMES:
-        made.add(make_sampler(name))
+    made = open_comparison(SamplingSetup(model, toy, seed=4), *map(make_sampler, NAMES), rate=200.0)
     made.resume()
     wait(lambda: driven(made), "beats")
-    yield made
-    made.close()
-    for panel in made.panels:
-        panel.worker.join(PATIENCE)
+    return made
 
 
 def driven(comparison):
@@ -57,7 +52,7 @@ def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model, mon
     )
     assert {name for b in beats for _, name in b} == {"rbmviz-paced"}
     comparison.pause()
-    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    wait_for_pause(comparison)
     for panel, name in zip(comparison.panels, NAMES, strict=True):
         first, v = panel.worker.read(SamplingRun.held_samples)
         start = comparison.setup.first_state()
@@ -119,7 +114,7 @@ def test_a_rate_of_nothing_makes_nothing(comparison):
     comparison.set_rate(0.0)
     n = [shown.n for _, shown in comparison.poll()]
     comparison.step(2)
-    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    wait_for_pause(comparison)
     assert [shown.n for _, shown in comparison.poll()] >= [count + 2 for count in n]
 
 
@@ -260,15 +255,13 @@ def test_what_waits_to_be_scored_is_bounded(model, toy):
         assert sum(map(len, scores._not_covered)) < 64 + len(samples.v)
 
 
-def test_who_wakes_a_run_sees_what_it_did_before_it_slept(model, toy, monkeypatch):
+def test_who_wakes_a_run_sees_what_it_did_before_it_slept(open_comparison, model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "WATCHED_SECONDS", 0.0)
     monkeypatch.setattr(worker_module, "LEASE_SECONDS", 0.3)
-    comparison = Comparison(SamplingSetup(model, toy), rate=200.0)
-    worker = comparison.add(make_sampler("gibbs")).worker
+    comparison = open_comparison(SamplingSetup(model, toy), make_sampler("gibbs"), rate=200.0)
+    worker = comparison.panels[0].worker
     comparison.resume()
     wait(lambda: comparison.poll()[0][1].n > 5, "samples")
     wait(lambda: worker._asleep() and not comparison.beating and not worker._at_work, "sleep")
     n = worker.read(lambda run: run.n)
     assert worker.request_snapshot().n == n > 5
-    comparison.close()
-    worker.join(PATIENCE)

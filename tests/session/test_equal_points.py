@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from waiting import PATIENCE, wait
+from waiting import wait, wait_for_pause
 
 from rbmviz.datasets import load_dataset
 from rbmviz.metrics import ISL, Coverage, paired_error
 from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
-    Comparison,
     Origin,
     SamplingPlan,
     SamplingRun,
@@ -252,154 +251,123 @@ def test_a_run_is_over_when_its_trainer_has_finished():
     assert "stop_at" in run.view("finished").warning
 
 
-def test_a_panel_that_is_added_catches_up_and_stays_in_step(model, toy, monkeypatch):
+def test_a_panel_that_is_added_catches_up_and_stays_in_step(open_comparison, model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
     monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
-    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=100.0)
-    comparison.add(make_sampler("gibbs"))
-    try:
-        comparison.step(400)
-        wait(lambda: comparison.poll()[0][1].n == 400, "steps")
-        late = comparison.add(make_sampler("gibbs", k=2))  # to a comparison that is paused
-        wait(lambda: [s.n for _, s in comparison.poll()] == [400, 400], "steps of the second")
-        assert not late.worker.catching_up
-        comparison.resume()
-        wait(lambda: comparison.poll()[0][1].n > 410, "more")
-        running = comparison.add(make_sampler("rates_fpcd"))
-        wait(lambda: comparison.poll()[2][1].n > 410, "steps of the third")
-        comparison.apply_knobs(running.key, n_chains=2)  # begins anew, and catches up once more
-        wait(lambda: comparison.poll()[2][1].n > 410, "steps of the third")
-        comparison.pause()
-        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
-        assert len({s.n for _, s in comparison.poll()}) == 1
-    finally:
-        close(comparison)
+    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"), rate=100.0)
+    comparison.step(400)
+    wait(lambda: comparison.poll()[0][1].n == 400, "steps")
+    late = comparison.add(make_sampler("gibbs", k=2))  # to a comparison that is paused
+    wait(lambda: [s.n for _, s in comparison.poll()] == [400, 400], "steps of the second")
+    assert not late.worker.catching_up
+    comparison.resume()
+    wait(lambda: comparison.poll()[0][1].n > 410, "more")
+    running = comparison.add(make_sampler("rates_fpcd"))
+    wait(lambda: comparison.poll()[2][1].n > 410, "steps of the third")
+    comparison.apply_knobs(running.key, n_chains=2)  # begins anew, and catches up once more
+    wait(lambda: comparison.poll()[2][1].n > 410, "steps of the third")
+    comparison.pause()
+    wait_for_pause(comparison)
+    assert len({s.n for _, s in comparison.poll()}) == 1
 
 
-def test_a_panel_that_catches_up_stops_with_the_others(model, toy):
+def test_a_panel_that_catches_up_stops_with_the_others(open_comparison, model, toy):
     """On a busy machine the others skip steps, which it has on its timetable."""
-    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=50.0)
-    comparison.add(make_sampler("gibbs"))
-    try:
-        comparison.resume()
-        wait(lambda: comparison.poll()[0][1].n > 20, "steps")
-        late = comparison.add(make_sampler("gibbs", k=2)).worker
-        late._pace._timetable = Timetable(1e9, time.monotonic(), 50.0)
-        late._pace.catch_up(1e9)
-        comparison.pause()
-        assert late.stops_at < 1e9
-        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
-        first, second = (s.n for _, s in comparison.poll())
-        assert first <= second == late.stops_at  # it keeps what it had made by then
-        assert not late.catching_up
-    finally:
-        close(comparison)
+    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"), rate=50.0)
+    comparison.resume()
+    wait(lambda: comparison.poll()[0][1].n > 20, "steps")
+    late = comparison.add(make_sampler("gibbs", k=2)).worker
+    late._pace._timetable = Timetable(1e9, time.monotonic(), 50.0)
+    late._pace.catch_up(1e9)
+    comparison.pause()
+    assert late.stops_at < 1e9
+    wait_for_pause(comparison)
+    first, second = (s.n for _, s in comparison.poll())
+    assert first <= second == late.stops_at  # it keeps what it had made by then
+    assert not late.catching_up
 
 
-def test_a_panel_that_cannot_catch_up_joins_where_it_is(model, toy, monkeypatch):
-    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=1.0)
-    comparison.add(make_sampler("gibbs"))
-    try:
-        comparison.step(5000)
-        wait(lambda: comparison.poll()[0][1].n == 5000, "steps")
-        monkeypatch.setattr(pace_module, "CATCH_UP_SECONDS", 1e-9)
-        for running in (False, True):
-            if running:
-                comparison.resume()
-                wait(lambda: not comparison.waiting_for_all, "a start")
-                comparison.poll()
-            late = comparison.add(make_sampler("gibbs")).worker
-            wait(
-                lambda late=late: late.request_snapshot().n > 0 and not late.catching_up,
-                "an end of catching up",
-            )
-            wait(
-                lambda late=late, running=running: (
-                    late.request_snapshot().status == ("running" if running else "paused")
-                ),
-                "",
-            )
-            assert late.request_snapshot().n < 1000
-    finally:
-        close(comparison)
+def test_a_panel_that_cannot_catch_up_joins_where_it_is(open_comparison, model, toy, monkeypatch):
+    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"), rate=1.0)
+    comparison.step(5000)
+    wait(lambda: comparison.poll()[0][1].n == 5000, "steps")
+    monkeypatch.setattr(pace_module, "CATCH_UP_SECONDS", 1e-9)
+    for running in (False, True):
+        if running:
+            comparison.resume()
+            wait(lambda: not comparison.waiting_for_all, "a start")
+            comparison.poll()
+        late = comparison.add(make_sampler("gibbs")).worker
+        wait(
+            lambda late=late: late.request_snapshot().n > 0 and not late.catching_up,
+            "an end of catching up",
+        )
+        wait(
+            lambda late=late, running=running: (
+                late.request_snapshot().status == ("running" if running else "paused")
+            ),
+            "",
+        )
+        assert late.request_snapshot().n < 1000
 
 
-def test_a_trainer_that_is_added_catches_up_and_counts_from_then_on(toy):
-    comparison = Comparison(TrainingSetup(toy, 3), rate=100.0)
-    comparison.add(make_trainer("cd", batch_size=10))
-    try:
-        comparison.step(200)
-        wait(lambda: comparison.poll()[0][1].passed("updates") == 200, "a scored update")
-        comparison.add(make_trainer("pcd", batch_size=10))
-        points_then = []
+def test_a_trainer_that_is_added_catches_up_and_counts_from_then_on(open_comparison, toy):
+    comparison = open_comparison(TrainingSetup(toy, 3), make_trainer("cd", batch_size=10), rate=100.0)
+    comparison.step(200)
+    wait(lambda: comparison.poll()[0][1].passed("updates") == 200, "a scored update")
+    comparison.add(make_trainer("pcd", batch_size=10))
+    points_then = []
 
-        def is_there():
-            points_then.append(compared_now(comparison)[0].compared.point)
-            return not compared_now(comparison)[1].compared.catching_up
+    def is_there():
+        points_then.append(compared_now(comparison)[0].compared.point)
+        return not compared_now(comparison)[1].compared.catching_up
 
-        wait(is_there, "the second")
-        assert min(points_then) > 100  # the first never went back to where the second had begun
-        assert [s.n for _, s in comparison.poll()] == [200, 200]
-        first = comparison.add(make_trainer("cd", batch_size=10), catch_up=False)
-        assert (first.worker.request_snapshot().n, first.worker.catching_up) == (0, False)
-    finally:
-        close(comparison)
+    wait(is_there, "the second")
+    assert min(points_then) > 100  # the first never went back to where the second had begun
+    assert [s.n for _, s in comparison.poll()] == [200, 200]
+    first = comparison.add(make_trainer("cd", batch_size=10), catch_up=False)
+    assert (first.worker.request_snapshot().n, first.worker.catching_up) == (0, False)
 
 
 def compared_now(comparison):
     return [one for _, one in comparison.at_common_point(comparison.poll(), newest=True)]
 
 
-def test_frames_stay_at_the_point_of_the_chart(model, toy, monkeypatch):
-    comparison = Comparison(SamplingSetup(model, toy, seed=4))
-    comparison.add(make_sampler("gibbs"))
+def test_frames_stay_at_the_point_of_the_chart(open_comparison, model, toy, monkeypatch):
+    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"))
     point = lambda newest=False: comparison.at_common_point(comparison.peek(), newest)[0][1].compared.point  # noqa: E731
-    try:
-        comparison.step(100)
-        wait(lambda: comparison.poll()[0][1].n == 100, "steps")
-        drawn = point(newest=True)
-        comparison.step(200)
-        wait(lambda: comparison.poll()[0][1].n == 300, "steps")
-        assert point() == drawn <= 100
-        assert point(newest=True) > 200
-        comparison.reset()  # the run has not passed the point any more
-        assert point() is None
-        comparison.step(50)
-        wait(lambda: comparison.poll()[0][1].n == 50, "steps")
-        monkeypatch.setattr(comparison_module, "CHART_POINT_SECONDS", 0.0)
-        assert point() == max(n for n in points.POINTS["samples"] if n <= 50)
-    finally:
-        close(comparison)
+    comparison.step(100)
+    wait(lambda: comparison.poll()[0][1].n == 100, "steps")
+    drawn = point(newest=True)
+    comparison.step(200)
+    wait(lambda: comparison.poll()[0][1].n == 300, "steps")
+    assert point() == drawn <= 100
+    assert point(newest=True) > 200
+    comparison.reset()  # the run has not passed the point any more
+    assert point() is None
+    comparison.step(50)
+    wait(lambda: comparison.poll()[0][1].n == 50, "steps")
+    monkeypatch.setattr(comparison_module, "CHART_POINT_SECONDS", 0.0)
+    assert point() == max(n for n in points.POINTS["samples"] if n <= 50)
 
 
-def test_runs_are_pinned_and_dropped(model, toy):
-    comparison = Comparison(SamplingSetup(model, toy))
-    panel = comparison.add(make_sampler("gibbs"))
-    try:
-        comparison.step(30)
-        wait(lambda: comparison.poll()[0][1].status == "paused" and panel.worker.peek().n == 30, "steps")
-        for i in range(10):
-            comparison.pin(panel.key, f"run {i}")
-        comparison.pin(99, "nothing")
-        comparison.reset()
-        comparison.remove(panel.key)
-        assert [pin.name for pin in comparison.pins] == [f"run {i}" for i in range(2, 10)]
-        pin = comparison.pins[0]
-        assert (pin.snapshot.n, len(pin.snapshot.newest_samples.v), pin.setup) == (30, 0, comparison.setup)
-        assert isl_points.passed(pin.snapshot, "samples") > 20
-        comparison.unpin(pin.number)
-        comparison.unpin(pin.number)
-        assert len(comparison.pins) == 7
-    finally:
-        close(comparison)
-        panel.worker.close()
-        panel.worker.join(PATIENCE)
-
-
-def close(comparison):
-    comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(PATIENCE)
+def test_runs_are_pinned_and_dropped(open_comparison, model, toy):
+    comparison = open_comparison(SamplingSetup(model, toy), make_sampler("gibbs"))
+    [panel] = comparison.panels
+    comparison.step(30)
+    wait(lambda: comparison.poll()[0][1].status == "paused" and panel.worker.peek().n == 30, "steps")
+    for i in range(10):
+        comparison.pin(panel.key, f"run {i}")
+    comparison.pin(99, "nothing")
+    comparison.reset()
+    comparison.remove(panel.key)
+    assert [pin.name for pin in comparison.pins] == [f"run {i}" for i in range(2, 10)]
+    pin = comparison.pins[0]
+    assert (pin.snapshot.n, len(pin.snapshot.newest_samples.v), pin.setup) == (30, 0, comparison.setup)
+    assert isl_points.passed(pin.snapshot, "samples") > 20
+    comparison.unpin(pin.number)
+    comparison.unpin(pin.number)
+    assert len(comparison.pins) == 7
 
 
 def test_a_clock_has_what_runs_are_compared_at():
@@ -407,11 +375,10 @@ def test_a_clock_has_what_runs_are_compared_at():
     assert SamplingRun.catches_up
 
 
-def test_another_kind_of_runs_is_compared_at_equal_numbers_of_what_it_makes(model, toy):
+def test_another_kind_of_runs_is_compared_at_equal_numbers_of_what_it_makes(open_comparison, model, toy):
     """As on the Tune page, where Undo brings chains back in place of trainings."""
     chains = SamplingSetup(model, toy)
-    comparison = Comparison(chains)
-    comparison.add(make_sampler("gibbs"))
+    comparison = open_comparison(chains, make_sampler("gibbs"))
     comparison.cost_unit = "sweeps"
     comparison.replace(chains._replace(seed=1), [make_sampler("gibbs")])
     assert comparison.cost_unit == "sweeps"
@@ -423,4 +390,3 @@ def test_another_kind_of_runs_is_compared_at_equal_numbers_of_what_it_makes(mode
     for unit in ("updates", "samples", "sweeps"):
         comparison.cost_unit = unit
         comparison.poll()
-    comparison.close()

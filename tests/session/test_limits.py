@@ -17,7 +17,6 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import chain_diagnostics
 from rbmviz.metrics.diagnostics import chains_apart
 from rbmviz.session import (
-    Comparison,
     Coupling,
     CouplingSetup,
     SamplingSetup,
@@ -45,22 +44,16 @@ def server():
 
 
 @pytest.fixture
-def comparison_of(server):
-    """Make comparisons of visitors, closed after the test."""
-    made = []
+def comparison_of(open_comparison, server):
+    """Make comparisons of visitors."""
 
     def make(setup, visitor=None, page="sample"):
         visitor = visitor or VisitorUsage(server)
-        comparison = Comparison(setup, visitor=visitor)
+        comparison = open_comparison(setup, visitor=visitor)
         visitor.visit(page, comparison)
-        made.append((comparison, visitor))
         return comparison
 
-    yield make
-    for comparison, _ in made:
-        comparison.close()
-        for panel in comparison.panels:
-            panel.worker.join(PATIENCE)
+    return make
 
 
 def test_settings_come_from_the_environment(monkeypatch):

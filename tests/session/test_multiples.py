@@ -6,14 +6,8 @@ from waiting import wait
 from rbmviz import BadInput
 from rbmviz.knobs import knobs_of
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session import SamplingSetup
 from rbmviz.session.multiples import four_values, multiples_of, with_knob
-
-
-def close(comparison):
-    for panel in comparison.panels:
-        panel.worker.close()
-        panel.worker.join(10)
 
 
 @pytest.mark.parametrize("name", list_samplers())
@@ -50,45 +44,42 @@ def test_a_value_or_a_knob_that_does_not_exist_is_refused():
             with_knob(make_sampler("rates_fpcd"), knob, values)
 
 
-def test_panels_beside_one_begin_with_all_others_and_can_be_undone(model, toy):
-    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=1000.0)
+def test_panels_beside_one_begin_with_all_others_and_can_be_undone(open_comparison, model, toy):
+    samplers = make_sampler("gibbs"), make_sampler("rates_fpcd")
+    comparison = open_comparison(SamplingSetup(model, toy, seed=4), *samplers, rate=1000.0)
+    key = comparison.panels[1].key
 
     def made():
         return [(shown.n, shown.run) for _, shown in comparison.poll()]
 
-    comparison.add(make_sampler("gibbs"))
-    key = comparison.add(make_sampler("rates_fpcd")).key
-    try:
-        comparison.step(200)
-        wait(lambda: [s.n for _, s in comparison.poll()] == [200, 200], "steps")
-        before = comparison.panels
-        comparison.add_beside(key, with_knob(make_sampler("rates_fpcd"), "eps", [0.09]))
-        assert [panel.worker.algorithm for panel in comparison.panels[1:]] == [
-            make_sampler("rates_fpcd"),
-            make_sampler("rates_fpcd", eps=0.09),
-        ]
-        assert made() == [(0, 2), (0, 2), (0, 1)]
-        comparison.step(30)
-        wait(lambda: made() == [(30, 2), (30, 2), (30, 1)], "steps of all three")
-        assert comparison.undo()
-        assert comparison.panels == before
-        assert made() == [(200, 1), (200, 1)]
-        others = with_knob(make_sampler("rates_fpcd"), "eps", [0.01, 0.09, 0.27])
-        comparison.add_beside(key, others, instead=True)
-        eps = [panel.worker.algorithm.eps for panel in comparison.panels]
-        assert eps == [0.01, make_sampler("rates_fpcd").eps, 0.09, 0.27]
-        assert comparison.panels[1] is before[1]
-        assert [n for n, _ in made()] == [0] * 4
-        assert comparison.undo()
-        assert comparison.panels == before
-        assert made() == [(200, 1), (200, 1)]
-        comparison.resume()
-        wait(lambda: all(s.n > 200 for _, s in comparison.poll()), "steps of both")
-        comparison.add_beside(key, others, instead=True)
-        wait(lambda: all(0 < s.n < 200 for _, s in comparison.poll()), "the first steps of all four")
-        assert comparison.undo()
-        wait(lambda: all(s.n > 200 for _, s in comparison.poll()), "steps of both")
-        comparison.add_beside(99, others)  # the panel has gone meanwhile
-        assert comparison.panels == before
-    finally:
-        close(comparison)
+    comparison.step(200)
+    wait(lambda: [s.n for _, s in comparison.poll()] == [200, 200], "steps")
+    before = comparison.panels
+    comparison.add_beside(key, with_knob(make_sampler("rates_fpcd"), "eps", [0.09]))
+    assert [panel.worker.algorithm for panel in comparison.panels[1:]] == [
+        make_sampler("rates_fpcd"),
+        make_sampler("rates_fpcd", eps=0.09),
+    ]
+    assert made() == [(0, 2), (0, 2), (0, 1)]
+    comparison.step(30)
+    wait(lambda: made() == [(30, 2), (30, 2), (30, 1)], "steps of all three")
+    assert comparison.undo()
+    assert comparison.panels == before
+    assert made() == [(200, 1), (200, 1)]
+    others = with_knob(make_sampler("rates_fpcd"), "eps", [0.01, 0.09, 0.27])
+    comparison.add_beside(key, others, instead=True)
+    eps = [panel.worker.algorithm.eps for panel in comparison.panels]
+    assert eps == [0.01, make_sampler("rates_fpcd").eps, 0.09, 0.27]
+    assert comparison.panels[1] is before[1]
+    assert [n for n, _ in made()] == [0] * 4
+    assert comparison.undo()
+    assert comparison.panels == before
+    assert made() == [(200, 1), (200, 1)]
+    comparison.resume()
+    wait(lambda: all(s.n > 200 for _, s in comparison.poll()), "steps of both")
+    comparison.add_beside(key, others, instead=True)
+    wait(lambda: all(0 < s.n < 200 for _, s in comparison.poll()), "the first steps of all four")
+    assert comparison.undo()
+    wait(lambda: all(s.n > 200 for _, s in comparison.poll()), "steps of both")
+    comparison.add_beside(99, others)  # the panel has gone meanwhile
+    assert comparison.panels == before

@@ -7,13 +7,12 @@ import time
 
 import numpy as np
 import pytest
-from waiting import PATIENCE, wait
+from waiting import PATIENCE, wait, wait_for_pause
 
 from rbmviz import BadInput
 from rbmviz.models import pattern_model
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
-    Comparison,
     Coupling,
     CouplingRun,
     CouplingSetup,
@@ -337,31 +336,25 @@ def test_a_run_with_too_many_changes_keeps_its_memory(open_worker, model, monkey
         worker.read(SamplingRun.run_log)
 
 
-def test_panels_that_ran_in_step_go_on_in_step(model, toy, monkeypatch):
+def test_panels_that_ran_in_step_go_on_in_step(open_comparison, model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
     monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
-    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
-    for name in ("gibbs", "rates_fpcd", "sample_penalization"):
-        comparison.add(make_sampler(name))
-    try:
-        comparison.resume()
-        wait(lambda: all(s.n > 20 for _, s in comparison.poll()), "samples in every panel")
-        comparison.close()
-        comparison.rest()
-        n = [shown.n for _, shown in comparison.peek()]
-        assert comparison.running
-        comparison.open()
-        wait(
-            lambda: all(s.n > most + 20 for (_, s), most in zip(comparison.poll(), n, strict=True)),
-            "more",
-        )
-        comparison.pause()
-        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
-        assert len({s.n for _, s in comparison.poll()}) == 1
-    finally:
-        comparison.close()
-        for panel in comparison.panels:
-            panel.worker.join(PATIENCE)
+    samplers = map(make_sampler, ("gibbs", "rates_fpcd", "sample_penalization"))
+    comparison = open_comparison(SamplingSetup(model, toy, seed=4), *samplers, rate=200.0)
+    comparison.resume()
+    wait(lambda: all(s.n > 20 for _, s in comparison.poll()), "samples in every panel")
+    comparison.close()
+    comparison.rest()
+    n = [shown.n for _, shown in comparison.peek()]
+    assert comparison.running
+    comparison.open()
+    wait(
+        lambda: all(s.n > most + 20 for (_, s), most in zip(comparison.poll(), n, strict=True)),
+        "more",
+    )
+    comparison.pause()
+    wait_for_pause(comparison)
+    assert len({s.n for _, s in comparison.poll()}) == 1
 
 
 def test_a_sleeping_run_has_no_work_until_somebody_looks(open_worker, model, monkeypatch):

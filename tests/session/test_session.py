@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from waiting import PATIENCE, wait
+from waiting import PATIENCE, wait, wait_for_pause
 
 from rbmviz import RBM, BadInput, Model
 from rbmviz.datasets import Dataset
@@ -15,7 +15,6 @@ from rbmviz.metrics import ISL, log_likelihood
 from rbmviz.samplers import interleave, make_sampler, sample
 from rbmviz.session import (
     Allowance,
-    Comparison,
     SamplingPlan,
     SamplingRun,
     SamplingSetup,
@@ -241,11 +240,9 @@ def test_a_run_that_was_replaced_while_it_was_prepared_is_never_shown(model, mon
     assert shown == [(2, "starting")]
 
 
-def test_a_pause_amid_a_launch_stops_all_panels(model, monkeypatch):
-    comparison = Comparison(SamplingSetup(model))
-    for name in ("gibbs", "rates_fpcd"):
-        comparison.add(make_sampler(name))
-    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "two panels")
+def test_a_pause_amid_a_launch_stops_all_panels(open_comparison, model, monkeypatch):
+    comparison = open_comparison(SamplingSetup(model), make_sampler("gibbs"), make_sampler("rates_fpcd"))
+    wait_for_pause(comparison)
     first, resume, pauses = comparison.panels[0].worker, comparison.panels[0].worker.resume, []
 
     def slow(at=None):
@@ -257,13 +254,10 @@ def test_a_pause_amid_a_launch_stops_all_panels(model, monkeypatch):
     monkeypatch.setattr(first, "resume", slow)
     comparison.resume()
     pauses[0].join(PATIENCE)
-    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    wait_for_pause(comparison)
     counts = [panel.worker.read(lambda run: run.n) for panel in comparison.panels]
     time.sleep(0.1)
     assert [panel.worker.read(lambda run: run.n) for panel in comparison.panels] == counts
-    comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(PATIENCE)
 
 
 def test_a_swap_to_a_model_of_another_size(open_worker, model):
@@ -295,7 +289,7 @@ def test_a_thread_that_the_system_refuses_is_started_by_the_next_command(model, 
     worker.join(PATIENCE)
 
 
-def test_rate_and_pause_keep_panels_in_step(model, toy, monkeypatch):
+def test_rate_and_pause_keep_panels_in_step(open_comparison, model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
     monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
     pause = Worker.pause
@@ -305,36 +299,30 @@ def test_rate_and_pause_keep_panels_in_step(model, toy, monkeypatch):
         threading.Event().wait(0.05)  # in this time the other panels would make ten samples
 
     monkeypatch.setattr(Worker, "pause", pause_late)
-    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
-    for name in ("gibbs", "rates_fpcd", "sample_penalization"):
-        comparison.add(make_sampler(name))
-    try:
-        comparison.resume()
-        wait(lambda: all(s.n > 20 for _, s in comparison.poll()), "samples in every panel")
-        comparison.pause()
-        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
-        assert len({s.n for _, s in comparison.poll()}) == 1
-        comparison.resume()
-        n = comparison.poll()[0][1].n
-        wait(lambda: all(s.n > n + 10 for _, s in comparison.poll()), "more samples")
-        comparison.set_rate(100.0)
-        wait(lambda: all(s.n > n + 30 for _, s in comparison.poll()), "samples at half the rate")
-        comparison.pause()
-        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
-        assert len({s.n for _, s in comparison.poll()}) == 1
-        n = comparison.poll()[0][1].n
-        comparison.step(3)
-        wait(
-            lambda: all(s.n >= n + 3 and s.status == "paused" for _, s in comparison.poll()),
-            "three steps",
-        )
-        assert {s.n for _, s in comparison.poll()} == {n + 3}
-        starts = [panel.worker.read(SamplingRun.run_log).start for panel in comparison.panels]
-        assert all((start == starts[0]).all() for start in starts)
-    finally:
-        comparison.close()
-        for panel in comparison.panels:
-            panel.worker.join(PATIENCE)
+    samplers = map(make_sampler, ("gibbs", "rates_fpcd", "sample_penalization"))
+    comparison = open_comparison(SamplingSetup(model, toy, seed=4), *samplers, rate=200.0)
+    comparison.resume()
+    wait(lambda: all(s.n > 20 for _, s in comparison.poll()), "samples in every panel")
+    comparison.pause()
+    wait_for_pause(comparison)
+    assert len({s.n for _, s in comparison.poll()}) == 1
+    comparison.resume()
+    n = comparison.poll()[0][1].n
+    wait(lambda: all(s.n > n + 10 for _, s in comparison.poll()), "more samples")
+    comparison.set_rate(100.0)
+    wait(lambda: all(s.n > n + 30 for _, s in comparison.poll()), "samples at half the rate")
+    comparison.pause()
+    wait_for_pause(comparison)
+    assert len({s.n for _, s in comparison.poll()}) == 1
+    n = comparison.poll()[0][1].n
+    comparison.step(3)
+    wait(
+        lambda: all(s.n >= n + 3 and s.status == "paused" for _, s in comparison.poll()),
+        "three steps",
+    )
+    assert {s.n for _, s in comparison.poll()} == {n + 3}
+    starts = [panel.worker.read(SamplingRun.run_log).start for panel in comparison.panels]
+    assert all((start == starts[0]).all() for start in starts)
 
 
 def test_nobody_watching_means_nothing_computed(open_worker, model, monkeypatch):
@@ -541,9 +529,8 @@ def test_a_run_of_several_chains_makes_its_samples_on_one_thread(model, monkeypa
     assert (run.timed_advance(100).v == elsewhere.v).all()
 
 
-def test_a_pause_while_a_panel_is_added_pauses_it_too(model, monkeypatch):
-    comparison = Comparison(SamplingSetup(model), 60)
-    comparison.add(make_sampler("gibbs"))
+def test_a_pause_while_a_panel_is_added_pauses_it_too(open_comparison, model, monkeypatch):
+    comparison = open_comparison(SamplingSetup(model), make_sampler("gibbs"), rate=60)
     comparison.resume()
     wait(lambda: comparison.poll()[0][1].n > 0, "samples")
     resume, pausing = Worker.resume, threading.Thread(target=comparison.pause)
@@ -558,4 +545,3 @@ def test_a_pause_while_a_panel_is_added_pauses_it_too(model, monkeypatch):
     pausing.join(PATIENCE)
     assert not comparison.running
     wait(lambda: {s.status for _, s in comparison.poll()} == {"paused"}, "a pause of both")
-    comparison.close()

@@ -6,35 +6,18 @@ import json
 
 import numpy as np
 import pytest
-from waiting import PATIENCE, wait
+from waiting import wait, wait_for_pause
 
 from rbmviz import BadInput, make_trainer
 from rbmviz.datasets import load_bytes
-from rbmviz.session import Comparison, TrainingRun, TrainingSetup
+from rbmviz.session import TrainingRun, TrainingSetup
 from rbmviz.session.training_file import read_training_file, write_trainings
 
 
 @pytest.fixture
-def compare():
-    made = []
-
-    def make(setup):
-        made.append(Comparison(setup))
-        return made[-1]
-
-    yield make
-    for comparison in made:
-        comparison.close()
-        for panel in comparison.panels:
-            panel.worker.join(PATIENCE)
-
-
-@pytest.fixture
-def lesson(compare, toy):
+def lesson(open_comparison, toy):
     """Twenty updates of two trainers with a turned knob, and of a branch."""
-    comparison = compare(TrainingSetup(toy, 3, 1, 2))
-    comparison.add(make_trainer("ucd"))
-    comparison.add(make_trainer("cd"))
+    comparison = open_comparison(TrainingSetup(toy, 3, 1, 2), make_trainer("ucd"), make_trainer("cd"))
     comparison.apply_knobs(comparison.panels[0].key, learning_rate=0.2)  # before the first update
     to(comparison, 10)
     comparison.apply_knobs(comparison.panels[1].key, learning_rate=0.5)
@@ -49,15 +32,15 @@ def to(comparison, n):
     there = [shown.n + n for _, shown in comparison.poll()]
     comparison.step(n)
     wait(lambda: [shown.n for _, shown in comparison.poll()] == there, "steps")
-    wait(lambda: all(shown.status == "paused" for _, shown in comparison.poll()), "a pause")
+    wait_for_pause(comparison)
 
 
 def weights(comparison):
     return [[model.W for model in shown.models] for _, shown in comparison.poll()]
 
 
-def opened(compare, content, setup):
-    comparison = compare(setup)
+def opened(open_comparison, content, setup):
+    comparison = open_comparison(setup)
     for plan, changes, n, kept in read_training_file(content).panels(setup):
         panel = comparison.add(changes[-1].algorithm, plan)
         if kept is not None:
@@ -65,9 +48,9 @@ def opened(compare, content, setup):
     return comparison
 
 
-def test_written_trainings_go_on_to_the_same_bits(compare, lesson):
+def test_written_trainings_go_on_to_the_same_bits(open_comparison, lesson):
     known = [{point.update for point in shown.likelihoods} for _, shown in lesson.poll()]
-    again = opened(compare, write_trainings(lesson, {}), lesson.setup)
+    again = opened(open_comparison, write_trainings(lesson, {}), lesson.setup)
     wait(lambda: [s.status for _, s in again.poll()] == ["paused"] * 3, "three trainings")
     assert [s.n for _, s in again.poll()] == [20, 20, 20]
     for (_, now), (_, was), points in zip(again.poll(), lesson.poll(), known, strict=True):
@@ -175,23 +158,23 @@ def uploads():
     ]
 
 
-def test_the_data_of_an_upload_are_in_the_file(compare, uploads):
+def test_the_data_of_an_upload_are_in_the_file(open_comparison, uploads):
     for dataset in uploads:
-        comparison = compare(TrainingSetup(dataset, 3))
+        comparison = open_comparison(TrainingSetup(dataset, 3))
         comparison.add(make_trainer("cd"))
         to(comparison, 4)
         file = read_training_file(write_trainings(comparison, {}))
         for field in dataclasses.fields(dataset):
             np.testing.assert_array_equal(getattr(file.dataset, field.name), getattr(dataset, field.name))
-        again = opened(compare, write_trainings(comparison, {}), TrainingSetup(file.dataset, 3))
+        again = opened(open_comparison, write_trainings(comparison, {}), TrainingSetup(file.dataset, 3))
         wait(lambda c=again: [s.status for _, s in c.poll()] == ["paused"], "a training")
         to(comparison, 3)
         to(again, 3)
         np.testing.assert_array_equal(weights(again), weights(comparison))
 
 
-def test_hostile_data_are_refused(compare, uploads):
-    comparison = compare(TrainingSetup(uploads[0], 3))
+def test_hostile_data_are_refused(open_comparison, uploads):
+    comparison = open_comparison(TrainingSetup(uploads[0], 3))
     content = write_trainings(comparison, {})
     refused, arrays = refuser(content, comparison.setup), arrays_of(content)
     for before, after in (
@@ -216,8 +199,8 @@ def test_hostile_data_are_refused(compare, uploads):
             read_training_file(file.getvalue())
 
 
-def test_a_small_file_cannot_take_much_memory(compare, uploads, monkeypatch):
-    comparison = compare(TrainingSetup(uploads[0], 3))
+def test_a_small_file_cannot_take_much_memory(open_comparison, uploads, monkeypatch):
+    comparison = open_comparison(TrainingSetup(uploads[0], 3))
     arrays = arrays_of(write_trainings(comparison, {}))
     arrays["data.train"] = np.zeros((40_000_000, 2), np.uint8)
     file = io.BytesIO()
@@ -228,7 +211,7 @@ def test_a_small_file_cannot_take_much_memory(compare, uploads, monkeypatch):
         read_training_file(file.getvalue())
 
 
-def test_sent_models_are_in_the_file(compare, toy, lesson):
+def test_sent_models_are_in_the_file(open_comparison, toy, lesson):
     model = lesson.panels[1].worker.read(TrainingRun.model)
     content = write_trainings(lesson, {"CD on toy, 20 updates": model})
     [(title, again)] = read_training_file(content).models.items()

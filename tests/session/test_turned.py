@@ -8,7 +8,7 @@ from waiting import wait
 
 from rbmviz.metrics import Coverage, isl
 from rbmviz.samplers import make_sampler
-from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup, isl_points
+from rbmviz.session import SamplingPlan, SamplingRun, SamplingSetup, isl_points
 from rbmviz.session import equal_points as points
 from rbmviz.session.snapshot import NOTHING_SPENT, Spent
 
@@ -155,10 +155,11 @@ def test_knobs_that_no_sample_was_made_with_are_no_turn(model, toy):
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])
-def test_a_run_that_is_made_again_has_the_same_scores(model, toy, kernel):
+def test_a_run_that_is_made_again_has_the_same_scores(open_comparison, model, toy, kernel):
     """Freed memory, a reconnect, Undo: from the log, in other chunks, without anybody who looks."""
-    comparison = Comparison(SamplingSetup(model, toy, seed=4, kernel=kernel))
-    worker = comparison.add(make_sampler("rates_fpcd", n_chains=2)).worker
+    setup = SamplingSetup(model, toy, seed=4, kernel=kernel)
+    comparison = open_comparison(setup, make_sampler("rates_fpcd", n_chains=2))
+    worker = comparison.panels[0].worker
 
     def step(n, **knobs):
         end = worker.peek().n + n
@@ -228,27 +229,21 @@ def test_others_are_compared_at_their_own_first_samples(model, toy):
     assert there.newest.isl == isl(w[:50], toy.test, toy.validation).isl
 
 
-def test_a_turned_panel_that_was_added_late_counts_again_after_fifty_samples(model, toy):
-    comparison = Comparison(SamplingSetup(model, toy, seed=4))
-    comparison.add(make_sampler("gibbs"))
+def test_a_turned_panel_that_was_added_late_counts_again_after_fifty_samples(open_comparison, model, toy):
+    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"))
 
     def made():
         return [(shown.n, shown.status) for _, shown in comparison.poll()]
 
-    try:
-        comparison.step(800)
-        wait(lambda: made() == [(800, "paused")], "steps")
-        late = comparison.add(make_sampler("rates_fpcd"))
-        wait(lambda: made() == [(800, "paused")] * 2, "the steps of the late one")
-        comparison.set_live_knobs(late.key, eps=0.5)
-        comparison.step(60)
-        wait(lambda: made() == [(860, "paused")] * 2, "sixty more")
-        shown = comparison.at_common_point(comparison.peek())
-        assert [one.newest.n for _, one in shown] == [56, 56]
-    finally:
-        comparison.close()
-        for panel in comparison.panels:
-            panel.worker.join(30)
+    comparison.step(800)
+    wait(lambda: made() == [(800, "paused")], "steps")
+    late = comparison.add(make_sampler("rates_fpcd"))
+    wait(lambda: made() == [(800, "paused")] * 2, "the steps of the late one")
+    comparison.set_live_knobs(late.key, eps=0.5)
+    comparison.step(60)
+    wait(lambda: made() == [(860, "paused")] * 2, "sixty more")
+    shown = comparison.at_common_point(comparison.peek())
+    assert [one.newest.n for _, one in shown] == [56, 56]
 
 
 def test_no_score_is_computed_while_a_slider_is_dragged(model, toy, monkeypatch):

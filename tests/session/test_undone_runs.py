@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from waiting import PATIENCE, wait
+from waiting import wait, wait_for_pause
 
 from rbmviz.samplers import make_sampler
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup, VisitorUsage
@@ -12,17 +12,13 @@ from rbmviz.session import worker as worker_module
 
 
 @pytest.fixture
-def comparison(model, toy):
+def comparison(open_comparison, model, toy):
     """Two panels of a small model, 12 samples each, paused."""
-    made = Comparison(SamplingSetup(model, toy, seed=4))
-    made.add(make_sampler("gibbs"))
-    made.add(make_sampler("rates_fpcd", eps=0.1))
+    samplers = make_sampler("gibbs"), make_sampler("rates_fpcd", eps=0.1)
+    made = open_comparison(SamplingSetup(model, toy, seed=4), *samplers)
     made.step(12)
-    wait(lambda: all(s.n == 12 and s.status == "paused" for _, s in made.poll()), "twelve samples")
-    yield made
-    made.close()
-    for panel in made.panels:
-        panel.worker.join(PATIENCE)
+    wait_for_pause(made, 12)
+    return made
 
 
 def kept(comparison):
@@ -85,9 +81,9 @@ def test_undo_comes_to_an_end_and_keeps_within_the_limits(comparison, monkeypatc
     assert comparison.bytes() == sum(panel.worker.bytes() for panel in comparison.panels)
 
 
-def test_what_can_be_undone_takes_no_memory_that_others_need(model, toy, monkeypatch):
+def test_what_can_be_undone_takes_no_memory_that_others_need(open_comparison, model, toy, monkeypatch):
     server = set()
-    comparison = Comparison(SamplingSetup(model, toy), visitor=VisitorUsage(server))
+    comparison = open_comparison(SamplingSetup(model, toy), visitor=VisitorUsage(server))
     visitor = next(iter(server))
     visitor.visit("sample", comparison)
     comparison.add(make_sampler("gibbs"))
@@ -97,7 +93,6 @@ def test_what_can_be_undone_takes_no_memory_that_others_need(model, toy, monkeyp
     comparison.add(make_sampler("gibbs"))
     assert comparison.can_undo
     assert comparison._undo_bytes() == 0
-    comparison.close()
 
 
 def test_a_failed_run_comes_back_as_failed(comparison):

@@ -1,16 +1,10 @@
 """A sweep by hand: the numbers shown are those of the model, and the draws follow its conditionals."""
 
-from itertools import product
-
 import numpy as np
 import pytest
+from naive import energy, states
 
 from rbmviz.session.unit_by_unit import UnitByUnit
-
-
-def brute_energy(rbm, v, h):
-    pairs = sum(v[i] * rbm.W[i, j] * h[j] for i in range(len(v)) for j in range(len(h)))
-    return -pairs - sum(v * rbm.b) - sum(h * rbm.c)
 
 
 def test_probabilities_are_those_of_the_energy():
@@ -22,9 +16,9 @@ def test_probabilities_are_those_of_the_energy():
             for on in (0, 1):
                 v, h = state.v.copy(), state.h.copy()
                 (h if layer == "hidden" else v)[i] = on
-                both.append(np.exp(-brute_energy(state.rbm, v, h)))
+                both.append(np.exp(-energy(state.rbm, v, h)))
             assert state.probabilities(layer)[i] == pytest.approx(both[1] / sum(both))
-    assert state.energy == pytest.approx(brute_energy(state.rbm, state.v, state.h))
+    assert state.energy == pytest.approx(energy(state.rbm, state.v, state.h))
 
 
 def test_a_draw_says_all_its_numbers():
@@ -45,9 +39,9 @@ def test_a_draw_says_all_its_numbers():
 
 def test_sweeps_have_the_law_of_the_model():
     rbm = UnitByUnit.begin().rbm
-    states = np.array(list(product((0, 1), repeat=6)), np.uint8)
-    weight = np.exp(states @ rbm.b) * np.prod(1 + np.exp(rbm.c + states @ rbm.W), axis=1)
-    mean = weight @ states / weight.sum()
+    v = states(6)
+    weight = np.exp(v @ rbm.b) * np.prod(1 + np.exp(rbm.c + v @ rbm.W), axis=1)
+    mean = weight @ v / weight.sum()
     state, total, n = UnitByUnit.begin(1), np.zeros(6), 4000
     for _ in range(n):
         state = state.sweep()

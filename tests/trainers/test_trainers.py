@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from naive import same_parameters
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rbmviz.coupling
@@ -163,23 +164,19 @@ def run(trainer, data, n, seed=0, cut=None):
     return progress
 
 
-def same(a: RBM, b: RBM) -> bool:
-    return all((getattr(a, name) == getattr(b, name)).all() for name in "Wbc")
-
-
 @pytest.mark.parametrize(
     "knobs", [{}, {"momentum": 0.5, "weight_decay": 0.01, "k": 2, "schedule": "inverse_sqrt"}]
 )
 def test_fpcd_without_fast_weights_is_pcd_bit_for_bit(bits, knobs):
     pcd = run(make_trainer("pcd", **knobs), bits, 50).rbm
-    assert same(run(make_trainer("fpcd", eps=0.0, **knobs), bits, 50).rbm, pcd)
-    assert not same(run(make_trainer("fpcd", eps=0.1, **knobs), bits, 50).rbm, pcd)
+    assert same_parameters(run(make_trainer("fpcd", eps=0.0, **knobs), bits, 50).rbm, pcd)
+    assert not same_parameters(run(make_trainer("fpcd", eps=0.1, **knobs), bits, 50).rbm, pcd)
 
 
 def test_pt_with_one_temperature_is_pcd_bit_for_bit(bits):
     pcd = run(make_trainer("pcd"), bits, 50).rbm
-    assert same(run(make_trainer("pt", n_temperatures=1), bits, 50).rbm, pcd)
-    assert not same(run(make_trainer("pt", n_temperatures=3), bits, 50).rbm, pcd)
+    assert same_parameters(run(make_trainer("pt", n_temperatures=1), bits, 50).rbm, pcd)
+    assert not same_parameters(run(make_trainer("pt", n_temperatures=3), bits, 50).rbm, pcd)
 
 
 def test_swaps_need_neighbours_close_enough(bits):
@@ -375,7 +372,7 @@ def test_live_knobs_act_from_the_next_update_on(name, bits):
     for knob in knobs_of(base).values():
         assert knob.live == (knob.name not in fixed)
         if knob.live and knob.name not in more and (name, knob.name) != ("polish", "batch_size"):
-            assert not same(after(knob.name), plain), knob.name
+            assert not same_parameters(after(knob.name), plain), knob.name
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -414,10 +411,12 @@ def test_the_average_is_the_mean_of_the_iterates(bits):
     for name in "Wbc":
         want = np.mean([getattr(rbm, name) for rbm in iterates], axis=0)
         np.testing.assert_allclose(getattr(found.rbm, name), want, atol=1e-6)
-    assert same(RBM(*states[1].theta), iterates[-1])
-    assert same(plain.step(states[1], 0).rbm, found.rbm)  # switched off: from the next update on
-    assert same(plain.step(states[1], 1).rbm, plain.step(states[0], 1).rbm)
-    assert same(averaged.step(states[1], 1).rbm, plain.step(states[0], 1).rbm)  # and a new mean begins
+    assert same_parameters(RBM(*states[1].theta), iterates[-1])
+    assert same_parameters(plain.step(states[1], 0).rbm, found.rbm)  # switched off: from the next update on
+    assert same_parameters(plain.step(states[1], 1).rbm, plain.step(states[0], 1).rbm)
+    assert same_parameters(
+        averaged.step(states[1], 1).rbm, plain.step(states[0], 1).rbm
+    )  # and a new mean begins
 
 
 def test_the_box_holds(bits):
@@ -431,7 +430,7 @@ def test_the_box_holds(bits):
         np.testing.assert_array_equal(np.clip(getattr(a, name), -0.25, 0.25), getattr(b, name))
     for _ in range(20):
         assert np.abs(boxed.step(state, 5).rbm.W).max() <= 0.25
-    assert same(run(dataclasses.replace(free, box=100.0), bits, 30).rbm, run(free, bits, 30).rbm)
+    assert same_parameters(run(dataclasses.replace(free, box=100.0), bits, 30).rbm, run(free, bits, 30).rbm)
 
 
 def test_pairs_that_are_cut_off_are_said(bits):
@@ -451,7 +450,7 @@ def test_train_resumes_what_it_was(bits):
     assert [next(begun).update for _ in range(2)] == [6, 12]
     content = begun.checkpoint()
     *_, got = train(bits, trainer, **options, resume=content)
-    assert same(got.rbm, want.rbm)
+    assert same_parameters(got.rbm, want.rbm)
     others = [
         ("learning_rate = 0.1, not 0.2", {"trainer": dataclasses.replace(trainer, learning_rate=0.2)}),
         ("trainer = fpcd, not pcd", {"trainer": make_trainer("pcd")}),
@@ -476,7 +475,7 @@ def test_train_resumes_what_it_was(bits):
     options["iterations"] = 48
     *_, longer = train(bits, constant, **options, resume=short.checkpoint())
     *_, want = train(bits, constant, **options)
-    assert same(longer.rbm, want.rbm)
+    assert same_parameters(longer.rbm, want.rbm)
 
 
 def test_batches_are_whole_epochs():
@@ -572,7 +571,7 @@ def test_blas_threads_change_nothing():
             found.append(trainer.step(trainer.init(initial_rbm(data, 500, 0), data, 0), 5).rbm)
             blas = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         assert set(blas) == {threads}  # what the caller had is put back
-    assert same(*found)
+    assert same_parameters(*found)
 
 
 def test_a_warm_start_has_hidden_units_of_its_own(bits):
@@ -583,7 +582,7 @@ def test_a_warm_start_has_hidden_units_of_its_own(bits):
     next(begun)
     *_, resumed = train(bits, make_trainer("cd"), **options, resume=begun.checkpoint())
     assert resumed.rbm.n_hidden == 3
-    assert same(resumed.rbm, whole.rbm)
+    assert same_parameters(resumed.rbm, whole.rbm)
 
 
 def test_bad_input(bits):
