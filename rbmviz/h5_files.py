@@ -64,8 +64,11 @@ class _File:
             return None
         if found.dtype.kind not in "biuf" or found.shape is None or len(found.shape) > 8:
             raise Damaged(f"{path} holds no array of numbers")
-        # Of each array the file's type and float32 are in memory, and one copy while it is transposed.
-        self.nbytes += min(math.prod(found.shape) * (found.dtype.itemsize + 8), MAX_SIZE)
+        # Of each array the file's type and float32 are in memory, and one copy while it is transposed. Chunks
+        # are unpacked as wholes, and may be larger than the array.
+        size, itemsize = math.prod(found.shape), found.dtype.itemsize
+        beyond = max(math.prod(found.chunks or ()) - size, 0)
+        self.nbytes += min(size * (itemsize + 8) + beyond * itemsize, MAX_SIZE)
         check_memory(self.what, min(self.nbytes, MAX_SIZE), "give fewer or smaller arrays")
         array: np.ndarray = found[()]
         return np.asarray(array)

@@ -40,6 +40,9 @@ MAX_PARAMETER = 1e30
 ENTRIES_PER_BLOCK = 2**22
 """Most numbers in a block of rows: bounds the temporary memory of row-wise results."""
 
+ARRAYS_HEADER = 2**11
+"""Most bytes of the header of a .safetensors besides the metadata: names, shapes and places of six arrays."""
+
 H5_SUFFIXES = (".h5", ".hdf5")
 
 ARRAYS = (*"Wbc", *(f"rates.{name}" for name in "Wbc"))
@@ -241,11 +244,15 @@ def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
 
     Arrays (float32): W, b, c, and rates.W, rates.b, rates.c if the model has rates.
     Header string ``rbmviz`` (in .npz an array of one string): JSON of the schema version and ``model.meta``.
+
+    Raises BadInput if the metadata are longer than readers accept.
     """
     arrays = {"W": model.rbm.W, "b": model.rbm.b, "c": model.rbm.c}
     if model.rates is not None:
         arrays |= {f"rates.{name}": getattr(model.rates, name) for name in "Wbc"}
     header = json.dumps({"schema": SCHEMA, **model.meta}, sort_keys=True)
+    if len(json.dumps(header)) > MAX_HEADER - ARRAYS_HEADER:  # .safetensors has it as a text within JSON
+        raise BadInput(f"The model's metadata are too long for a file: at most {MAX_HEADER:,} bytes of JSON.")
     if suffix == ".safetensors":
         return save(arrays, metadata={"rbmviz": header})
     content = io.BytesIO()

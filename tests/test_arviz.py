@@ -12,6 +12,7 @@ import rbmviz
 from rbmviz import BadInput, load_dataset, sample
 from rbmviz.cli import main
 from rbmviz.metrics import Coverage
+from rbmviz.samplers.gibbs import Gibbs
 
 SAMPLER = "rates_fpcd:n_chains=3"
 
@@ -55,6 +56,13 @@ def test_the_command_writes_the_tree(tmp_path, more, capsys):
     assert ("p" in tree.samples) == (not more)
     assert ("class" in tree.posterior) == bool(more)
     assert json.loads(tree.attrs["meta"])["origin"]["seeds"] == [4]
+
+
+def test_data_that_do_not_fit_are_refused_before_anything_is_sampled(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Gibbs, "step", lambda *_: pytest.fail("sampled in vain"))
+    command = ["sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "5", "--dataset", "digits"]
+    assert main([*command, "--out", str(tmp_path / "x.nc")]) == 2
+    assert "digits has 64 units and the model 16" in capsys.readouterr().err
 
 
 def test_without_arviz(monkeypatch, tmp_path, capsys):

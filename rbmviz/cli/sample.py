@@ -161,7 +161,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if for_arviz:
         needed = 12 * args.n * width  # v and p, twice; and the doubles of some rows
         check_memory(f"sample: {args.n:,} samples for ArviZ", needed, "take fewer, or write an .npz")
-        classes_of = load_dataset(args.dataset) if args.dataset else None
+        classes_of = data_of(model, args.dataset, load_dataset) if args.dataset else None
     if dataset is not None and sampler.needs_rates and model.rates is None:
         model = with_rates(model, dataset)
     start = None if args.init == "random" else SamplingSetup(model, dataset, args.seed)

@@ -282,7 +282,10 @@ def _prepare(args: argparse.Namespace, checkpoint: Path) -> tuple[Dataset, Train
         40 * dataset.n_visible * n_hidden,  # parameters, update, momentum, rates, and the file's content
         "give fewer --n-hidden",
     )
-    resume = checkpoint.read_bytes() if args.resume else None
+    try:
+        resume = read_file(checkpoint, f"'{checkpoint}'") if args.resume else None
+    except Damaged as error:
+        raise BadInput(f"'{checkpoint}' cannot be read ({error}).") from None
     try:
         steps = train(dataset, trainer, n_hidden, args.iterations, args.seed, start, args.every, resume)
     except BadInput as error:

@@ -3,8 +3,7 @@
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.datasets.binarise import full_name
-from rbmviz.errors import BadInput
+from rbmviz.datasets.binarise import full_name, whole_option
 from rbmviz.registry import dataset
 
 
@@ -26,9 +25,7 @@ def bas(size: int | str = 4) -> Dataset:
     BadInput
         If the size is not a whole number from 2 to 12.
     """
-    if str(size) not in map(str, range(2, 13)):
-        raise BadInput(f"bas: size = {size} is not a whole number from 2 to 12.")
-    size = int(size)
+    size = whole_option("bas: size", size, 2, 12)
     lines = (np.arange(2**size)[:, None] >> np.arange(size - 1, -1, -1) & 1).astype(np.uint8)
     stripes = np.repeat(lines[:, :, None], size, axis=2).reshape(-1, size * size)
     bars = np.repeat(lines[:, None, :], size, axis=1).reshape(-1, size * size)

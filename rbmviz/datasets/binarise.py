@@ -7,7 +7,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets.raw import arrays
 from rbmviz.datasets.record import Dataset
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, quoted
 
 VALUES_PER_BLOCK = 2**20
 """Values that are binarised at a time, which bounds the memory for intermediate results."""
@@ -22,13 +22,25 @@ def rule_of(rule: str | float, dataset: str) -> str:
         return "bernoulli"
     try:
         threshold = float(rule)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         threshold = np.nan
     if not 0 < threshold < 1:
         raise BadInput(
-            f"{dataset}: cannot binarise by '{rule}'; give a threshold between 0 and 1, or bernoulli."
+            f"{dataset}: cannot binarise by {quoted(rule)}; give a threshold between 0 and 1, or bernoulli."
         )
     return f"{threshold:g}"
+
+
+def whole_option(what: str, value: object, lo: int, hi: int | None = None) -> int:
+    """Return an option of a data set, a whole number or its text, as an int; BadInput outside lo to hi."""
+    try:
+        number = int(text) if (text := str(value)).isdecimal() else -1
+    except ValueError:  # more digits than Python converts
+        number = -1
+    if number < lo or (hi is not None and number > hi):
+        upper = "up" if hi is None else f"to {hi:,}"
+        raise BadInput(f"{what} = {quoted(value)} is not a whole number from {lo} {upper}.")
+    return number
 
 
 def full_name(dataset: str, rule: str, default: str = "0.5") -> str:

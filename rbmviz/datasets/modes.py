@@ -5,7 +5,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import full_name
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, quoted
 from rbmviz.registry import dataset
 
 UNITS = 16
@@ -32,10 +32,10 @@ def modes(p: float | str = 0.001) -> Dataset:
     """
     try:
         p_flip = float(p)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         p_flip = np.nan
     if not 0 <= p_flip <= 0.5:
-        raise BadInput(f"modes: p = {p} is outside 0 to 0.5.")
+        raise BadInput(f"modes: p = {quoted(p)} is outside 0 to 0.5.")
     half = np.arange(UNITS) * 2 // UNITS % 2
     prototypes = np.array([np.zeros(UNITS), np.ones(UNITS), half, 1 - half], np.uint8)
     parts, labels = {}, {}

@@ -29,12 +29,15 @@ from rbmviz.array_files import (
     read_npz,
 )
 from rbmviz.datasets.bag_of_words import documents_of, presence
-from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sentence
+from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sentence, whole_option
 from rbmviz.datasets.csv_table import read_table
 from rbmviz.datasets.images import MAX_ZIP_PIXELS, Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
 from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, Dataset
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, quoted
+
+MAX_OPTION = 999_999_999
+"""Most words, and most stems of a document, that can be asked for."""
 
 DATASET_PARTS = ("train", "validation", "test")
 
@@ -281,7 +284,7 @@ def from_arrays(
         if rows is not None
     }
     labels = {"y_train": y, "y_validation": y_validation, "y_test": y_test}
-    labels = {key: np.asarray(values) for key, values in labels.items() if values is not None}
+    labels = {key: _listed(name, key, values) for key, values in labels.items() if values is not None}
     for key in labels:
         if f"x{key[1:]}" not in arrays:
             raise BadInput(f"'{name}': there are labels {key} without x{key[1:]}: give both.")
@@ -291,12 +294,27 @@ def from_arrays(
         classes = tuple(np.unique(np.concatenate([values.ravel() for values in words.values()])).tolist())
         labels = {key: np.searchsorted(classes, values) for key, values in words.items()}
     dataset = _from_arrays(name, arrays | labels, rule, lambda key: key.removesuffix("_train"))
-    shape = image_shape or dataset.image_shape
+    shape = dataset.image_shape if image_shape is None else _picture_shape(name, image_shape)
     if shape is not None and math.prod(shape) != dataset.n_visible:
         raise BadInput(f"'{name}': a row has {dataset.n_visible} values, not {shape[0]} x {shape[1]}.")
     return replace(
         dataset, image_shape=shape, classes=classes or dataset.classes, source="arrays given in Python"
     )
+
+
+def _listed(name: str, key: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:  # rows of different lengths
+        key = key.removesuffix("_train")
+        raise BadInput(f"'{name}': {key} is not a list of classes, one for each row.") from None
+
+
+def _picture_shape(name: str, shape: Any) -> tuple[int, int]:
+    if not np.iterable(shape) or len(sides := tuple(shape)) != 2:
+        raise BadInput(f"'{name}': image_shape = {quoted(shape)} is not two numbers, (rows, columns).")
+    rows, columns = (checks.whole(f"'{name}': image_shape", side, 1) for side in sides)
+    return rows, columns
 
 
 def csv(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
@@ -331,14 +349,13 @@ def text(
     language : str
         A language that Snowball stems (default english).
     """
-    for option, value in (("n_words", n_words), ("min_stems", min_stems)):
-        if not (str(value).isdecimal() and len(str(value)) < 10 and int(value) >= (option == "n_words")):
-            raise BadInput(f"'{name}': {option} = {str(value)[:40]} is not a whole number from 1 up.")
+    n_words = whole_option(f"'{name}': n_words", n_words, 1, MAX_OPTION)
+    min_stems = whole_option(f"'{name}': min_stems", min_stems, 0, MAX_OPTION)
     try:
         documents, split = documents_of(content, name)
     except UnicodeDecodeError:
         raise BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.") from None
-    bits, stems = presence(documents, int(n_words), int(min_stems), language, name)
+    bits, stems = presence(documents, n_words, min_stems, language, name)
     dropped = len(documents) - len(bits)
     if len(bits) < 4:
         raise BadInput(

@@ -4,8 +4,7 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.datasets import Dataset
-from rbmviz.datasets.binarise import full_name
-from rbmviz.errors import BadInput
+from rbmviz.datasets.binarise import full_name, whole_option
 from rbmviz.rbm import RBM
 from rbmviz.registry import dataset
 
@@ -68,9 +67,7 @@ def simulated(seed: int | str = 0) -> Dataset:
     BadInput
         If the seed is not a whole number from 0 up.
     """
-    if not str(seed).isdecimal():
-        raise BadInput(f"simulated: seed = {seed} is not a whole number from 0 up.")
-    seed = int(seed)
+    seed = whole_option("simulated: seed", seed, 0)
     rbm, parts = truth(seed), {}
     for part in ("train", "validation", "test"):
         chains = (rng.child(seed, f"simulated {part}", i) for i in range(SIMULATION_CHAINS))

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from rbmviz import checks
 from rbmviz.errors import BadInput
 
 ROUNDING = 1e-6
@@ -24,7 +25,7 @@ def check_chain(A: np.ndarray) -> np.ndarray:
         If the matrix is not square, if a value is not a probability, or if a row does not sum to 1 within
         1e-6.
     """
-    A = np.asarray(A, dtype=np.float64)
+    A = checks.numbers("The matrix", A).astype(np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or len(A) < 2:
         raise BadInput(f"The matrix has shape {A.shape}; a chain needs as many columns as rows, 2 or more.")
     wrong = np.argwhere(~(np.isfinite(A) & (A >= 0)))
