@@ -129,7 +129,8 @@ class EstimatorRun:
     share_cut: float = 0.0
 
 
-def _flat(parameters: Any) -> np.ndarray:
+def flat(parameters: Any) -> np.ndarray:
+    """Return parameters or statistics as one vector, float64: W row by row, b, c."""
     return np.concatenate([np.ravel(x) for x in (parameters.W, parameters.b, parameters.c)], dtype=np.float64)
 
 
@@ -166,7 +167,7 @@ def endless_run(
     for _ in range(burn_in if trainer.chains == "persistent" else 0):
         trainer.negative(state, FixedParameters(*state.theta), data[:1].astype(np.float32))
     for n in itertools.count(1):
-        gradient = _flat(training.gradient(trainer, state))
+        gradient = flat(training.gradient(trainer, state))
         total += gradient
         square += gradient @ gradient
         cut += share_cut(state) if share_cut else 0.0
@@ -227,7 +228,7 @@ def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:
     """
     if refusal := too_large(rbm):
         raise BadInput(f"{refusal}; the bias is measured against the exact gradient.")
-    return GradientReference("enumeration", _flat(exact_gradient(rbm, data))[None])
+    return GradientReference("enumeration", flat(exact_gradient(rbm, data))[None])
 
 
 def tempered(rbm: RBM, data: np.ndarray, ladders: Iterable[Ladder]) -> GradientReference:
@@ -243,8 +244,8 @@ def tempered(rbm: RBM, data: np.ndarray, ladders: Iterable[Ladder]) -> GradientR
         From ``metrics.tempered_ladders``, at least 3.
     """
     means = Tempered(tuple(ladders))
-    positive = _flat(rbm.rates(data))
-    estimates = np.array([positive - _flat(ladder) for ladder in means.ladders])
+    positive = flat(rbm.rates(data))
+    estimates = np.array([positive - flat(ladder) for ladder in means.ladders])
     return GradientReference("parallel tempering", estimates, means.warning)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz.array_files import MAX_SIZE, Content, Damaged, is_file, printable, why
+from rbmviz.array_files import MAX_SIZE, Content, Damaged, damaged, is_file, printable
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, brought_by
 
@@ -88,15 +88,11 @@ class _File:
 def _opened(content: Content, what: str) -> Iterator[_File]:
     with brought_by("models", f"Reading {what}"):
         import h5py
-    if isinstance(content, Path) and not is_file(content):
-        raise Damaged("it is not a regular file")
-    try:
+    with damaged():
+        if isinstance(content, Path) and not is_file(content):
+            raise Damaged("it is not a regular file")
         with h5py.File(content if isinstance(content, Path) else io.BytesIO(content), "r") as file:
             yield _File(file, what)
-    except (BadInput, Damaged):
-        raise
-    except Exception as error:  # what the library raises on a damaged file
-        raise Damaged(why(error)) from None
 
 
 def read_h5(

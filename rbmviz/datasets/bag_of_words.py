@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.array_files import printable
 from rbmviz.budget import check_memory
-from rbmviz.datasets.record import MAX_WORD_LENGTH
+from rbmviz.datasets.record import MAX_WORD_LENGTH, part_fields
 from rbmviz.errors import BadInput, brought_by
 
 WORD_PATTERN = re.compile(r"[^\W\d_]{2,}")
@@ -61,10 +61,7 @@ def shuffled_parts(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """
     order = rng.generator(0, f"split {name}").permutation(len(x))
     cuts = [8 * len(x) // 10, 9 * len(x) // 10]
-    parts = ("train", "validation", "test")
-    rows = dict(zip(parts, np.split(x[order], cuts), strict=True))
-    labels = np.split(y[order].astype(np.int64), cuts)
-    return rows | {f"{part}_labels": part_labels for part, part_labels in zip(parts, labels, strict=True)}
+    return part_fields(np.split(x[order], cuts), np.split(y[order].astype(np.int64), cuts))
 
 
 def presence(

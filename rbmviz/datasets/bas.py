@@ -4,6 +4,7 @@ import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import full_name, whole_option
+from rbmviz.datasets.record import part_fields
 from rbmviz.registry import dataset
 
 
@@ -33,12 +34,7 @@ def bas(size: int | str = 4) -> Dataset:
     labels = np.repeat([0, 1], 2**size)
     return Dataset(
         name=full_name("bas", str(size), default="4"),
-        train=rows,
-        validation=rows,
-        test=rows,
-        train_labels=labels,
-        validation_labels=labels,
-        test_labels=labels,
+        **part_fields([rows] * 3, [labels] * 3),
         binarisation="made as bits",
         source="MacKay (2003); as in Fischer and Igel, and in the papers' code",
         classes=("stripes", "bars"),

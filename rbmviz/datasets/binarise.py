@@ -6,7 +6,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets.raw import arrays
-from rbmviz.datasets.record import Dataset
+from rbmviz.datasets.record import PARTS, Dataset, part_fields
 from rbmviz.errors import BadInput, quoted
 
 VALUES_PER_BLOCK = 2**20
@@ -105,16 +105,14 @@ def published_images(
     """
     rule = rule_of(binarise, name)
     raw = arrays(name)
-    x, y = raw["x_train"], raw["y_train"].astype(np.int64)
+    x, y = ((*np.split(raw[f"{kind}_train"], [n_train]), raw[f"{kind}_test"]) for kind in "xy")
     return Dataset(
         name=full_name(name, rule, default),
-        train=binarised(x[:n_train], rule, name, "train"),
-        validation=binarised(x[n_train:], rule, name, "validation"),
-        test=binarised(raw["x_test"], rule, name, "test"),
-        train_labels=y[:n_train],
-        validation_labels=y[n_train:],
-        test_labels=raw["y_test"].astype(np.int64),
+        **part_fields(
+            (binarised(rows, rule, name, part) for part, rows in zip(PARTS, x, strict=True)),
+            (labels.astype(np.int64) for labels in y),
+        ),
         binarisation=sentence(rule),
-        image_shape=x.shape[1:],
+        image_shape=raw["x_test"].shape[1:],
         **fields,
     )

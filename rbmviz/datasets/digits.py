@@ -6,6 +6,7 @@ from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
 from rbmviz.datasets.raw import bundled
+from rbmviz.datasets.record import part_fields
 from rbmviz.registry import dataset
 
 
@@ -30,15 +31,9 @@ def digits(binarise: str | float = "0.5") -> Dataset:
     bits = binarised(table[order, :64] * (255 / 16), rule, "digits", "all")
     labels = table[order, 64].astype(np.int64)
     cuts = [len(table) - 600, len(table) - 300]
-    (train, validation, test), y = np.split(bits, cuts), np.split(labels, cuts)
     return Dataset(
         name=full_name("digits", rule),
-        train=train,
-        validation=validation,
-        test=test,
-        train_labels=y[0],
-        validation_labels=y[1],
-        test_labels=y[2],
+        **part_fields(np.split(bits, cuts), np.split(labels, cuts)),
         binarisation=sentence(rule),
         source="Alpaydin, Kaynak: optical recognition of handwritten digits (1998), from scikit-learn",
         classes=tuple("0123456789"),

@@ -33,20 +33,18 @@ from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sente
 from rbmviz.datasets.csv_table import read_table
 from rbmviz.datasets.images import MAX_ZIP_PIXELS, Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
-from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, Dataset
+from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, PARTS, Dataset, part_fields
 from rbmviz.errors import BadInput, quoted
 
 MAX_OPTION = 999_999_999
 """Most words, and most stems of a document, that can be asked for."""
-
-DATASET_PARTS = ("train", "validation", "test")
 
 OTHER_NAMES = {"x": "x_train", "y": "y_train", "x_valid": "x_validation", "y_valid": "y_validation"}
 """Other accepted names of the arrays of an .npz, and the names used here."""
 
 NPZ_NAMES = {
     *OTHER_NAMES,
-    *(f"{kind}_{part}" for kind in "xy" for part in DATASET_PARTS),
+    *(f"{kind}_{part}" for kind in "xy" for part in PARTS),
     "n_features",
     "stems",
 }
@@ -89,18 +87,12 @@ def _labels(name: str, y: str, x: str, labels: np.ndarray | None, n: int) -> np.
     return labels.astype(np.int64)
 
 
-def _in_parts(
-    name: str,
-    x: dict[str, np.ndarray],
-    y: dict[str, np.ndarray | None],
-    *,
-    binarisation: str,
-    source: str,
-    classes: tuple[str, ...] = (),
-    image_shape: tuple[int, int] | None = None,
-    vocabulary: tuple[str, ...] | None = None,
-) -> Dataset:
-    """Return the Dataset; missing parts are held out of the training rows at random, with a fixed seed."""
+def _in_parts(name: str, x: dict[str, np.ndarray], y: dict[str, np.ndarray | None], **fields: Any) -> Dataset:
+    """Return the Dataset; missing parts are held out of the training rows at random, with a fixed seed.
+
+    x, y : rows and labels by part, which are changed in place
+    **fields : the other fields of the ``Dataset``
+    """
     rows, labels = x["train"], y.get("train")
     order = rng.generator(0, "split own data").permutation(len(rows))
     share = max(len(rows) // 10, 1)
@@ -111,19 +103,11 @@ def _in_parts(
             taken, order = order[:share], order[share:]
             x[part], y[part] = rows[taken], None if labels is None else labels[taken]
     kept = np.sort(order)
+    x["train"], y["train"] = rows[kept], None if labels is None else labels[kept]
     return Dataset(
         name=name,
-        train=rows[kept],
-        validation=x["validation"],
-        test=x["test"],
-        train_labels=None if labels is None else labels[kept],
-        validation_labels=y.get("validation"),
-        test_labels=y.get("test"),
-        binarisation=binarisation,
-        source=source,
-        classes=classes,
-        image_shape=image_shape,
-        vocabulary=vocabulary,
+        **part_fields((x[part] for part in PARTS), (y.get(part) for part in PARTS)),
+        **fields,
     )
 
 
@@ -140,7 +124,7 @@ def _from_arrays(
 ) -> Dataset:
     """Return the data set of x_train, y_train, ...; ``called`` gives an array's name in error messages."""
     image = arrays["x_train"].shape[1:]
-    raw = {part: arrays.pop(f"x_{part}") for part in DATASET_PARTS if f"x_{part}" in arrays}
+    raw = {part: arrays.pop(f"x_{part}") for part in PARTS if f"x_{part}" in arrays}
     highest = max(_highest(name, called(f"x_{part}"), rows) for part, rows in raw.items())
     y = {
         part: _labels(name, called(f"y_{part}"), called(f"x_{part}"), arrays.get(f"y_{part}"), len(rows))

@@ -5,6 +5,7 @@ import numpy as np
 from rbmviz import kernels, rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import full_name, whole_option
+from rbmviz.datasets.record import PARTS
 from rbmviz.rbm import RBM
 from rbmviz.registry import dataset
 
@@ -69,7 +70,7 @@ def simulated(seed: int | str = 0) -> Dataset:
     """
     seed = whole_option("simulated: seed", seed, 0)
     rbm, parts = truth(seed), {}
-    for part in ("train", "validation", "test"):
+    for part in PARTS:
         chains = (rng.child(seed, f"simulated {part}", i) for i in range(SIMULATION_CHAINS))
         parts[part] = np.concatenate(
             [observations(rbm, 1000 // SIMULATION_CHAINS, chain) for chain in chains]

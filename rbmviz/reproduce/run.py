@@ -25,7 +25,7 @@ from rbmviz.blas import one_blas_thread
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
-from rbmviz.origin import with_origin
+from rbmviz.origin import csv_bytes, with_origin
 from rbmviz.output import write_whole, writing
 from rbmviz.reproduce import drawing as drawings
 from rbmviz.reproduce.claims import Estimate, Size, Verdict, judge
@@ -387,7 +387,7 @@ def write_result(result: Mapping[str, Any], place: Path) -> str:
     if result["figure"] is None:
         return ""
     origin = {key: result[key] for key in ("version", "commit", "models", "data", "seeds", "command", "cite")}
-    write_whole(place / ROWS_FILE, with_origin(drawings.to_csv(result["figure"]), ROWS_FILE, origin))
+    write_whole(place / ROWS_FILE, with_origin(csv_bytes(result["figure"]["rows"]), ROWS_FILE, origin))
     try:
         for form in drawings.FORMS:
             picture = drawings.picture(result["figure"], form)
