@@ -63,14 +63,8 @@ def in_threads(
 ) -> Iterator[Result]:
     """Yield ``run(job, stop)`` for each job, in order; BLAS has one thread meanwhile.
 
-    Parameters
-    ----------
-    run : callable
-        Does a job; it should return soon once ``stop`` is set, which closing the generator does.
-    jobs : iterable
-        The jobs.
-    workers : int, optional
-        Jobs at a time, each on a thread of its own (default: one per core); 1: on the calling thread.
+    run : does a job; it should return soon once ``stop`` is set, which closing the generator does
+    workers : jobs at a time, each on a thread of its own (default: one per core); 1: on the calling thread
     """
     stop = threading.Event()
     with one_blas_thread():

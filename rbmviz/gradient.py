@@ -111,16 +111,10 @@ class GradientQuality:
 class EstimatorRun:
     """The estimates of one independent run.
 
-    Attributes
-    ----------
-    n : int
-        Number of estimates.
-    mean : float64 (parameters,)
-        Their mean.
-    square : float
-        The mean of their squared lengths.
-    share_cut : float
-        Share of pairs cut off, see GradientQuality.
+    n : number of estimates
+    mean : float64 (parameters,); their mean
+    square : the mean of their squared lengths
+    share_cut : share of pairs cut off, see ``GradientQuality``
     """
 
     n: int
@@ -234,14 +228,8 @@ def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:
 def tempered(rbm: RBM, data: np.ndarray, ladders: Iterable[Ladder]) -> GradientReference:
     """Return the gradient of the mean log-likelihood of the rows, from ladders of parallel tempering.
 
-    Parameters
-    ----------
-    rbm : RBM
-        The model.
-    data : uint8 (n, n_visible)
-        The training set.
-    ladders : iterable of Ladder
-        From ``metrics.tempered_ladders``, at least 3.
+    data : uint8 (n, n_visible); the training set
+    ladders : from ``metrics.tempered_ladders``, at least 3
     """
     means = Tempered(tuple(ladders))
     positive = flat(rbm.rates(data))

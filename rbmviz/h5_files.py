@@ -100,22 +100,11 @@ def read_h5(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the arrays W, b, c of a model in HDF5, and its metadata.
 
-    Parameters
-    ----------
-    content : bytes or Path
-        The file.
-    what : str
-        Name of the file in error messages.
-    update : int, optional
-        Which update of an archive of rbms (default: the last one).
+    what : name of the file in error messages
+    update : which update of an archive of rbms (default: the last one)
 
-    Raises
-    ------
-    BadInput
-        If h5py is not installed, the file needs more than the memory budget, holds a model of another kind,
-        or has no such update.
-    Damaged
-        If it is not an HDF5 file of one of these layouts.
+    Raises BadInput if h5py is not installed, the file needs more than the memory budget, holds a model of
+    another kind, or has no such update; Damaged if it is not an HDF5 file of one of these layouts.
     """
     with _opened(content, what) as file:
         if JULIA_HEADER in (names := file.names()):

@@ -337,19 +337,11 @@ def _load_h5(path: Path, update: int | None) -> Model:
 def load_model_bytes(content: Content, name: str, names: Names | None = None) -> Model:
     """Return the model in a file's content, as ``load_model_file`` does.
 
-    Parameters
-    ----------
-    content : bytes or Path
-        The bytes (of an upload), or the file that contains them.
-    name : str
-        The file's name for error messages; its suffix determines the format.
-    names : mapping, optional
-        Names of the arrays W, b and c in the file; default: these, or what other programs call them.
+    content : the bytes (of an upload), or the file that contains them
+    name : the file's name for error messages; its suffix determines the format
+    names : names of the arrays W, b and c in the file; default: these, or what other programs call them
 
-    Raises
-    ------
-    BadInput
-        If the content is not a valid model file.
+    Raises BadInput if the content is not a valid model file.
     """
     available: list[str] = []
 

@@ -16,15 +16,9 @@ def bas(size: int | str = 4) -> Dataset:
     distinct (Fischer and Igel; the paper UCD prints 36). Because the list is complete, nothing is held out:
     validation and test are the training part itself.
 
-    Parameters
-    ----------
-    size : int or str
-        From 2 to 12 (default 4).
+    size : from 2 to 12 (default 4)
 
-    Raises
-    ------
-    BadInput
-        If the size is not a whole number from 2 to 12.
+    Raises BadInput if the size is not a whole number from 2 to 12.
     """
     size = whole_option("bas: size", size, 2, 12)
     lines = (np.arange(2**size)[:, None] >> np.arange(size - 1, -1, -1) & 1).astype(np.uint8)

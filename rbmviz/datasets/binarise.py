@@ -85,23 +85,12 @@ def published_images(
 ) -> Dataset:
     """Return published images with labels, binarised: the training file gives the validation part, too.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set and of its file.
-    binarise : str or float
-        The rule.
-    n_train : int
-        Images of the training part.
-    default : str
-        The rule that the name leaves out (default 0.5).
-    **fields
-        Further fields of the ``Dataset``: source and classes.
+    name : name of the data set and of its file
+    binarise, default : the rule, and the rule that the name leaves out
+    n_train : images of the training part
+    **fields : further fields of the ``Dataset``: source and classes
 
-    Raises
-    ------
-    BadInput
-        If the rule is not valid, or the data are not on this machine.
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
     """
     rule = rule_of(binarise, name)
     raw = arrays(name)

@@ -21,15 +21,9 @@ def modes(p: float | str = 0.001) -> Dataset:
     (Desjardins et al., 2010; population CD, section 4). The parts are independent draws: 10,000 / 1,000 /
     1,000.
 
-    Parameters
-    ----------
-    p : float or str
-        Probability that a bit is flipped, from 0 to 0.5 (default 0.001).
+    p : probability that a bit is flipped, from 0 to 0.5 (default 0.001)
 
-    Raises
-    ------
-    BadInput
-        If p is not a number from 0 to 0.5.
+    Raises BadInput if p is not a number from 0 to 0.5.
     """
     try:
         p_flip = float(p)

@@ -321,17 +321,10 @@ def text(
 
     The documents are paragraphs if blank lines separate them, else lines.
 
-    Parameters
-    ----------
-    content : bytes
-        Text in UTF-8.
-    name : str
-    n_words : int or str
-        Visible units: the stems that occur in the most documents (default 1000).
-    min_stems : int
-        Documents with fewer distinct stems are dropped (default 5); at least four must be left.
-    language : str
-        A language that Snowball stems (default english).
+    content : text in UTF-8
+    n_words : visible units: the stems that occur in the most documents (default 1000)
+    min_stems : documents with fewer distinct stems are dropped (default 5); at least four must be left
+    language : a language that Snowball stems (default english)
     """
     n_words = whole_option(f"'{name}': n_words", n_words, 1, MAX_OPTION)
     min_stems = whole_option(f"'{name}': min_stems", min_stems, 0, MAX_OPTION)

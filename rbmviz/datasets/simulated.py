@@ -58,15 +58,9 @@ def simulated(seed: int | str = 0) -> Dataset:
     long Gibbs run. Here each part has 50 independent chains with 20 observations each, 100 sweeps apart after
     1,000 sweeps of burn-in, so that no part depends on the path of a single chain.
 
-    Parameters
-    ----------
-    seed : int or str
-        Seed of the true model and of the chains (default 0).
+    seed : seed of the true model and of the chains (default 0)
 
-    Raises
-    ------
-    BadInput
-        If the seed is not a whole number from 0 up.
+    Raises BadInput if the seed is not a whole number from 0 up.
     """
     seed = whole_option("simulated: seed", seed, 0)
     rbm, parts = truth(seed), {}

@@ -179,16 +179,10 @@ def second_modulus(values: np.ndarray) -> float:
 def speed_up(before: float, after: float) -> float | None:
     """Return how many steps of a first chain equal one step of a second chain in the long run.
 
-    Parameters
-    ----------
-    before, after : float
-        Moduli of the second eigenvalues of the first and the second chain.
+    before, after : moduli of the second eigenvalues of the first and the second chain
 
-    Returns
-    -------
-    float or None
-        log(after) / log(before); 0 if the second chain never converges (modulus 1); None if either converges
-        in one step, or the first never converges.
+    It is log(after) / log(before); 0 if the second chain never converges (modulus 1); None if either
+    converges in one step, or the first never converges.
     """
     if after >= 1 - 1e-9:
         return 0.0

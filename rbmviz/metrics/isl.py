@@ -453,15 +453,9 @@ def _empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None) -> 
 
 
 def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = None) -> ISL:
-    """Return an ISL without samples; all ISLs on one data set share the packed data points.
+    """Return an ISL without samples; all ISLs on one data set (with a test part) share the packed points.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        With a test part.
-    kernel : "binary" or "mean"
-    counters : dtype, optional
-        See ``ISL``.
+    kernel, counters : see ``ISL``
     """
     empty: ISL = _empty_isl(dataset, kernel, counters)
     return empty.without_samples()

@@ -23,16 +23,8 @@ def where(columns: Columns, **wanted: Any) -> dict[str, np.ndarray]:
 def by_seed(columns: Columns, measure: str, at: float, effort: str = "n", **wanted: Any) -> dict[int, float]:
     """Return a measure by seed at the last point at or before ``at``.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray
-        Table in long form.
-    measure : str
-        Column of the measure.
-    at : float
-        Samples or updates (``effort`` "n"), sweeps or seconds.
-    **wanted
-        Values of columns that select one setting, see ``where``.
+    at : samples or updates (``effort`` "n"), sweeps or seconds
+    **wanted : values of columns that select one setting, see ``where``
     """
     rows = where(columns, **wanted)
     values: dict[int, float] = {}

@@ -21,7 +21,17 @@ from scipy.stats import chisquare
 
 from rbmviz import BadInput, Dataset, rng
 from rbmviz.cli import main
-from rbmviz.datasets import describe, fetch, images, list_datasets, load_bytes, load_dataset, raw, simulated
+from rbmviz.datasets import (
+    describe,
+    fetch,
+    images,
+    list_datasets,
+    load_bytes,
+    load_dataset,
+    own,
+    raw,
+    simulated,
+)
 from rbmviz.errors import OutputFailure
 
 SIZES = {
@@ -526,6 +536,14 @@ def test_words_against_a_slow_count(tmp_path):
     assert len(data.validation) == len(data.test) == len(sets) // 10
     again = load_dataset(data.name)
     np.testing.assert_array_equal(again.test, data.test)
+
+
+@pytest.mark.parametrize("end", ["\n", "\x0b", "\x1c", "\x85", "\u2028"])
+def test_the_memory_of_lines_is_checked_whatever_ends_them(end, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "1")
+    monkeypatch.setattr(own, "presence", lambda *_: pytest.fail("the lines are in memory already"))
+    with pytest.raises(BadInput, match=r"needs .* GB of memory"):
+        load_bytes(("ab" + end).encode() * 25_000, "own.txt")
 
 
 def test_words_of_another_language():
