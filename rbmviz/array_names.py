@@ -30,6 +30,8 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
 
     Raises BadInput if an array is missing, or several have names that mean the same.
     """
+    if not isinstance(stated or {}, Mapping):
+        raise BadInput(f"names is {quoted(stated)}: give the names of W, b and c as a dict.")
     stated = dict(stated or {})
     available = [name for name in available if not name.startswith("rates.")]  # means of our own files
     holds = ", ".join(printable(str(name))[:40] for name in list(available)[:20]) or "nothing"

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import checks, rng
 from rbmviz.array_files import Damaged, Headers, read_npz, text_of
 from rbmviz.errors import BadInput
 from rbmviz.metrics import Ladder, Tempered, exact_gradient, tempered_ladders, too_large
@@ -141,11 +141,8 @@ def gradient_runs(
         raise BadInput(
             f"gradient: the chains of {trainer.name} need updates, which are not made here: choose pcd."
         )
-    if replications < 2 * RUNS or burn_in < 0:
-        raise BadInput(
-            f"gradient: replications = {replications} must be at least {2 * RUNS}, "
-            f"burn_in = {burn_in} at least 0."
-        )
+    replications = checks.whole("gradient: replications", replications, 2 * RUNS)
+    burn_in = checks.whole("gradient: burn_in", burn_in)
     each = -(-replications // RUNS)
     for index in range(RUNS):
         yield next(itertools.islice(endless_run(rbm, data, trainer, index, seed, burn_in), each - 1, None))

@@ -210,7 +210,8 @@ class Model:
     Raises
     ------
     BadInput
-        If the rates have another shape than W, or a known key of the metadata has an invalid value.
+        If ``rbm`` is no RBM, the rates have another shape than W, or a known key of the metadata has an
+        invalid value.
     """
 
     rbm: RBM
@@ -234,6 +235,8 @@ class Model:
         return data_frame(self.history)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rbm, RBM):
+            raise BadInput(f"{quoted(self.rbm)} is not an RBM: load a model by rbmviz.load_model.")
         if self.rates is not None and self.rates.W.shape != self.rbm.W.shape:
             raise BadInput(f"The rates have shape {self.rates.W.shape}; the model has {self.rbm.W.shape}.")
         object.__setattr__(self, "meta", metadata.checked(self.meta))

@@ -79,7 +79,8 @@ class Dataset:
     def __post_init__(self) -> None:
         for part in PARTS:
             rows = getattr(self, part)
-            if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != self.train.shape[1]:
+            is_rows = isinstance(rows, np.ndarray) and rows.dtype == np.uint8 and rows.ndim == 2
+            if not is_rows or rows.shape[1] != self.train.shape[1]:
                 raise BadInput(f"{self.name}: {part} must be uint8 rows as wide as the training part.")
             if rows.size and rows.max() > 1:
                 raise BadInput(

@@ -99,12 +99,12 @@ class Coverage:
     Raises
     ------
     BadInput
-        If ``max_examples`` is below 1.
+        If ``max_examples`` is not a whole number from 1 up.
     """
 
     def __init__(self, dataset: Dataset, max_examples: int | None = None, n_chains: int = 1) -> None:
-        if max_examples is not None and max_examples < 1:
-            raise BadInput(f"Coverage: max_examples = {max_examples}; compare with at least one.")
+        if max_examples is not None:
+            max_examples = checks.whole("Coverage: max_examples", max_examples, 1)
         self.packed, self.labels, self.threshold, self.blank_below = _examples(dataset, max_examples)
         self.examples = len(self.packed)
         self._width = dataset.train.shape[1]

@@ -101,7 +101,7 @@ def _bits(name: str, rows: np.ndarray, width: int | None = None) -> np.ndarray:
         raise BadInput(f"ISL: {name} has shape {rows.shape}; it must be (n, {width or 'n_visible'}).")
     if rows.size and not (rows.dtype == np.uint8 and rows.max() <= 1):
         raise BadInput(f"ISL: {name} must be uint8 rows of 0 and 1.")
-    return rows
+    return rows if rows.size else rows.astype(np.uint8)
 
 
 @metric("isl")
@@ -210,7 +210,7 @@ class ISL:
         if samples.ndim != 2 or samples.shape[1] != self._width:
             raise BadInput(f"ISL: the samples have shape {samples.shape}; it must be (m, {self._width}).")
         if self._kernel == "binary":
-            _bits("samples", samples)
+            samples = _bits("samples", samples)
         elif samples.size and not (samples.min() >= 0 and samples.max() <= 1):
             raise BadInput("ISL: the samples of the mean kernel must be means from 0 to 1.")
         return samples

@@ -365,7 +365,7 @@ def test_data_shares_are_those_of_the_whole_training_part():
 def test_coverage_refuses_bad_input():
     train = bits(1, 8)
     data = labelled(train=train, train_labels=None, validation=train[:0], test=train[:0])
-    with pytest.raises(BadInput, match="at least one"):
+    with pytest.raises(BadInput, match="whole number from 1 up"):
         Coverage(data, 0)
     for wrong in (2 * bits(2, 3), bits(2, 3).astype(float)):
         with pytest.raises(BadInput, match="0 and 1"):
