@@ -97,13 +97,13 @@ class Knob:
         """Read the text form (command line, URL) and check it."""
         if self.kind is bool and text.lower() in ("true", "false", "1", "0"):
             return text.lower() in ("true", "1")
+        if self.kind is str:
+            return self.check(text, owner)
         try:
-            value: Any = text if self.kind is str else float(text)
+            number = float(text)
         except ValueError:
-            value = text
-        if self.kind is not str and not isinstance(value, float):
-            raise BadInput(f"{owner}: {self.name} = {quoted(text)} is outside {self.range_text}.")
-        return self.check(value, owner)
+            raise BadInput(f"{owner}: {self.name} = {quoted(text)} is outside {self.range_text}.") from None
+        return self.check(number, owner)
 
     def text(self, value: Value) -> str:
         """Write a value so that ``parse`` gives it back exactly (whole numbers up to 2^53)."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz import provenance
-from rbmviz.array_files import Damaged, is_folder, read_file, read_json
+from rbmviz.array_files import MAX_HEADER, Damaged, is_folder, read_file, read_json
 from rbmviz.blas import one_blas_thread
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
@@ -38,9 +38,6 @@ from rbmviz.sweeps.cell import data_digest, forget, model_digest
 from rbmviz.sweeps.execute import cores
 
 RESULT_FILE, ROWS_FILE = "result.json", "figure.csv"
-
-MAX_JOB_BYTES = 2**22
-"""Largest file of a job or a result, in bytes."""
 
 RESULT_SCHEMA = 1
 """Version of the format of results."""
@@ -261,7 +258,7 @@ def _path_of(job: Job, place: Path, code: str) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     """Return the JSON object of a file; an empty one if it is missing or damaged."""
     try:
-        if not path.is_file() or path.stat().st_size > MAX_JOB_BYTES:
+        if not path.is_file() or path.stat().st_size > MAX_HEADER:
             return {}
         content = read_json(read_file(path, f"'{path}'"))
     except Damaged:

@@ -126,7 +126,7 @@ def curve(
     return points
 
 
-def best_curve(columns: Columns, measure: str, series: str, panel: str = "", least: float = 1) -> list[Row]:
+def best_curve(columns: Columns, measure: str, series: str, least: float = 1) -> list[Row]:
     """Return the rows of a curve that has, at each point, the setting that is best there.
 
     The setting is chosen on the validation part; the other parameters are those of ``curve``.
@@ -135,7 +135,7 @@ def best_curve(columns: Columns, measure: str, series: str, panel: str = "", lea
     for n in np.unique(columns["n"]).tolist():
         here = where(columns, n=n)
         setting = best_setting(here, "setting", n)
-        points += curve(here, measure, series, panel, least=least, setting=setting)
+        points += curve(here, measure, series, least=least, setting=setting)
     return points
 
 
