@@ -7,7 +7,6 @@ import numpy as np
 
 from rbmviz import checks, kernels
 from rbmviz.datasets.record import Dataset, once_per_dataset
-from rbmviz.errors import BadInput
 from rbmviz.registry import metric
 
 PERCENTILE = 99
@@ -141,12 +140,7 @@ class Coverage:
         BadInput
             If shape, type or values are not as described.
         """
-        v = checks.numbers("Coverage: the samples", v)
-        if v.ndim != 2 or v.shape[1] != self._width:
-            raise BadInput(f"Coverage: the samples have shape {v.shape}; it must be (n, {self._width}).")
-        if v.dtype != np.uint8 or (v.size and v.max() > 1):
-            raise BadInput("Coverage: the samples must be uint8 rows of 0 and 1.")
-        return _nearest(self.packed, v)
+        return _nearest(self.packed, checks.bit_rows("Coverage: the samples", v, self._width))
 
     def kinds(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return classes, int64 (n,), empty without labels; which samples are blank; which are spurious."""
