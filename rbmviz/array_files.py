@@ -151,7 +151,7 @@ def _opened(content: Content) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _damaged() -> Iterator[None]:
+def damaged() -> Iterator[None]:
     """Turn every error that a library raises on a damaged file into ``Damaged``."""
     try:
         yield
@@ -200,7 +200,7 @@ def zip_archive(content: Content, what: str) -> Iterator[zipfile.ZipFile]:
     BadInput
         If the directory alone needs more than the memory budget.
     """
-    with _damaged(), _opened(content) as file:
+    with damaged(), _opened(content) as file:
         if not zipfile.is_zipfile(file):
             raise Damaged("it is not a zip archive, or not a whole one")
         bounded = _Bounded(file)
@@ -237,7 +237,7 @@ def unpacked(file: BinaryIO, most: int) -> bytes:
 
     Raises Damaged if the content has more than ``most`` bytes, or the stream is damaged.
     """
-    with _damaged():
+    with damaged():
         content = file.read(most + 1)
     if len(content) > most:
         raise Damaged(f"it unpacks to more than {most / 1e6:,.0f} MB")
@@ -355,7 +355,7 @@ def read_npy(content: Content, what: str, need: Callable[[Header], int]) -> np.n
     Damaged
         If the file is not an .npy or is damaged, or holds neither numbers nor text: a pickle, for example.
     """
-    with _damaged(), _opened(content) as file:
+    with damaged(), _opened(content) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         header, fortran, first = _npy_header(file, size)
@@ -367,7 +367,7 @@ def read_npy(content: Content, what: str, need: Callable[[Header], int]) -> np.n
 def _named(name: str) -> Iterator[None]:
     """Put the name of the array before the text of every ``Damaged`` that is raised inside."""
     try:
-        with _damaged():
+        with damaged():
             yield
     except Damaged as error:
         raise Damaged(f"{name}: {error}") from None
@@ -394,7 +394,7 @@ def read_json(text: str | bytes) -> Any:
 
     if len(text) > MAX_HEADER:
         raise Damaged(f"its header is longer than {MAX_HEADER:,} bytes")
-    with _damaged():
+    with damaged():
         return json.loads(text, object_pairs_hook=once, parse_constant=lambda name: None)
 
 
@@ -420,7 +420,7 @@ def read_safetensors(
     then ends the process by SIGBUS (0.8); from bytes it copies all arrays, wanted or not, before their
     headers can be checked. Parameters and errors are the same as for ``read_npz``.
     """
-    with _damaged(), _opened(content) as file:
+    with damaged(), _opened(content) as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= MAX_HEADER:
             raise Damaged("it is not a .safetensors file, or its header is too long")

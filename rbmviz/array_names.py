@@ -24,20 +24,14 @@ Names = Mapping[str, str]
 def array_names(available: Collection[str], stated: Names | None, what: str) -> dict[str, str]:
     """Return the name in the file of each of W, b and c.
 
-    Parameters
-    ----------
-    available : collection of str
-        Names of all arrays.
-    stated : mapping, optional
-        Names of some of W, b, c; ``weight.T`` is the transposed array ``weight``.
-    what : str
-        Name of the model in error messages.
+    available : names of all arrays
+    stated : names of some of W, b, c; ``weight.T`` is the transposed array ``weight``
+    what : name of the model in error messages
 
-    Raises
-    ------
-    BadInput
-        If an array is missing, or several have names that mean the same.
+    Raises BadInput if an array is missing, or several have names that mean the same.
     """
+    if not isinstance(stated or {}, Mapping):
+        raise BadInput(f"names is {quoted(stated)}: give the names of W, b and c as a dict.")
     stated = dict(stated or {})
     available = [name for name in available if not name.startswith("rates.")]  # means of our own files
     holds = ", ".join(printable(str(name))[:40] for name in list(available)[:20]) or "nothing"

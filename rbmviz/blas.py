@@ -54,7 +54,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @functools.cache
 def one_blas_thread_for_good() -> None:
-    """Keep BLAS to one thread from now on, in a process that only runs chains."""
+    """Keep BLAS to one thread from now on: of a process that does nothing else than run chains."""
     _hold()
 
 
@@ -63,14 +63,8 @@ def in_threads(
 ) -> Iterator[Result]:
     """Yield ``run(job, stop)`` for each job, in order; BLAS has one thread meanwhile.
 
-    Parameters
-    ----------
-    run : callable
-        Does a job; it should return soon once ``stop`` is set, which closing the generator does.
-    jobs : iterable
-        The jobs.
-    workers : int, optional
-        Jobs at a time, each on its own thread (default: one per core); 1: on the calling thread.
+    run : does a job; it should return soon once ``stop`` is set, which closing the generator does
+    workers : jobs at a time, each on a thread of its own (default: one per core); 1: on the calling thread
     """
     stop = threading.Event()
     with one_blas_thread():

@@ -60,3 +60,20 @@ def bits(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
     if not ((rows == 0) | (rows == 1)).all():
         raise BadInput(f"{what}: not all values are 0 or 1; binarise them, for example by a threshold.")
     return np.ascontiguousarray(rows, dtype=np.uint8)
+
+
+def bit_rows(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
+    """Return x as it is, after checking that it is uint8 rows of 0 and 1; there may be none, of any type.
+
+    what : name of the array in the error message
+    x : uint8 (n, n_visible)
+    n_visible : required length of a row (default: any)
+
+    Raises BadInput if x has another shape, type or other values.
+    """
+    rows = numbers(what, x)
+    if rows.ndim != 2 or n_visible not in (None, rows.shape[1]):
+        raise BadInput(f"{what}: the shape is {rows.shape}; it must be (n, {n_visible or 'n_visible'}).")
+    if rows.size and not (rows.dtype == np.uint8 and rows.max() <= 1):
+        raise BadInput(f"{what}: these are not uint8 rows of 0 and 1.")
+    return rows if rows.size else rows.astype(np.uint8)

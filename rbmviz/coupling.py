@@ -219,25 +219,14 @@ def run_all_pairs(
 ) -> "kernels.coupling.PairOutcomes":
     """Run one pair from each row of v0 until it meets or is cut off: the kernel, without limit of sweeps.
 
-    Parameters
-    ----------
-    rbm : RBM
-        The model.
-    v0 : uint8 (pairs, n_visible)
-        Start of both chains of each pair.
-    streams : uint32 (pairs, 4, UNIFORM_LANES)
-        Random streams, see ``pair_streams``; they are advanced in place.
-    algorithm, lag, k, max_sweeps
-        See ``couple``.
-    totals : tuple of float64 arrays (totals, n_visible, n_hidden), (totals, n_visible), (totals, n_hidden)
-        Receive the estimates (lag 1 only): one total per pair, or one for the sum over all pairs. The first
+    v0 : uint8 (pairs, n_visible); start of both chains of each pair
+    streams : uint32 (pairs, 4, UNIFORM_LANES); random streams, see ``pair_streams``, which are advanced in
+        place
+    algorithm, lag, k, max_sweeps : see ``couple``
+    totals : float64 arrays (totals, n_visible, n_hidden), (totals, n_visible), (totals, n_hidden), which
+        receive the estimates (lag 1 only): one total per pair, or one for the sum over all pairs. The first
         chain of every pair then runs for at least k sweeps; a pair that is cut off before sweep k has CD-k's
-        estimate f(xi_k).
-
-    Returns
-    -------
-    PairOutcomes
-        Meeting times and counts, one row per pair.
+        f(xi_k).
     """
     m, n = rbm.W.shape
     if totals is None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import checks, rng
 from rbmviz.array_files import Damaged, Headers, read_npz, text_of
 from rbmviz.errors import BadInput
 from rbmviz.metrics import Ladder, Tempered, exact_gradient, tempered_ladders, too_large
@@ -111,16 +111,10 @@ class GradientQuality:
 class EstimatorRun:
     """The estimates of one independent run.
 
-    Attributes
-    ----------
-    n : int
-        Number of estimates.
-    mean : float64 (parameters,)
-        Their mean.
-    square : float
-        The mean of their squared lengths.
-    share_cut : float
-        Share of pairs cut off, see GradientQuality.
+    n : number of estimates
+    mean : float64 (parameters,); their mean
+    square : the mean of their squared lengths
+    share_cut : share of pairs cut off, see ``GradientQuality``
     """
 
     n: int
@@ -129,7 +123,8 @@ class EstimatorRun:
     share_cut: float = 0.0
 
 
-def _flat(parameters: Any) -> np.ndarray:
+def flat(parameters: Any) -> np.ndarray:
+    """Return parameters or statistics as one vector, float64: W row by row, b, c."""
     return np.concatenate([np.ravel(x) for x in (parameters.W, parameters.b, parameters.c)], dtype=np.float64)
 
 
@@ -146,11 +141,8 @@ def gradient_runs(
         raise BadInput(
             f"gradient: the chains of {trainer.name} need updates, which are not made here: choose pcd."
         )
-    if replications < 2 * RUNS or burn_in < 0:
-        raise BadInput(
-            f"gradient: replications = {replications} must be at least {2 * RUNS}, "
-            f"burn_in = {burn_in} at least 0."
-        )
+    replications = checks.whole("gradient: replications", replications, 2 * RUNS)
+    burn_in = checks.whole("gradient: burn_in", burn_in)
     each = -(-replications // RUNS)
     for index in range(RUNS):
         yield next(itertools.islice(endless_run(rbm, data, trainer, index, seed, burn_in), each - 1, None))
@@ -166,7 +158,7 @@ def endless_run(
     for _ in range(burn_in if trainer.chains == "persistent" else 0):
         trainer.negative(state, FixedParameters(*state.theta), data[:1].astype(np.float32))
     for n in itertools.count(1):
-        gradient = _flat(training.gradient(trainer, state))
+        gradient = flat(training.gradient(trainer, state))
         total += gradient
         square += gradient @ gradient
         cut += share_cut(state) if share_cut else 0.0
@@ -227,24 +219,18 @@ def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:
     """
     if refusal := too_large(rbm):
         raise BadInput(f"{refusal}; the bias is measured against the exact gradient.")
-    return GradientReference("enumeration", _flat(exact_gradient(rbm, data))[None])
+    return GradientReference("enumeration", flat(exact_gradient(rbm, data))[None])
 
 
 def tempered(rbm: RBM, data: np.ndarray, ladders: Iterable[Ladder]) -> GradientReference:
     """Return the gradient of the mean log-likelihood of the rows, from ladders of parallel tempering.
 
-    Parameters
-    ----------
-    rbm : RBM
-        The model.
-    data : uint8 (n, n_visible)
-        The training set.
-    ladders : iterable of Ladder
-        From ``metrics.tempered_ladders``, at least 3.
+    data : uint8 (n, n_visible); the training set
+    ladders : from ``metrics.tempered_ladders``, at least 3
     """
     means = Tempered(tuple(ladders))
-    positive = _flat(rbm.rates(data))
-    estimates = np.array([positive - _flat(ladder) for ladder in means.ladders])
+    positive = flat(rbm.rates(data))
+    estimates = np.array([positive - flat(ladder) for ladder in means.ladders])
     return GradientReference("parallel tempering", estimates, means.warning)
 
 

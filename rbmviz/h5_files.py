@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz.array_files import MAX_SIZE, Content, Damaged, is_file, printable, why
+from rbmviz.array_files import MAX_SIZE, Content, Damaged, damaged, is_file, printable
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, brought_by
 
@@ -64,8 +64,11 @@ class _File:
             return None
         if found.dtype.kind not in "biuf" or found.shape is None or len(found.shape) > 8:
             raise Damaged(f"{path} holds no array of numbers")
-        # Of each array the file's type and float32 are in memory, and one copy while it is transposed.
-        self.nbytes += min(math.prod(found.shape) * (found.dtype.itemsize + 8), MAX_SIZE)
+        # Of each array the file's type and float32 are in memory, and one copy while it is transposed. Chunks
+        # are unpacked as wholes, and may be larger than the array.
+        size, itemsize = math.prod(found.shape), found.dtype.itemsize
+        beyond = max(math.prod(found.chunks or ()) - size, 0)
+        self.nbytes += min(size * (itemsize + 8) + beyond * itemsize, MAX_SIZE)
         check_memory(self.what, min(self.nbytes, MAX_SIZE), "give fewer or smaller arrays")
         array: np.ndarray = found[()]
         return np.asarray(array)
@@ -85,15 +88,11 @@ class _File:
 def _opened(content: Content, what: str) -> Iterator[_File]:
     with brought_by("models", f"Reading {what}"):
         import h5py
-    if isinstance(content, Path) and not is_file(content):
-        raise Damaged("it is not a regular file")
-    try:
+    with damaged():
+        if isinstance(content, Path) and not is_file(content):
+            raise Damaged("it is not a regular file")
         with h5py.File(content if isinstance(content, Path) else io.BytesIO(content), "r") as file:
             yield _File(file, what)
-    except (BadInput, Damaged):
-        raise
-    except Exception as error:  # what the library raises on a damaged file
-        raise Damaged(why(error)) from None
 
 
 def read_h5(
@@ -101,22 +100,11 @@ def read_h5(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the arrays W, b, c of a model in HDF5, and its metadata.
 
-    Parameters
-    ----------
-    content : bytes or Path
-        The file.
-    what : str
-        Name of the file in error messages.
-    update : int, optional
-        Which update of an archive of rbms (default: the last one).
+    what : name of the file in error messages
+    update : which update of an archive of rbms (default: the last one)
 
-    Raises
-    ------
-    BadInput
-        If h5py is not installed, the file needs more than the memory budget, holds a model of another kind,
-        or has no such update.
-    Damaged
-        If it is not an HDF5 file of one of these layouts.
+    Raises BadInput if h5py is not installed, the file needs more than the memory budget, holds a model of
+    another kind, or has no such update; Damaged if it is not an HDF5 file of one of these layouts.
     """
     with _opened(content, what) as file:
         if JULIA_HEADER in (names := file.names()):

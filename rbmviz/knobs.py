@@ -97,13 +97,13 @@ class Knob:
         """Read the text form (command line, URL) and check it."""
         if self.kind is bool and text.lower() in ("true", "false", "1", "0"):
             return text.lower() in ("true", "1")
+        if self.kind is str:
+            return self.check(text, owner)
         try:
-            value: Any = text if self.kind is str else float(text)
+            number = float(text)
         except ValueError:
-            value = text
-        if self.kind is not str and not isinstance(value, float):
-            raise BadInput(f"{owner}: {self.name} = {quoted(text)} is outside {self.range_text}.")
-        return self.check(value, owner)
+            raise BadInput(f"{owner}: {self.name} = {quoted(text)} is outside {self.range_text}.") from None
+        return self.check(number, owner)
 
     def text(self, value: Value) -> str:
         """Write a value so that ``parse`` gives it back exactly (whole numbers up to 2^53)."""
@@ -190,17 +190,10 @@ def write_algorithm(algorithm: Any, only: Collection[str] | None = None) -> str:
 def read_algorithm(table: Any, text: str) -> Any:
     """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a bare name.
 
-    Parameters
-    ----------
-    table : Table or Mapping
-        Classes of algorithms by name.
-    text : str
-        What ``write_algorithm`` writes; knobs may be left out.
+    table : classes of algorithms by name
+    text : what ``write_algorithm`` writes; knobs may be left out
 
-    Raises
-    ------
-    BadInput
-        If the algorithm or a knob is unknown, or a value is out of range.
+    Raises BadInput if the algorithm or a knob is unknown, or a value is out of range.
     """
     name, _, knobs = text.partition(":")
     return table[name](**read_knobs(table[name], knobs))
@@ -230,20 +223,13 @@ def split_knobs(text: str, owner: str) -> dict[str, str]:
 def read_algorithms(table: Any, texts: Sequence[str], shared: Mapping[str, str]) -> list[Any]:
     """Return the algorithms of texts like ``rates_fpcd:eps=0.1,k=2``, or of bare names.
 
-    Parameters
-    ----------
-    table : Table or Mapping
-        Classes of algorithms by name.
-    texts : sequence of str
-        One text for each algorithm; the knobs in a text are set for that algorithm only.
-    shared : mapping of str to str
-        Texts of further knobs by name. Each is set for every algorithm that has it and whose text does not
-        name it.
+    table : classes of algorithms by name
+    texts : one for each algorithm; the knobs in a text are set for that algorithm only
+    shared : texts of further knobs by name; each is set for every algorithm that has it and whose text does
+        not name it
 
-    Raises
-    ------
-    BadInput
-        If an algorithm or a knob is unknown, a value is out of range, or a shared knob is set for none.
+    Raises BadInput if an algorithm or a knob is unknown, a value is out of range, or a shared knob is set for
+    none.
     """
     classes = [table[text.partition(":")[0]] for text in texts]
     accepted, used, algorithms = set(), set(), []

@@ -77,22 +77,12 @@ def data_name(meta: Mapping[str, Any]) -> str | None:
 
 
 def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
-    """Return a checked copy of a model's metadata.
+    """Return a checked copy of a model's metadata; ``what`` is its name at the beginning of an error message.
 
     The known keys hold None or what ``SCHEMA_OF_KEYS`` requires; all other keys hold JSON values of bounded
     size. Control characters in texts become spaces; NaN and infinity, which JSON does not have, become None.
 
-    Parameters
-    ----------
-    meta : mapping
-        Metadata by key, from a file or a caller.
-    what : str
-        Name of the metadata, at the beginning of the error message.
-
-    Raises
-    ------
-    BadInput
-        If a value has the wrong type, is too long, or is nested too deeply.
+    Raises BadInput if a value has the wrong type, is too long, or is nested too deeply.
     """
     if not isinstance(meta, Mapping):
         raise BadInput(f"{what} must be an object of names and values, not {quoted(meta)}.")

@@ -80,6 +80,8 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
     >>> model.meta["trainer"]
     'fpcd'
     """
+    if not isinstance(name, str | Path):
+        raise BadInput(f"{quoted(name)} is not a model: give a name, or a file.")
     if Path(name).suffix in (".safetensors", ".npz", *H5_SUFFIXES):
         return load_model_file(name, names, update)
     if str(name) not in list_models() and is_file(Path(name)):

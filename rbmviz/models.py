@@ -203,18 +203,10 @@ def data_of(
 ) -> Dataset:
     """Return the data that a model is scored on, or else was trained on.
 
-    Parameters
-    ----------
-    model : Model
-    name : str, optional
-        Other registered data to take instead.
-    load : callable
-        Loads registered data by name, ``load_registered`` or something that keeps what it has loaded.
+    name : other registered data to take instead (optional)
+    load : loads data by name: ``load_registered``, or something that keeps what it has loaded
 
-    Raises
-    ------
-    BadInput
-        If the model names no data, they are not on this machine, or are not as wide as the model.
+    Raises BadInput if the model names no data, they are not on this machine, or are not as wide as the model.
     """
     name = name or data_name(model.meta)
     if name is None:
@@ -241,20 +233,11 @@ def training_set_score(
 ) -> TrainingSetScore | None:
     """Return the score of the training set: stored with the model, or computed from the data at hand.
 
-    Parameters
-    ----------
-    model : Model
-    dataset : Dataset
-        What the model's samples are scored against.
-    kernel : "binary", "mean"
-        Kernel of the ISL.
-    compute : callable
-        Returns the ISL of the training part of a data set.
+    dataset : what the model's samples are scored against
+    kernel : kernel of the ISL, "binary" or "mean"
+    compute : returns the ISL of the training part of a data set
 
-    Returns
-    -------
-    TrainingSetScore or None
-        None if the data have no training part.
+    None if the data have no training part.
     """
     stored = (model.meta.get("reference") or {}).get(kernel)
     if dataset.name == data_name(model.meta) and stored is not None:

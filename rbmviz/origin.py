@@ -51,6 +51,16 @@ def origin(
     }
 
 
+def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return rows as a CSV file with the columns of all of them; what a row lacks is an empty cell."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    content = io.StringIO()
+    writer = csv.DictWriter(content, names, lineterminator="\n", restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return content.getvalue().encode()
+
+
 def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
     """Return a file's content with its origin written into it, where its form has a place for that.
 
@@ -61,7 +71,7 @@ def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
 
     content : the file
     name : its name, whose ending says what it is
-    known : see ``origin``
+    source : see ``origin``
     """
     write = _WRITERS.get(PurePath(name).suffix.lower())
     return write(content, json.dumps(source)) if write is not None and content else content

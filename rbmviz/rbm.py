@@ -40,6 +40,9 @@ MAX_PARAMETER = 1e30
 ENTRIES_PER_BLOCK = 2**22
 """Most numbers in a block of rows: bounds the temporary memory of row-wise results."""
 
+ARRAYS_HEADER = 2**11
+"""Most bytes of the header of a .safetensors besides the metadata: names, shapes and places of six arrays."""
+
 H5_SUFFIXES = (".h5", ".hdf5")
 
 ARRAYS = (*"Wbc", *(f"rates.{name}" for name in "Wbc"))
@@ -207,7 +210,8 @@ class Model:
     Raises
     ------
     BadInput
-        If the rates have another shape than W, or a known key of the metadata has an invalid value.
+        If ``rbm`` is no RBM, the rates have another shape than W, or a known key of the metadata has an
+        invalid value.
     """
 
     rbm: RBM
@@ -231,6 +235,8 @@ class Model:
         return data_frame(self.history)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rbm, RBM):
+            raise BadInput(f"{quoted(self.rbm)} is not an RBM: load a model by rbmviz.load_model.")
         if self.rates is not None and self.rates.W.shape != self.rbm.W.shape:
             raise BadInput(f"The rates have shape {self.rates.W.shape}; the model has {self.rbm.W.shape}.")
         object.__setattr__(self, "meta", metadata.checked(self.meta))
@@ -241,11 +247,15 @@ def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
 
     Arrays (float32): W, b, c, and rates.W, rates.b, rates.c if the model has rates.
     Header string ``rbmviz`` (in .npz an array of one string): JSON of the schema version and ``model.meta``.
+
+    Raises BadInput if the metadata are longer than readers accept.
     """
     arrays = {"W": model.rbm.W, "b": model.rbm.b, "c": model.rbm.c}
     if model.rates is not None:
         arrays |= {f"rates.{name}": getattr(model.rates, name) for name in "Wbc"}
     header = json.dumps({"schema": SCHEMA, **model.meta}, sort_keys=True)
+    if len(json.dumps(header)) > MAX_HEADER - ARRAYS_HEADER:  # .safetensors has it as a text within JSON
+        raise BadInput(f"The model's metadata are too long for a file: at most {MAX_HEADER:,} bytes of JSON.")
     if suffix == ".safetensors":
         return save(arrays, metadata={"rbmviz": header})
     content = io.BytesIO()
@@ -330,19 +340,11 @@ def _load_h5(path: Path, update: int | None) -> Model:
 def load_model_bytes(content: Content, name: str, names: Names | None = None) -> Model:
     """Return the model in a file's content, as ``load_model_file`` does.
 
-    Parameters
-    ----------
-    content : bytes or Path
-        The bytes (of an upload), or the file that contains them.
-    name : str
-        The file's name for error messages; its suffix determines the format.
-    names : mapping, optional
-        Names of the arrays W, b and c in the file; default: these, or what other programs call them.
+    content : the bytes (of an upload), or the file that contains them
+    name : the file's name for error messages; its suffix determines the format
+    names : names of the arrays W, b and c in the file; default: these, or what other programs call them
 
-    Raises
-    ------
-    BadInput
-        If the content is not a valid model file.
+    Raises BadInput if the content is not a valid model file.
     """
     available: list[str] = []
 

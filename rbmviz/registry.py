@@ -38,7 +38,7 @@ class Table:
         self._entries[name] = entry
 
     def is_example(self, module: str) -> bool:
-        """Whether a module of the folder is an example to copy: its name begins with an underscore."""
+        """Whether a module of the folder is there to be copied: its name begins with an underscore."""
         return module.startswith(f"{self.package}._")
 
     def _discover(self) -> None:
@@ -150,16 +150,10 @@ def dataset(name: str, *, label: str = "", bundled_with: str = "", file: str = "
 
     The first line of the function's docstring is the description of the data set.
 
-    Parameters
-    ----------
-    name : str
-        The word of the command line and of links.
-    label : str
-        What people read, with what tells it from its namesakes in brackets; default ``name``.
-    bundled_with : str
-        The package that brings the data; "" for data that are generated or in a file.
-    file : str
-        Name of the published file that it is cut from, in ``raw.SOURCES``; default ``name``.
+    name : the word of the command line and of links
+    label : what people read, with what tells it from its namesakes in brackets; default ``name``
+    bundled_with : the package that brings the data; "" for data that are generated or lie in a file
+    file : name of the published file that it is cut from, in ``raw.SOURCES``; default ``name``
     """
 
     def register(function: F) -> F:

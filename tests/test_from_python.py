@@ -107,6 +107,10 @@ def test_a_data_set_from_arrays():
         ({"x": frame, "y": names[:3]}, "y must hold one whole number"),
         ({"x": frame - 1}, "x must lie between 0 and 1"),
         ({"x": [["a", "b"]]}, "x: the values are of type"),
+        ({"x": frame, "image_shape": 20}, "image_shape = 20 is not two numbers"),
+        ({"x": frame, "image_shape": (4, 5, 1)}, "is not two numbers"),
+        ({"x": frame, "image_shape": (-4, -5)}, "a whole number from 1"),
+        ({"x": frame, "y": [[1], [2, 3]]}, "y is not a list of classes"),
     ):
         with pytest.raises(BadInput, match=said):
             Dataset.from_arrays(**wrong)

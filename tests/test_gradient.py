@@ -104,7 +104,7 @@ def test_the_seed_decides(rbm, data):
 
 
 def test_what_cannot_be_measured_is_refused(rbm, data):
-    with pytest.raises(BadInput, match="at least 40"):
+    with pytest.raises(BadInput, match="whole number from 40 up"):
         gradient_quality(rbm, data, "cd", 39)
     with pytest.raises(BadInput, match="burn_in"):
         gradient_quality(rbm, data, "pcd", 40, burn_in=-1)

@@ -113,8 +113,13 @@ def test_the_command_line(tmp_path, capsys):
     samples = tmp_path / "s.npz"
     asked = ["sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "5", "--out", str(samples)]
     assert main(asked) == 0
-    with np.load(samples) as found:
-        assert json.loads(str(found["meta"]))["origin"]["models"] == KNOWN["models"]
+    asked_otherwise = [*asked[:-2], f"--out={tmp_path / 's2.npz'}"]
+    assert main(asked_otherwise) == 0
+    for path, out in ((samples, "--out s.npz"), (tmp_path / "s2.npz", "--out=s2.npz")):
+        with np.load(path) as arrays:
+            source = json.loads(str(arrays["meta"]))["origin"]
+        assert source["models"] == KNOWN["models"]
+        assert source["command"].endswith(f" -n 5 {out}")  # without the folder
     capsys.readouterr()
     assert main(["couple", "--model", "bas_pcd", "--replications", "3", "--seed", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["origin"]["models"] == KNOWN["models"]

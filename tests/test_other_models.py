@@ -200,6 +200,12 @@ def virtual(group):
     [
         (replaced("weight_matrix", shape=(2**20, 2**20), dtype="f4", chunks=True), "GB"),
         (replaced("weight_matrix", shape=(2**20, 2**20), dtype="f4"), "GB"),
+        (
+            replaced(
+                "weight_matrix", shape=(6, 4), dtype="f8", chunks=(12_000, 12_000), maxshape=(None,) * 2
+            ),
+            "GB",  # unpacking one element unpacks its whole chunk
+        ),
         (replaced("vbias", shape=(5,), dtype="f4"), "b has shape"),
         (replaced("vbias", data=np.full(6, np.nan, "f4")), "NaN or infinite"),
         (replaced("vbias", data=np.full(6, 1j)), "holds no array of numbers"),

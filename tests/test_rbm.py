@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.neural_network import BernoulliRBM
 
-from rbmviz import RBM, BadInput, Model, Statistics, from_sklearn, save_model
+from rbmviz import RBM, BadInput, Model, Statistics, from_sklearn, load_model, save_model
 from rbmviz.rbm import load_model_file
 
 
@@ -82,6 +82,16 @@ def test_bad_files_are_refused_in_one_sentence(model, tmp_path):
         with pytest.raises(BadInput, match=path.name) as caught:
             load_model_file(path)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["m.safetensors", "m.npz"])
+def test_what_could_not_be_read_again_is_not_written(rbm, tmp_path, name):
+    for notes in (["x" * 4000] * 300, ['"' * 4000] * 150):  # quotation marks take more bytes in JSON
+        with pytest.raises(BadInput, match="metadata are too long"):
+            save_model(Model(rbm, None, {"notes": notes}), tmp_path / name)
+    assert not any(tmp_path.iterdir())
+    save_model(Model(rbm, None, {"notes": ["x" * 4000] * 200}), tmp_path / name)
+    assert len(load_model(tmp_path / name).meta["notes"]) == 200
 
 
 def test_rates_of_another_shape_are_refused(rbm):

@@ -19,6 +19,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the path of the downloaded file, or the list of data sets."""
+    if args.action == "list" and args.name is not None:
+        raise BadInput("'data list' takes no name: leave it out, or write 'data get'.")
     if args.action == "list":
         return {"datasets": describe()}
     if args.name is None:

@@ -10,13 +10,12 @@ from rbmviz import metrics
 from rbmviz.cli import SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
+from rbmviz.datasets.record import PARTS
 from rbmviz.errors import BadInput
 from rbmviz.metrics.ais import DEFAULT_CHAINS, TEMPERATURES
 from rbmviz.metrics.monte_carlo import MAX_MONTE_CARLO, MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.models import data_of, load_model
 from rbmviz.rbm import Model
-
-PART_CHOICES = ("train", "validation", "test")
 
 
 def add(commands: Any) -> None:
@@ -104,7 +103,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.command == "log-z":
         return _log_z(model, args) | {"origin": origin_of(args, {args.model: model})}
     dataset = data_of(model, args.dataset, load_dataset)
-    parts = {part: getattr(dataset, part) for part in PART_CHOICES}
+    parts = {part: getattr(dataset, part) for part in PARTS}
     if args.method == "monte-carlo":
         settings = {"chains": args.chains or MONTE_CARLO_CHAINS, "sweeps": args.sweeps}
         estimate: dict[str, Any] = {"method": args.method, **settings}
@@ -133,5 +132,5 @@ def text(result: dict[str, Any]) -> str:
         how += f", {chains:,} chains x {temperatures:,} temperatures, ESS {result['ess']:.1f}"
     if "log_likelihood" not in result:
         return f"log Z = {result['log_z']:.10g}{error} ({how})"
-    parts = ", ".join(f"{part} {result[part]:.6g}" for part in PART_CHOICES if result[part] is not None)
+    parts = ", ".join(f"{part} {result[part]:.6g}" for part in PARTS if result[part] is not None)
     return f"mean log-likelihood in nats: {parts}{error and f', all{error}'} ({how})"

@@ -19,7 +19,10 @@ def origin_of(
     The command names the files it writes without their folders, which concern nobody else: the same results
     have the same bytes in any folder.
     """
-    written = {getattr(args, name, None) for name in ("out", "history", "csv", "figure", "parquet")}
-    words = [Path(word).name if word in written else word for word in args.words]
+    words = args.words
+    for flag in ("out", "history"):
+        if path := getattr(args, flag, None):
+            short = {begin + path: begin + Path(path).name for begin in ("", f"--{flag}=")}
+            words = [short.get(word, word) for word in words]
     seeds = [args.seed] if isinstance(getattr(args, "seed", None), int) else []
     return origin(f"rbmviz {shlex.join(words)}", models=models, data=data, seeds=seeds)

@@ -159,9 +159,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     _check_disk(args, width, target)
     dataset = _data(model, args, sampler)
     if for_arviz:
-        needed = 12 * args.n * width  # v and p, twice; and the doubles of some rows
+        needed = 17 * args.n * width  # v and p, three times; and the doubles of some rows
         check_memory(f"sample: {args.n:,} samples for ArviZ", needed, "take fewer, or write an .npz")
-        classes_of = load_dataset(args.dataset) if args.dataset else None
+        classes_of = data_of(model, args.dataset, load_dataset) if args.dataset else None
     if dataset is not None and sampler.needs_rates and model.rates is None:
         model = with_rates(model, dataset)
     start = None if args.init == "random" else SamplingSetup(model, dataset, args.seed)
@@ -371,7 +371,11 @@ def _pack_tree(
     if "p" not in rows:
         tree["samples"] = tree["samples"].to_dataset().drop_vars("p")
     tree.attrs["meta"] = json.dumps(meta)
-    tree.to_netcdf(path, engine="h5netcdf")
+    content = tree.to_netcdf(engine="h5netcdf")  # in memory, because HDF5 crashes on a full disk
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _add_array(

@@ -1,9 +1,7 @@
 """``rbmviz sweep``: a grid of knobs over models and seeds; resumed, extended, compared, drawn."""
 
 import argparse
-import csv
 import dataclasses
-import io
 import math
 import re
 import shlex
@@ -20,7 +18,7 @@ from rbmviz.cli.knob_flags import read_algorithms
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of, write_algorithm
-from rbmviz.origin import origin, with_origin
+from rbmviz.origin import csv_bytes, origin, with_origin
 from rbmviz.output import write_whole
 from rbmviz.samplers import list_samplers
 from rbmviz.session.training import BAND_OF_REPLICATES
@@ -535,12 +533,7 @@ def _csv(choices: Sequence[Choice]) -> bytes:
             row = _row(setting, choice)
             knobs = row.pop("knobs")
             rows.append({**row, **{f"knob_{name}": value for name, value in knobs.items()}})
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    content = io.StringIO()
-    writer = csv.DictWriter(content, names, lineterminator="\n", restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return content.getvalue().encode()
+    return csv_bytes(rows)
 
 
 MAX_LINES = 40

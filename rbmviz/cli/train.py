@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import io
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,7 +25,7 @@ from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.knobs import read_knobs
 from rbmviz.models import load_model
-from rbmviz.origin import origin, with_origin
+from rbmviz.origin import csv_bytes, origin, with_origin
 from rbmviz.output import write_or_rescue, write_whole
 from rbmviz.rbm import RBM, Model, model_bytes
 from rbmviz.registry import trainers
@@ -151,11 +150,7 @@ def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[
 
 def history_bytes(rows: list[dict[str, Any]], source: dict[str, Any]) -> bytes:
     """Return the rows as CSV, with where they come from."""
-    content = io.StringIO()
-    writer = csv.DictWriter(content, rows[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return with_origin(content.getvalue().encode(), "history.csv", source)
+    return with_origin(csv_bytes(rows), "history.csv", source)
 
 
 @dataclass(frozen=True)
@@ -282,7 +277,10 @@ def _prepare(args: argparse.Namespace, checkpoint: Path) -> tuple[Dataset, Train
         40 * dataset.n_visible * n_hidden,  # parameters, update, momentum, rates, and the file's content
         "give fewer --n-hidden",
     )
-    resume = checkpoint.read_bytes() if args.resume else None
+    try:
+        resume = read_file(checkpoint, f"'{checkpoint}'") if args.resume else None
+    except Damaged as error:
+        raise BadInput(f"'{checkpoint}' cannot be read ({error}).") from None
     try:
         steps = train(dataset, trainer, n_hidden, args.iterations, args.seed, start, args.every, resume)
     except BadInput as error:

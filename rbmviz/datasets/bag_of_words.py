@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.array_files import printable
 from rbmviz.budget import check_memory
-from rbmviz.datasets.record import MAX_WORD_LENGTH
+from rbmviz.datasets.record import MAX_WORD_LENGTH, part_fields
 from rbmviz.errors import BadInput, brought_by
 
 WORD_PATTERN = re.compile(r"[^\W\d_]{2,}")
@@ -21,6 +21,9 @@ WORD_COST, LINE_COST = 500, 250
 MAX_WORDS = 300_000
 """Most distinct words, more than twenty million words of prose have; stemming them takes some ten seconds."""
 
+LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+"""What ``str.splitlines`` takes for the end of a line."""
+
 WORDS_PER_CHECK = 4096
 """Distinct words between two checks of the memory budget."""
 
@@ -28,15 +31,11 @@ WORDS_PER_CHECK = 4096
 def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
     """Return the documents of a text in UTF-8, and a description of how the text was split.
 
-    The documents are paragraphs if blank lines separate them (blank lines at the two ends do not count),
-    else lines.
+    The documents are paragraphs if blank lines separate them (blank lines at the two ends do not count), else
+    lines.
 
-    Raises
-    ------
-    BadInput
-        If the content is not a text, or needs more than the memory budget.
-    UnicodeDecodeError
-        If the text is not in UTF-8.
+    Raises BadInput if the content is not a text, or needs more than the memory budget, and UnicodeDecodeError
+    if it is not in UTF-8.
     """
     if b"\0" in content:
         raise BadInput(f"'{name}' is not a text: it holds NUL bytes; save it as a text in UTF-8.")
@@ -44,7 +43,7 @@ def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
     # A Python string takes four bytes per character if a single one is outside the basic plane.
     check_memory(f"'{name}'", 6 * len(content), advice)
     text = content.decode("utf-8-sig").strip()
-    marks = content.count(b"\n") + content.count(b"\r")
+    marks = sum(map(text.count, LINE_ENDS))
     check_memory(f"'{name}'", len(content) + 4 * sys.getsizeof(text) + LINE_COST * marks, advice)
     lines = [line.strip() for line in text.splitlines()]
     if "" not in lines:
@@ -61,10 +60,7 @@ def shuffled_parts(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """
     order = rng.generator(0, f"split {name}").permutation(len(x))
     cuts = [8 * len(x) // 10, 9 * len(x) // 10]
-    parts = ("train", "validation", "test")
-    rows = dict(zip(parts, np.split(x[order], cuts), strict=True))
-    labels = np.split(y[order].astype(np.int64), cuts)
-    return rows | {f"{part}_labels": part_labels for part, part_labels in zip(parts, labels, strict=True)}
+    return part_fields(np.split(x[order], cuts), np.split(y[order].astype(np.int64), cuts))
 
 
 def presence(

@@ -3,8 +3,8 @@
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.datasets.binarise import full_name
-from rbmviz.errors import BadInput
+from rbmviz.datasets.binarise import full_name, whole_option
+from rbmviz.datasets.record import part_fields
 from rbmviz.registry import dataset
 
 
@@ -16,19 +16,11 @@ def bas(size: int | str = 4) -> Dataset:
     distinct (Fischer and Igel; the paper UCD prints 36). Because the list is complete, nothing is held out:
     validation and test are the training part itself.
 
-    Parameters
-    ----------
-    size : int or str
-        From 2 to 12 (default 4).
+    size : from 2 to 12 (default 4)
 
-    Raises
-    ------
-    BadInput
-        If the size is not a whole number from 2 to 12.
+    Raises BadInput if the size is not a whole number from 2 to 12.
     """
-    if str(size) not in map(str, range(2, 13)):
-        raise BadInput(f"bas: size = {size} is not a whole number from 2 to 12.")
-    size = int(size)
+    size = whole_option("bas: size", size, 2, 12)
     lines = (np.arange(2**size)[:, None] >> np.arange(size - 1, -1, -1) & 1).astype(np.uint8)
     stripes = np.repeat(lines[:, :, None], size, axis=2).reshape(-1, size * size)
     bars = np.repeat(lines[:, None, :], size, axis=1).reshape(-1, size * size)
@@ -36,12 +28,7 @@ def bas(size: int | str = 4) -> Dataset:
     labels = np.repeat([0, 1], 2**size)
     return Dataset(
         name=full_name("bas", str(size), default="4"),
-        train=rows,
-        validation=rows,
-        test=rows,
-        train_labels=labels,
-        validation_labels=labels,
-        test_labels=labels,
+        **part_fields([rows] * 3, [labels] * 3),
         binarisation="made as bits",
         source="MacKay (2003); as in Fischer and Igel, and in the papers' code",
         classes=("stripes", "bars"),

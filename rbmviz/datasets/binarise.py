@@ -6,8 +6,8 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets.raw import arrays
-from rbmviz.datasets.record import Dataset
-from rbmviz.errors import BadInput
+from rbmviz.datasets.record import PARTS, Dataset, part_fields
+from rbmviz.errors import BadInput, quoted
 
 VALUES_PER_BLOCK = 2**20
 """Values that are binarised at a time, which bounds the memory for intermediate results."""
@@ -22,13 +22,25 @@ def rule_of(rule: str | float, dataset: str) -> str:
         return "bernoulli"
     try:
         threshold = float(rule)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         threshold = np.nan
     if not 0 < threshold < 1:
         raise BadInput(
-            f"{dataset}: cannot binarise by '{rule}'; give a threshold between 0 and 1, or bernoulli."
+            f"{dataset}: cannot binarise by {quoted(rule)}; give a threshold between 0 and 1, or bernoulli."
         )
     return f"{threshold:g}"
+
+
+def whole_option(what: str, value: object, lo: int, hi: int | None = None) -> int:
+    """Return an option of a data set, a whole number or its text, as an int; BadInput outside lo to hi."""
+    try:
+        number = int(text) if (text := str(value)).isdecimal() else -1
+    except ValueError:  # more digits than Python converts
+        number = -1
+    if number < lo or (hi is not None and number > hi):
+        upper = "up" if hi is None else f"to {hi:,}"
+        raise BadInput(f"{what} = {quoted(value)} is not a whole number from {lo} {upper}.")
+    return number
 
 
 def full_name(dataset: str, rule: str, default: str = "0.5") -> str:
@@ -73,36 +85,23 @@ def published_images(
 ) -> Dataset:
     """Return published images with labels, binarised: the training file gives the validation part, too.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set and of its file.
-    binarise : str or float
-        The rule.
-    n_train : int
-        Images of the training part.
-    default : str
-        The rule that the name leaves out (default 0.5).
-    **fields
-        Further fields of the ``Dataset``: source and classes.
+    name : name of the data set and of its file
+    binarise, default : the rule, and the rule that the name leaves out
+    n_train : images of the training part
+    **fields : further fields of the ``Dataset``: source and classes
 
-    Raises
-    ------
-    BadInput
-        If the rule is not valid, or the data are not on this machine.
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
     """
     rule = rule_of(binarise, name)
     raw = arrays(name)
-    x, y = raw["x_train"], raw["y_train"].astype(np.int64)
+    x, y = ((*np.split(raw[f"{kind}_train"], [n_train]), raw[f"{kind}_test"]) for kind in "xy")
     return Dataset(
         name=full_name(name, rule, default),
-        train=binarised(x[:n_train], rule, name, "train"),
-        validation=binarised(x[n_train:], rule, name, "validation"),
-        test=binarised(raw["x_test"], rule, name, "test"),
-        train_labels=y[:n_train],
-        validation_labels=y[n_train:],
-        test_labels=raw["y_test"].astype(np.int64),
+        **part_fields(
+            (binarised(rows, rule, name, part) for part, rows in zip(PARTS, x, strict=True)),
+            (labels.astype(np.int64) for labels in y),
+        ),
         binarisation=sentence(rule),
-        image_shape=x.shape[1:],
+        image_shape=raw["x_test"].shape[1:],
         **fields,
     )

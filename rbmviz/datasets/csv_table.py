@@ -61,18 +61,11 @@ class _Layout(NamedTuple):
 def read_table(content: bytes, name: str) -> CsvTable:
     """Return the numbers and the labels of a table; the module describes the format.
 
-    Parameters
-    ----------
-    content : bytes
-        Text in UTF-8.
-    name : str
-        Name of the file in error messages.
+    content : text in UTF-8
+    name : name of the file in error messages
 
-    Raises
-    ------
-    BadInput
-        If the content is not such a table. The message gives the row, counted as in a text editor, and the
-        column.
+    Raises BadInput if the content is not such a table. The message gives the row, counted as in a text
+    editor, and the column.
     """
     check_memory(f"'{name}'", 4 * len(content), "give fewer rows")
     content = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -6,6 +6,7 @@ from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
 from rbmviz.datasets.raw import bundled
+from rbmviz.datasets.record import part_fields
 from rbmviz.registry import dataset
 
 
@@ -13,15 +14,9 @@ from rbmviz.registry import dataset
 def digits(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 8 x 8, bundled with scikit-learn: 1,197 / 300 / 300, shuffled with a fixed seed.
 
-    Parameters
-    ----------
-    binarise : str or float
-        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+    binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
 
-    Raises
-    ------
-    BadInput
-        If the rule is not valid, or scikit-learn is not installed.
+    Raises BadInput if the rule is not valid, or scikit-learn is not installed.
     """
     rule = rule_of(binarise, "digits")
     text = bundled("digits", "scikit-learn", "sklearn", "datasets/data/digits.csv.gz")
@@ -30,15 +25,9 @@ def digits(binarise: str | float = "0.5") -> Dataset:
     bits = binarised(table[order, :64] * (255 / 16), rule, "digits", "all")
     labels = table[order, 64].astype(np.int64)
     cuts = [len(table) - 600, len(table) - 300]
-    (train, validation, test), y = np.split(bits, cuts), np.split(labels, cuts)
     return Dataset(
         name=full_name("digits", rule),
-        train=train,
-        validation=validation,
-        test=test,
-        train_labels=y[0],
-        validation_labels=y[1],
-        test_labels=y[2],
+        **part_fields(np.split(bits, cuts), np.split(labels, cuts)),
         binarisation=sentence(rule),
         source="Alpaydin, Kaynak: optical recognition of handwritten digits (1998), from scikit-learn",
         classes=tuple("0123456789"),

@@ -22,15 +22,9 @@ CLASSES = (
 def fashion_mnist(binarise: str | float = "0.5") -> Dataset:
     """Garments 28 x 28: 50,000 / 10,000 / 10,000.
 
-    Parameters
-    ----------
-    binarise : str or float
-        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+    binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
 
-    Raises
-    ------
-    BadInput
-        If the rule is not valid, or the data are not on this machine.
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
     """
     source = "Xiao, Rasul, Vollgraf: Fashion-MNIST (2017), MIT licence"
     return published_images("fashion_mnist", binarise, 50_000, source=source, classes=CLASSES)

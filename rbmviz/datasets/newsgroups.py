@@ -10,10 +10,7 @@ from rbmviz.registry import dataset
 def newsgroups() -> Dataset:
     """Presence of 100 words in 16,242 messages: 80 / 10 / 10 %, shuffled with a fixed seed.
 
-    Raises
-    ------
-    BadInput
-        If the data are not on this machine.
+    Raises BadInput if the data are not on this machine.
     """
     raw = arrays("newsgroups")
     parts = shuffled_parts("newsgroups", raw["x"], raw["y"])

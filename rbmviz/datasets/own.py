@@ -29,21 +29,22 @@ from rbmviz.array_files import (
     read_npz,
 )
 from rbmviz.datasets.bag_of_words import documents_of, presence
-from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sentence
+from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sentence, whole_option
 from rbmviz.datasets.csv_table import read_table
 from rbmviz.datasets.images import MAX_ZIP_PIXELS, Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
-from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, Dataset
-from rbmviz.errors import BadInput
+from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, PARTS, Dataset, part_fields
+from rbmviz.errors import BadInput, quoted
 
-DATASET_PARTS = ("train", "validation", "test")
+MAX_OPTION = 999_999_999
+"""Most words, and most stems of a document, that can be asked for."""
 
 OTHER_NAMES = {"x": "x_train", "y": "y_train", "x_valid": "x_validation", "y_valid": "y_validation"}
 """Other accepted names of the arrays of an .npz, and the names used here."""
 
 NPZ_NAMES = {
     *OTHER_NAMES,
-    *(f"{kind}_{part}" for kind in "xy" for part in DATASET_PARTS),
+    *(f"{kind}_{part}" for kind in "xy" for part in PARTS),
     "n_features",
     "stems",
 }
@@ -86,18 +87,12 @@ def _labels(name: str, y: str, x: str, labels: np.ndarray | None, n: int) -> np.
     return labels.astype(np.int64)
 
 
-def _in_parts(
-    name: str,
-    x: dict[str, np.ndarray],
-    y: dict[str, np.ndarray | None],
-    *,
-    binarisation: str,
-    source: str,
-    classes: tuple[str, ...] = (),
-    image_shape: tuple[int, int] | None = None,
-    vocabulary: tuple[str, ...] | None = None,
-) -> Dataset:
-    """Return the Dataset; missing parts are held out of the training rows at random, with a fixed seed."""
+def _in_parts(name: str, x: dict[str, np.ndarray], y: dict[str, np.ndarray | None], **fields: Any) -> Dataset:
+    """Return the Dataset; missing parts are held out of the training rows at random, with a fixed seed.
+
+    x, y : rows and labels by part, which are changed in place
+    **fields : the other fields of the ``Dataset``
+    """
     rows, labels = x["train"], y.get("train")
     order = rng.generator(0, "split own data").permutation(len(rows))
     share = max(len(rows) // 10, 1)
@@ -108,19 +103,11 @@ def _in_parts(
             taken, order = order[:share], order[share:]
             x[part], y[part] = rows[taken], None if labels is None else labels[taken]
     kept = np.sort(order)
+    x["train"], y["train"] = rows[kept], None if labels is None else labels[kept]
     return Dataset(
         name=name,
-        train=rows[kept],
-        validation=x["validation"],
-        test=x["test"],
-        train_labels=None if labels is None else labels[kept],
-        validation_labels=y.get("validation"),
-        test_labels=y.get("test"),
-        binarisation=binarisation,
-        source=source,
-        classes=classes,
-        image_shape=image_shape,
-        vocabulary=vocabulary,
+        **part_fields((x[part] for part in PARTS), (y.get(part) for part in PARTS)),
+        **fields,
     )
 
 
@@ -137,7 +124,7 @@ def _from_arrays(
 ) -> Dataset:
     """Return the data set of x_train, y_train, ...; ``called`` gives an array's name in error messages."""
     image = arrays["x_train"].shape[1:]
-    raw = {part: arrays.pop(f"x_{part}") for part in DATASET_PARTS if f"x_{part}" in arrays}
+    raw = {part: arrays.pop(f"x_{part}") for part in PARTS if f"x_{part}" in arrays}
     highest = max(_highest(name, called(f"x_{part}"), rows) for part, rows in raw.items())
     y = {
         part: _labels(name, called(f"y_{part}"), called(f"x_{part}"), arrays.get(f"y_{part}"), len(rows))
@@ -281,7 +268,7 @@ def from_arrays(
         if rows is not None
     }
     labels = {"y_train": y, "y_validation": y_validation, "y_test": y_test}
-    labels = {key: np.asarray(values) for key, values in labels.items() if values is not None}
+    labels = {key: _listed(name, key, values) for key, values in labels.items() if values is not None}
     for key in labels:
         if f"x{key[1:]}" not in arrays:
             raise BadInput(f"'{name}': there are labels {key} without x{key[1:]}: give both.")
@@ -291,12 +278,27 @@ def from_arrays(
         classes = tuple(np.unique(np.concatenate([values.ravel() for values in words.values()])).tolist())
         labels = {key: np.searchsorted(classes, values) for key, values in words.items()}
     dataset = _from_arrays(name, arrays | labels, rule, lambda key: key.removesuffix("_train"))
-    shape = image_shape or dataset.image_shape
+    shape = dataset.image_shape if image_shape is None else _picture_shape(name, image_shape)
     if shape is not None and math.prod(shape) != dataset.n_visible:
         raise BadInput(f"'{name}': a row has {dataset.n_visible} values, not {shape[0]} x {shape[1]}.")
     return replace(
         dataset, image_shape=shape, classes=classes or dataset.classes, source="arrays given in Python"
     )
+
+
+def _listed(name: str, key: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:  # rows of different lengths
+        key = key.removesuffix("_train")
+        raise BadInput(f"'{name}': {key} is not a list of classes, one for each row.") from None
+
+
+def _picture_shape(name: str, shape: Any) -> tuple[int, int]:
+    if not np.iterable(shape) or len(sides := tuple(shape)) != 2:
+        raise BadInput(f"'{name}': image_shape = {quoted(shape)} is not two numbers, (rows, columns).")
+    rows, columns = (checks.whole(f"'{name}': image_shape", side, 1) for side in sides)
+    return rows, columns
 
 
 def csv(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
@@ -319,26 +321,18 @@ def text(
 
     The documents are paragraphs if blank lines separate them, else lines.
 
-    Parameters
-    ----------
-    content : bytes
-        Text in UTF-8.
-    name : str
-    n_words : int or str
-        Visible units: the stems that occur in the most documents (default 1000).
-    min_stems : int
-        Documents with fewer distinct stems are dropped (default 5); at least four must be left.
-    language : str
-        A language that Snowball stems (default english).
+    content : text in UTF-8
+    n_words : visible units: the stems that occur in the most documents (default 1000)
+    min_stems : documents with fewer distinct stems are dropped (default 5); at least four must be left
+    language : a language that Snowball stems (default english)
     """
-    for option, value in (("n_words", n_words), ("min_stems", min_stems)):
-        if not (str(value).isdecimal() and len(str(value)) < 10 and int(value) >= (option == "n_words")):
-            raise BadInput(f"'{name}': {option} = {str(value)[:40]} is not a whole number from 1 up.")
+    n_words = whole_option(f"'{name}': n_words", n_words, 1, MAX_OPTION)
+    min_stems = whole_option(f"'{name}': min_stems", min_stems, 0, MAX_OPTION)
     try:
         documents, split = documents_of(content, name)
     except UnicodeDecodeError:
         raise BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.") from None
-    bits, stems = presence(documents, int(n_words), int(min_stems), language, name)
+    bits, stems = presence(documents, n_words, min_stems, language, name)
     dropped = len(documents) - len(bits)
     if len(bits) < 4:
         raise BadInput(

@@ -2,7 +2,7 @@
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,6 +11,9 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 from rbmviz.notebook import notebook_html
+
+PARTS = ("train", "validation", "test")
+"""The parts of a data set, in this order."""
 
 MAX_CLASSES = 1000
 
@@ -74,9 +77,10 @@ class Dataset:
         )
 
     def __post_init__(self) -> None:
-        for part in ("train", "validation", "test"):
+        for part in PARTS:
             rows = getattr(self, part)
-            if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != self.train.shape[1]:
+            is_rows = isinstance(rows, np.ndarray) and rows.dtype == np.uint8 and rows.ndim == 2
+            if not is_rows or rows.shape[1] != self.train.shape[1]:
                 raise BadInput(f"{self.name}: {part} must be uint8 rows as wide as the training part.")
             if rows.size and rows.max() > 1:
                 raise BadInput(
@@ -98,7 +102,7 @@ class Dataset:
                 value.flags.writeable = False
 
     def _check_names(self) -> None:
-        for part in ("train", "validation", "test"):
+        for part in PARTS:
             labels = getattr(self, f"{part}_labels")
             if labels is not None and (
                 labels.shape != (len(getattr(self, part)),)
@@ -146,6 +150,12 @@ class Dataset:
     def n_visible(self) -> int:
         """Number of visible units, the width of a row."""
         return self.train.shape[1]
+
+
+def part_fields(rows: Iterable[np.ndarray], labels: Iterable[np.ndarray | None]) -> dict[str, Any]:
+    """Return the rows and labels of PARTS as fields of a ``Dataset``."""
+    fields: dict[str, Any] = dict(zip(PARTS, rows, strict=True))
+    return fields | {f"{part}_labels": own for part, own in zip(PARTS, labels, strict=True)}
 
 
 def once_per_dataset(make: Callable[..., Any]) -> Callable[..., Any]:

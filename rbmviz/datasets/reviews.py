@@ -11,10 +11,7 @@ from rbmviz.registry import dataset
 def reviews() -> Dataset:
     """Presence of 1,000 word stems in 40,971 restaurant reviews: 32,776 / 4,097 / 4,098 (no download).
 
-    Raises
-    ------
-    BadInput
-        If the data are not on this machine.
+    Raises BadInput if the data are not on this machine.
     """
     raw = arrays("reviews")
     n = len(raw["stems"])

@@ -4,8 +4,8 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.datasets import Dataset
-from rbmviz.datasets.binarise import full_name
-from rbmviz.errors import BadInput
+from rbmviz.datasets.binarise import full_name, whole_option
+from rbmviz.datasets.record import PARTS
 from rbmviz.rbm import RBM
 from rbmviz.registry import dataset
 
@@ -58,21 +58,13 @@ def simulated(seed: int | str = 0) -> Dataset:
     long Gibbs run. Here each part has 50 independent chains with 20 observations each, 100 sweeps apart after
     1,000 sweeps of burn-in, so that no part depends on the path of a single chain.
 
-    Parameters
-    ----------
-    seed : int or str
-        Seed of the true model and of the chains (default 0).
+    seed : seed of the true model and of the chains (default 0)
 
-    Raises
-    ------
-    BadInput
-        If the seed is not a whole number from 0 up.
+    Raises BadInput if the seed is not a whole number from 0 up.
     """
-    if not str(seed).isdecimal():
-        raise BadInput(f"simulated: seed = {seed} is not a whole number from 0 up.")
-    seed = int(seed)
+    seed = whole_option("simulated: seed", seed, 0)
     rbm, parts = truth(seed), {}
-    for part in ("train", "validation", "test"):
+    for part in PARTS:
         chains = (rng.child(seed, f"simulated {part}", i) for i in range(SIMULATION_CHAINS))
         parts[part] = np.concatenate(
             [observations(rbm, 1000 // SIMULATION_CHAINS, chain) for chain in chains]

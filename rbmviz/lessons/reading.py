@@ -173,7 +173,9 @@ def load_lesson(name: str | Path) -> Lesson:
             raise unknown("lesson", str(name), names)
         path = SHIPPED / f"{name}.toml"
     try:
-        if path.exists() and not is_file(path):  # to open a pipe would be to wait for its writer
+        if not path.exists():
+            raise BadInput(f"There is no lesson '{printable(str(path))}'; 'rbmviz lesson list' shows some.")
+        if not is_file(path):  # to open a pipe would be to wait for its writer
             raise BadInput(f"The lesson '{printable(str(path))}' is not a regular file.")
         with path.open("rb") as file:
             content = file.read(MAX_LESSON_BYTES + 1)

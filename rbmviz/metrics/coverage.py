@@ -7,7 +7,6 @@ import numpy as np
 
 from rbmviz import checks, kernels
 from rbmviz.datasets.record import Dataset, once_per_dataset
-from rbmviz.errors import BadInput
 from rbmviz.registry import metric
 
 PERCENTILE = 99
@@ -99,12 +98,12 @@ class Coverage:
     Raises
     ------
     BadInput
-        If ``max_examples`` is below 1.
+        If ``max_examples`` is not a whole number from 1 up.
     """
 
     def __init__(self, dataset: Dataset, max_examples: int | None = None, n_chains: int = 1) -> None:
-        if max_examples is not None and max_examples < 1:
-            raise BadInput(f"Coverage: max_examples = {max_examples}; compare with at least one.")
+        if max_examples is not None:
+            max_examples = checks.whole("Coverage: max_examples", max_examples, 1)
         self.packed, self.labels, self.threshold, self.blank_below = _examples(dataset, max_examples)
         self.examples = len(self.packed)
         self._width = dataset.train.shape[1]
@@ -141,12 +140,7 @@ class Coverage:
         BadInput
             If shape, type or values are not as described.
         """
-        v = checks.numbers("Coverage: the samples", v)
-        if v.ndim != 2 or v.shape[1] != self._width:
-            raise BadInput(f"Coverage: the samples have shape {v.shape}; it must be (n, {self._width}).")
-        if v.dtype != np.uint8 or (v.size and v.max() > 1):
-            raise BadInput("Coverage: the samples must be uint8 rows of 0 and 1.")
-        return _nearest(self.packed, v)
+        return _nearest(self.packed, checks.bit_rows("Coverage: the samples", v, self._width))
 
     def kinds(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return classes, int64 (n,), empty without labels; which samples are blank; which are spurious."""

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from rbmviz import checks
 from rbmviz.errors import BadInput
 
 ROUNDING = 1e-6
@@ -24,7 +25,7 @@ def check_chain(A: np.ndarray) -> np.ndarray:
         If the matrix is not square, if a value is not a probability, or if a row does not sum to 1 within
         1e-6.
     """
-    A = np.asarray(A, dtype=np.float64)
+    A = checks.numbers("The matrix", A).astype(np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or len(A) < 2:
         raise BadInput(f"The matrix has shape {A.shape}; a chain needs as many columns as rows, 2 or more.")
     wrong = np.argwhere(~(np.isfinite(A) & (A >= 0)))
@@ -178,16 +179,10 @@ def second_modulus(values: np.ndarray) -> float:
 def speed_up(before: float, after: float) -> float | None:
     """Return how many steps of a first chain equal one step of a second chain in the long run.
 
-    Parameters
-    ----------
-    before, after : float
-        Moduli of the second eigenvalues of the first and the second chain.
+    before, after : moduli of the second eigenvalues of the first and the second chain
 
-    Returns
-    -------
-    float or None
-        log(after) / log(before); 0 if the second chain never converges (modulus 1); None if either converges
-        in one step, or the first never converges.
+    It is log(after) / log(before); 0 if the second chain never converges (modulus 1); None if either
+    converges in one step, or the first never converges.
     """
     if after >= 1 - 1e-9:
         return 0.0

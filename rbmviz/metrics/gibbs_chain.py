@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 
 from rbmviz import checks
+from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 from rbmviz.metrics.exact import MAX_PROBABILITIES, probabilities
 from rbmviz.model_files import AnyModel, as_rbm
@@ -12,7 +13,7 @@ from rbmviz.rbm import sigmoid
 from rbmviz.registry import metric
 
 MAX_MATRIX_UNITS = 34
-"""Largest 2 n_visible + n_hidden for a transition matrix: about 10^10 products, and at most 1 GB."""
+"""Largest 2 n_visible + n_hidden for a transition matrix: about 10^10 products."""
 
 MAX_SWEEP_LAW_UNITS = 32
 """Largest n_visible + n_hidden for ``sweep_law``: about one second per sweep on one core."""
@@ -54,7 +55,7 @@ def transition_matrix(rbm: AnyModel) -> np.ndarray:
     Raises
     ------
     BadInput
-        If 2 n_visible + n_hidden is above 34.
+        If 2 n_visible + n_hidden is above 34, or the matrix needs more than the memory budget.
     """
     rbm = as_rbm(rbm)
     m, n = rbm.W.shape
@@ -63,6 +64,7 @@ def transition_matrix(rbm: AnyModel) -> np.ndarray:
             f"The transition matrix of {m} visible and {n} hidden units is too large: 2 n_visible + n_hidden "
             f"must be at most {MAX_MATRIX_UNITS}; 'sweep_law' needs no matrix."
         )
+    check_memory(f"The transition matrix of {m} visible units", 8 * 4**m, "choose a smaller model")
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
     visible = np.concatenate([v for _, v in _blocks(m)])
     matrix = np.zeros((2**m, 2**m))
@@ -105,7 +107,8 @@ def sweep_law(rbm: AnyModel, law: np.ndarray) -> np.ndarray:
     Raises
     ------
     BadInput
-        If ``law`` does not fit the model, or n_visible + n_hidden is above 32.
+        If ``law`` does not fit the model, n_visible + n_hidden is above 32, or the distribution of a layer
+        needs more than the memory budget.
     """
     rbm = as_rbm(rbm)
     steps = sweep_law_steps(rbm, law)
@@ -128,6 +131,7 @@ def sweep_law_steps(rbm: AnyModel, law: np.ndarray) -> Generator[None, None, np.
     law = checks.numbers("The distribution", law).astype(np.float64)
     if law.shape != (2**m,):
         raise BadInput(f"The distribution has shape {law.shape}; {m} visible units need ({2**m},).")
+    check_memory(f"The distribution of {max(m, n)} units", 8 * 2 ** max(m, n), "choose a smaller model")
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
     return (yield from _half_sweep((yield from _half_sweep(law, W, c)), W.T, b))
 

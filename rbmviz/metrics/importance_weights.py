@@ -39,19 +39,12 @@ def ess_by_size(log_weights: np.ndarray) -> list[EssAtSize]:
 
 
 def heaviest_shares(log_weights: np.ndarray, most: int = 120) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Lorenz curve of weights, the heaviest first.
+    """Return the Lorenz curve of weights: shares of the samples, heaviest first, and of the weight in them.
 
-    Parameters
-    ----------
-    log_weights : float64 (n,)
-        Logarithms of the weights.
-    most : int
-        Maximum number of points (default 120), log-spaced from the heaviest sample to all samples.
+    log_weights : float64 (n,); logarithms of the weights
+    most : maximum number of points, log-spaced from the heaviest sample to all samples
 
-    Returns
-    -------
-    samples, weight : float64 (points,)
-        Share of the samples, heaviest first, and the share of the weight that they hold.
+    Both are float64 (points,).
     """
     n = len(log_weights)
     weights = np.sort(np.exp(log_weights - log_weights.max()))[::-1]

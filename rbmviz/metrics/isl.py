@@ -95,15 +95,6 @@ def _counter_type(counters: DTypeLike | None) -> np.dtype[Any]:
     return counter_type
 
 
-def _bits(name: str, rows: np.ndarray, width: int | None = None) -> np.ndarray:
-    rows = checks.numbers(f"ISL: {name}", rows)
-    if rows.ndim != 2 or (width is not None and rows.shape[1] != width):
-        raise BadInput(f"ISL: {name} has shape {rows.shape}; it must be (n, {width or 'n_visible'}).")
-    if rows.size and not (rows.dtype == np.uint8 and rows.max() <= 1):
-        raise BadInput(f"ISL: {name} must be uint8 rows of 0 and 1.")
-    return rows
-
-
 @metric("isl")
 class ISL:
     """Streaming ISL of one chain's samples (rates-FPCD, section 5; Desjardins et al., 2010).
@@ -143,11 +134,12 @@ class ISL:
         betas: Sequence[float] | None = None,
         counters: DTypeLike | None = None,
     ) -> None:
-        test = _bits("test", test)
+        test = checks.bit_rows("ISL: test", test)
         if not len(test):
             raise BadInput("ISL: the test part is empty; give at least one test point.")
         rows = checks.numbers("ISL: validation", test[:0] if validation is None else validation)
-        validation = _bits("validation", rows if rows.shape[:1] != (0,) else test[:0], test.shape[1])
+        rows = rows if rows.shape[:1] != (0,) else test[:0]
+        validation = checks.bit_rows("ISL: validation", rows, test.shape[1])
         if kernel not in ("binary", "mean"):
             raise BadInput(f"ISL: kernel = {quoted(kernel)} is not one of binary, mean.")
         default = BETAS if kernel == "binary" else BETAS[::4]
@@ -206,12 +198,12 @@ class ISL:
         return self
 
     def _checked(self, samples: np.ndarray) -> np.ndarray:
+        if self._kernel == "binary":
+            return checks.bit_rows("ISL: samples", samples, self._width)
         samples = checks.numbers("ISL: samples", samples)
         if samples.ndim != 2 or samples.shape[1] != self._width:
-            raise BadInput(f"ISL: the samples have shape {samples.shape}; it must be (m, {self._width}).")
-        if self._kernel == "binary":
-            _bits("samples", samples)
-        elif samples.size and not (samples.min() >= 0 and samples.max() <= 1):
+            raise BadInput(f"ISL: samples: the shape is {samples.shape}; it must be (n, {self._width}).")
+        if samples.size and not (samples.min() >= 0 and samples.max() <= 1):
             raise BadInput("ISL: the samples of the mean kernel must be means from 0 to 1.")
         return samples
 
@@ -453,15 +445,9 @@ def _empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None) -> 
 
 
 def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = None) -> ISL:
-    """Return an ISL without samples; all ISLs on one data set share the packed data points.
+    """Return an ISL without samples; all ISLs on one data set (with a test part) share the packed points.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        With a test part.
-    kernel : "binary" or "mean"
-    counters : dtype, optional
-        See ``ISL``.
+    kernel, counters : see ``ISL``
     """
     empty: ISL = _empty_isl(dataset, kernel, counters)
     return empty.without_samples()

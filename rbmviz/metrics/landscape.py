@@ -1,10 +1,10 @@
 """All visible states of a small model in the order of an energy landscape, valley beside valley."""
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, quoted
 from rbmviz.metrics.exact import probabilities
 from rbmviz.metrics.gibbs_chain import transition_matrix
 from rbmviz.model_files import AnyModel, as_rbm
@@ -87,9 +87,11 @@ def landscape(rbm: AnyModel, order: Order = "valley") -> Landscape:
     Raises
     ------
     BadInput
-        If the model has more visible units.
+        If the model has more visible units, or there is no such order.
     """
     rbm = as_rbm(rbm)
+    if order not in get_args(Order):
+        raise BadInput(f"landscape: order = {quoted(order)} is not one of {', '.join(get_args(Order))}.")
     if rbm.n_visible > MAX_VISIBLE_LANDSCAPE:
         raise BadInput(
             f"A landscape of 2^{rbm.n_visible} states cannot be drawn: choose a model of at most "

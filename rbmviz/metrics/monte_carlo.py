@@ -6,6 +6,7 @@ import numpy as np
 
 from rbmviz import checks, kernels, rng
 from rbmviz.blas import one_blas_thread
+from rbmviz.budget import check_memory
 from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.rbm import RBM
 from rbmviz.registry import metric
@@ -81,7 +82,8 @@ def monte_carlo_likelihood(
     Raises
     ------
     BadInput
-        If the data do not fit the model, or a number is out of range.
+        If the data do not fit the model, a number is out of range, or the chains of a row need more than the
+        memory budget.
 
     Notes
     -----
@@ -92,5 +94,7 @@ def monte_carlo_likelihood(
     v = checks.bits("The data", v, rbm.n_visible)
     chains = checks.whole("monte_carlo_likelihood: chains", chains, 1, MAX_MONTE_CARLO)
     sweeps = checks.whole("monte_carlo_likelihood: sweeps", sweeps, 0, MAX_MONTE_CARLO)
+    needed = max(chains, CHAINS_AT_ONCE) * (20 * rbm.n_visible + 8 * rbm.n_hidden)  # float32: 5 v and 2 h
+    check_memory(f"monte_carlo_likelihood: {chains:,} chains for a row", needed, "take fewer")
     steps = monte_carlo_steps(rbm, v, chains=chains, sweeps=sweeps, seed=seed)
     return float(np.concatenate([np.zeros(0), *steps]).mean())

@@ -1,7 +1,5 @@
 """Figures of recipes: rows of numbers, drawn by Vega-Lite at the width of a journal's column."""
 
-import csv
-import io
 import math
 import re
 import textwrap
@@ -18,13 +16,9 @@ from rbmviz.sweeps import figures
 Row = dict[str, Any]
 """x and y; optionally low and high, series (the curve or the group of bars) and panel (the plot)."""
 
-COLUMN_MM, PAGE_MM = 88, 180
-"""Widths of a journal's column and page in millimetres, for figures of one panel and of several."""
-
-PIXEL_MM = 25.4 / 96
-
 PLOT_WIDTH, PLOT_HEIGHT, TITLE_LETTERS = 262, 170, 48
-"""Size of a plot in pixels without its axes, and letters in a line of its title."""
+"""Size of a plot in pixels without its axes, and letters in a line of its title. A figure of one panel fits a
+journal's column of 88 mm, one of several its page of 180 mm."""
 
 MAX_POWERS, COLUMN_LETTERS = 7, 22
 """Most powers of ten with a label on an axis, and most letters of a name in a legend of two columns."""
@@ -83,16 +77,6 @@ class Drawing:
         ]
         axes = {"x": self.x, "y": self.y, "mark": self.mark, "log_x": self.log_x, "log_y": self.log_y}
         return {**axes, "rows": rows}
-
-
-def to_csv(drawing: Mapping[str, Any]) -> bytes:
-    """Return the rows of a drawing (``Drawing.to_json``) as a CSV file."""
-    names = list(dict.fromkeys(name for row in drawing["rows"] for name in row))
-    content = io.StringIO()
-    writer = csv.DictWriter(content, names, lineterminator="\n", restval="")
-    writer.writeheader()
-    writer.writerows(drawing["rows"])
-    return content.getvalue().encode()
 
 
 def readable(text: str) -> str:

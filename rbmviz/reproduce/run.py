@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz import provenance
-from rbmviz.array_files import Damaged, is_folder, read_file, read_json
+from rbmviz.array_files import MAX_HEADER, Damaged, is_folder, read_file, read_json
 from rbmviz.blas import one_blas_thread
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
-from rbmviz.origin import with_origin
+from rbmviz.origin import csv_bytes, with_origin
 from rbmviz.output import write_whole, writing
 from rbmviz.reproduce import drawing as drawings
 from rbmviz.reproduce.claims import Estimate, Size, Verdict, judge
@@ -38,9 +38,6 @@ from rbmviz.sweeps.cell import data_digest, forget, model_digest
 from rbmviz.sweeps.execute import cores
 
 RESULT_FILE, ROWS_FILE = "result.json", "figure.csv"
-
-MAX_JOB_BYTES = 2**22
-"""Largest file of a job or a result, in bytes."""
 
 RESULT_SCHEMA = 1
 """Version of the format of results."""
@@ -262,7 +259,7 @@ def _path_of(job: Job, place: Path, code: str) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     """Return the JSON object of a file; an empty one if it is missing or damaged."""
     try:
-        if not path.is_file() or path.stat().st_size > MAX_JOB_BYTES:
+        if not path.is_file() or path.stat().st_size > MAX_HEADER:
             return {}
         content = read_json(read_file(path, f"'{path}'"))
     except Damaged:
@@ -388,7 +385,7 @@ def write_result(result: Mapping[str, Any], place: Path) -> str:
     if result["figure"] is None:
         return ""
     origin = {key: result[key] for key in ("version", "commit", "models", "data", "seeds", "command", "cite")}
-    write_whole(place / ROWS_FILE, with_origin(drawings.to_csv(result["figure"]), ROWS_FILE, origin))
+    write_whole(place / ROWS_FILE, with_origin(csv_bytes(result["figure"]["rows"]), ROWS_FILE, origin))
     try:
         for form in drawings.FORMS:
             picture = drawings.picture(result["figure"], form)

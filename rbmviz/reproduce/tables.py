@@ -23,16 +23,8 @@ def where(columns: Columns, **wanted: Any) -> dict[str, np.ndarray]:
 def by_seed(columns: Columns, measure: str, at: float, effort: str = "n", **wanted: Any) -> dict[int, float]:
     """Return a measure by seed at the last point at or before ``at``.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray
-        Table in long form.
-    measure : str
-        Column of the measure.
-    at : float
-        Samples or updates (``effort`` "n"), sweeps or seconds.
-    **wanted
-        Values of columns that select one setting, see ``where``.
+    at : samples or updates (``effort`` "n"), sweeps or seconds
+    **wanted : values of columns that select one setting, see ``where``
     """
     rows = where(columns, **wanted)
     values: dict[int, float] = {}
@@ -134,7 +126,7 @@ def curve(
     return points
 
 
-def best_curve(columns: Columns, measure: str, series: str, panel: str = "", least: float = 1) -> list[Row]:
+def best_curve(columns: Columns, measure: str, series: str, least: float = 1) -> list[Row]:
     """Return the rows of a curve that has, at each point, the setting that is best there.
 
     The setting is chosen on the validation part; for the other parameters see ``curve``.
@@ -143,7 +135,7 @@ def best_curve(columns: Columns, measure: str, series: str, panel: str = "", lea
     for n in np.unique(columns["n"]).tolist():
         here = where(columns, n=n)
         setting = best_setting(here, "setting", n)
-        points += curve(here, measure, series, panel, least=least, setting=setting)
+        points += curve(here, measure, series, least=least, setting=setting)
     return points
 
 

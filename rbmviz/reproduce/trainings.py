@@ -36,22 +36,12 @@ def small_training(
 ) -> dict[str, Any]:
     """Train a model that can be enumerated, from N(0, scale^2) in all parameters; return its curves.
 
-    Parameters
-    ----------
-    trainer : str
-        The trainer with its knobs.
-    data : str
-    n_hidden, updates, seed : int
-    scale : float
-        Standard deviation of all initial weights and biases.
-    points : int
-        Evenly spaced points of the curves.
+    trainer : the trainer with its knobs
+    scale : standard deviation of all initial weights and biases
+    points : evenly spaced points of the curves
 
-    Returns
-    -------
-    dict
-        By point: update, total log-likelihood of the training rows (nats), processor seconds so far, and the
-        trainer's statistics (for UCD of one update: tau_mean, rejected_mean, truncated).
+    By point: update, total log-likelihood of the training rows (nats), processor seconds so far, and the
+    trainer's statistics (for UCD of one update: tau_mean, rejected_mean, truncated).
     """
     rows = load_dataset(data).train
     g = np.random.default_rng([seed, 16])
@@ -114,25 +104,14 @@ def scored_training(
 ) -> dict[str, Any]:
     """Train a model; return the curve of each yardstick (nats a row).
 
-    Parameters
-    ----------
-    trainer : str
-        The trainer with its knobs.
-    data : str
-    hidden, updates, points, seed : int
-    betas : int
-        Temperatures of annealed importance sampling, if the model cannot be enumerated (default 1,000).
-    rows : int
-        First rows to train on; 0 (default) are all.
-    data_options : dict, optional
-        Binarisation of the data.
+    trainer : the trainer with its knobs
+    betas : temperatures of annealed importance sampling, if the model cannot be enumerated
+    rows : first rows to train on; 0 are all
+    data_options : binarisation of the data
 
-    Returns
-    -------
-    dict
-        By point: update, the likelihood of training rows and of held-out rows, the paper's Monte Carlo
-        average over training rows, the error of the first two, processor seconds of the training so far, and
-        the trainer's tau_mean if it has one.
+    By point: update, the likelihood of training rows and of held-out rows, the paper's Monte Carlo average
+    over training rows, the error of the first two, processor seconds of the training so far, and the
+    trainer's tau_mean if it has one.
     """
     dataset = load_dataset(data, **(data_options or {}))
     known = dataset.train[: rows or None]

@@ -17,7 +17,8 @@ import numpy as np
 
 from rbmviz.array_files import Damaged, Headers, printable, read_json, read_npz, text_of
 from rbmviz.datasets import Dataset
-from rbmviz.datasets.own import DATASET_PARTS, READERS
+from rbmviz.datasets.own import READERS
+from rbmviz.datasets.record import PARTS
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM, Model, load_model_bytes, model_bytes
@@ -144,7 +145,7 @@ def write_trainings(comparison: Comparison[TrainingSetup], models: Mapping[str, 
 
 def _data(dataset: Dataset, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return the JSON values for uploaded data; add their rows and labels to ``arrays``."""
-    for part in DATASET_PARTS:
+    for part in PARTS:
         arrays[f"data.{part}"] = np.packbits(getattr(dataset, part), axis=1)
         labels = getattr(dataset, f"{part}_labels")
         if labels is not None:
@@ -270,7 +271,7 @@ def _read_data(said: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Datase
     """Return the uploaded data; ``Dataset`` checks rows, labels and class names."""
     n = _count(said["n_visible"], 1, MAX_SAVED_UNITS)
     found: dict[str, Any] = {name: _text(said[name]) for name in ("name", "binarisation", "source")}
-    for part in DATASET_PARTS:
+    for part in PARTS:
         packed = arrays[f"data.{part}"]
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-n // 8):
             raise Damaged(part)

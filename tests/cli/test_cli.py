@@ -540,6 +540,9 @@ def test_what_cannot_be_resumed(capsys, tmp_path):
     assert f"'{checkpoint}': The checkpoint is damaged" in refused(capsys, *words, "--resume")
     checkpoint.write_bytes(b"x")
     assert "not a checkpoint" in refused(capsys, *words, "--resume")
+    with checkpoint.open("wb") as file:
+        file.truncate(3 * 10**9)  # a hole, of which nothing may be read
+    assert "needs 3.00 GB of memory" in refused(capsys, *words, "--resume")
     checkpoint.write_bytes(steps.checkpoint())
     assert "seed = 0, not 1" in refused(capsys, *words, "--resume", "--seed", 1)
     (tmp_path / "h.csv").write_text("a,b\n1,2\n")
@@ -761,6 +764,7 @@ def test_data(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("RBMVIZ_DATA_MIRROR", "http://127.0.0.1:9")
     rows = run(capsys, "data", "list")["datasets"]
     assert {row["name"] for row in rows} == set(rbmviz.list_datasets())
+    assert "'data list' takes no name" in refused(capsys, "data", "list", "bas")
     assert run(capsys, "data", "get", "bas")["path"] is None
     assert "did you mean 'usps'" in refused(capsys, "data", "get", "upsp")
     assert main(["data", "get", "usps"]) == 2

@@ -39,7 +39,7 @@ def test_the_status_says_whether_all_claims_hold(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["check", "no.toml"], "The lesson 'no.toml' cannot be read"),
+        (["check", "no.toml"], "There is no lesson 'no.toml'"),
         (["check", "stik"], "did you mean 'stick'"),
         (["list", "stick"], "it takes no file"),
     ],

@@ -10,6 +10,7 @@ import pytest
 import rbmviz
 from rbmviz import RBM, BadInput, list_samplers, list_trainers, make_sampler, make_trainer, metrics, rng
 from rbmviz.array_files import why
+from rbmviz.gradient import gradient_quality
 from rbmviz.knobs import knobs_of
 from rbmviz.rbm import Statistics
 from rbmviz.session import RunLog, replay
@@ -121,8 +122,11 @@ def test_numbers_that_are_none(n, model, toy):
     for name in ("n_hidden", "iterations", "every"):
         if n is not None or name == "iterations":  # None of the others is their default
             refused(rbmviz.train, toy, make_trainer("cd"), **{name: n})
+    refused(gradient_quality, rbm, v0, "cd", n)
+    refused(gradient_quality, rbm, v0, "cd", burn_in=n)
     if n is not None:
         refused(metrics.isl, toy.train, toy.test, beta=n)
+        refused(metrics.Coverage, toy, n)
 
 
 @pytest.mark.parametrize(
@@ -224,3 +228,19 @@ def test_no_object_of_the_program_is_in_a_sentence():
     assert why(ValueError("cannot identify image file <_io.BytesIO object at 0x7f42cf31d4e0>")) == (
         "cannot identify image file"
     )
+
+
+def test_no_samples_have_no_score_of_whatever_type_they_are(toy):
+    for dtype in (np.uint8, bool, np.float64):
+        assert "no samples" in refused(metrics.isl, np.zeros((0, 5), dtype), toy.test, toy.validation)
+
+
+def test_what_is_no_model_and_no_data(rbm, toy):
+    for wrong in (None, 5, [1], "bas_pcd"):
+        refused(rbmviz.Model, wrong)
+        if wrong != "bas_pcd":
+            refused(rbmviz.load_model, wrong)
+            refused(rbmviz.from_arrays, {"W": rbm.W, "b": rbm.b, "c": rbm.c}, wrong or 5)
+    for wrong in (None, [[0, 1]], "bits"):
+        assert "uint8 rows" in refused(rbmviz.Dataset, "x", wrong, toy.validation, toy.test, "", "")
+        assert "uint8 rows" in refused(rbmviz.Dataset, "x", toy.train, wrong, toy.test, "", "")

@@ -21,7 +21,17 @@ from scipy.stats import chisquare
 
 from rbmviz import BadInput, Dataset, rng
 from rbmviz.cli import main
-from rbmviz.datasets import describe, fetch, images, list_datasets, load_bytes, load_dataset, raw, simulated
+from rbmviz.datasets import (
+    describe,
+    fetch,
+    images,
+    list_datasets,
+    load_bytes,
+    load_dataset,
+    own,
+    raw,
+    simulated,
+)
 from rbmviz.errors import OutputFailure
 
 SIZES = {
@@ -121,9 +131,9 @@ def test_binarisations(data_dir):
     assert drawn.train[half].mean() == pytest.approx(
         (grey / 255)[half].mean(), abs=4 * 0.5 / np.sqrt(half.sum())
     )
-    for rule in ("0", "1.5", "nan", "sharp"):
+    for rule in ("0", "1.5", "nan", "sharp", 10**5000):
         with pytest.raises(BadInput, match="threshold between 0 and 1"):
-            load_dataset(f"usps@{rule}")
+            load_dataset("usps", binarise=rule)
 
 
 def test_bars_and_stripes():
@@ -132,7 +142,7 @@ def test_bars_and_stripes():
     across, down = (rows == rows[:, :, :1]).all(axis=(1, 2)), (rows == rows[:, :1, :]).all(axis=(1, 2))
     assert (across[:16].all(), down[16:].all()) == (True, True)
     assert len(load_dataset("bas", size=3).train) == 16
-    for size in (1, 13, 3.5, "x", None):
+    for size in (1, 13, 3.5, "x", None, 10**5000):
         with pytest.raises(BadInput, match="2 to 12"):
             load_dataset("bas", size=size)
     with pytest.raises(BadInput, match="no option 'side'"):
@@ -146,7 +156,7 @@ def test_artificial_modes():
     assert np.bincount(clean.train_labels).tolist() == [2500] * 4
     flips = (data.train != clean.train).mean()
     assert flips == pytest.approx(0.01, abs=4 * np.sqrt(0.01 * 0.99 / data.train.size))
-    for p in (-0.1, 0.6, "x"):
+    for p in (-0.1, 0.6, "x", 10**5000):
         with pytest.raises(BadInput, match=r"0 to 0\.5"):
             load_dataset("modes", p=p)
 
@@ -195,7 +205,7 @@ def test_simulated_parts_and_seeds():
     means = [part.mean(axis=0) for part in (data.train, data.test, other.train)]
     assert np.abs(means[0] - means[1]).max() < 0.15
     assert np.abs(means[0] - means[2]).max() > 0.9
-    for seed in (-1, "x", 0.5):
+    for seed in (-1, "x", 0.5, "9" * 5000, 10**5000):
         with pytest.raises(BadInput, match="not a whole number from 0 up"):
             load_dataset("simulated", seed=seed)
 
@@ -528,6 +538,14 @@ def test_words_against_a_slow_count(tmp_path):
     np.testing.assert_array_equal(again.test, data.test)
 
 
+@pytest.mark.parametrize("end", ["\n", "\x0b", "\x1c", "\x85", "\u2028"])
+def test_the_memory_of_lines_is_checked_whatever_ends_them(end, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "1")
+    monkeypatch.setattr(own, "presence", lambda *_: pytest.fail("the lines are in memory already"))
+    with pytest.raises(BadInput, match=r"needs .* GB of memory"):
+        load_bytes(("ab" + end).encode() * 25_000, "own.txt")
+
+
 def test_words_of_another_language():
     text = "Die Häuser und das Haus\nein Haus, zwei Häuser\nder Hund\n" * 3
     data = load_bytes(text.encode(), "own.txt", min_stems=1, language="german")
@@ -535,7 +553,7 @@ def test_words_of_another_language():
     assert "häuser" not in data.vocabulary
     with pytest.raises(BadInput, match="no stemmer for the language 'klingon'"):
         load_bytes(text.encode(), "own.txt", language="klingon")
-    with pytest.raises(BadInput, match="n_words = many is not"):
+    with pytest.raises(BadInput, match="n_words = 'many' is not"):
         load_bytes(text.encode(), "own.txt", n_words="many")
 
 

@@ -111,11 +111,13 @@ def test_more_than_the_smallest_stay_is_refused():
         ([[0.5, 0.5], [np.nan, 1]], "from state 2 to 1 is nan"),
         ([[0.5, 0.5]], r"shape \(1, 2\)"),
         ([[1.0]], r"shape \(1, 1\)"),
+        ([[1.0], [0.5, 0.5]], "rows of numbers of equal length"),
+        ([["a", "b"], ["c", "d"]], "give an array of numbers"),
     ],
 )
 def test_what_is_no_chain_is_refused(A, says):
     with pytest.raises(BadInput, match=says):
-        check_chain(np.array(A))
+        check_chain(A)
 
 
 def test_several_stationary_laws_are_refused_and_transient_states_are_not():

@@ -72,3 +72,11 @@ def test_what_is_too_large_or_does_not_fit_is_refused():
         sweep_law(random_rbm(17, 16), np.ones(4))
     with pytest.raises(BadInput, match=r"\(32,\)"):
         sweep_law(random_rbm(5, 3), np.ones(31) / 31)
+
+
+def test_memory_is_checked_before_it_is_taken(monkeypatch):
+    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "1")
+    with pytest.raises(BadInput, match="The transition matrix of 9 visible units needs"):
+        transition_matrix(random_rbm(9, 2))
+    with pytest.raises(BadInput, match="The distribution of 18 units needs"):
+        sweep_law(random_rbm(1, 18), np.ones(2) / 2)

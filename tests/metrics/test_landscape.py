@@ -87,6 +87,11 @@ def test_too_many_states_are_refused():
         landscape(RBM(np.zeros((11, 2)), np.zeros(11), np.zeros(2)))
 
 
+def test_an_unknown_order_is_refused():
+    with pytest.raises(BadInput, match="order = 'energy' is not one of valley, gray, index"):
+        landscape(RBM(np.zeros((2, 2)), np.zeros(2), np.zeros(2)), "energy")
+
+
 # What a sampler samples from
 
 

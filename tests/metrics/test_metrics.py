@@ -81,8 +81,8 @@ def test_what_is_no_beta_counter_or_count_is_refused():
     for wrong, says in (
         ({"counters": np.int32}, "counters = .* is not one of uint8, uint16, uint32, int64"),
         ({"counters": "bogus"}, "counters = 'bogus' is not one of"),
-        ({"validation": 5}, "validation has shape"),
-        ({"validation": np.uint8(1)}, "validation has shape"),
+        ({"validation": 5}, "validation: the shape is"),
+        ({"validation": np.uint8(1)}, "validation: the shape is"),
     ):
         with pytest.raises(BadInput, match=says):
             ISL(bits(1, 3), **wrong)
@@ -253,7 +253,7 @@ def test_isl_refuses_bad_input():
         ISL(bits(1, 3)).value(0.9)
     with pytest.raises(BadInput, match="no validation part"):
         ISL(bits(1, 3)).update(bits(2, 3)).value()
-    with pytest.raises(BadInput, match=r"\(m, 70\)"):
+    with pytest.raises(BadInput, match=r"\(n, 70\)"):
         ISL(bits(1, 3)).update(bits(2, 3, 71))
     with pytest.raises(BadInput, match="0 and 1"):
         ISL(bits(1, 3)).update(2 * bits(2, 3))
@@ -365,7 +365,7 @@ def test_data_shares_are_those_of_the_whole_training_part():
 def test_coverage_refuses_bad_input():
     train = bits(1, 8)
     data = labelled(train=train, train_labels=None, validation=train[:0], test=train[:0])
-    with pytest.raises(BadInput, match="at least one"):
+    with pytest.raises(BadInput, match="whole number from 1 up"):
         Coverage(data, 0)
     for wrong in (2 * bits(2, 3), bits(2, 3).astype(float)):
         with pytest.raises(BadInput, match="0 and 1"):

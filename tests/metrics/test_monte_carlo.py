@@ -79,12 +79,15 @@ def test_rows_are_scored_alike_in_any_company():
     assert rest == pytest.approx(enumerated(rbm, v[4:], 10).sum(), abs=0.4)
 
 
-def test_bad_input_is_refused():
+def test_bad_input_is_refused(monkeypatch):
     rbm = random_rbm(4, 2, 1.0, 1)
     with pytest.raises(BadInput, match="chains"):
         monte_carlo_likelihood(rbm, np.zeros((1, 4), np.uint8), chains=0)
     with pytest.raises(BadInput, match="the shape is"):
         monte_carlo_likelihood(rbm, np.zeros((1, 5), np.uint8))
+    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "5")
+    with pytest.raises(BadInput, match="100,000 chains for a row needs"):
+        monte_carlo_likelihood(rbm, np.zeros((1, 4), np.uint8), chains=100_000)
 
 
 def test_the_command(capsys):

@@ -19,7 +19,7 @@ from rbmviz.models import load_model
 from rbmviz.pages import PAGES as SPECS
 from rbmviz.reproduce import PAPERS, SIZES, Estimate, all_recipes
 from rbmviz.reproduce.claims import judge
-from rbmviz.reproduce.drawing import COLUMN_MM, PAGE_MM, PIXEL_MM, picture, readable
+from rbmviz.reproduce.drawing import picture, readable
 from rbmviz.reproduce.ledger import (
     RESULTS_FOLDER,
     counts_of,
@@ -147,7 +147,8 @@ def test_the_stored_result_is_of_todays_claims(name):
             re.search(r'width="(\d+)', svg)[1],
             {row.get("panel") for row in result["figure"]["rows"]},
         )
-        assert float(width) * PIXEL_MM <= (COLUMN_MM if len(panels) == 1 else PAGE_MM)
+        millimetres = float(width) * 25.4 / 96
+        assert millimetres <= (88 if len(panels) == 1 else 180)  # a journal's column, or its page
         words = re.findall(r"<text[^>]*>([^<]*)", svg)
         assert not [word for word in words if "_" in word or "log10" in word]
     assert result["command"] in caption(result)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets import load_dataset
-from rbmviz.gradient import EstimatorRun, GradientReference, enumerated, gradient_quality, quality
+from rbmviz.gradient import EstimatorRun, GradientReference, enumerated, flat, gradient_quality, quality
 from rbmviz.metrics import model_statistics
 from rbmviz.models import load_model
 from rbmviz.pages import link_to
@@ -57,9 +57,7 @@ def large_biases(model: str, data: str, populations: list[int], samples: int, se
         weighted = drawn.weights[:, None] * drawn.v
         means.append(np.concatenate([(weighted.T @ h).ravel(), weighted.sum(axis=0), drawn.weights @ h]))
         logs.append(np.logaddexp.reduce(drawn.log_weights))
-    exact = model_statistics(rbm)
-    target = np.concatenate([np.ravel(x).astype(np.float64) for x in (exact.W, exact.b, exact.c)])
-    reference, result = GradientReference("enumeration", target[None]), {}
+    reference, result = GradientReference("enumeration", flat(model_statistics(rbm))[None]), {}
     for n in populations:
         blocks = np.exp(np.reshape(logs, (-1, n // smallest)) - np.max(logs))
         blocks /= blocks.sum(axis=1, keepdims=True)

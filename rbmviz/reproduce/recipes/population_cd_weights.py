@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import load_dataset
+from rbmviz.gradient import flat
 from rbmviz.metrics import log_z, model_statistics, too_large
 from rbmviz.models import load_model
 from rbmviz.pages import link_to
@@ -58,11 +59,6 @@ def one_out(model: str, data: str, n: int, repetitions: int, seed: int) -> dict[
         across = halves[0] @ halves[1] - along[0] * along[1]
         result |= {f"off, {name}": across / (along[0] * along[1]), f"length, {name}": sum(along) / 2 / size}
     return result
-
-
-def flat(statistics: Any) -> np.ndarray:
-    """Return statistics as one vector."""
-    return np.concatenate([np.ravel(x) for x in (statistics.W, statistics.b, statistics.c)], dtype=np.float64)
 
 
 def evenness(model: str, data: str, n: int, repetitions: int, seed: int) -> dict[str, Any]:

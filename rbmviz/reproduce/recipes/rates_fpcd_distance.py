@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.gradient import flat
 from rbmviz.models import load_model
 from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
@@ -28,8 +29,7 @@ def hovering(model: str, eps: float, n: int, seed: int) -> dict[str, Any]:
     seen = []
     for _ in range(parts):
         sampler.step(state, n // 2 // parts)
-        now = sampler.target(state)
-        seen.append(np.concatenate([np.ravel(x) for x in (now.W, now.b, now.c)], dtype=np.float64))
+        seen.append(flat(sampler.target(state)))
     return {"distance": float(np.sqrt(np.var(seen, axis=0).sum()))}
 
 

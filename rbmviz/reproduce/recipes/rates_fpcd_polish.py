@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from rbmviz.datasets import load_dataset
+from rbmviz.gradient import flat
 from rbmviz.metrics import log_likelihood
 from rbmviz.models import load_model
 from rbmviz.pages import link_to
@@ -34,8 +35,7 @@ def optimum(rbm: RBM, v: np.ndarray, steps: int) -> tuple[RBM, float]:
     float64: the parameters of an ``RBM``, and so ``model_statistics``, are too coarse for its line search.
     """
     m, n = rbm.W.shape
-    of_data = rbm.rates(v)
-    rates = np.concatenate([np.ravel(x).astype(np.float64) for x in (of_data.W, of_data.b, of_data.c)])
+    rates = flat(rbm.rates(v))
     h = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)
 
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -49,8 +49,7 @@ def optimum(rbm: RBM, v: np.ndarray, steps: int) -> tuple[RBM, float]:
         model = np.concatenate([(v_mean.T @ h).ravel(), v_mean.sum(axis=0), p @ h])
         return total - float(rates @ theta), model - rates
 
-    start = np.concatenate([np.ravel(x).astype(np.float64) for x in (rbm.W, rbm.b, rbm.c)])
-    best = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 30})
+    best = minimize(loss, flat(rbm), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 30})
     W, b, c = best.x[: m * n].reshape(m, n), best.x[m * n : -n], best.x[-n:]
     return RBM(W, b, c), float(np.linalg.norm(best.jac))
 
