@@ -6,7 +6,7 @@ import shutil
 import naive
 import numpy as np
 import pytest
-from commands import run
+from command_line import run
 from scipy.stats import chi2
 
 from benchmarks import browsers, peers, speed, timing

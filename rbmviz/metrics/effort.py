@@ -10,7 +10,7 @@ from rbmviz.metrics.isl import CURVE_COUNTS
 Unit = Literal["samples", "updates", "sweeps", "seconds"]
 """Samples of samplers, or updates of trainers; Gibbs sweeps; seconds."""
 
-POINTS: Mapping[Unit, Sequence[float]] = {
+EFFORT_POINTS: Mapping[Unit, Sequence[float]] = {
     "samples": CURVE_COUNTS.tolist(),
     "updates": CURVE_COUNTS.tolist(),
     "sweeps": np.unique(np.rint(np.geomspace(1, 1e12, 193)).astype(np.int64)).tolist(),

@@ -232,7 +232,7 @@ class Compiling:
 
 def _wanting_a_core() -> float:
     """Return how many other threads of this machine want a core: now, or where unknown in the last minute."""
-    with contextlib.suppress(OSError), open("/proc/loadavg") as numbers:
+    with contextlib.suppress(OSError), open("/proc/loadavg", encoding="utf-8") as numbers:
         return int(numbers.read().split()[3].partition("/")[0]) - 1.0
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 

@@ -21,8 +21,8 @@ TRAINER_UNITS: tuple[CostUnit, ...] = ("updates", "sweeps", "seconds")
 """Units for comparing samplers, and for comparing trainers."""
 
 POINTS: Mapping[CostUnit, Sequence[float]] = {
-    **effort.POINTS,
-    "samples": sorted({*effort.POINTS["samples"], FEWEST_SCORED}),
+    **effort.EFFORT_POINTS,
+    "samples": sorted({*effort.EFFORT_POINTS["samples"], FEWEST_SCORED}),
 }
 """Points at which runs can be compared, about 15 % apart."""
 

@@ -26,7 +26,7 @@ import scipy  # loads scipy.special when that is first used: it takes a third of
 
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
-from rbmviz.metrics.effort import POINTS, Unit
+from rbmviz.metrics.effort import EFFORT_POINTS, Unit
 from rbmviz.sweeps.measures import measures
 from rbmviz.sweeps.plan import TABLES
 
@@ -35,7 +35,7 @@ Columns = Mapping[str, np.ndarray]
 
 CONFIDENCE = 0.95
 
-ROUNDING = 1e-12
+SCORE_ROUNDING = 1e-12
 """Share of the largest score by which rounding may shift a difference."""
 
 
@@ -406,7 +406,7 @@ def compare(
             "another measure, or take a smaller point."
         )
     best = int(ranked.argmax())
-    rounding = ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
+    rounding = SCORE_ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
     also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *SPENT)}
     knobs, scored = grid.knobs(), []
     for i, (setting, model) in enumerate(grid.settings):
@@ -497,7 +497,7 @@ def _points(grid: _Grid, effort: Unit) -> np.ndarray:
     """Return the points at which all settings can be compared, float64, rising."""
     last = grid.last()
     first = max(float(grid.x[rows[0]]) for rows in grid.rows.values())
-    points = np.array(POINTS[effort], np.float64)
+    points = np.array(EFFORT_POINTS[effort], np.float64)
     return np.unique([*points[(points >= first) & (points < last)], last])
 
 

@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from commands import refused, run
+from command_line import refused, run
 
 import rbmviz
 import rbmviz.cli.train

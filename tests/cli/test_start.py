@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from commands import refused
+from command_line import refused
 
 import rbmviz
 from rbmviz import BadInput, make_sampler, sample

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pandas
 import pytest
-from commands import refused, run
+from command_line import refused, run
 from waiting import PATIENCE, wait
 
 from rbmviz.cli import main, parser
