@@ -35,8 +35,8 @@ from rbmviz.session.warm import JOBS, compile_jobs
 STARTING_SECONDS = 0.7
 """Processor seconds until a new process starts to compile."""
 
-LOADING_SECONDS = 1.0
-"""Processor seconds to load the compiled kernels of a run."""
+LOADING_SECONDS, NUMBA_SECONDS = 0.4, 0.9
+"""Processor seconds to load the compiled kernels of a run, and to load numba before the first ones."""
 
 REPORT_SECONDS = 0.5
 """Seconds between two reports of a process's processor time."""
@@ -216,7 +216,8 @@ class Compiling:
                 first = free.index(min(free))
                 free[first] = done_in[name] = free[first] + later * self._seconds(name)
         left = max(done_in.get(name, slowness * JOBS[name].seconds) for name in missing)
-        return left + slowness * LOADING_SECONDS if left > 0 else 0.0
+        loading = LOADING_SECONDS + (NUMBA_SECONDS if "numba" not in sys.modules else 0.0)
+        return left + slowness * loading if left > 0 else 0.0
 
     def stop(self) -> None:
         """End the processes, because the server ends."""

@@ -183,7 +183,8 @@ class StudyRun(Run):
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels of all estimators."""
         estimators = self.plan.estimators().values()
-        return [job for trainer in estimators for job in jobs_of_trainer(trainer.name)]
+        visible = self.plan.dataset.n_visible
+        return [job for trainer in estimators for job in jobs_of_trainer(trainer.name, visible)]
 
     def prepare(self) -> None:
         """Compile the kernels, on a model with one hidden unit."""

@@ -15,11 +15,11 @@ from rbmviz.errors import BadInput
 from rbmviz.metrics import log_z
 from rbmviz.metrics.ais import ais_steps
 from rbmviz.metrics.importance_weights import EssAtSize, LogMean, ess_by_size, heaviest_shares
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM, Model
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.session.warm import jobs_of_trainer
+from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
@@ -87,11 +87,16 @@ class ReferenceLogZ:
 
     def _find(self) -> Iterator[None]:
         rbm = self._model.rbm
-        if min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT_LOG_Z:
+        if _is_small(rbm):
             self.value = LogZ(log_z(rbm), 0.0, "exact")
             return
         found = yield from ais_steps(self._model, n_chains=REFERENCE_CHAINS, betas=REFERENCE_TEMPERATURES)
         self.value = LogZ(found.log_z, found.std_error, "ais", found.warning)
+
+
+def _is_small(rbm: RBM) -> bool:
+    """Return whether log Z is computed exactly."""
+    return min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT_LOG_Z
 
 
 @functools.lru_cache(maxsize=8)
@@ -261,8 +266,9 @@ class WeightRun(Run):
         self._summarised_at = 0.0
 
     def jobs(self) -> list[str]:
-        """Return the names of the jobs that compile the kernels of pop-CD."""
-        return jobs_of_trainer("pop_cd")
+        """Return the names of the jobs that compile the kernels of pop-CD and of the reference log Z."""
+        rbm = self.plan.model.rbm
+        return [*jobs_of_trainer("pop_cd", *rbm.W.shape), *jobs_of_log_z(_is_small(rbm))]
 
     def prepare(self) -> None:
         """Make the state, and compile the kernels; ``seconds`` excludes this time."""

@@ -155,7 +155,7 @@ class PopulationRun(Run):
 
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels."""
-        return jobs_of_trainer("pop_cd")
+        return jobs_of_trainer("pop_cd", *self.plan.rbm.W.shape)
 
     def prepare(self) -> None:
         """Compute the exact statistics and log Z."""

@@ -20,7 +20,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
-from rbmviz.session.warm import jobs_of_trainer
+from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
 from rbmviz.trainers import STATS, Progress, Trainer, finished, initial_rbm, trained_model
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
@@ -506,7 +506,9 @@ class TrainingRun(Run):
 
     def jobs(self) -> list[str]:
         """Return the jobs that compile kernels for its trainer, fantasy chains and likelihoods."""
-        return [*jobs_of_trainer(self.algorithm.name), "pictures and log Z"]
+        exact = self._likelihood_estimator.method == "exact"
+        units = self.plan.dataset.n_visible, self.plan.n_hidden
+        return [*jobs_of_trainer(self.algorithm.name, *units), *jobs_of_log_z(exact)]
 
     def prepare(self) -> None:
         """Make the states, start the first likelihood, compile the kernels; ``seconds`` excludes this."""

@@ -14,6 +14,10 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
 
+MAX_UNITS_SMALL_PRODUCTS = 32
+"""Number of units of the larger layer up to which BLAS always makes the products of a trainer, see
+``kernels.batch.beats_blas``."""
+
 
 def _rows() -> np.ndarray:
     return np.eye(4, dtype=np.uint8)
@@ -49,9 +53,10 @@ def _estimate() -> None:
     for counters in (np.uint16, np.uint32):  # counters of longer runs
         ISL(rows, rows, counters=counters).update(rows).value()
     ais_log_z(_model().rbm, n_chains=2, betas=3)
-    kernels.batch.correlate(
-        np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32)
-    )  # toy models are too small for it
+
+
+def _multiply() -> None:
+    kernels.batch.correlate(np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32))
 
 
 def _draw_and_enumerate() -> None:
@@ -77,7 +82,7 @@ JOBS = {
     "rates in rows": Warming(_sample("rates_fpcd"), 3.3),
     "scores": Warming(_score, 1.4),
     "rates in a history": Warming(_sample("sample_penalization"), 3.5),
-    "herding in rows": Warming(_sample("rates_herding"), 1.2),
+    "herding in rows": Warming(_sample("rates_herding"), 2.2),
     "herding in a history": Warming(_sample("rates_herding", alpha=0.9), 3.1),
     **{f"sampler {name}": Warming(_sample(name), 0.05) for name in list_samplers()},
     "shared": Warming(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 0.8),
@@ -85,9 +90,10 @@ JOBS = {
         f"trainer {name}": Warming(_train(name), {"cd": 0.7, "exact": 2.8, "ucd": 5.0}.get(name, 0.05))
         for name in list_trainers()
     },
+    "large products": Warming(_multiply, 1.0),
     "pictures and log Z": Warming(_draw_and_enumerate, 2.6),
     "pairs": Warming(_couple, 5.0),
-    "estimates": Warming(_estimate, 2.6),
+    "estimates": Warming(_estimate, 1.5),
 }
 """Everything that is compiled ahead, on toy models: every sampler, trainer, coupling and live metric. Jobs of
 the first page come first."""
@@ -112,9 +118,20 @@ def compile_jobs(names: Iterable[str]) -> Iterator[str]:
         yield name
 
 
-def jobs_of_trainer(name: str) -> list[str]:
-    """Return the jobs that compile the kernels of a trainer with this name, if there are any."""
-    return [job for job in ("trainer cd", f"trainer {name}") if job in JOBS]  # first the shared kernels
+def jobs_of_trainer(name: str, *units: int) -> list[str]:
+    """Return the jobs that compile the kernels of a trainer with this name, if there are any.
+
+    units : numbers of units of its layers
+    """
+    names = ["trainer cd", f"trainer {name}"]  # first the shared kernels
+    if max(units) > MAX_UNITS_SMALL_PRODUCTS:
+        names.append("large products")
+    return [job for job in names if job in JOBS]
+
+
+def jobs_of_log_z(exact: bool) -> list[str]:
+    """Return the jobs that compile the kernels of an exact or estimated log Z, and of pictures."""
+    return ["pictures and log Z"] if exact else ["pictures and log Z", "estimates"]
 
 
 def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:

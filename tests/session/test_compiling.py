@@ -1,7 +1,9 @@
 """Kernels that other processes compile: whoever waits goes on, whatever becomes of the process."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -198,3 +200,60 @@ def test_a_panel_needs_the_regime_of_its_knobs():
     assert jobs_of(make_sampler("sample_penalization"), scored=False) == ["rates in a history"]
     assert jobs_of(make_sampler("rates_herding", alpha=0.9), scored=False) == ["herding in a history"]
     assert jobs_of(make_sampler("rates_fpcd", n_chains=2, share=True), scored=False) == ["shared"]
+
+
+COMPILED_BY_THE_RUN = """
+import importlib, sys
+from waiting import wait
+from numba.core import event
+from rbmviz.knobs import read_algorithm
+from rbmviz.pages.spec import Sources
+from rbmviz.session import Comparison
+from rbmviz.session.warm import compile_jobs
+
+class Listener(event.Listener):
+    def on_start(self, started):
+        if (kernel := started.data["dispatcher"]).__module__.startswith("rbmviz"):
+            print(kernel.__module__, kernel.__name__)
+    def on_end(self, ended): pass
+
+name, *settings = sys.argv[1:]
+page = importlib.import_module(f"rbmviz.pages.{name}").SPEC
+values = {key: setting.default for key, setting in page.settings.items()}
+setup = page.setup(values | dict(one.split("=") for one in settings), Sources())
+for panel in page.default_panels:
+    comparison = Comparison(setup, 30.0)
+    worker = comparison.add(read_algorithm(page.algorithms, panel)).worker
+    list(compile_jobs(worker._run.jobs()))
+    listener = Listener()
+    event.register("numba:compile", listener)
+    comparison.step(100)
+    wait(lambda: (s := worker.request_snapshot()).n == 100 and s.status == "paused", "a hundred steps")
+    event.unregister("numba:compile", listener)
+    comparison.close()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page",
+    [
+        "sample",
+        "train",
+        "train train_data=mnist5k",
+        "coupling",
+        "weights",
+        "weights weights_model=mnist_fpcd",
+    ],
+)
+def test_a_run_compiles_nothing_that_its_jobs_do_not(tmp_path, page):
+    """While a run compiles in the server, all pages stand still."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED_BY_THE_RUN, *page.split()],
+        env=os.environ | {"RBMVIZ_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
