@@ -29,7 +29,7 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.session.warm import jobs_of_trainer
+from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
 from rbmviz.trainers import Trainer, initial_rbm, make_trainer
 from rbmviz.trainers.pop_cd import pop_weights
 
@@ -184,7 +184,8 @@ class StudyRun(Run):
         """Return the names of the jobs that compile the kernels of all estimators."""
         estimators = self.plan.estimators().values()
         visible = self.plan.dataset.n_visible
-        return [job for trainer in estimators for job in jobs_of_trainer(trainer.name, visible)]
+        jobs = [job for trainer in estimators for job in jobs_of_trainer(trainer.name, visible)]
+        return [*jobs, *jobs_of_log_z(exact=True)]
 
     def prepare(self) -> None:
         """Compile the kernels, on a model with one hidden unit."""

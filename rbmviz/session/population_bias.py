@@ -20,7 +20,7 @@ from rbmviz.rbm import RBM
 from rbmviz.session.importance_weights import WeightSetup
 from rbmviz.session.run import Run
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.session.warm import jobs_of_trainer
+from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
 from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, populate
 
@@ -155,7 +155,7 @@ class PopulationRun(Run):
 
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels."""
-        return jobs_of_trainer("pop_cd", *self.plan.rbm.W.shape)
+        return [*jobs_of_trainer("pop_cd", *self.plan.rbm.W.shape), *jobs_of_log_z(exact=True)]
 
     def prepare(self) -> None:
         """Compute the exact statistics and log Z."""

@@ -130,7 +130,7 @@ def jobs_of_trainer(name: str, *units: int) -> list[str]:
 
 
 def jobs_of_log_z(exact: bool) -> list[str]:
-    """Return the jobs that compile the kernels of an exact or estimated log Z, and of pictures."""
+    """Return the jobs that compile the kernels of an exact or estimated log Z, and of random rows of bits."""
     return ["pictures and log Z"] if exact else ["pictures and log Z", "estimates"]
 
 

@@ -481,15 +481,22 @@ def test_a_map_that_was_not_renewed_once_is_renewed_the_next_time(view, monkeypa
     assert "a map was not renewed" in caplog.text
 
 
-def test_a_sweep_that_goes_on_tries_failed_cells_again(queue, monkeypatch):
-    one, step, fails = queue(), CellRun.step, [True]
+@pytest.fixture
+def fails(monkeypatch):
+    """Whether cells of seed 0 fail: [True]."""
+    step, fails = CellRun.step, [True]
 
-    def step_(run):
+    def step_or_fail(run):
         if fails[0] and run.cell.seed == 0:
             raise MemoryError
         return step(run)
 
-    monkeypatch.setattr(CellRun, "step", step_)
+    monkeypatch.setattr(CellRun, "step", step_or_fail)
+    return fails
+
+
+def test_a_sweep_that_goes_on_tries_failed_cells_again(queue, fails):
+    one = queue()
     sweep = one.add(plan_of(budget=LONG, seeds=[0, 1]), "a try", "owner")
     wait(lambda: sweep.failed_cells == 6 and sweep.progress > 0.5, "the failures")
     assert "6 of 12 runs have failed" in sweep.error
@@ -500,15 +507,8 @@ def test_a_sweep_that_goes_on_tries_failed_cells_again(queue, monkeypatch):
     assert (sweep.failed_cells, sweep.error) == (0, "")
 
 
-def test_failed_cells_of_a_sweep_that_has_ended_are_tried_again(queue, monkeypatch):
-    one, step, fails = queue(), CellRun.step, [True]
-
-    def step_(run):
-        if fails[0] and run.cell.seed == 0:
-            raise MemoryError
-        return step(run)
-
-    monkeypatch.setattr(CellRun, "step", step_)
+def test_failed_cells_of_a_sweep_that_has_ended_are_tried_again(queue, fails):
+    one = queue()
     sweep = one.add(plan_of(), "a try", "owner")
     wait(lambda: sweep.status == "finished", "the end of the sweep")
     assert (sweep.failed_cells, sweep.scores.n_done) == (6, 6)
