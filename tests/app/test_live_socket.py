@@ -26,12 +26,13 @@ from rbmviz_app.sockets import POLICY, Sockets
 from rbmviz_app.stream import presses
 from rbmviz_app.stream import socket as live
 from rbmviz_app.stream.encoder import FrameEncoder, registered_views
-from rbmviz_app.stream.requests import MAX_FPS, MAX_PANELS, KnobChange, Press, read_message
+from rbmviz_app.stream.requests import MAX_FPS, MAX_FRAMES_ASKED, MAX_PANELS, KnobChange, Press, read_message
 from tests.frames import read_header
 
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
 PAGE = {"origin": HOME}
 REQUEST = {"fps": 60, "view": "sequence", "pixels": "binary", "cells": 4, "n_visible": 5, "panels": [0]}
+REQUEST |= {"frames": 1}
 
 
 @pytest.fixture
@@ -124,6 +125,8 @@ BROKEN = {
     "a large width": json.dumps(REQUEST | {"n_visible": 10**30}),
     "a negative width": json.dumps(REQUEST | {"n_visible": -5}),
     "too many panels": json.dumps(REQUEST | {"panels": list(range(MAX_PANELS + 1))}),
+    "no frames": json.dumps(REQUEST | {"frames": 0}),
+    "too many frames": json.dumps(REQUEST | {"frames": MAX_FRAMES_ASKED + 1}),
     "panels in words": json.dumps(REQUEST | {"panels": ["0"]}),
     "panels as a number": json.dumps(REQUEST | {"panels": 0}),
     "nested panels": json.dumps(REQUEST | {"panels": [[0]]}),
@@ -293,6 +296,34 @@ def test_many_requests_get_one_frame(client, monkeypatch):
         while frame(socket)["request"]["cells"] < 40:
             pass
     assert len(made) < 20
+
+
+def test_a_request_gets_as_many_frames_as_it_asks_for(client, monkeypatch):
+    taken, take_request = [], live.PendingMessages.take_request
+
+    async def note_and_take(self):
+        taken.append(len(made))
+        return await take_request(self)
+
+    made, original = [], FrameEncoder.encode_next
+    monkeypatch.setattr(FrameEncoder, "encode_next", lambda *asked: made.append(asked) or original(*asked))
+    monkeypatch.setattr(live.PendingMessages, "take_request", note_and_take)
+    with connect(client) as socket:
+        socket.send_json(REQUEST | {"frames": 3})
+        assert [frame(socket)["request"]["frames"] for _ in range(3)] == [3, 3, 3]
+        wait(lambda: taken == [0, 3], "it waits for a request")
+        socket.send_json(REQUEST | {"frames": 2})
+        assert [frame(socket)["request"]["frames"] for _ in range(2)] == [2, 2]
+        wait(lambda: taken == [0, 3, 5], "it waits again")
+
+
+def test_a_request_replaces_the_frames_that_are_to_come(client, comparison):
+    comparison.pause()
+    wait(lambda: all(snapshot.status == "paused" for _, snapshot in comparison.peek()), "a page at rest")
+    with connect(client) as socket:
+        for cells in range(1, 21):  # at rest, only another request brings a frame
+            socket.send_json(REQUEST | {"cells": cells, "frames": 8})
+            assert frame(socket)["request"]["cells"] == cells
 
 
 def test_a_page_at_rest_that_shows_other_panels_is_answered_at_once(client, comparison, monkeypatch):

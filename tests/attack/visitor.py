@@ -25,6 +25,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.frames import read_header
 
+FRAMES_ASKED = 4
+"""Frames per request, as ``base.js`` has it."""
+
 PAGES = ("", "train", "coupling", "weights", "chain")
 """Paths of the five pages."""
 
@@ -38,7 +41,7 @@ def request_of(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
     request = {name: data[name] for name in ("fps", "view", "pixels", "n_visible")}
     request |= {"cells": data["side"] ** 2, "panels": [panel["key"] for panel in data["panels"]]}
     order = ("fps", "view", "pixels", "cells", "n_visible", "panels")
-    return {name: request[name] for name in order} | changes
+    return {name: request[name] for name in order} | {"frames": FRAMES_ASKED} | changes
 
 
 class Visitor:
@@ -325,6 +328,7 @@ class Visitor:
     async def _read_live(self, socket: ClientConnection) -> None:
         try:
             await self._ask(socket)
+            to_come = FRAMES_ASKED
             async for frame in socket:
                 if isinstance(frame, str):  # a press has been carried out
                     widget, fragment = self._transport
@@ -339,7 +343,10 @@ class Visitor:
                 self.n_bytes += len(frame)
                 self.times.append(time.monotonic())
                 self._arrived.set()
-                await self._ask(socket)
+                to_come -= 1
+                if to_come <= FRAMES_ASKED // 2:
+                    await self._ask(socket)
+                    to_come = FRAMES_ASKED
         except ConnectionClosed:
             pass
         self.live_closed = (socket.close_code or 1006, socket.close_reason or "")

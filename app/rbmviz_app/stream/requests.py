@@ -21,6 +21,9 @@ MAX_INTEGER = 2**53
 MAX_FPS = 60
 """Maximum frames per second; few screens show more."""
 
+MAX_FRAMES_ASKED = 8
+"""Maximum frames per request: what a slow connection may have to deliver before it sees a turned knob."""
+
 Hidden = Literal["nothing", "numbers", "names"]
 """What to hide while it is being guessed: numbers, or anything that identifies the algorithm, and numbers."""
 
@@ -44,6 +47,7 @@ class FrameRequest(NamedTuple):
     cells : pictures that fit into one panel
     n_visible : pixels of a picture
     panels : keys of the panels
+    frames : number of frames requested
     at : paused panels show their pictures after this many samples; None (also if missing from a message): as
         they are now
     """
@@ -54,6 +58,7 @@ class FrameRequest(NamedTuple):
     cells: int
     n_visible: int
     panels: list[int]
+    frames: int = 1
     at: int | None = None
 
 
@@ -150,6 +155,8 @@ def _frame_request(message: dict[str, Any], views: Collection[str]) -> FrameRequ
         raise BadInput(f"panels is not a list of at most {MAX_PANELS} numbers.")
     if not all(_whole(panel, 0, 2**31) for panel in panels):
         raise BadInput("panels holds something else than numbers of panels.")
+    if not _whole(request.frames, 1, MAX_FRAMES_ASKED):
+        raise BadInput(f"frames is not a whole number from 1 to {MAX_FRAMES_ASKED}.")
     if request.at is not None and not _whole(request.at, 0, MAX_SAMPLES_ASKED):
         raise BadInput("at is neither null nor a number of samples.")
     return request

@@ -1,12 +1,12 @@
-"""The WebSocket route of the live path: the browser requests each frame, turns knobs and presses buttons.
+"""The WebSocket route of the live path: the browser requests frames, turns knobs and presses buttons.
 
 Because the browser asks, a slow one gets fewer frames and a hidden one none. Its messages are JSON: a
-``FrameRequest`` asks for the next frame, ``{"panel": key, "knobs": {...}}`` sets live knobs of a panel, and a
-``Press`` is answered with its number once it has been carried out (see ``requests``). A frame is one
+``FrameRequest`` asks for the next few frames, ``{"panel": key, "knobs": {...}}`` sets live knobs of a panel,
+and a ``Press`` is answered with its number once it has been carried out (see ``requests``). A frame is one
 self-describing binary message (see ``frames``).
 
-No browser can take more than its share. At most one request waits for its frame, a knob has one value, and
-the number of presses that wait is limited. A frame is made when the previous one has been sent. ``sockets``
+No browser can take more than its share. A new request replaces the one before, a knob has one value, and the
+number of presses that wait is limited. A frame is made when the previous one has been sent. ``sockets``
 limits the rate and origin of messages.
 """
 
@@ -205,7 +205,7 @@ async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
         text = message.get("text")
         if text is None:
             raise BadInput("A message is not text.")
-        if read is None or text != last:  # a page repeats the same request for each frame
+        if read is None or text != last:  # a page repeats the same request
             last, read = text, read_message(text, registered_views())
         pending.put(read)
 
@@ -248,21 +248,27 @@ async def _answer_requests(
     encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
     sent_state: tuple[Any, ...] | None = None
     due = changed_at = 0.0  # time of the next allowed frame, and of the last change
+    left = 0  # frames of the request to come
     while True:
-        request = await pending.take_request()
+        if left == 0:
+            request = await pending.take_request()
+            left = request.frames
         interval = SCHEDULER.slowdown / request.fps
         if comparison.running and comparison.beating:
             # A frame may come up to one interval early, so that it follows its beat or a command at once.
             # The shorter interval soon lets another frame be early.
             due = max(due + 0.8 * interval, now())
-            await asyncio.sleep(due - interval - now())
+            wait = due - interval - now()
         else:
             due = max(due + interval, now())
-            await asyncio.sleep(due - now())
+            wait = due - now()
+        if wait > 0:
+            await asyncio.sleep(wait)
         quiet_until = now() + QUIET_SECONDS
         while True:
             if pending.has_request():  # the page has changed, perhaps to other panels, at rest
                 request = await pending.take_request()
+                left = request.frames
             state = (request, comparison.running, *comparison.poll())
             if state != sent_state or encoder.is_behind:
                 changed_at = now()
@@ -278,9 +284,11 @@ async def _answer_requests(
             else:  # a newer request, such as for looking back, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
-                request = await pending.newer_request(seconds) or request
+                if newer := await pending.newer_request(seconds):
+                    request, left = newer, newer.frames
         sent_state, frame = state, encoder.encode_next(request)
         await _send(socket.send_bytes(frame))
+        left -= 1
 
 
 @contextlib.asynccontextmanager

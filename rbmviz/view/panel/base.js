@@ -52,6 +52,7 @@
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
+const FRAMES_ASKED = 4; // frames per request; the next request goes out when half of them have come
 const TURN_MS = 16; // maximum rate of sending dragged values: a pointer may move more often than pictures arrive
 const EDIT_MS = 200; // maximum rate of reporting turned knobs: a held key turns a knob thirty times a second
 const RESEND_MS = 3000; // events that the page has not taken by then are sent again
@@ -387,12 +388,13 @@ class Grid {
     this.frames = 0;
     /** Whether a frame was due while the page was hidden. */
     this.askWhenShown = false;
-    /** The newest request sent. */
+    /** The newest request sent, and how many of its frames are still to come. */
     this.asked = '';
+    this.toCome = 0;
     this.pauseTimer = 0;
     this.turnKnobs = spaced(TURN_MS, (panel, knobs) => this.send({ panel, knobs }));
     this.tellPage = spaced(EDIT_MS, (key, knobs) => { if (this.alive) this.tell('edit', { key, knobs }); });
-    this.askSoon = spaced(TURN_MS, () => this.askForFrame());
+    this.askSoon = spaced(TURN_MS, () => this.askForFrames());
     /** Whether the page was just opened, and may repeat the steps in its address. */
     this.repeats = true;
     /** Whether the server has stopped the page's timers, and has not been told that it is shown. */
@@ -421,7 +423,7 @@ class Grid {
     /** Colour of each value, for pictures of signed values. @type {Uint32Array} */
     this.signed = new Uint32Array(256);
     this.gap = 0;
-    this.onShow = () => { if (!document.hidden && this.askWhenShown) this.askForFrame(); };
+    this.onShow = () => { if (!document.hidden && this.askWhenShown) this.askForFrames(); };
     document.addEventListener('visibilitychange', this.onShow);
     this.resized = new ResizeObserver(() => { this.arrange(); this.draw(); });
     this.resized.observe(this.host);
@@ -476,7 +478,7 @@ class Grid {
     const n = Math.ceil(this.panels.size * this.PanelOfPage.columns);
     document.documentElement.style.setProperty('--columns', String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1)));
     for (const panel of this.panels.values()) panel.arrange();
-    if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrame(); // otherwise a page at rest gets no answer
+    if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrames(); // otherwise a page at rest gets no answer
   }
 
   /** Rows and columns of the square of pictures in a panel. */
@@ -541,20 +543,21 @@ class Grid {
     socket.onopen = () => {
       this.banner.hidden = true;
       this.presses.opened(press => this.send(press));
-      this.askForFrame();
+      this.askForFrames();
     };
+    /** Since the last drawing, in order. @type {(string | ArrayBuffer)[]} */
+    let arrived = [];
     socket.onmessage = event => {
-      if (typeof event.data === 'string') {
-        const { done, running } = JSON.parse(event.data);
-        // In turn with the frames, of which the last may be from before the press.
-        requestAnimationFrame(() => {
-          if (socket !== this.socket) return; // it answered presses of the session before
-          this.presses.follow(running);
-          this.presses.done(done);
-        });
-        return;
-      }
-      requestAnimationFrame(() => { if (socket === this.socket && this.showFrame(event.data)) this.askForFrame(); });
+      arrived.push(event.data);
+      if (arrived.length > 1) return; // a browser that draws slowly draws several frames at once
+      requestAnimationFrame(() => {
+        const messages = arrived;
+        arrived = [];
+        if (socket !== this.socket) return; // it answered presses of the session before
+        const readable = messages.map(message => this.take(message));
+        this.draw();
+        if (readable.every(Boolean) && this.toCome <= FRAMES_ASKED / 2) this.askForFrames();
+      });
     };
     socket.onclose = event => {
       if (!this.alive || socket !== this.socket) return;
@@ -580,33 +583,46 @@ class Grid {
   // request are dropped.
   get request() {
     const { fps, view, pixels, n_visible } = this.data;
-    const now = { fps, view, pixels, cells: this.side ** 2, n_visible, panels: [...this.panels.keys()] };
+    const now = { fps, view, pixels, cells: this.side ** 2, n_visible, panels: [...this.panels.keys()], frames: FRAMES_ASKED };
     return this.at === null ? now : { ...now, at: this.at };
   }
 
-  askForFrame() {
+  askForFrames() {
     this.askWhenShown = document.hidden;
     if (this.askWhenShown) return;
     this.asked = JSON.stringify(this.request);
+    this.toCome = FRAMES_ASKED;
     this.send(this.request);
+  }
+
+  /** Read these panels' parts of a frame. @param {PanelPart[]} parts */
+  read(parts) {
+    for (const part of parts) this.panels.get(part.head.key)?.readPart(part);
+    this.frames++;
+    this.host.dataset.frames = String(this.frames);
   }
 
   /** Show these panels' parts of a frame. @param {PanelPart[]} parts */
   show(parts) {
-    for (const part of parts) this.panels.get(part.head.key)?.readPart(part);
-    this.frames++;
-    this.host.dataset.frames = String(this.frames);
+    this.read(parts);
     this.draw();
   }
 
-  /** Show a received frame. @param {ArrayBuffer} buffer @returns {boolean} whether to request more */
-  showFrame(buffer) {
+  /** Take a frame, or the answer to a press. @param {string | ArrayBuffer} message @returns {boolean} whether to request more */
+  take(message) {
+    if (typeof message === 'string') {
+      const { done, running } = JSON.parse(message);
+      this.presses.follow(running);
+      this.presses.done(done);
+      return true;
+    }
+    this.toCome--;
     try {
-      const frame = readFrame(buffer);
+      const frame = readFrame(message);
       // While the look-back slider is dragged, a frame may belong to its position a moment ago.
       if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
       this.presses.follow(frame.running);
-      this.show(frame.panels);
+      this.read(frame.panels);
     } catch (error) {
       console.error(error);
       this.showBanner('The server sends pictures that this page cannot read: reload it.');
