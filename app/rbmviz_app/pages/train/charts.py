@@ -82,7 +82,7 @@ def training_chart(
     present : whether the chart is for a projector, beside the panels
     """
     log_x = cost_unit == "sweeps"  # trainers differ by powers of ten: a logarithmic axis
-    shown: Rows = []
+    points: Rows = []
     if log:  # clip bands that reach below zero at the end of the axis
         rows = [row for row in rows if row["value"] > 0]
         floor = min((x for row in rows for x in (row["low"], row["value"]) if x > 0), default=None)
@@ -92,21 +92,21 @@ def training_chart(
             continue
         held = row if floor is None else row | {key: max(row[key], floor) for key in ("low", "high")}
         y = row["value"] if floor is None else max(row["value"], floor)
-        shown.append({"kind": "point", "x": x, "y": y} | held)
+        points.append({"kind": "point", "x": x, "y": y} | held)
     marks: Rows = []
     for curve in curves if floor is not None else ():
-        below = [row for row in shown if row["trainer"] == curve.name and row["value"] < floor]
+        below = [row for row in points if row["trainer"] == curve.name and row["value"] < floor]
         marks += [row | {"kind": "mark", "mark": "triangle-down"} for row in (*below[:1], *below[-1:])]
-    also = [height for _, height in levels] if shown else []
+    also = [height for _, height in levels] if points else []
     ends = end_rows(
         [(curve.name, curve.label) for curve in curves],
-        shown,
+        points,
         "trainer",
         catalogue.TRAINING_PLOT_HEIGHT,
         also,
         log,
     )
-    common = common_rows(compared, shown, log=log_x)
+    common = common_rows(compared, points, log=log_x)
     return catalogue.training_curves(
         cost_axis(cost_unit, "log" if log_x else "linear"),
         tuple(curve.style for curve in curves),
@@ -114,7 +114,7 @@ def training_chart(
         levels,
         log,
         wide_ends=present,
-    ).of([*shown, *marks, *ends, *common])
+    ).of([*points, *marks, *ends, *common])
 
 
 DISTRIBUTION_COLUMNS = ("trainer", "x", "x2", "middle", "share")
@@ -124,8 +124,8 @@ def distribution_rows(named: Iterable[tuple[str, TrainingSnapshot]], label: str)
     """Return each panel's histogram of one quantity over the chains of the last update, if it has any."""
     rows = []
     for name, snapshot in named:
-        found = snapshot.distribution(label)
-        for low, high, share in zip(*(found[0], found[0][1:], found[1]), strict=False) if found else ():
+        edges, shares = snapshot.distribution(label) or ((), ())
+        for low, high, share in zip(edges, edges[1:], shares, strict=False):
             middle = (low + high) / 2
             rows.append(dict(zip(DISTRIBUTION_COLUMNS, (name, low, high, middle, share), strict=True)))
     return rows
