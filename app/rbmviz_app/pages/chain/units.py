@@ -87,7 +87,7 @@ def draw_units() -> None:
 
 def units_of(on: Any, p: Any) -> list[dict[str, Any]]:
     """Return the units of a layer as JSON values."""
-    return [{"on": bool(one), "p": float(x)} for one, x in zip(on, p, strict=True)]
+    return [{"on": bool(state), "p": float(x)} for state, x in zip(on, p, strict=True)]
 
 
 def sentence(state: UnitByUnit) -> str:
