@@ -78,9 +78,8 @@ class LessonPage:
         part = state.settings.get("little", "landscape")
         if state.page == "chain" and part != "landscape":
             return {"part": part, "card": card_data(step, part)}
-        walks = state.page == "chain"
-        made = walk_page(state, self.blocks) if walks else self._samples(state)
-        return made | {"part": "live", "card": card_data(step, "live")}
+        data = walk_page(state, self.blocks) if state.page == "chain" else self._samples(state)
+        return data | {"part": "live", "card": card_data(step, "live")}
 
     def _samples(self, state: PageState) -> dict[str, Any]:
         setup, algorithms, settings = state.setup(), state.algorithms(), state.settings
@@ -205,22 +204,22 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
 
     Raises BadInput if a step has no form for browsers.
     """
-    made, steps = LessonPage(), []
+    page, steps = LessonPage(), []
     for i, step in enumerate(lesson.steps, start=1):
         try:
-            steps.append(made.step(step))
+            steps.append(page.step(step))
         except BadInput as error:
             raise BadInput(f"The lesson '{lesson.name}', step {i}: {error}") from None
     data = engine_data() | {
         "title": lesson.title,
         "steps": steps,
-        "contains": contents(made.dataset) if made.dataset is not None else "",
+        "contains": contents(page.dataset) if page.dataset is not None else "",
     }
     if any(step["part"] == "units" for step in steps):
         data["units"] = units_data()
     if any(step["part"] == "matrix" for step in steps):
         data["matrix"] = f"data:image/webp;base64,{base64.b64encode(MATRIX_PICTURE.read_bytes()).decode()}"
-    frame = write_frame(data, [({}, all_blocks(made.blocks, made.score_blocks))])
+    frame = write_frame(data, [({}, all_blocks(page.blocks, page.score_blocks))])
     files = (
         browser.KERNELS_FOLDER / "claims.js",
         browser.KERNELS_FOLDER / "units.js",
@@ -232,4 +231,4 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
     sheets = [*(file.read_text("utf-8") for file in styles), units_style()]
     content = assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets)
-    return content, made.dataset
+    return content, page.dataset
