@@ -520,8 +520,7 @@ def _draw_moves(place: LessonStep, n: int) -> None:
                 args=(i - 1,),
                 key="lesson back",
             )
-        shortcut = keys.NEXT.key
-        more: dict[str, Any] = {"shortcut": shortcut, "type": "primary"}
+        more: dict[str, Any] = {"shortcut": keys.NEXT.key, "type": "primary"}
         if i + 1 < n:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)
         elif st.button("Finish", key="lesson finish", **more):

@@ -225,7 +225,7 @@ def tokens(page: str) -> list[str]:
 def open_link(page: str, tokens: list[str]) -> None:
     """Open the models and data of the trainings in a new session's link; report what cannot be opened.
 
-    page : page that the link opens; tokens : those in the address, of which the first counts
+    page : page that the link opens; tokens : tokens in the address (the first one counts)
     """
     try:
         for token in tokens[:1]:

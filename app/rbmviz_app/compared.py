@@ -48,6 +48,5 @@ def point_text(compared: Compared, unit: CostUnit, count: int | None, turned: bo
         at += f" ({amount_text(unit, count)})"
     at += " since the change" if turned else ""
     if compared.behind and not turned:  # it has only a few samples since the change
-        furthest = amount_text(cost_unit, compared.most_passed)
-        return f"{at}: this panel is behind, the first has {furthest}."
+        return f"{at}: this panel is behind, the first has {amount_text(cost_unit, compared.most_passed)}."
     return f"{at}, where the slowest panel is now." if compared.held_back else at

@@ -87,7 +87,7 @@ class LivePage(Generic[S]):
     stores per thread.
 
     spec : its settings and panels; its name is the page's folder and the path in the address
-    settings : those of ``spec``, as session-state entries
+    settings : session-state entries of the settings in ``spec``
     question : heading of the page
     about : what the picture shows, what a newcomer has to know about models and chains, what to do first
     presets : offered in a menu; while the screen shows one of them, its caption is above the panels
@@ -482,8 +482,7 @@ class LivePage(Generic[S]):
 
         def multiplied(asked: Any) -> None:
             try:
-                algorithm = comparison[asked["key"]].algorithm
-                others = with_knob(algorithm, asked["knob"], asked["values"])
+                others = with_knob(comparison[asked["key"]].algorithm, asked["knob"], asked["values"])
                 comparison.add_beside(asked["key"], others, asked["instead"])
             except KeyError:
                 return  # the panel has been closed meanwhile

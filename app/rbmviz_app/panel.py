@@ -189,7 +189,7 @@ def panel_specs(
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, coloured by its algorithm; see ``panel_spec``.
 
-    names : their titles; none: those of their algorithms
+    names : titles of the panels; none: the titles of their algorithms
     """
     algorithms = algorithms_of(comparison)
     return [

@@ -150,8 +150,7 @@ def _changed(name: str, key: str, revision: int, then: Callable[[], object] | No
     """Accept a widget's value, unless the server has set settings since the widget was drawn."""
     if revision != SETTINGS_STATE.value.revision:
         return
-    value = st.session_state[key]
-    SETTINGS_STATE.set(SETTINGS_STATE.value.replace({name: value}))
+    SETTINGS_STATE.set(SETTINGS_STATE.value.replace({name: st.session_state[key]}))
     if then is not None:
         then()
 

@@ -142,8 +142,7 @@ def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
     }
     heads = heads_of(styles, algorithms, OF_LANDSCAPE)
     starts = [(setup.seed, state_bits(land.valleys[0].floor, rbm.n_visible))]
-    live = live_data(algorithms, model, starts, blocks, land=land)
-    return {"page": page, "heads": heads, "live": live}
+    return {"page": page, "heads": heads, "live": live_data(algorithms, model, starts, blocks, land=land)}
 
 
 def heads_of(
@@ -230,5 +229,4 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     script = "\n".join([live_script(CHAIN_FOLDER / "panel.js"), units_script(), *own])
     styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
     sheets = [*(file.read_text("utf-8") for file in styles), units_style()]
-    content = assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets)
-    return content, page.dataset
+    return assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets), page.dataset

@@ -32,8 +32,7 @@ def draw_units() -> None:
     state = DRAWN_UNITS.ensure()
 
     def draw_unit(layer: Any, unit: int) -> None:
-        now = DRAWN_UNITS.value
-        DRAWN_UNITS.set(now.draw(layer, unit))
+        DRAWN_UNITS.set(DRAWN_UNITS.value.draw(layer, unit))
 
     def clicked() -> None:
         asked = session.sent_by("chain units", "draw")

@@ -123,8 +123,7 @@ def isl_chart(
         rows += common_rows(unturned, rows, log=True, who=who)
     else:
         rows += common_rows(compared, rows, log=True)
-    styles = tuple(curve.style for curve in curves)
-    return isl_plot(styles, cost_unit, kind, kernel, line, present).of(rows)
+    return isl_plot(tuple(curve.style for curve in curves), cost_unit, kind, kernel, line, present).of(rows)
 
 
 def _difference_rows(

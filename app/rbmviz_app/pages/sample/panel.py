@@ -75,8 +75,7 @@ def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
     said = f"{name}: {turn_text(snapshot)}"
     if at is None:
         return f"{said}, since sample {snapshot.begin.samples + 1:,}"
-    then = earlier[at.n].isl
-    return f"{said}: ISL after {at.n:,} samples {at.isl:.1f}, before {then:.1f}"
+    return f"{said}: ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
 
 
 def turn_text(snapshot: SamplingSnapshot) -> str:

@@ -38,8 +38,7 @@ def statistic_rows(named: Iterable[tuple[str, TrainingSnapshot]], statistic: str
 
 
 def _row(name: str, point: Likelihood | Trace, band: tuple[float, float, float]) -> dict[str, Any]:
-    values = (name, point.update, point.sweeps, point.seconds, *band)
-    return dict(zip(TRAINING_COLUMNS, values, strict=True))
+    return dict(zip(TRAINING_COLUMNS, (name, point.update, point.sweeps, point.seconds, *band), strict=True))
 
 
 def likelihood_floor(rows: Rows) -> float | None:
@@ -97,16 +96,14 @@ def training_chart(
     for curve in curves if floor is not None else ():
         below = [row for row in points if row["trainer"] == curve.name and row["value"] < floor]
         marks += [row | {"kind": "mark", "mark": "triangle-down"} for row in (*below[:1], *below[-1:])]
-    also = [height for _, height in levels] if points else []
     ends = end_rows(
         [(curve.name, curve.label) for curve in curves],
         points,
         "trainer",
         catalogue.TRAINING_PLOT_HEIGHT,
-        also,
+        [height for _, height in levels] if points else [],
         log,
     )
-    common = common_rows(compared, points, log=log_x)
     return catalogue.training_curves(
         cost_axis(cost_unit, "log" if log_x else "linear"),
         tuple(curve.style for curve in curves),
@@ -114,7 +111,7 @@ def training_chart(
         levels,
         log,
         wide_ends=present,
-    ).of([*points, *marks, *ends, *common])
+    ).of([*points, *marks, *ends, *common_rows(compared, points, log=log_x)])
 
 
 DISTRIBUTION_COLUMNS = ("trainer", "x", "x2", "middle", "share")

@@ -139,8 +139,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
 def request_averages(comparison: Comparison[TrainingSetup], snapshots: Named, wanted: bool) -> None:
     """Have the trainings compute the Monte Carlo average from now on, or no more."""
     for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=True):
-        computed = bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average
-        if wanted != computed:
+        if wanted != (bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average):
             with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
                 panel.worker.read(lambda run: run.request_monte_carlo(wanted))
 

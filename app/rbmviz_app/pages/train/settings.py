@@ -112,8 +112,7 @@ def units_of(dataset: Dataset) -> str:
 def data_line(setup: TrainingSetup) -> str:
     """Return a sentence on the training data and how models are judged."""
     dataset, n_hidden, units = setup.dataset, setup.n_hidden, units_of(setup.dataset)
-    exact = min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD
-    judged = "exact" if exact else "estimated"
+    judged = "exact" if min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "estimated"
     return (
         f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {units}; models with "
         f"{n_hidden} hidden units; log-likelihood {judged}."

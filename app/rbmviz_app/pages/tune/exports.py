@@ -50,10 +50,9 @@ def origin_of(sweep: Sweep) -> dict[str, Any]:
         f"joined(CellRun(cell).finish() for cell in cells({plan!r}))"
     )
     models, model_digests, data, data_digests = sources
-    return origin(code, seeds=plan.seeds) | {
-        "models": {name: digest for name, digest in zip(models, model_digests, strict=True) if name},
-        "data": dict(zip(data, data_digests, strict=True)),
-    }
+    digests = {name: digest for name, digest in zip(models, model_digests, strict=True) if name}
+    own = {"models": digests, "data": dict(zip(data, data_digests, strict=True))}
+    return origin(code, seeds=plan.seeds) | own
 
 
 def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:

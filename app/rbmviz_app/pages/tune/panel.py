@@ -92,8 +92,7 @@ def map_spec(
         knob, values = plan.knob(plan.axes[i].knob), plan.axes[i].values
         before = values[-2:][0]
         apart = values[-1] == 1 and isinstance(before, float) and 0.99 <= before < 1
-        texts = [value_text(value) for value in values]
-        return {"label": axis_label(knob), "values": texts, "apart": apart}
+        return {"label": axis_label(knob), "values": [value_text(value) for value in values], "apart": apart}
 
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, setting in enumerate(settings):

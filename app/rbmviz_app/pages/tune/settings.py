@@ -73,8 +73,7 @@ def exchange_axes() -> None:
 
 def choose_what() -> Kind:
     """Draw the choice of what to tune, and on which models or data; return its kind."""
-    what = controls.choose(Settings.tune_what, on_change=exchange_axes, label_visibility="collapsed")
-    kind = KIND_OF[what]
+    kind = KIND_OF[controls.choose(Settings.tune_what, on_change=exchange_axes, label_visibility="collapsed")]
     if kind == "trainer":
         controls.data_set(Settings.tune_train_data, width=150, label_visibility="collapsed")
         labels = {name: TABLES[kind][name].label for name in list_trainers()}
