@@ -85,7 +85,7 @@ def network_address() -> str:
         address = "127.0.0.1"
     if is_loopback(address):
         raise BadInput(
-            "This machine is in no network, so that nobody could watch: connect it, or give its address with "
+            "This machine is not on a network, so nobody could watch: connect it, or give its address with "
             "--address."
         )
     return address

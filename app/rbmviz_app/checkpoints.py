@@ -179,7 +179,7 @@ class LiveTrainings:
         if comparison is None or _at_rest(comparison):
             return None
         content = write_trainings(comparison, dict(self._models))
-        return None if _at_rest(comparison) else content  # put to rest meanwhile: some have no state
+        return None if _at_rest(comparison) else content  # at rest by now: some have no state
 
     def _state(self) -> object:
         """Return what changes with every update, knob and model."""

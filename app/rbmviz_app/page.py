@@ -238,7 +238,7 @@ class LivePage(Generic[S]):
         return labels if names is None else {name: labels[name] for name in names}
 
     def shown_model(self, comparison: Comparison[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
-        """Return name and model of what the panels show: if the limits refused a change, the previous ones.
+        """Return the name and model that the panels show: the previous ones if the limits refused a change.
 
         setup, name, model : the setup that the settings ask for, and its model with its name
         """
@@ -485,7 +485,7 @@ class LivePage(Generic[S]):
                 others = with_knob(comparison[asked["key"]].algorithm, asked["knob"], asked["values"])
                 comparison.add_beside(asked["key"], others, asked["instead"])
             except KeyError:
-                return  # the panel has been closed meanwhile
+                return  # the panel has since been closed
             except BadInput as error:
                 messages.refused(error)
 
@@ -520,7 +520,7 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
 
 
 def offer_panels(comparison: Comparison[Any], what: str, icon: str, draw_adders: Callable[[], None]) -> None:
-    """Draw a note if there is no panel, and the list of those that can be added.
+    """Draw the menu of panels to add, and a note if no panel is open.
 
     what, icon : noun and Material icon for the note
     """

@@ -88,8 +88,8 @@ class UploadedFiles(VisitorUsage):
     def expect(self, session: str, size: int) -> None:
         """Count a file that a session is about to send; BadInput if there is no room for it.
 
-        All files together may take as much as one visitor, and a session's files half of what other files
-        leave of that, so that nobody takes all the room.
+        All files together may take as much room as one visitor, and one session's files half of what the
+        others leave free.
         """
         with self._lock:
             own = insides.stored_bytes().get(session, 0) + self._coming[session]

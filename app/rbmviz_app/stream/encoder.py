@@ -231,7 +231,7 @@ class FrameEncoder:
         return snapshots
 
     def _declare_readouts(self, key: int, snapshot: Snapshot) -> bool:
-        """Record the readouts of a panel's run; return False if the panel has been removed meanwhile."""
+        """Record the readouts of a panel's run; return False if the panel has since been removed."""
         plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
         for plan in plans:
             readouts = _encoders[type(snapshot)].readouts(snapshot.algorithm, plan)

@@ -52,14 +52,14 @@ def all_empty(snapshot: SamplingSnapshot) -> bool:
 
 
 def since_text(snapshot: SamplingSnapshot) -> str:
-    """Say since which sample the numbers count, and which knob was turned there; "": none."""
+    """Say from which sample on the numbers count, and which knob was turned there; "": none was."""
     if not snapshot.past:
         return ""
     return f"Since sample {snapshot.begin.samples + 1:,}: {knobs_text(snapshot.algorithm, snapshot.turned)}"
 
 
 def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
-    """Compare the ISL since the newest turn of a knob with that before it, after equally many samples.
+    """Compare the ISL since the newest turn of a knob with the ISL before it, at the same number of samples.
 
     named : title and snapshot of each panel
 

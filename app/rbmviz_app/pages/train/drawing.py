@@ -137,7 +137,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
 
 
 def request_averages(comparison: Comparison[TrainingSetup], snapshots: Named, wanted: bool) -> None:
-    """Have the trainings compute the Monte Carlo average from now on, or no more."""
+    """Have the trainings start or stop computing the Monte Carlo average."""
     for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=True):
         if wanted != (bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average):
             with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
@@ -175,7 +175,7 @@ def minus(number: str) -> str:
 
 
 def warn_of_scores(snapshots: Named, yardstick: str, independent: float, unit: str) -> None:
-    """Name the panels that have learned nothing, and those with doubtful estimates."""
+    """Name the panels that have learned nothing and the panels with doubtful estimates."""
     below = [
         name
         for name, snapshot in snapshots

@@ -40,7 +40,7 @@ def origin_of(sweep: Sweep) -> dict[str, Any]:
     try:
         planned = cells(plan, registered=True, own=sweep.own)
         sources = [[getattr(cell, name) for cell in planned] for name in names]
-    except BadInput:  # of files, or of data that are not here: the results say what they were made of
+    except BadInput:  # files, or data that are not on this machine: the results name them
         stored = Store(sweep.folder).read(names=names) if sweep.folder is not None else None
         if stored is None or not stored.cells:
             raise
