@@ -80,15 +80,15 @@ def network_address() -> str:
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(("192.0.2.1", 9))  # nobody's address; UDP connect sends nothing
-            found = str(probe.getsockname()[0])
+            address = str(probe.getsockname()[0])
     except OSError:
-        found = "127.0.0.1"
-    if is_loopback(found):
+        address = "127.0.0.1"
+    if is_loopback(address):
         raise BadInput(
-            "This machine is in no network, so that nobody could watch: connect it, or give its address with "
+            "This machine is not on a network, so nobody could watch: connect it, or give its address with "
             "--address."
         )
-    return found
+    return address
 
 
 def check_address(address: str | None) -> None:

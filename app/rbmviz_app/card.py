@@ -130,18 +130,21 @@ def finished_sentence() -> str:
 # Queries of pages
 
 
+def _step_about(page: str) -> Step | None:
+    """Return the open step if it is about this page."""
+    current = opened()
+    return current[1] if current is not None and current[1].state.page == page else None
+
+
 def is_open(page: str) -> bool:
     """Return whether a step about this page is open."""
-    found = opened()
-    return found is not None and found[1].state.page == page
+    return _step_about(page) is not None
 
 
 def to_set(page: str) -> PageState | None:
     """Return the state of a newly opened step for this page; None: there is none."""
-    found = opened()
-    if found is None or not session.STEP_TO_SET.value or found[1].state.page != page:
-        return None
-    return found[1].state
+    step = _step_about(page)
+    return step.state if step is not None and session.STEP_TO_SET.value else None
 
 
 def note_opened() -> None:
@@ -151,19 +154,19 @@ def note_opened() -> None:
 
 def holds_play(page: str) -> bool:
     """Return whether Play waits until the question of the open step is answered."""
-    found = opened()
+    current = opened()
     return (
-        found is not None
-        and found[1].hold
-        and found[1].state.page == page
-        and session.LESSON_ANSWERS.value.get(found[2]) is None
+        current is not None
+        and current[1].hold
+        and current[1].state.page == page
+        and session.LESSON_ANSWERS.value.get(current[2]) is None
     )
 
 
 def is_blind() -> bool:
     """Return whether the open step is a quiz that hides the algorithms until it is answered."""
-    found = opened()
-    return found is not None and found[1].blind and session.LESSON_ANSWERS.value.get(found[2]) is None
+    current = opened()
+    return current is not None and current[1].blind and session.LESSON_ANSWERS.value.get(current[2]) is None
 
 
 def hidden_from_watchers(page: str) -> Hidden:
@@ -173,11 +176,10 @@ def hidden_from_watchers(page: str) -> Hidden:
 
 def why_locked(page: str, name: str) -> str:
     """Return why an open challenge locks a knob or setting of this page; "": it does not."""
-    found = opened()
-    if found is None or not found[1].goal or found[1].state.page != page:
+    step = _step_about(page)
+    if step is None or not step.goal or name in (*step.turns, *step.choose):
         return ""
-    step = found[1]
-    return "" if name in (*step.turns, *step.choose) else "The open challenge leaves this as it is."
+    return "The open challenge leaves this as it is."
 
 
 def why_setting_locked(name: str) -> str:
@@ -229,10 +231,10 @@ def _place_in_address() -> LessonStep | None:
 
 
 def _read_place(name: str, step: str) -> LessonStep:
-    known = lessons()
-    if name not in known:
-        raise BadInput(f"No lesson is called '{name[:MAX_SHOWN]}', as in the link: {', '.join(known)}.")
-    n = len(known[name].steps)
+    by_name = lessons()
+    if name not in by_name:
+        raise BadInput(f"No lesson is called '{name[:MAX_SHOWN]}', as in the link: {', '.join(by_name)}.")
+    n = len(by_name[name].steps)
     if not (step.isascii() and step.isdigit() and len(step) < 4 and 1 <= int(step) <= n):
         raise BadInput(f"Lesson '{name}' has steps 1 to {n}, no '{step[:MAX_SHOWN]}' as in the link.")
     return LessonStep(name, int(step) - 1)
@@ -246,9 +248,9 @@ def draw_progress_reader() -> None:
 
     def take() -> None:
         said = session.sent_by("lesson progress", "progress")
-        known = lessons()
+        by_name = lessons()
         for name, step in said.items() if isinstance(said, dict) else ():
-            if name in known and isinstance(step, int) and 1 <= step <= len(known[name].steps):
+            if name in by_name and isinstance(step, int) and 1 <= step <= len(by_name[name].steps):
                 progress = session.LESSON_PROGRESS.ensure()
                 progress[name] = max(step, progress.get(name, 0))
 
@@ -268,11 +270,11 @@ def draw(page: str) -> None:
     """Draw the card of the open step beside this page, if a lesson is open; card.css places it."""
     if page != "learn":
         session.FINISHED_STEP.set(None)
-    found = opened()
-    if found is None:
+    current = opened()
+    if current is None:
         publish.card(None)
         return
-    lesson, step, place = found
+    lesson, step, place = current
     if session.STEP_TO_SHOW.value:
         session.STEP_TO_SHOW.set(False)
         if step.state.page != page:
@@ -323,10 +325,10 @@ def _draw_open(offers_reveal: bool) -> None:
 
     offers_reveal : whether the rest of the card has the reveal button
     """
-    found = opened()
-    if found is None:  # the lesson was just left: this fragment is about to disappear
+    current = opened()
+    if current is None:  # the lesson was just left: this fragment is about to disappear
         return
-    lesson, step, place = found
+    lesson, step, place = current
     more_to_see = not _all_seen(step, place)
     now = _note_seen(step, place)
     seen = session.SEEN_CLAIMS.value.get(place, {})
@@ -420,23 +422,23 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
         return {}
     if step.question and session.LESSON_ANSWERS.value.get(place) is None:
         return {}  # a number would give the answer away
-    shown: list[Any] = [one for _, one in comparison[0].peek()]
+    snapshots: list[Any] = [snapshot for _, snapshot in comparison[0].peek()]
     if step.state.page == "tune":
         view, _ = session.SWEEP_VIEWS.value.get(session.ALL_SETTINGS["sweep"].value, (None, ""))
         if view is None or view.sweep.plan != plan_of(step.state.settings):
             return {}  # another sweep is on the screen
-        shown = [view.sweep.scores]
-    elif not any(one.n for one in shown):
+        snapshots = [view.sweep.scores]
+    elif not any(snapshot.n for snapshot in snapshots):
         return {}  # pairs of chains are counted even before Play
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
     for i, claim in enumerate(step.claims):
-        if any(panel >= len(shown) for panel, _ in claim.about):
+        if any(panel >= len(snapshots) for panel, _ in claim.about):
             continue
-        values = measure_now(step.state, claim, shown)
+        values = measure_now(step.state, claim, snapshots)
         value = values[claim.panel, claim.metric]
         if value is not None:
             now[i] = value
-        passed = all(steps_of(step.state.page, shown[panel]) >= claim.n for panel, _ in claim.about)
+        passed = all(steps_of(step.state.page, snapshots[panel]) >= claim.n for panel, _ in claim.about)
         if value is not None and i not in seen and passed and claim.holds(values):
             seen[i] = value
     return now
@@ -518,8 +520,7 @@ def _draw_moves(place: LessonStep, n: int) -> None:
                 args=(i - 1,),
                 key="lesson back",
             )
-        shortcut = keys.NEXT.key
-        more: dict[str, Any] = {"shortcut": shortcut, "type": "primary"}
+        more: dict[str, Any] = {"shortcut": keys.NEXT.key, "type": "primary"}
         if i + 1 < n:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)
         elif st.button("Finish", key="lesson finish", **more):

@@ -27,21 +27,21 @@ def is_won(place: LessonStep) -> bool:
 def draw(step: Step, place: LessonStep) -> None:
     """Draw what may be changed and the goals, with their current numbers and whether they were reached."""
     comparison, _ = COMPARISONS.value.get(step.state.page, (None, ""))
-    shown: list[Any] = []
+    snapshots: list[Any] = []
     if comparison is not None and not session.STEP_TO_SET.value:
-        shown = [one for _, one in comparison.peek()]
+        snapshots = [snapshot for _, snapshot in comparison.peek()]
     st.caption(messages.plain(_allowed(step)))
-    _draw_goals(step, shown)
-    if comparison is None or not shown:
+    _draw_goals(step, snapshots)
+    if comparison is None or not snapshots:
         return
     if not is_won(place):
         reason = _why_it_does_not_count(step, comparison)
         if reason:
             st.markdown(f":material/block: {messages.plain(reason)}")
         else:
-            _judge(step, place, comparison, shown)
+            _judge(step, place, comparison, snapshots)
     attempt = ATTEMPTS.value.get(place)
-    if attempt is not None and (not attempt.missed or attempt.runs == _runs(comparison, shown)):
+    if attempt is not None and (not attempt.missed or attempt.runs == _runs(comparison, snapshots)):
         _draw_verdict(attempt)
 
 
@@ -49,7 +49,7 @@ def _labels(step: Step) -> dict[str, str]:
     """Return the page's labels of its settings and of its panels' knobs, by name."""
     page = step.state.page
     knobs = pages.page_modules()[page].PAGE.labels_of_knobs(step.state.algorithms(), step.state.settings)
-    return {name: one.label for name, one in pages.settings(page).items()} | knobs
+    return {name: setting.label for name, setting in pages.settings(page).items()} | knobs
 
 
 def _allowed(step: Step) -> str:
@@ -66,12 +66,12 @@ def _allowed(step: Step) -> str:
     return " ".join([*said, "Leave everything else as it is."])
 
 
-def _draw_goals(step: Step, shown: list[Any]) -> None:
+def _draw_goals(step: Step, snapshots: list[Any]) -> None:
     page, names = step.state.page, claims.panel_names(step)
-    n = min((steps_of(page, one) for one in shown), default=0)
+    n = min((steps_of(page, snapshot) for snapshot in snapshots), default=0)
     lines = []
     for goal in step.goal:
-        values = measure_now(step.state, goal, shown)
+        values = measure_now(step.state, goal, snapshots)
         mark = ":green[:material/check_circle:]" if n and goal.holds(values) else ":material/flag:"
         number = claims.value_words(goal, page, values[goal.panel, goal.metric])
         lines.append(claims.line(mark, claims.stated_words(goal, page, names), number))
@@ -90,8 +90,8 @@ def _why_it_does_not_count(step: Step, comparison: Comparison[Any]) -> str:
         what = f"{labels[name]}{f' of panel {panel}' if panel else ''}" if name else "The row of panels"
         return f"This does not count: {what} has been changed. Again sets the page as at first."
     for worker in workers if {*step.choose} - {*PAGES[step.state.page].run_settings()} else ():
-        found = worker.rebuild_data(lambda run: None)
-        for before, after in itertools.pairwise(found[2] if found else ()):
+        data = worker.rebuild_data(lambda run: None)
+        for before, after in itertools.pairwise(data[2] if data else ()):
             now, then = values_of(after.algorithm), values_of(before.algorithm)
             late = [name for name in now if now[name] != then[name] and name not in step.turns]
             if late and after.n:
@@ -101,29 +101,30 @@ def _why_it_does_not_count(step: Step, comparison: Comparison[Any]) -> str:
     return ""
 
 
-def _runs(comparison: Comparison[Any], shown: list[Any]) -> tuple[Any, ...]:
+def _runs(comparison: Comparison[Any], snapshots: list[Any]) -> tuple[Any, ...]:
     """Return what identifies an attempt: Reset begins another one."""
-    runs = tuple((panel.key, one.run) for panel, one in zip(comparison.panels, shown, strict=True))
+    panels = zip(comparison.panels, snapshots, strict=True)
+    runs = [(panel.key, snapshot.run) for panel, snapshot in panels]
     # Pairs of chains are counted without Play, and other knobs make other pairs.
-    pairs = [one.algorithm for one in shown if hasattr(one, "displayed_pairs")]
+    pairs = [snapshot.algorithm for snapshot in snapshots if hasattr(snapshot, "displayed_pairs")]
     return (*runs, *pairs)
 
 
-def _judge(step: Step, place: LessonStep, comparison: Comparison[Any], shown: list[Any]) -> None:
+def _judge(step: Step, place: LessonStep, comparison: Comparison[Any], snapshots: list[Any]) -> None:
     """Pause the page after the goal's number of steps; record whether the goal was reached."""
-    is_made = all(steps_of(step.state.page, shown[i]) >= goal.n for goal in step.goal for i, _ in goal.about)
-    attempt, runs = ATTEMPTS.value.get(place), _runs(comparison, shown)
-    if not is_made or (attempt is not None and attempt.runs == runs):
+    page, attempt, runs = step.state.page, ATTEMPTS.value.get(place), _runs(comparison, snapshots)
+    passed = all(steps_of(page, snapshots[i]) >= goal.n for goal in step.goal for i, _ in goal.about)
+    if not passed or (attempt is not None and attempt.runs == runs):
         return
-    if step.state.page == "coupling" and [one.algorithm for one in shown] == step.state.algorithms():
+    if page == "coupling" and [snapshot.algorithm for snapshot in snapshots] == step.state.algorithms():
         return  # nothing has been changed yet
     if comparison.running:
         comparison.pause()  # forces a score at exactly this step
     if comparison.running or not waits_for_command(comparison):
         return
-    missed, page = "", step.state.page
+    missed = ""
     for goal in step.goal:
-        values = measure_now(step.state, goal, shown)
+        values = measure_now(step.state, goal, snapshots)
         if not missed and not goal.holds(values):
             number = claims.value_words(goal, page, values[goal.panel, goal.metric]) or "unknown"
             missed = f"{goal.words(page, claims.panel_names(step))}, and it is {number}"

@@ -106,11 +106,11 @@ def get(token: str) -> bytes:
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = os.lstat(folder)
-        ours = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-        if not stat.S_ISDIR(found.st_mode) or not ours:
+        status = os.lstat(folder)
+        ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+        if not stat.S_ISDIR(status.st_mode) or not ours:
             raise OutputFailure(f"'{folder}' is not a folder of the server's own: set {FOLDER_VARIABLE}.")
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        if stat.S_IMODE(status.st_mode) & 0o077:
             folder.chmod(0o700)
     except OSError as error:
         raise OutputFailure(f"'{folder}' cannot be written: {reason(error)}.") from error
@@ -121,10 +121,10 @@ def _make_room(path: Path, needed: int) -> None:
     files = []
     for entry in os.scandir(path.parent):
         with contextlib.suppress(OSError):
-            found = entry.stat(follow_symlinks=False)
+            status = entry.stat(follow_symlinks=False)
             # Touch nothing else: the folder may have been in use before.
-            if OURS.fullmatch(entry.name) and stat.S_ISREG(found.st_mode) and entry.name != path.name:
-                files.append((found.st_mtime_ns, found.st_size, entry.path))
+            if OURS.fullmatch(entry.name) and stat.S_ISREG(status.st_mode) and entry.name != path.name:
+                files.append((status.st_mtime_ns, status.st_size, entry.path))
     total = needed + sum(size for _, size, _ in files)
     for _, size, oldest in sorted(files):
         if total <= TOTAL_BYTES:
@@ -179,13 +179,14 @@ class LiveTrainings:
         if comparison is None or _at_rest(comparison):
             return None
         content = write_trainings(comparison, dict(self._models))
-        return None if _at_rest(comparison) else content  # put to rest meanwhile: some have no state
+        return None if _at_rest(comparison) else content  # at rest by now: some have no state
 
     def _state(self) -> object:
         """Return what changes with every update, knob and model."""
         comparison = self._comparison()
         panels = comparison.peek() if comparison else []
-        return [(key, shown.run, shown.n, shown.algorithm) for key, shown in panels], list(self._models)
+        runs = [(key, snapshot.run, snapshot.n, snapshot.algorithm) for key, snapshot in panels]
+        return runs, list(self._models)
 
 
 def _at_rest(comparison: Comparison[TrainingSetup]) -> bool:
@@ -221,13 +222,13 @@ def tokens(page: str) -> list[str]:
     return [token] if token and (page == "train" or TRAINED.value.keys() & set(chosen)) else []
 
 
-def open_link(page: str, given: list[str]) -> None:
+def open_link(page: str, tokens: list[str]) -> None:
     """Open the models and data of the trainings in a new session's link; report what cannot be opened.
 
-    page : page that the link opens; given : tokens in the address (the first one counts)
+    page : page that the link opens; tokens : tokens in the address (the first one counts)
     """
     try:
-        for token in given[:1]:
+        for token in tokens[:1]:
             file = read_training_file(_content(token))
             for title, model in file.models.items():
                 uploads.send_model(title, model)

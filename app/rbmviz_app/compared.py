@@ -19,11 +19,11 @@ def _number_text(cost_unit: CostUnit, amount: float) -> str:
     return f"{float(f'{amount:.2g}'):,.10g}" if cost_unit == "seconds" else f"{amount:,.0f}"
 
 
-def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned: bool = False) -> str:
+def point_text(compared: Compared, unit: CostUnit, count: int | None, turned: bool = False) -> str:
     """Say at which point a panel's numbers were taken, and which panel limits that point.
 
-    made_unit : what the run produces: samples or updates
-    made : number produced by the common point; None: the run has no scores there
+    unit : what the run produces: samples or updates
+    count : number produced by the common point; None: the run has no scores there
     turned : whether the count starts at the last turn of a knob (default: at the start of the run)
     """
     cost_unit, point = compared.cost_unit, compared.point
@@ -31,7 +31,7 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned
         return f"Makes no {cost_unit}: not compared at equal {cost_unit}."
     if compared.failed:
         failed = f"it failed after {amount_text(cost_unit, compared.passed)}, and the others go on without it"
-        if made is None or point is None:
+        if count is None or point is None:
             return f"Not compared: {failed}."
         return f"Scores at {amount_text(cost_unit, point)}: {failed}."
     if compared.catching_up:
@@ -41,13 +41,12 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned
         return f"Not compared yet: it catches up, {passed} of {last}, and joins in about {left} s."
     if point is None:
         return "Nothing is scored yet." if compared.behind else ""
-    if made is None:
+    if count is None:
         return f"It had no scores yet at {amount_text(cost_unit, point)}, where the others are compared."
     at = f"Scores at {amount_text(cost_unit, point)}"
-    if cost_unit != made_unit:
-        at += f" ({amount_text(made_unit, made)})"
+    if cost_unit != unit:
+        at += f" ({amount_text(unit, count)})"
     at += " since the change" if turned else ""
     if compared.behind and not turned:  # it has only a few samples since the change
-        furthest = amount_text(cost_unit, compared.most_passed)
-        return f"{at}: this panel is behind, the first has {furthest}."
+        return f"{at}: this panel is behind, the first has {amount_text(cost_unit, compared.most_passed)}."
     return f"{at}, where the slowest panel is now." if compared.held_back else at

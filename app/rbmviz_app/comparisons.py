@@ -79,10 +79,8 @@ def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
     name : name of the sweep; "": the planned one, whose view lasts until the plan changes
     """
     views = SWEEP_VIEWS.ensure()
-    known = views.get(name)
-    same = known is not None and (known[0].sweep is sweep or (not name and known[0].sweep.plan == sweep.plan))
-    if known is None or not same:
-        before = known[0] if known is not None else None
+    before, _ = views.get(name, (None, ""))
+    if before is None or not (before.sweep is sweep or (not name and before.sweep.plan == sweep.plan)):
         views.pop(name, None)
         view = SweepView(sweep, before.by if before else "", before.cost_unit if before else "samples")
         views[name] = view, secrets.token_urlsafe(24)
@@ -127,10 +125,10 @@ def discard_sweeps_of(content: object) -> None:
 def begin_anew(page: str) -> None:
     """Forget this session's comparison of a page, and its link: the next visit creates a new one."""
     LINK.set(Link("", {}, is_open=True))
-    found = COMPARISONS.value.pop(page, None)
-    if found is not None:
-        found[0].close()
-        found[0].rest()
+    comparison, _ = COMPARISONS.value.pop(page, (None, ""))
+    if comparison is not None:
+        comparison.close()
+        comparison.rest()
         VISITOR.value.leave(page)
 
 

@@ -176,7 +176,7 @@ def scored_data(setting: Setting[str]) -> str:
     """Draw the choice of the data to score against, which may be a file; return their name."""
     choice = st.container()
     place = uploads.SCORED_DATA
-    given = uploads.uploader(
+    file = uploads.uploader(
         place,
         "Score against your own data",
         uploads.DATA_SUFFIXES,
@@ -185,12 +185,12 @@ def scored_data(setting: Setting[str]) -> str:
     )
     before = uploads.own_data(place, None, "")
     try:
-        own = uploads.own_data(place, given, ALL_SETTINGS["rule"].value)
+        own = uploads.own_data(place, file, ALL_SETTINGS["rule"].value)
         if own is not None and own is not before:
             set_undrawn({setting.key: own.content.name})
     except BadInput as error:
         messages.error(error)
-    uploads.offer_to_leave(place, given)
+    uploads.offer_to_leave(place, file)
     with choice:
         return data_set(setting)
 
@@ -207,7 +207,7 @@ def settings(page: str, label: str = "Settings", icon: str | None = None) -> Abs
 
 def own_model(setting: Setting[str], key: str, label: str) -> None:
     """Draw an uploader of models: a new file becomes the choice of the setting."""
-    given = uploads.uploader(
+    file = uploads.uploader(
         key,
         label,
         ["safetensors", "npz"],
@@ -216,14 +216,14 @@ def own_model(setting: Setting[str], key: str, label: str) -> None:
     )
     before = uploads.own_model(key, None)
     try:
-        own = uploads.own_model(key, given)
+        own = uploads.own_model(key, file)
     except BadInput as error:
         messages.error(error)
     else:
         if own is not None and own is not before:
             session.show({setting.key: own.name})
             st.rerun()  # with the file in the list
-    uploads.offer_to_leave(key, given)
+    uploads.offer_to_leave(key, file)
 
 
 class Download(NamedTuple):
@@ -244,25 +244,25 @@ class Download(NamedTuple):
 def downloads(
     page: str,
     offered: Sequence[Download],
-    known: Callable[[], Mapping[str, Any]],
+    origin: Callable[[], Mapping[str, Any]],
     code: Callable[[], str] | None = None,
 ) -> None:
     """Draw the menu of files to save.
 
-    known : returns where the results come from, see ``rbmviz.origin``; called on the thread of ``Download``
+    origin : returns where the results come from, see ``rbmviz.origin``; called on the thread of ``Download``
     code : returns Python code that reproduces what is on the page, or computes something similar
     """
 
     def making(download: Download) -> Callable[[], bytes]:
-        return lambda: with_origin(download.make(), download.file, known())
+        return lambda: with_origin(download.make(), download.file, origin())
 
     with st.popover("Save", icon=":material/download:", key=f"{page} save"):
         with st.container(horizontal=True):
             for download in offered:
                 button = f"download_file {page} {download.label}"
                 address = OFFERED_FILES.ensure().offer(button, OfferedFile(download.file, making(download)))
-                shown = {name: getattr(download, name) for name in ("label", "file", "help", "icon")}
-                _download(key=button, data=shown | {"address": address}, width="content")
+                fields = {name: getattr(download, name) for name in ("label", "file", "help", "icon")}
+                _download(key=button, data=fields | {"address": address}, width="content")
         if code is not None:
             _draw_code(page, code)
 

@@ -47,10 +47,10 @@ def _downloads() -> tuple[dict[str, DataDownload], threading.Lock]:
 
 def begin(data: MissingData) -> None:
     """Start a download, unless the same data are already being downloaded."""
-    known, lock = _downloads()
+    downloads, lock = _downloads()
     with lock:
-        if data.name not in known or not known[data.name].running:
-            known[data.name] = DataDownload(data)
+        if data.name not in downloads or not downloads[data.name].running:
+            downloads[data.name] = DataDownload(data)
 
 
 def offer_download(name: str | None, place: str) -> None:
@@ -61,11 +61,11 @@ def offer_download(name: str | None, place: str) -> None:
     data = missing_data(name)
     if data is None:
         return
-    known, _ = _downloads()
-    running = data.name in known and known[data.name].running
+    downloads, _ = _downloads()
+    running = data.name in downloads and downloads[data.name].running
 
     def draw() -> None:
-        download = known.get(data.name)
+        download = downloads.get(data.name)
         if download is not None and download.running:
             megabytes = download.received / 1e6
             text = f"Downloading {data.name}: {megabytes:.1f} of about {data.megabytes:g} MB, then a check."

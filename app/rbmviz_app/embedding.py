@@ -37,14 +37,14 @@ def _has_show(page: str) -> bool:
     return page in PAGES and "show" in PAGES[page].settings
 
 
-def warn_of_unknown_knobs(page: str, known: Sequence[str]) -> None:
-    """Report names in the link that are not among the ``known`` knobs of a page's panels."""
+def warn_of_unknown_knobs(page: str, knobs: Sequence[str]) -> None:
+    """Report names in the link that are not among the ``knobs`` of a page's panels."""
     asked = [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
-    unknown = [name for name in asked if name and name not in known]
+    unknown = [name for name in asked if name and name not in knobs]
     of_the_page = _has_show(page) and re.fullmatch(r"\w+", ",".join(asked))
-    if unknown and known and not of_the_page:
+    if unknown and knobs and not of_the_page:
         named = ", ".join(f"'{name[:MAX_SHOWN]}'" for name in unknown[:3])
-        add_link_warning(f"The link shows {named}, and these panels have the knobs {', '.join(known)}.", page)
+        add_link_warning(f"The link shows {named}, and these panels have the knobs {', '.join(knobs)}.", page)
 
 
 def parts(page: str) -> dict[str, list[str]]:

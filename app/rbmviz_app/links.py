@@ -63,8 +63,8 @@ def in_address(name: str) -> list[str]:
 def owner() -> str:
     """Return the secret of this browser: from its cookie, or a new one, which becomes the cookie."""
     if not session.OWNER.value:
-        given = str(st.context.cookies.get(COOKIE, ""))
-        session.OWNER.set(given if OWNER_PATTERN.fullmatch(given) else secrets.token_hex(12))
+        cookie = str(st.context.cookies.get(COOKIE, ""))
+        session.OWNER.set(cookie if OWNER_PATTERN.fullmatch(cookie) else secrets.token_hex(12))
     return session.OWNER.value
 
 
@@ -113,9 +113,10 @@ def texts_of(settings: Iterable[session.Setting[Any]]) -> dict[str, list[str]]:
 
     Settings in a closed fold are left out: naming them in a link opens the fold.
     """
+    by_name = session.ALL_SETTINGS
     return {
-        one.key: one.texts() if not one.spec.fold or session.ALL_SETTINGS[one.spec.fold].value else []
-        for one in settings
+        setting.key: setting.texts() if not (fold := setting.spec.fold) or by_name[fold].value else []
+        for setting in settings
     }
 
 
@@ -175,7 +176,7 @@ def own_names(name: str) -> list[str]:
         return []
     models = shared.MODELS_OF_COMMAND | shared.own_models()
     most = MAX_VISIBLE_LANDSCAPE if name == checkpoints.CHOICES["chain"] else math.inf
-    return [one for one, model in models.items() if model.rbm.n_visible <= most]
+    return [title for title, model in models.items() if model.rbm.n_visible <= most]
 
 
 def _read_setting(setting: session.Setting[Any], texts: list[str]) -> Any:

@@ -87,7 +87,7 @@ class LivePage(Generic[S]):
     stores per thread.
 
     spec : its settings and panels; its name is the page's folder and the path in the address
-    settings : those of ``spec``, as session-state entries
+    settings : session-state entries of the settings in ``spec``
     question : heading of the page
     about : what the picture shows, what a newcomer has to know about models and chains, what to do first
     presets : offered in a menu; while the screen shows one of them, its caption is above the panels
@@ -232,20 +232,20 @@ class LivePage(Generic[S]):
 
         values : values of the settings, by name
         """
-        labels = {name: knob.label for one in algorithms for name, knob in knobs_of(one).items()}
+        labels = {name: knob.label for algorithm in algorithms for name, knob in knobs_of(algorithm).items()}
         labels |= self.knob_labels(values)
-        shown = self.only_knobs
-        return labels if shown is None else {name: labels[name] for name in shown}
+        names = self.only_knobs
+        return labels if names is None else {name: labels[name] for name in names}
 
     def shown_model(self, comparison: Comparison[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
-        """Return name and model of what the panels show: if the limits refused a change, the previous ones.
+        """Return the name and model that the panels show: the previous ones if the limits refused a change.
 
         setup, name, model : the setup that the settings ask for, and its model with its name
         """
-        shown = session.MODELS_ON_PAGES.ensure()
-        if comparison.setup == setup or self.name not in shown:
-            shown[self.name] = name, model
-        return shown[self.name]
+        models = session.MODELS_ON_PAGES.ensure()
+        if comparison.setup == setup or self.name not in models:
+            models[self.name] = name, model
+        return models[self.name]
 
     def _set_to_step(self, comparison: Comparison[S], setup: S, state: PageState) -> None:
         """Open the panels of a lesson step whose settings are set already; nothing runs before Play."""
@@ -390,8 +390,8 @@ class LivePage(Generic[S]):
             if replace(other, **turned) != algorithm:
                 return False
         values = self.values_of(preset)
-        of_page = {name: self.settings[name] for name in values if name in self.spec.settings}
-        if any(one.value != values[name] and not one.is_unchosen for name, one in of_page.items()):
+        of_page = [self.settings[name] for name in values if name in self.spec.settings]
+        if any(setting.value != values[setting.key] and not setting.is_unchosen for setting in of_page):
             return False
         try:  # an uploaded file belongs to the setup, but not to the settings
             return comparison.setup == self.setup_of(values) and self.shows_settings()
@@ -400,16 +400,16 @@ class LivePage(Generic[S]):
 
     def _note_shown_preset(self, comparison: Comparison[S]) -> Preset | None:
         """Return the preset that the screen shows, and remember it."""
-        shown = next((preset for preset in self.presets if self._is_on_screen(preset, comparison)), None)
-        session.note_drawn(self.name, preset=shown.slug if shown else "")
-        return shown
+        on_screen = next((preset for preset in self.presets if self._is_on_screen(preset, comparison)), None)
+        session.note_drawn(self.name, preset=on_screen.slug if on_screen else "")
+        return on_screen
 
     def preset_caption(self, comparison: Comparison[S]) -> None:
         """Draw the caption of the preset that the screen shows, if it shows one."""
         # Always present: otherwise the elements below would be rebuilt and jump.
-        shown = self._note_shown_preset(comparison)
+        preset = self._note_shown_preset(comparison)
         in_lesson = card.is_open(self.name)  # the card of a lesson explains the page
-        text = shown.caption if shown and not in_lesson else ""
+        text = preset.caption if preset and not in_lesson else ""
         if text:
             session.note_drawn(self.name, caption=text)
         # A removed caption leaves its space, so that the slider being dragged does not move. The global style
@@ -422,8 +422,8 @@ class LivePage(Generic[S]):
 
     def shown_caption(self) -> str:
         """Return the caption of the preset that the screen shows; "" if it shows none."""
-        shown = self.shown_preset()
-        return shown.caption if shown else ""
+        preset = self.shown_preset()
+        return preset.caption if preset else ""
 
     def shown_preset(self) -> Preset | None:
         """Return the preset that the screen showed when it was last drawn; None if there was none."""
@@ -440,10 +440,10 @@ class LivePage(Generic[S]):
 
         panels : their texts, if not written as on other pages; more : further parts
         """
-        shown = self.shown_preset()
+        preset = self.shown_preset()
         if panels is None:
             panels = write_panels(self.linkable(comparison), self.only_knobs)
-        parts = {self.spec.panels_key: panels, presets.KEY: [shown.slug] if shown else []}
+        parts = {self.spec.panels_key: panels, presets.KEY: [preset.slug] if preset else []}
         links.write(self.name, parts | links.texts_of(self.settings.values()) | dict(more))
 
     @st.fragment
@@ -482,11 +482,10 @@ class LivePage(Generic[S]):
 
         def multiplied(asked: Any) -> None:
             try:
-                algorithm = comparison[asked["key"]].algorithm
-                others = with_knob(algorithm, asked["knob"], asked["values"])
+                others = with_knob(comparison[asked["key"]].algorithm, asked["knob"], asked["values"])
                 comparison.add_beside(asked["key"], others, asked["instead"])
             except KeyError:
-                return  # the panel has been closed meanwhile
+                return  # the panel has since been closed
             except BadInput as error:
                 messages.refused(error)
 
@@ -507,8 +506,8 @@ class LivePage(Generic[S]):
 
     def named(self, comparison: Comparison[S]) -> list[tuple[str, Any]]:
         """Return (title, snapshot) of every panel, without keeping the runs awake (no lease is renewed)."""
-        shown = [snapshot for _, snapshot in comparison.peek()]
-        return list(zip(self.title([snapshot.algorithm for snapshot in shown]), shown, strict=True))
+        snapshots = [snapshot for _, snapshot in comparison.peek()]
+        return list(zip(self.title([snapshot.algorithm for snapshot in snapshots]), snapshots, strict=True))
 
 
 def places() -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -521,7 +520,7 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
 
 
 def offer_panels(comparison: Comparison[Any], what: str, icon: str, draw_adders: Callable[[], None]) -> None:
-    """Draw a note if there is no panel, and the list of those that can be added.
+    """Draw the menu of panels to add, and a note if no panel is open.
 
     what, icon : noun and Material icon for the note
     """
@@ -538,7 +537,7 @@ def catch_up_page(comparison: Comparison[Any]) -> None:
     Redraws the page if there is another command to undo or if its timers have to restart, and shows why
     clicks and drags were refused.
     """
-    [page] = [page for page, (known, _) in COMPARISONS.value.items() if known is comparison]
+    [page] = [page for page, (candidate, _) in COMPARISONS.value.items() if candidate is comparison]
     if session.last_drawn(page).command != comparison.undoable_commands:
         st.rerun()  # its button is in the transport, which is drawn with the whole page
     restart_timers(comparison)

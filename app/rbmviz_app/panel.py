@@ -108,8 +108,8 @@ class Canvas:
 
     def _locked(self, panel: dict[str, Any]) -> dict[str, str]:
         """Return why knobs of a panel are locked now, by name, without the unlocked ones."""
-        found = {knob["name"]: card.why_locked(self._name, knob["name"]) for knob in panel["knobs"]}
-        return {name: why for name, why in found.items() if why}
+        reasons = {knob["name"]: card.why_locked(self._name, knob["name"]) for knob in panel["knobs"]}
+        return {name: why for name, why in reasons.items() if why}
 
 
 ReadoutsOf = Callable[[Any, Any], Iterable[Number]]
@@ -173,6 +173,11 @@ def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
     return [panel.worker.algorithm for panel in comparison.panels]
 
 
+def numeric_knobs(algorithm: Any) -> dict[str, Any]:
+    """Return the values of an algorithm's knobs, without choices from lists, by name."""
+    return {name: value for name, value in values_of(algorithm).items() if not isinstance(value, str)}
+
+
 def panel_specs(
     comparison: Comparison[Any],
     readouts: ReadoutsOf,
@@ -184,7 +189,7 @@ def panel_specs(
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, coloured by its algorithm; see ``panel_spec``.
 
-    names : their titles; none: those of their algorithms
+    names : titles of the panels; none: the titles of their algorithms
     """
     algorithms = algorithms_of(comparison)
     return [

@@ -49,23 +49,23 @@ def packaged_settings() -> dict[str, Any]:
 
 
 def _flattened(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in table.items():
-        found |= _flattened(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
-    return found
+        flat |= _flattened(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
+    return flat
 
 
 def settings_of_environment() -> dict[str, Any]:
     """Return Streamlit's settings in the environment, which only its own command reads."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, option in config.get_config_options().items():
         text = os.environ.get(option.env_var)
         if text and not option.sensitive:  # Streamlit reads these itself
             try:
-                found[name] = text.split() if option.multiple else READ_SETTING.get(option.type, str)(text)
+                values[name] = text.split() if option.multiple else READ_SETTING.get(option.type, str)(text)
             except (KeyError, ValueError):
                 raise BadInput(f"{option.env_var} = {quoted(text)} is not a value of {name}.") from None
-    return found
+    return values
 
 
 def settings(address: str | None, port: int | None, share: bool = False) -> dict[str, Any]:
@@ -82,15 +82,15 @@ def settings(address: str | None, port: int | None, share: bool = False) -> dict
     server cannot listen on it.
     """
     # Streamlit's greeting would show the address before anything listens on it.
-    found = packaged_settings() | settings_of_environment() | {"logger.hideWelcomeMessage": True}
+    options = packaged_settings() | settings_of_environment() | {"logger.hideWelcomeMessage": True}
     if share:
         address = open_to_others(address)
-    found |= {} if address is None else {"server.address": address}
-    check_address(found["server.address"])
-    asked = port is not None or "server.port" in found or config.is_manually_set("server.port")
-    first = port or found.get("server.port") or config.get_option("server.port")
+    options |= {} if address is None else {"server.address": address}
+    check_address(options["server.address"])
+    asked = port is not None or "server.port" in options or config.is_manually_set("server.port")
+    first = port or options.get("server.port") or config.get_option("server.port")
     ports = range(first, first + (1 if asked else PORTS))
-    return found | {"server.port": _free_port(found["server.address"], ports)}
+    return options | {"server.port": _free_port(options["server.address"], ports)}
 
 
 def _free_port(address: str, ports: range) -> int:

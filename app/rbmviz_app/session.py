@@ -150,8 +150,7 @@ def _changed(name: str, key: str, revision: int, then: Callable[[], object] | No
     """Accept a widget's value, unless the server has set settings since the widget was drawn."""
     if revision != SETTINGS_STATE.value.revision:
         return
-    value = st.session_state[key]
-    SETTINGS_STATE.set(SETTINGS_STATE.value.replace({name: value}))
+    SETTINGS_STATE.set(SETTINGS_STATE.value.replace({name: st.session_state[key]}))
     if then is not None:
         then()
 
@@ -333,12 +332,12 @@ class StoppedTimer(NamedTuple):
     """The state of a page fragment when its timer stopped.
 
     comparison : the comparison that the fragment shows
-    shown : what it showed, see ``timer.display_state``
+    state : what it showed, see ``timer.display_state``
     hidden : whether it stopped because the browser requested no frames; otherwise nothing had changed
     """
 
     comparison: weakref.ref[Comparison]
-    shown: tuple[Any, ...]
+    state: tuple[Any, ...]
     hidden: bool
 
 
@@ -477,9 +476,9 @@ SHARED_PAGE: Entry[Share | None] = Entry("shared page", lambda: None)
 
 def add_link_warning(sentence: object, page: str = "") -> None:
     """Store a message about an ignored part of the link, for ``messages.draw_link_warnings`` on this page."""
-    known = LINK_WARNINGS.ensure()
-    if str(sentence) not in known.get(page, ()):  # two missing files give the same message
-        known[page] = (*known.get(page, ()), str(sentence))
+    warnings = LINK_WARNINGS.ensure()
+    if str(sentence) not in warnings.get(page, ()):  # two missing files give the same message
+        warnings[page] = (*warnings.get(page, ()), str(sentence))
 
 
 def close_link_warnings(page: str) -> None:

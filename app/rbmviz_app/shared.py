@@ -43,16 +43,16 @@ class SharedObjects(Generic[T]):
 
     def get(self, key: Any, make: Callable[[], T]) -> T:
         """Return the object of this key; make it if there is none."""
-        found = self._used.get(key)
-        if found is None:
-            found = make()
+        value = self._used.get(key)
+        if value is None:
+            value = make()
         with self._lock:
-            found = self._used.setdefault(key, found)  # another session may have been quicker
-            self._newest[key] = found
+            value = self._used.setdefault(key, value)  # another session may have been quicker
+            self._newest[key] = value
             self._newest.move_to_end(key)
             while len(self._newest) > self._max_idle:
                 self._newest.popitem(last=False)
-        return found
+        return value
 
 
 @st.cache_resource(show_spinner=False)
@@ -120,13 +120,14 @@ def once(key: Hashable, make: Callable[[], T]) -> T:
 
 def own_data() -> dict[str, Dataset]:
     """Return the data that this visitor has uploaded on any page, by name; the name has a file's ending."""
-    found = [one.content for one in UPLOADS.value.values() if isinstance(one.content, Dataset)]
-    return {dataset.name: dataset for dataset in found if is_upload(dataset)}
+    contents = (upload.content for upload in UPLOADS.value.values())
+    return {data.name: data for data in contents if isinstance(data, Dataset) and is_upload(data)}
 
 
 def own_models() -> dict[str, Model]:
     """Return this visitor's models, by name: from files uploaded on any page, or from the Train page."""
-    files = {one.name: one.content for one in UPLOADS.value.values() if isinstance(one.content, Model)}
+    uploads = UPLOADS.value.values()
+    files = {upload.name: upload.content for upload in uploads if isinstance(upload.content, Model)}
     return files | TRAINED.value
 
 

@@ -131,7 +131,7 @@ class Sockets:
             filling.cancel()
         if inbox.refusal:
             await asyncio.sleep(PENALTY_SECONDS)
-            with contextlib.suppress(OSError, RuntimeError):  # it has closed meanwhile
+            with contextlib.suppress(OSError, RuntimeError):  # it has since closed
                 await send({"type": "websocket.close", "code": POLICY, "reason": inbox.refusal})
 
 

@@ -39,7 +39,8 @@ def display_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
     Snapshots are held as weak references, which are equal only for the same snapshot.
     """
     return tuple(
-        (key, shown.run, shown.n, shown.status, weakref.ref(shown)) for key, shown in comparison.peek()
+        (key, snapshot.run, snapshot.n, snapshot.status, weakref.ref(snapshot))
+        for key, snapshot in comparison.peek()
     )
 
 
@@ -50,7 +51,7 @@ def waits_for_command(comparison: Comparison[Any]) -> bool:
     a page opened in the background is looked at, or for a core of a busy server.
     """
     at_rest = ENDED_STATUSES if comparison.running else ("paused", *ENDED_STATUSES)
-    return all(shown.status in at_rest for _, shown in comparison.peek())
+    return all(snapshot.status in at_rest for _, snapshot in comparison.peek())
 
 
 def is_watched(comparison: Comparison[Any]) -> bool:
@@ -60,7 +61,7 @@ def is_watched(comparison: Comparison[Any]) -> bool:
 
 def is_needed(comparison: Comparison[Any], stopped: StoppedTimer) -> bool:
     """Return whether there may be more to see than when a timer of this comparison stopped."""
-    return is_watched(comparison) if stopped.hidden else stopped.shown != display_state(comparison)
+    return is_watched(comparison) if stopped.hidden else stopped.state != display_state(comparison)
 
 
 def growth(before: tuple[Any, ...], now: tuple[Any, ...]) -> float:
@@ -152,14 +153,14 @@ def _timed(
         timed = stopped is None or stopped.comparison() is not comparison or is_needed(comparison, stopped)
         newest: list[tuple[Any, ...]] = []  # states of the newest draws
         drawn_at, unwatched_since = -math.inf, math.inf
-        SLOW_TIMERS.set({other: one for other, one in SLOW_TIMERS.value.items() if other != name})
+        SLOW_TIMERS.set({other: timer for other, timer in SLOW_TIMERS.value.items() if other != name})
 
         @functools.wraps(draw)
         def draw_again() -> None:
             nonlocal drawn_at, unwatched_since
             draw(comparison, *args, **kwargs)
-            shown, now = display_state(comparison), time.monotonic()
-            newest.append(shown)
+            state, now = display_state(comparison), time.monotonic()
+            newest.append(state)
             # Without a timer, only a widget in this fragment triggers a second draw. Its result may take a
             # while: restart the timer.
             if not timed:
@@ -169,13 +170,13 @@ def _timed(
             del newest[:-UNCHANGED_DRAWS]
             unwatched_since = math.inf if is_watched(comparison) else min(unwatched_since, now)
             waits, hidden = waits_for_command(comparison), now - unwatched_since >= HIDDEN_SECONDS
-            if hidden or (waits and newest == [shown] * UNCHANGED_DRAWS):
-                timer = StoppedTimer(weakref.ref(comparison), shown, hidden)
+            if hidden or (waits and newest == [state] * UNCHANGED_DRAWS):
+                timer = StoppedTimer(weakref.ref(comparison), state, hidden)
                 STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: timer})
                 st.rerun()
             seconds = INTERVALS[0]
             if len(newest) > 1 and not waits:
-                seconds = interval(growth(newest[-2], shown), now - drawn_at)
+                seconds = interval(growth(newest[-2], state), now - drawn_at)
             drawn_at = now
             timers = dict(SLOW_TIMERS.value)
             slow = SlowTimer(fragment_id(), seconds)

@@ -88,8 +88,8 @@ class UploadedFiles(VisitorUsage):
     def expect(self, session: str, size: int) -> None:
         """Count a file that a session is about to send; BadInput if there is no room for it.
 
-        All files together may take as much as one visitor, and a session's files half of what other files
-        leave of that, so that nobody takes all the room.
+        All files together may take as much room as one visitor, and one session's files half of what the
+        others leave free.
         """
         with self._lock:
             own = insides.stored_bytes().get(session, 0) + self._coming[session]
@@ -176,12 +176,12 @@ def uploader_key(place: str) -> str:
     return f"{place} {times}" if times else place
 
 
-def offer_to_leave(place: str, given: Any) -> None:
+def offer_to_leave(place: str, file: Any) -> None:
     """Offer to remove an upload that is no longer in its uploader.
 
-    given : uploaded file or None
+    file : uploaded file or None
     """
-    if given is None and place in UPLOADS.value:
+    if file is None and place in UPLOADS.value:
         name = messages.plain(UPLOADS.value[place].name)
         st.button(f"Continue without {name}", key=f"{place} leave", on_click=drop_upload, args=(place,))
 
@@ -209,38 +209,39 @@ def send_model(title: str, model: Model) -> str:
 
     Returns its title, numbered if another model has this title.
     """
-    known = TRAINED.ensure()
+    trained = TRAINED.ensure()
     title = next(
-        one
-        for one in itertools.chain([title], (f"{title} ({n})" for n in itertools.count(2)))
-        if one not in known or np.array_equal(known[one].rbm.W, model.rbm.W)
+        candidate
+        for candidate in itertools.chain([title], (f"{title} ({n})" for n in itertools.count(2)))
+        if candidate not in trained or np.array_equal(trained[candidate].rbm.W, model.rbm.W)
     )
     VISITOR.ensure().keep(f"model {title}", _size(model))
-    known[title] = model
+    trained[title] = model
     return title
 
 
-def own_model(place: str, given: Any) -> Upload | None:
+def own_model(place: str, file: Any) -> Upload | None:
     """Return the model of an uploader's file, or the last one read; None: there is none."""
-    return _read_once(place, given, "", lambda: load_model_bytes(given.getvalue(), given.name))
+    return _read_once(place, file, "", lambda: load_model_bytes(file.getvalue(), file.name))
 
 
 def _free_name(place: str, name: str) -> str:
     """Return the name of a file, numbered if a model of another uploader or of the command line has it."""
-    taken = {one.name for other, one in UPLOADS.value.items() if other != place} | MODELS_OF_COMMAND.keys()
+    others = {upload.name for other, upload in UPLOADS.value.items() if other != place}
+    taken = others | MODELS_OF_COMMAND.keys()
     path = PurePath(name)
     numbered = (f"{path.stem} ({n}){path.suffix}" for n in itertools.count(2))
-    return next(one for one in itertools.chain([name], numbered) if one not in taken)
+    return next(candidate for candidate in itertools.chain([name], numbered) if candidate not in taken)
 
 
-def own_data(place: str, given: Any, rule: str) -> Upload | None:
+def own_data(place: str, file: Any, rule: str) -> Upload | None:
     """Return the data of an uploader's file, or the last read; rule : how grey values become bits."""
 
     def read() -> Dataset:
-        how = {} if given.name.lower().endswith(".txt") else {"binarise": rule}
-        return load_bytes(given.getvalue(), given.name, **how)
+        how = {} if file.name.lower().endswith(".txt") else {"binarise": rule}
+        return load_bytes(file.getvalue(), file.name, **how)
 
-    return _read_once(place, given, rule, read)
+    return _read_once(place, file, rule, read)
 
 
 def put_in_place(place: str, name: str, content: Model | Dataset, key: object = None) -> Upload:
@@ -261,21 +262,21 @@ def drop_upload(place: str) -> None:
         discard_sweeps_of(gone.content)
 
 
-def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload | None:
+def _read_once(place: str, file: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload | None:
     """Read an uploader's file; the same file gives the same object, so that its runs continue.
 
-    given : uploaded file, or None for the last one read
+    file : uploaded file, or None for the last one read
     """
-    if given is None:
+    if file is None:
         return UPLOADS.value.get(place)
-    key = given.name, hashlib.sha256(given.getvalue()).digest(), rule
-    known = UPLOADS.ensure().get(place)
-    if known is not None and known.key == key:
-        return known
+    key = file.name, hashlib.sha256(file.getvalue()).digest(), rule
+    upload = UPLOADS.ensure().get(place)
+    if upload is not None and upload.key == key:
+        return upload
     drop_upload(place)
     with one_reader():
         content = read()
-    name = _free_name(place, given.name) if isinstance(content, Model) else given.name
+    name = _free_name(place, file.name) if isinstance(content, Model) else file.name
     return put_in_place(place, name, content, key)
 
 

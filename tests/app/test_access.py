@@ -189,7 +189,7 @@ def test_a_machine_without_a_network_cannot_share(monkeypatch):
         raise OSError("Network is unreachable")
 
     monkeypatch.setattr(access.socket.socket, "connect", no_network)
-    with pytest.raises(BadInput, match="in no network"):
+    with pytest.raises(BadInput, match="not on a network"):
         access.network_address()
 
 

@@ -18,7 +18,7 @@ class Curve(NamedTuple):
 
     style: Style
     label: str
-    shown: Any
+    snapshot: Any
 
     @property
     def name(self) -> str:

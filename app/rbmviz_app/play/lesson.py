@@ -78,9 +78,8 @@ class LessonPage:
         part = state.settings.get("little", "landscape")
         if state.page == "chain" and part != "landscape":
             return {"part": part, "card": card_data(step, part)}
-        walks = state.page == "chain"
-        made = walk_page(state, self.blocks) if walks else self._samples(state)
-        return made | {"part": "live", "card": card_data(step, "live")}
+        data = walk_page(state, self.blocks) if state.page == "chain" else self._samples(state)
+        return data | {"part": "live", "card": card_data(step, "live")}
 
     def _samples(self, state: PageState) -> dict[str, Any]:
         setup, algorithms, settings = state.setup(), state.algorithms(), state.settings
@@ -143,8 +142,7 @@ def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
     }
     heads = heads_of(styles, algorithms, OF_LANDSCAPE)
     starts = [(setup.seed, state_bits(land.valleys[0].floor, rbm.n_visible))]
-    live = live_data(algorithms, model, starts, blocks, land=land)
-    return {"page": page, "heads": heads, "live": live}
+    return {"page": page, "heads": heads, "live": live_data(algorithms, model, starts, blocks, land=land)}
 
 
 def heads_of(
@@ -205,22 +203,22 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
 
     Raises BadInput if a step has no form for browsers.
     """
-    made, steps = LessonPage(), []
+    page, steps = LessonPage(), []
     for i, step in enumerate(lesson.steps, start=1):
         try:
-            steps.append(made.step(step))
+            steps.append(page.step(step))
         except BadInput as error:
             raise BadInput(f"The lesson '{lesson.name}', step {i}: {error}") from None
     data = engine_data() | {
         "title": lesson.title,
         "steps": steps,
-        "contains": contents(made.dataset) if made.dataset is not None else "",
+        "contains": contents(page.dataset) if page.dataset is not None else "",
     }
     if any(step["part"] == "units" for step in steps):
         data["units"] = units_data()
     if any(step["part"] == "matrix" for step in steps):
         data["matrix"] = f"data:image/webp;base64,{base64.b64encode(MATRIX_PICTURE.read_bytes()).decode()}"
-    frame = write_frame(data, [({}, all_blocks(made.blocks, made.score_blocks))])
+    frame = write_frame(data, [({}, all_blocks(page.blocks, page.score_blocks))])
     files = (
         browser.KERNELS_FOLDER / "claims.js",
         browser.KERNELS_FOLDER / "units.js",
@@ -231,5 +229,4 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     script = "\n".join([live_script(CHAIN_FOLDER / "panel.js"), units_script(), *own])
     styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
     sheets = [*(file.read_text("utf-8") for file in styles), units_style()]
-    content = assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets)
-    return content, made.dataset
+    return assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets), page.dataset

@@ -38,22 +38,22 @@ def marked(text: str) -> list[dict[str, Any]]:
 
 
 def _styled(text: str, style: str = "text") -> list[StyledText]:
-    found: list[StyledText] = []
+    spans: list[StyledText] = []
     at = 0
     for match in INLINE.finditer(text):
         if match.start() > at:
-            found.append([style, text[at : match.start()]])
+            spans.append([style, text[at : match.start()]])
         at = match.end()
         kind, inner = match.lastgroup, match[match.lastgroup] if match.lastgroup else ""
         if kind == "math":
-            found.append(_formula(inner))
+            spans.append(_formula(inner))
         elif kind == "code":
-            found.append(["code", inner])
+            spans.append(["code", inner])
         elif kind:
-            found += _styled(inner, kind if kind != "link" else style)
+            spans += _styled(inner, kind if kind != "link" else style)
     if at < len(text):
-        found.append([style, text[at:]])
-    return found
+        spans.append([style, text[at:]])
+    return spans
 
 
 def _formula(latex: str) -> StyledText:

@@ -36,12 +36,12 @@ def tell(**changes: Any) -> None:
         share.publish(**changes)
 
 
-def card(shown: Mapping[str, Any] | None) -> None:
+def card(content: Mapping[str, Any] | None) -> None:
     """Publish the card of the open step; texts are Markdown. None: no lesson is open."""
-    if shown is not None and SHARED_PAGE.value is not None:
+    if content is not None and SHARED_PAGE.value is not None:
         texts = ("text", "question", "do", "reveal")
-        shown = {**shown, **{name: marked(shown[name]) for name in texts}}
-    tell(card=shown)
+        content = {**content, **{name: marked(content[name]) for name in texts}}
+    tell(card=content)
 
 
 def link(page: str, parts: Mapping[str, Sequence[str]]) -> None:
@@ -57,13 +57,13 @@ def canvas(name: str, data: Mapping[str, Any]) -> None:
     comparison = comparisons_by_token().get(data["url"].rpartition("/")[2])
     if comparison is None:
         return
-    shown = {key: value for key, value in data.items() if key in FOR_WATCHERS}
+    fields = {key: value for key, value in data.items() if key in FOR_WATCHERS}
     # Values change while sliders are dragged: they are sent to the watchers separately.
     panels = [{**panel, "values": {}, "multiples": []} for panel in data["panels"]]
-    tell(canvas=name, data={**shown, "panels": panels}, comparison=comparison)
+    tell(canvas=name, data={**fields, "panels": panels}, comparison=comparison)
 
 
-def chart(key: str, shown: Chart, label: str) -> None:
+def chart(key: str, chart: Chart, label: str) -> None:
     """Publish a chart of the page."""
     if (share := SHARED_PAGE.value) is not None:
-        share.publish_chart(key, shown, label)
+        share.publish_chart(key, chart, label)

@@ -170,7 +170,7 @@ class Share:
 
     def end_run(self) -> None:
         """Remove what the run of the whole page has not redrawn."""
-        charts = {key: one for key, one in self.view.charts.items() if f"chart {key}" in self._drawn}
+        charts = {key: chart for key, chart in self.view.charts.items() if f"chart {key}" in self._drawn}
         if len(charts) < len(self.view.charts):
             with self._lock:
                 self.view = self.view._replace(charts=charts)

@@ -184,7 +184,7 @@ class Broadcast:
             self._view, self._view_at = view, now
 
     def _changed_texts(self) -> list[str]:
-        """Remake the messages about the page; return those that have changed."""
+        """Rebuild the messages about the page; return the changed ones."""
         view, comparison, away, hidden = self._view, self._view.comparison, self._share.away, self._hidden
         nameless = hidden == "names"
         if (comparison, hidden) != self._encoder_of:
@@ -206,8 +206,8 @@ class Broadcast:
             self._charts_of, parts["charts"] = None, []
         elif view.charts is not self._charts_of and self._clock() - self._charts_at >= CHART_SECONDS:
             self._charts_of, self._charts_at = view.charts, self._clock()
-            found = [self._content(key, *chart) for key, chart in view.charts.items()]
-            parts["charts"] = [chart for chart in found if chart is not None]
+            contents = [self._content(key, *chart) for key, chart in view.charts.items()]
+            parts["charts"] = [content for content in contents if content is not None]
         changed = []
         for kind, part in parts.items():
             text = json.dumps({kind: part}, separators=(",", ":"), allow_nan=False)
@@ -217,16 +217,16 @@ class Broadcast:
         return changed
 
     def _content(self, key: str, chart: Chart, label: str) -> dict[str, Any] | None:
-        """Return a chart's content; None: empty, or failed, which must not end the whole view."""
+        """Return a chart's content; None if it is empty or fails, which must not end the whole view."""
         try:
-            found = chart.plot.content(chart.rows, label)
-            json.dumps(found, allow_nan=False)  # NaN would break the message of all charts
+            content = chart.plot.content(chart.rows, label)
+            json.dumps(content, allow_nan=False)  # NaN would break the message of all charts
         except Exception:
             if key not in self._charts_logged:  # and not again every second
                 self._charts_logged.add(key)
-                log.exception("The chart '%s' of a shared page cannot be shown to those who watch it.", key)
+                log.exception("The chart '%s' of a shared page cannot be shown to its watchers.", key)
             return None
-        return found
+        return content
 
     def _request(self) -> FrameRequest | None:
         """Return the request for the page's frames; None: it has no panels now."""

@@ -73,12 +73,14 @@ Encode = Callable[[Any, FrameRequest, ClientState], PanelContent | None]
 Readouts = Callable[[Any, Any], Sequence[Number]]
 """Returns the numbers of a panel with this algorithm and plan."""
 
-AdjustAll = Callable[[Comparison[Any], list[tuple[int, Any]]], list[tuple[int, Any]]]
-"""Adjusts the snapshots of all panels, (key, snapshot) each, for display side by side."""
+Snapshots = list[tuple[int, Any]]
+"""Key and snapshot of each panel."""
 
+AdjustAll = Callable[[Comparison[Any], Snapshots], Snapshots]
+"""Adjusts the snapshots of all panels for display side by side."""
 
-LookBack = Callable[[Comparison[Any], list[tuple[int, Any]], int], list[tuple[int, Any]]]
-"""Returns the snapshots of all panels, (key, snapshot) each, to their state after a number of steps."""
+LookBack = Callable[[Comparison[Any], Snapshots, int], Snapshots]
+"""Returns the snapshots of all panels to their state after a number of steps."""
 
 
 class PanelEncoder(NamedTuple):
@@ -162,10 +164,11 @@ class FrameEncoder:
     def _chart_point(self) -> tuple[str, float | None]:
         return self._comparison.cost_unit, self._comparison.chart_point
 
-    def _take_numbers(self, request: FrameRequest, shown: list[tuple[int, Any]]) -> bool:
+    def _take_numbers(self, request: FrameRequest, snapshots: Snapshots) -> bool:
         """Return whether the next frame has numbers: not too often while all runs simply continue."""
-        runs = [(key, one.run, one.status, one.algorithm) for key, one in shown]
-        same = self._numbers_of == (request, runs) and any(one.status == "running" for _, one in shown)
+        runs = [(key, snapshot.run, snapshot.status, snapshot.algorithm) for key, snapshot in snapshots]
+        running = any(snapshot.status == "running" for _, snapshot in snapshots)
+        same = running and self._numbers_of == (request, runs)
         self._numbers_left_out = same and time.monotonic() - self._numbers_at <= NUMBERS_SECONDS
         if not self._numbers_left_out:
             self._numbers_at, self._numbers_of = time.monotonic(), (request, runs)
@@ -185,26 +188,26 @@ class FrameEncoder:
         newest = self._comparison.poll()
         numbers = self._take_numbers(request, newest)
         encoded_from = newest, self._numbers_point
-        for key, shown in self._as_asked(newest, request.at, numbers):
+        for key, snapshot in self._as_asked(newest, request.at, numbers):
             if key not in request.panels:
                 continue
             client = self._clients.get(key)
-            if client is None or client.run != shown.run:
-                client = ClientState(shown.run)
-                if not self._declare_readouts(key, shown):
+            if client is None or client.run != snapshot.run:
+                client = ClientState(snapshot.run)
+                if not self._declare_readouts(key, snapshot):
                     continue
             client = client._replace(numbers_due=numbers)
             if not client.slow_due and self._slow_of.get(key) != encoded_from:
                 self._slow_due_at = min(self._slow_due_at, client.slow_at + SLOW_SECONDS)
-            content = _encoders[type(shown)].encode(shown, request, client)
+            content = _encoders[type(snapshot)].encode(snapshot, request, client)
             if content is not None:
                 self._clients[key] = content.client
                 slow = content.client.slow_at != client.slow_at
                 if slow:
                     self._slow_of[key] = encoded_from
-                head, blocks = self._head(key, shown, content, waiting), content.blocks
+                head, blocks = self._head(key, snapshot, content, waiting), content.blocks
                 if numbers:
-                    head["readouts"] = self._values(key, shown, slow)
+                    head["readouts"] = self._values(key, snapshot, slow)
                 if self._hidden == "names":
                     head, blocks = _without_names(head, blocks)
                 elif self._hidden == "numbers" and numbers:
@@ -213,25 +216,25 @@ class FrameEncoder:
         asked = {name: value for name, value in request._asdict().items() if value is not None}
         return write_frame(asked, panels, waiting)
 
-    def _as_asked(self, shown: list[tuple[int, Any]], at: int | None, numbers: bool) -> list[tuple[int, Any]]:
+    def _as_asked(self, snapshots: Snapshots, at: int | None, numbers: bool) -> Snapshots:
         """Return the snapshots of all panels as requested by the browser.
 
         at : state after this many steps, None: now; numbers : include the numbers of a common point
         """
-        if not shown:
-            return shown
-        encoder = _encoders[type(shown[0][1])]
+        if not snapshots:
+            return snapshots
+        encoder = _encoders[type(snapshots[0][1])]
         if numbers and encoder.adjust_all:
-            shown = encoder.adjust_all(self._comparison, shown)
+            snapshots = encoder.adjust_all(self._comparison, snapshots)
         if at is not None and encoder.look_back:
-            shown = encoder.look_back(self._comparison, shown, at)
-        return shown
+            snapshots = encoder.look_back(self._comparison, snapshots, at)
+        return snapshots
 
-    def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
-        """Record the readouts of a panel's run; return False if the panel has been removed meanwhile."""
+    def _declare_readouts(self, key: int, snapshot: Snapshot) -> bool:
+        """Record the readouts of a panel's run; return False if the panel has since been removed."""
         plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
         for plan in plans:
-            readouts = _encoders[type(shown)].readouts(shown.algorithm, plan)
+            readouts = _encoders[type(snapshot)].readouts(snapshot.algorithm, plan)
             self._readouts[key] = [(number.name, number.shown, number.slow) for number in readouts]
         return bool(plans)
 
@@ -240,23 +243,23 @@ class FrameEncoder:
         seconds = [p.worker.seconds_to_start for p in self._comparison.panels if p.key == key]
         return round(seconds[0], 1) if seconds and seconds[0] is not None else None
 
-    def _values(self, key: int, shown: Snapshot, slow: bool) -> dict[str, Any]:
+    def _values(self, key: int, snapshot: Snapshot, slow: bool) -> dict[str, Any]:
         """Return the values of a panel's readouts; slow: include the slow ones."""
         readouts = self._readouts[key]
-        return {name: finite(value(shown)) for name, value, is_slow in readouts if slow or not is_slow}
+        return {name: finite(value(snapshot)) for name, value, is_slow in readouts if slow or not is_slow}
 
-    def _head(self, key: int, shown: Snapshot, content: PanelContent, waiting: bool) -> dict[str, Any]:
+    def _head(self, key: int, snapshot: Snapshot, content: PanelContent, waiting: bool) -> dict[str, Any]:
         """Return the header of a panel's part, without its readouts."""
         head: dict[str, Any] = {
             "key": key,
-            "run": shown.run,
-            "status": "waiting" if waiting and shown.status == "paused" else shown.status,
-            "n": shown.n,
+            "run": snapshot.run,
+            "status": "waiting" if waiting and snapshot.status == "paused" else snapshot.status,
+            "n": snapshot.n,
         }
-        if shown.status == "starting":
+        if snapshot.status == "starting":
             head["ready_in"] = self._seconds_to_start(key)
-        if shown.status in ("failed", "rebuilding"):
-            head |= {"error": without_commands(shown.error or ""), "rebuilt": shown.rebuilt}
+        if snapshot.status in ("failed", "rebuilding"):
+            head |= {"error": without_commands(snapshot.error or ""), "rebuilt": snapshot.rebuilt}
         if content.warning:
             head["warning"] = content.warning
         if content.values:

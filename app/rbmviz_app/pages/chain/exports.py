@@ -21,7 +21,7 @@ def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -
             [
                 f"{state:0{units}b}",
                 p,
-                *(value for _, shown in named for value in (shown.visits[state], shown.law[state])),
+                *(value for _, snapshot in named for value in (snapshot.visits[state], snapshot.law[state])),
             ]
             for state, p in enumerate(law)
         ),

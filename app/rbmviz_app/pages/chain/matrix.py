@@ -161,16 +161,16 @@ def draw_matrix(present: bool) -> None:
             if is_preset(edited(table), source):  # the message is about this table only
                 st.caption(MATRICES[source].caption)
     if present:
-        found = chain_to_present(table)
-        if found is not None:
+        chain = chain_to_present(table)
+        if chain is not None:
             with st.container(key="matrices"):
-                present_chain(*found, row)
+                present_chain(*chain, row)
     else:
         left, right = st.columns([3, 2], gap="large")
         with left:
-            found = chain_of_table(table) if table is not None else chain_of_landscape()
-        if found is not None:
-            compare(*found, right)
+            chain = chain_of_table(table) if table is not None else chain_of_landscape()
+        if chain is not None:
+            compare(*chain, right)
     write_address(source, table)
 
 
@@ -197,15 +197,15 @@ def write_address(source: str, table: np.ndarray | None) -> None:
     own = [] if now is None or is_preset(now, source) else [write_matrix(now)]
     lam = LAMBDA.value
     parts = {MATRIX: own, REMOVED: [] if lam is None else [f"{lam:.4g}"]}
-    shown: list[Setting[Any]] = [
+    settings: list[Setting[Any]] = [
         Settings.little,
         Settings.chain_matrix,
         Settings.chain_steps,
         Settings.chain_log,
     ]
     if source == FROM_LANDSCAPE:  # not drawn here, but the matrix depends on it
-        shown += [Settings.land, Settings.land_depth, Settings.land_seed]
-    links.write("chain", {**links.texts_of(shown), **parts})
+        settings += [Settings.land, Settings.land_depth, Settings.land_seed]
+    links.write("chain", {**links.texts_of(settings), **parts})
 
 
 def reset_to_preset() -> None:
@@ -276,8 +276,7 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
         stationary_law(A)
         LAST_CHAIN.set((A, names))
     except BadInput as error:
-        shown = LAST_CHAIN.value
-        messages.error(f"{error}{' The last valid chain is shown.' if shown else ''}")
+        messages.error(f"{error}{' The last valid chain is shown.' if LAST_CHAIN.value else ''}")
         normalised = normalise_rows(now)
         if normalised is not None:
             st.button(

@@ -135,8 +135,8 @@ def spectrum_chart(values: Sequence[np.ndarray]) -> Chart:
     """
     rows: list[dict[str, Any]] = [
         {"kind": "point", "chain": chain, "real": z.real, "imaginary": z.imag, "modulus": abs(z)}
-        for chain, found in zip(CHAIN_NAMES, values, strict=True)
-        for z in found
+        for chain, eigenvalues in zip(CHAIN_NAMES, values, strict=True)
+        for z in eigenvalues
     ]
     radii = [("unit", GREY, 1.0)]
     radii += [(style.name, style.colour, abs(z[1])) for style, z in zip(CHAIN_STYLES, values, strict=True)]

@@ -25,21 +25,21 @@ def readouts(sampler: Sampler, plan: LandscapeSetup) -> tuple[Number, ...]:
 
 
 @frame_encoder(LandscapeSnapshot, readouts, ("landscape",), look_back=Comparison.look_back)
-def encode(shown: LandscapeSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
+def encode(snapshot: LandscapeSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode ``ground`` (-log p) and ``visits`` (share) of every state, and ``trail``, the newest states."""
-    if len(shown.law) != 2**request.n_visible:
+    if len(snapshot.law) != 2**request.n_visible:
         return None
-    n = shown.n if shown.at is None else shown.at
-    count = min(n, len(shown.trail), request.cells)
+    n = snapshot.n if snapshot.at is None else snapshot.at
+    count = min(n, len(snapshot.trail), request.cells)
     with np.errstate(divide="ignore"):
-        ground = -np.log(shown.law)
+        ground = -np.log(snapshot.law)
     blocks: dict[str, Block] = {
         "ground": ground.astype(np.float32),
-        "visits": (shown.visits / max(shown.n, 1)).astype(np.float32),
-        "trail": shown.trail[len(shown.trail) - count :].astype(np.uint16),
+        "visits": (snapshot.visits / max(snapshot.n, 1)).astype(np.float32),
+        "trail": snapshot.trail[len(snapshot.trail) - count :].astype(np.uint16),
     }
-    values: dict[str, Any] = {"state": int(shown.trail[-1]), "held_from": shown.held_from}
-    values |= {} if shown.at is None else {"at": shown.at}
+    values: dict[str, Any] = {"state": int(snapshot.trail[-1]), "held_from": snapshot.held_from}
+    values |= {} if snapshot.at is None else {"at": snapshot.at}
     return PanelContent(values, blocks, client.after({}))
 
 

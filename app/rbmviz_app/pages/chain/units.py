@@ -32,8 +32,7 @@ def draw_units() -> None:
     state = DRAWN_UNITS.ensure()
 
     def draw_unit(layer: Any, unit: int) -> None:
-        now = DRAWN_UNITS.value
-        DRAWN_UNITS.set(now.draw(layer, unit))
+        DRAWN_UNITS.set(DRAWN_UNITS.value.draw(layer, unit))
 
     def clicked() -> None:
         asked = session.sent_by("chain units", "draw")
@@ -87,7 +86,7 @@ def draw_units() -> None:
 
 def units_of(on: Any, p: Any) -> list[dict[str, Any]]:
     """Return the units of a layer as JSON values."""
-    return [{"on": bool(one), "p": float(x)} for one, x in zip(on, p, strict=True)]
+    return [{"on": bool(state), "p": float(x)} for state, x in zip(on, p, strict=True)]
 
 
 def sentence(state: UnitByUnit) -> str:

@@ -56,7 +56,7 @@ def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
 
 def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
     """Return the chart of meeting times."""
-    named, most = styles([NAMES[counted.algorithm] for counted in pairs]), max(one.n for one in pairs)
+    named, most = styles([NAMES[counted.algorithm] for counted in pairs]), max(counted.n for counted in pairs)
     return catalogue.meeting_times(tau_rows(pairs), named, most, log, LEGEND)
 
 
@@ -121,9 +121,9 @@ def bound_rows(results: Results, log: bool = False) -> Rows:
     times = np.unique(np.rint(np.geomspace(1, last, CURVE_POINTS)).astype(int))
     times = np.array([0, *times])
     if len(results.exact):
-        known = times[times < len(results.exact)]
-        exact = results.exact[known]
-        rows += _rows(EXACT, known, exact, exact, exact)
+        t = times[times < len(results.exact)]
+        exact = results.exact[t]
+        rows += _rows(EXACT, t, exact, exact, exact)
     for counted in results.lagged:
         if counted.n:
             t = times[times <= counted.last_bound]
@@ -142,10 +142,10 @@ def estimate_rows(results: Results, statistic: str) -> Rows:
     most = 10
     for counted in results.pairs:
         unbiased, plain = counted.running(statistic)
-        shown = {f"UCD, {NAMES[counted.algorithm].lower()}": unbiased}
+        estimates = {f"UCD, {NAMES[counted.algorithm].lower()}": unbiased}
         if counted.algorithm == "rbm":  # CD-k uses the first chain alone, whose law is the same for all
-            shown[f"CD-{counted.k}"] = plain
-        for name, running in shown.items():
+            estimates[f"CD-{counted.k}"] = plain
+        for name, running in estimates.items():
             late = running.pairs >= 10
             pairs, mean, error = (x[late] for x in running)
             rows += _rows(name, pairs, mean, mean - 2 * error, mean + 2 * error)

@@ -46,20 +46,20 @@ def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:
     )
 
 
-def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> bytes:
+def picture(snapshot: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> bytes:
     """Return the displayed pairs as PNG: black on light grey, with differing pixels in colour."""
     zoom = max(1, 220 // max(shape))
     height, width = shape[0] * zoom, shape[1] * zoom
     gap, header = 16, 52
     sheet = Image.new(
-        "RGB", (len(shown.displayed_pairs) * (2 * width + 3 * gap), header + height + gap), "white"
+        "RGB", (len(snapshot.displayed_pairs) * (2 * width + 3 * gap), header + height + gap), "white"
     )
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
     strong = np.array(tuple(int(highlight[i : i + 2], 16) for i in (1, 3, 5)))
     pale = (255 - (255 - strong) * 0.35).astype(int)
-    for column, pair in enumerate(shown.displayed_pairs):
+    for column, pair in enumerate(snapshot.displayed_pairs):
         left = column * (2 * width + 3 * gap) + gap
-        v, v2 = (np.unpackbits(x, count=shown.n_visible) for x in (pair.v, pair.v2))
+        v, v2 = (np.unpackbits(x, count=snapshot.n_visible) for x in (pair.v, pair.v2))
         state = "met" if pair.met else "cut off" if pair.truncated else f"{int((v != v2).sum())} differ"
         title = f"{NAMES[pair.algorithm]}: pair {pair.pair + 1}, sweep {pair.t}, {state}"
         draw.text((left, 8), title, fill="black", font=font)

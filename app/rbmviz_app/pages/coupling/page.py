@@ -219,8 +219,8 @@ def exports(comparison: Comparison[CouplingSetup], name: str, model: Model, shap
         return results
 
     def displayed() -> CouplingSnapshot:
-        [(_, shown)] = comparison.peek()
-        return shown
+        [(_, snapshot)] = comparison.peek()
+        return snapshot
 
     setup = comparison.setup
 

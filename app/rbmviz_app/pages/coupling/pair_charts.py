@@ -53,65 +53,65 @@ def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
 @every_second
 def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> None:
     """Draw meeting times and rejected proposals of the pairs counted so far; renews no lease."""
-    found = request_results(comparison, wanted_now())
-    draw_meeting_times(found)
+    results = request_results(comparison, wanted_now())
+    draw_meeting_times(results)
     if not present:
         with st.container(key="rejected", gap="xxsmall"):  # style.css halves the charts for it
-            draw_rejected(found)
+            draw_rejected(results)
     catch_up_settings("coupling")
 
 
 @every_second
 def draw_more(comparison: Comparison[CouplingSetup]) -> None:
     """Draw the other results of the pairs counted so far; renews no lease."""
-    found = request_results(comparison, wanted_now())
-    if found is not None:
-        explain_main_charts(found)
+    results = request_results(comparison, wanted_now())
+    if results is not None:
+        explain_main_charts(results)
     left, right = st.columns(2, gap="large")
     with left:
-        draw_bound(found)
-        draw_distance(found)
+        draw_bound(results)
+        draw_distance(results)
     with right:
-        draw_estimate(found)
+        draw_estimate(results)
     catch_up_settings("coupling")
 
 
-def draw_meeting_times(found: Results | None) -> None:
+def draw_meeting_times(results: Results | None) -> None:
     """Draw the meeting times of all couplings."""
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_question("Meeting times")
         log = controls.toggle(Settings.tau_log)
-    if found is None:
+    if results is None:
         return
-    chart = charts.tau_chart(found.pairs, log)
+    chart = charts.tau_chart(results.pairs, log)
     draw_chart(chart, "tau", "Shares of pairs by meeting time", NOTHING, height="stretch")
 
 
-def explain_main_charts(found: Results) -> None:
+def explain_main_charts(results: Results) -> None:
     """Say which pairs were cut off, and how to read the rejected proposals."""
     cut = " ".join(
         f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
         f"after {c.max_sweeps:,} sweeps (the bar at the right of *Meeting times*)."
-        for c in found.pairs
+        for c in results.pairs
         if c.truncated.any()
     )
-    cut = cut or f"All {sum(c.n for c in found.pairs):,} pairs met."
-    given_up = sum(c.loops_given_up for c in found.pairs)
+    cut = cut or f"All {sum(c.n for c in results.pairs):,} pairs met."
+    given_up = sum(c.loops_given_up for c in results.pairs)
     if given_up:
         cut += f" {given_up:,} loops reached {MAX_PROPOSALS:,} proposals, which biases the estimate."
     st.caption(f"{cut} Rejected proposals are pale for ξ, which with algorithm 1 rejects none.")
 
 
-def draw_bound(found: Results | None) -> None:
+def draw_bound(results: Results | None) -> None:
     """Draw the bound on the total variation distance."""
     draw_question("How many sweeps until the chain has converged?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         controls.slide(Settings.lag, width=220)
         log = controls.toggle(Settings.tv_log)
-    if found is None:
+    if results is None:
         return
-    rows = charts.bound_rows(found, log)
-    names = [*charts.NAMES.values(), *([charts.EXACT] if found.exact_possible else [])]
+    rows = charts.bound_rows(results, log)
+    names = [*charts.NAMES.values(), *([charts.EXACT] if results.exact_possible else [])]
     title = "Total variation distance, at most"
     draw_chart(
         charts.line_chart(rows, names, "Gibbs sweeps", title, kind="symlog", log=log),
@@ -121,48 +121,48 @@ def draw_bound(found: Results | None) -> None:
     )
     exact = (
         "The grey curve is exact."
-        if len(found.exact)
+        if len(results.exact)
         else "The exact curve is being computed."
-        if found.exact_possible
+        if results.exact_possible
         else "The model is too large for the exact curve: at most "
         f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
     )
-    cut = _cut_off(found.lagged)
+    cut = _cut_off(results.lagged)
     warning = (
         f" Cut off: {cut}; so the bound is too small and ends early: raise *Cut off after*." if cut else ""
     )
     st.caption(
         f"{exact}{warning} **What you see** An upper bound on the distance between the chain after t "
         "sweeps and its model: the mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag "
-        f"{found.lagged[0].lag}, ± 2 standard errors. **Try** lag 1, then a lag near the longest "
+        f"{results.lagged[0].lag}, ± 2 standard errors. **Try** lag 1, then a lag near the longest "
         "meeting times. Biswas, Jacob, Vanetti 2019."
     )
 
 
-def draw_estimate(found: Results | None) -> None:
+def draw_estimate(results: Results | None) -> None:
     """Draw the running estimates of one statistic."""
     draw_question("What do UCD and CD-k estimate?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         statistic = controls.select(Settings.coupling_statistic, width=230)
         controls.slide(Settings.estimate_k, width=160)
-    if found is None:
+    if results is None:
         return
-    k, rows = found.pairs[0].k, charts.estimate_rows(found, statistic)
+    k, rows = results.pairs[0].k, charts.estimate_rows(results, statistic)
     names = [*(f"UCD, {name.lower()}" for name in charts.NAMES.values()), f"CD-{k}"]
-    names += [charts.EXACT] if found.truth is not None else []
+    names += [charts.EXACT] if results.truth is not None else []
     draw_chart(
         charts.line_chart(rows, names, "Pairs", f"Mean of: {statistic}", domain=(0, 1)),
         "estimate",
         f"Running estimates of the {statistic} against pairs",
         NOTHING,
     )
-    i, j = found.unit
+    i, j = results.unit
     exact = (
         "The grey line is the exact value, by enumeration."
-        if found.truth is not None
+        if results.truth is not None
         else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
     )
-    cut = _cut_off(found.pairs)
+    cut = _cut_off(results.pairs)
     warning = f" Cut off: {cut}, which biases UCD: raise *Cut off after*." if cut else ""
     st.caption(
         f"{exact}{warning} **What you see** Running means over pairs, ± 2 standard errors; visible unit "
@@ -173,14 +173,14 @@ def draw_estimate(found: Results | None) -> None:
     )
 
 
-def draw_distance(found: Results | None) -> None:
+def draw_distance(results: Results | None) -> None:
     """Draw the Hamming distance over time."""
     draw_question("How far apart are the two chains?")
-    if found is None:
+    if results is None:
         return
     draw_chart(
         charts.line_chart(
-            charts.distance_rows(found.pairs), list(charts.NAMES.values()), "Sweep t", "Pixels that differ"
+            charts.distance_rows(results.pairs), list(charts.NAMES.values()), "Sweep t", "Pixels that differ"
         ),
         "distance",
         "Hamming distance of the pairs against sweeps",
@@ -193,12 +193,12 @@ def draw_distance(found: Results | None) -> None:
     )
 
 
-def draw_rejected(found: Results | None) -> None:
+def draw_rejected(results: Results | None) -> None:
     """Draw the rejected proposals."""
     draw_question("Rejected proposals")
-    if found is None:
+    if results is None:
         return
-    chart, text = charts.rejected_chart(found.pairs), "Shares of pairs by rejected proposals"
+    chart, text = charts.rejected_chart(results.pairs), "Shares of pairs by rejected proposals"
     draw_chart(chart, "rejected proposals", text, NOTHING, height="stretch")
 
 

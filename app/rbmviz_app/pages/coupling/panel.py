@@ -63,29 +63,29 @@ def _pair(prefix: str, pair: Any, n_visible: int) -> dict[str, Block]:
 
 
 @frame_encoder(CouplingSnapshot, readouts, ("pairs",))
-def encode(shown: CouplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
+def encode(snapshot: CouplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the displayed pair of each column and, once, its newest finished pair (``... ended v``)."""
-    if shown.n_visible != request.n_visible:
+    if snapshot.n_visible != request.n_visible:
         return None
     pair_columns: dict[str, Any] = {}
     blocks: dict[str, Block] = {}
     # After a change of knobs new pairs run, numbered from 0 again.
-    known = client.newest_sent if client.newest_sent.get("began") == shown.began else {}
-    newest_sent = {"began": shown.began}
-    for pair in shown.displayed_pairs:
+    sent = client.newest_sent if client.newest_sent.get("began") == snapshot.began else {}
+    newest_sent = {"began": snapshot.began}
+    for pair in snapshot.displayed_pairs:
         name, ended = pair.algorithm, pair.ended
         column = {field: getattr(pair, field) for field in ("pair", "t", "met", "truncated", "stride")}
         pair_columns[name] = column | {"ended": None}
-        blocks |= _pair(name, pair, shown.n_visible)
+        blocks |= _pair(name, pair, snapshot.n_visible)
         if ended is not None:
             newest_sent[name] = ended.pair
-            if known.get(name) != ended.pair:
+            if sent.get(name) != ended.pair:
                 fields = ("pair", "tau", "truncated", "stride")
                 pair_columns[name]["ended"] = {field: getattr(ended, field) for field in fields}
-                blocks |= _pair(f"{name} ended", ended, shown.n_visible)
-        elif name in known:
-            newest_sent[name] = known[name]
-    values = {"began": shown.began, "pair_columns": pair_columns}
+                blocks |= _pair(f"{name} ended", ended, snapshot.n_visible)
+        elif name in sent:
+            newest_sent[name] = sent[name]
+    values = {"began": snapshot.began, "pair_columns": pair_columns}
     return PanelContent(values, blocks, client.after(newest_sent, client.slow_due))
 
 

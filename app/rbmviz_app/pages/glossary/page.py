@@ -29,10 +29,10 @@ def main() -> None:
     parts = glossary()
     words(part for part in parts if part.title not in OF_THE_PROGRAM)
     st.header("Numbers on the panels", anchor=False)
-    for title, found in numbers():
+    for title, readouts in numbers():
         with st.expander(title):
-            for one in found:
-                number(one)
+            for number in readouts:
+                draw_number(number)
     st.header("Words of the program", anchor=False)
     words(part for part in parts if part.title in OF_THE_PROGRAM)
     links.write("glossary", {})
@@ -52,20 +52,20 @@ def words(parts: Iterable[Words]) -> None:
 
 def numbers() -> list[tuple[str, list[Number]]]:
     """Return title and numbers of each page whose panels have numbers, in the order of the navigation."""
-    found = []
+    titled = []
     for path, page in pages.page_modules().items():
-        known = PAGES[path].numbers(None).values() if path in PAGES else ()
-        shown = {number.label: number for number in known if number.help}  # one of several columns
-        found += [(page.TITLE, list(shown.values()))] if shown else []
-    return found
+        readouts = PAGES[path].numbers(None).values() if path in PAGES else ()
+        by_label = {number.label: number for number in readouts if number.help}  # one of several columns
+        titled += [(page.TITLE, list(by_label.values()))] if by_label else []
+    return titled
 
 
-def number(one: Number) -> None:
+def draw_number(number: Number) -> None:
     """Write a number's explanation, formula and source."""
-    st.markdown(f"**{messages.plain(one.label)}**  \n{one.help}")
-    if one.formula:
-        st.latex(one.formula)
-    st.caption(one.source)
+    st.markdown(f"**{messages.plain(number.label)}**  \n{number.help}")
+    if number.formula:
+        st.latex(number.formula)
+    st.caption(number.source)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def draw_doors() -> None:
-    """Draw the three doors for those who are new."""
+    """Draw the three doors for newcomers."""
 
     def see() -> None:
         session.show({"little": "units"})

@@ -76,11 +76,11 @@ def main() -> None:
             format_func=lambda name: "all verdicts" if name == ALL else name,
             width=220,
         )
-    found = {key: claims_found(results, key, str(verdict), search) for key in PAPERS if paper in (ALL, key)}
-    if not any(found.values()):
+    matches = {key: claims_found(results, key, str(verdict), search) for key in PAPERS if paper in (ALL, key)}
+    if not any(matches.values()):
         st.caption("No claim has this verdict and these words.")
-    is_single = sum(map(len, found.values())) == 1
-    for key, own in found.items():
+    is_single = sum(map(len, matches.values())) == 1
+    for key, own in matches.items():
         if own:
             st.header(PAPERS[key].title, anchor=str(key))
             for result in own:
@@ -102,7 +102,7 @@ def claims_found(
     results: Sequence[Mapping[str, Any]], paper: str, verdict: str, search: str
 ) -> list[dict[str, Any]]:
     """Return the results of a paper, each with its claims that have the verdict and all words of a search."""
-    words, found = search.lower().split(), []
+    words, matches = search.lower().split(), []
     for result in results:
         about = f"{result['title']} {result['source']} {number_text(result['source'])} {result['recipe']}"
         claims = [
@@ -112,8 +112,8 @@ def claims_found(
             and all(word in f"{about} {claim['text']} {claim['paper']}".lower() for word in words)
         ]
         if result["paper"] == paper and claims:
-            found.append({**result, "claims": claims})
-    return found
+            matches.append({**result, "claims": claims})
+    return matches
 
 
 def badge(verdict: str) -> str:

@@ -32,9 +32,9 @@ PLANE_SAMPLES = 300
 """Most samples of a panel, and examples of the data, in the plane of principal directions."""
 
 
-def pinned_name(setting: str, model: str, seed: int, shown: SamplingSnapshot) -> str:
+def pinned_name(setting: str, model: str, seed: int, snapshot: SamplingSnapshot) -> str:
     """Return the name for a newly pinned run; runs on other models of the same data may appear beside it."""
-    return f"{setting}, {model}, seed {seed}, pinned at {amount_text('samples', shown.n)}"
+    return f"{setting}, {model}, seed {seed}, pinned at {amount_text('samples', snapshot.n)}"
 
 
 def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
@@ -47,11 +47,11 @@ def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
     ]
 
 
-def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSnapshot]) -> list[Curve]:
+def curves_of(comparison: Comparison[SamplingSetup], snapshots: Sequence[SamplingSnapshot]) -> list[Curve]:
     """Return the curves of all panels, given their snapshots, and of pinned runs."""
-    algorithms = [one.algorithm for one in shown]
+    algorithms = [snapshot.algorithm for snapshot in snapshots]
     styles = styled(titles(algorithms), colours(algorithms))
-    live = [Curve(*one) for one in zip(styles, labels(algorithms), shown, strict=True)]
+    live = [Curve(*fields) for fields in zip(styles, labels(algorithms), snapshots, strict=True)]
     pins = pins_of(comparison)
     looks = styled([pin.name for pin in pins], [GREY] * len(pins), first=1)
     pinned = [
@@ -65,9 +65,9 @@ def plane_chart(curves: Sequence[Curve], dataset: Dataset) -> Chart:
     """Return the chart of the newest samples of all curves, and of the data, in two directions."""
     drawn = []
     for curve in curves:
-        newest = curve.shown.newest_samples
+        newest = curve.snapshot.newest_samples
         v = np.unpackbits(newest.v, axis=1, count=newest.n_visible)[-PLANE_SAMPLES:]
-        drawn.append((curve.name, v, np.arange(curve.shown.n - len(v), curve.shown.n)))
+        drawn.append((curve.name, v, np.arange(curve.snapshot.n - len(v), curve.snapshot.n)))
     rows = catalogue.plane_rows(dataset, drawn, PLANE_SAMPLES)
     return catalogue.plane([curve.style for curve in curves], principal_plane(dataset).shares).of(rows)
 
@@ -101,12 +101,12 @@ def isl_chart(
     """
     first = best(compared) if kind != "ISL" else None
     if kind == "ISL":
-        rows = [row for curve in curves for row in score_rows(curve.name, curve.shown, cost_unit)]
+        rows = [row for curve in curves for row in score_rows(curve.name, curve.snapshot, cost_unit)]
     else:
         rows, line = [], None
         if first is not None:
-            late = {curve.name for curve, one in zip(curves, compared, strict=False) if one.catching_up}
-            against = curves[first].shown, compared[first].point
+            late = {curve.name for curve, panel in zip(curves, compared, strict=False) if panel.catching_up}
+            against = curves[first].snapshot, compared[first].point
             for curve in curves:
                 if curve.name not in late:
                     rows += _difference_rows(curve, *against, cost_unit)
@@ -118,36 +118,35 @@ def isl_chart(
         [line[1]] if line else [],
     )
     if kind == "ISL":  # over all samples of a run; curves of turned panels begin elsewhere
-        unturned = [one for one, curve in zip(compared, curves, strict=False) if not curve.shown.past]
+        unturned = [panel for panel, curve in zip(compared, curves, strict=False) if not curve.snapshot.past]
         who = "all" if len(unturned) == len(compared) else "panels without a turn"
         rows += common_rows(unturned, rows, log=True, who=who)
     else:
         rows += common_rows(compared, rows, log=True)
-    styles = tuple(curve.style for curve in curves)
-    return isl_plot(styles, cost_unit, kind, kernel, line, present).of(rows)
+    return isl_plot(tuple(curve.style for curve in curves), cost_unit, kind, kernel, line, present).of(rows)
 
 
 def _difference_rows(
     curve: Curve, against: SamplingSnapshot, common: float | None, cost_unit: CostUnit
 ) -> Rows:
-    found = [
-        one
-        for one in differences(curve.shown, against, cost_unit)
-        if min(one.samples, one.other_samples) >= MIN_CURVE_SAMPLES
+    reliable = [
+        difference
+        for difference in differences(curve.snapshot, against, cost_unit)
+        if min(difference.samples, difference.other_samples) >= MIN_CURVE_SAMPLES
     ]
     # A pinned run may have ended much earlier.
-    end = min(found[-1].point, common or math.inf) if found else 0.0
+    end = min(reliable[-1].point, common or math.inf) if reliable else 0.0
     return [
         {
             "kind": "point",
             "sampler": curve.name,
-            "x": one.point,
-            "y": one.difference,
-            "low": one.difference - 2 * one.std_error,
-            "high": one.difference + 2 * one.std_error,
-            "n": one.samples,
-            "std_error": one.std_error,
+            "x": difference.point,
+            "y": difference.difference,
+            "low": difference.difference - 2 * difference.std_error,
+            "high": difference.difference + 2 * difference.std_error,
+            "n": difference.samples,
+            "std_error": difference.std_error,
         }
-        for one in found
-        if one.point * DIFFERENCE_SPAN >= end
+        for difference in reliable
+        if difference.point * DIFFERENCE_SPAN >= end
     ]

@@ -107,8 +107,8 @@ def snippet(
         texts = "".join(f", {name}={value!r}" for name, value in knobs.items())
         lines.append(f'sampler = rbmviz.make_sampler("{sampler.name}"{texts})')
         if not turned or changes is None:
-            given = f", v0={start}" if dataset is not None else ""
-            lines.append(f"samples_{i} = rbmviz.sample(model, sampler, n=10_000, seed={seed}{given})")
+            argument = f", v0={start}" if dataset is not None else ""
+            lines.append(f"samples_{i} = rbmviz.sample(model, sampler, n=10_000, seed={seed}{argument})")
             continue
         imports |= {"RunLog", "replay"}
         lines += [

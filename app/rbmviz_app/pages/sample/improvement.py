@@ -65,10 +65,10 @@ def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[Sampl
     rows = []
     for (name, _), panel in zip(page.named(comparison), comparison.panels, strict=True):
         try:
-            found = panel.worker.read(SamplingRun.request_improvement)
+            likelihood = panel.worker.read(SamplingRun.request_improvement)
         except BadInput:
-            found = None
-        rows.append(_row(name, found))
+            likelihood = None
+        rows.append(_row(name, likelihood))
     st.dataframe(rows, hide_index=True, key="improvement table")
     st.caption(
         f"**What you see** The mean log-likelihood of the training examples (at most {SCORED_EXAMPLES:,}), "
@@ -81,7 +81,7 @@ def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[Sampl
     )
 
 
-def _row(name: str, found: TargetLikelihood | None) -> dict[str, str]:
+def _row(name: str, likelihood: TargetLikelihood | None) -> dict[str, str]:
     def text(value: tuple[float, float] | None) -> str:
         if value is None:
             return "…"
@@ -89,8 +89,8 @@ def _row(name: str, found: TargetLikelihood | None) -> dict[str, str]:
 
     return {
         "Panel": name,
-        "The model": "…" if found is None else text(found.model),
-        "θ + θF now": "…" if found is None else text(found.now),
-        "mean of θ + θF": "…" if found is None else text(found.averaged),
-        "over samples": "" if found is None else f"{found.samples:,}",
+        "The model": "…" if likelihood is None else text(likelihood.model),
+        "θ + θF now": "…" if likelihood is None else text(likelihood.now),
+        "mean of θ + θF": "…" if likelihood is None else text(likelihood.averaged),
+        "over samples": "" if likelihood is None else f"{likelihood.samples:,}",
     }

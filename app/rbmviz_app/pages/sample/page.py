@@ -239,7 +239,7 @@ def main() -> None:
 def is_default(comparison: Comparison[SamplingSetup]) -> bool:
     """Return whether the page is in its default state, as opened without a query in the address."""
     return algorithms_of(comparison) == PAGE.read(SPEC.default_panels)[0] and all(
-        one.value == one.default for one in PAGE.settings.values()
+        setting.value == setting.default for setting in PAGE.settings.values()
     )
 
 
@@ -301,10 +301,10 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     line = None
     if score is not None:  # while presenting, text is large and the chart may be narrow
         line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
-    shown = comparison.peek()
-    tried.note(setup, model_name, [snapshot for _, snapshot in shown])
-    compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
-    curves = curves_of(comparison, [one for _, one in shown])
+    snapshots = comparison.peek()
+    tried.note(setup, model_name, [snapshot for _, snapshot in snapshots])
+    compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
+    curves = curves_of(comparison, [snapshot for _, snapshot in snapshots])
     if kind == "PCA":
         chart, said = plane_chart(curves, dataset), "Newest samples and data in two principal directions"
     else:
@@ -328,11 +328,11 @@ def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
     """Draw the menu of pinned curves: buttons pin the curve of a panel, or drop it."""
 
     def pin(key: int) -> None:
-        for (other, shown), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
+        for (other, snapshot), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
             if other == key:
-                setting = setting_text(name, shown)
+                setting = setting_text(name, snapshot)
                 comparison.pin(
-                    key, pinned_name(setting, title_of_model(model_name), comparison.setup.seed, shown)
+                    key, pinned_name(setting, title_of_model(model_name), comparison.setup.seed, snapshot)
                 )
 
     with st.popover("Pin", icon=":material/keep:", help="Keep a curve for comparison with later runs."):
@@ -382,7 +382,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
             Download(
                 "Mosaic",
                 lambda: mosaics_png(
-                    [(name, shown.newest_samples) for name, shown in PAGE.named(comparison)],
+                    [(name, snapshot.newest_samples) for name, snapshot in PAGE.named(comparison)],
                     shape,
                     side,
                     pixels,

@@ -19,7 +19,7 @@ from rbmviz.view.curves import knobs_text
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import class_shares, rarest_first, shape_of
 from rbmviz_app.compared import point_text
-from rbmviz_app.panel import Canvas, algorithms_of, panel_specs
+from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -37,67 +37,67 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     if plan.dataset is None:  # the two large ones first
         large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
         return (*large, *(number for number in OF_EVERY_SAMPLER if number not in large), *live)
-    scores = tuple(ISL_OF_MEANS if one is ISL_OF_SAMPLES and plan.kernel == "mean" else one for one in SCORES)
+    isl = ISL_OF_MEANS if plan.kernel == "mean" else ISL_OF_SAMPLES
+    scores = tuple(isl if number is ISL_OF_SAMPLES else number for number in SCORES)
     if plan.dataset.train_labels is None:
-        scores = tuple(one for one in scores if one.name in ("isl", "spurious", "blank", "ink"))
+        scores = tuple(number for number in scores if number.name in ("isl", "spurious", "blank", "ink"))
     return (*scores, *OF_EVERY_SAMPLER, *live)
 
 
-def all_empty(shown: SamplingSnapshot) -> bool:
+def all_empty(snapshot: SamplingSnapshot) -> bool:
     """Return whether all displayed samples (the newest MAX_SHOWN_SAMPLES) are empty images."""
-    v = shown.newest_samples.v
+    v = snapshot.newest_samples.v
     # The newest sample first, which is rarely empty: checking all takes half of a frame's time.
     return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
 
 
-def since_text(shown: SamplingSnapshot) -> str:
-    """Say since which sample the numbers count, and which knob was turned there; "": none."""
-    if not shown.past:
+def since_text(snapshot: SamplingSnapshot) -> str:
+    """Say from which sample on the numbers count, and which knob was turned there; "": none was."""
+    if not snapshot.past:
         return ""
-    return f"Since sample {shown.begin.samples + 1:,}: {knobs_text(shown.algorithm, shown.turned)}"
+    return f"Since sample {snapshot.begin.samples + 1:,}: {knobs_text(snapshot.algorithm, snapshot.turned)}"
 
 
 def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
-    """Compare the ISL since the newest turn of a knob with that before it, after equally many samples.
+    """Compare the ISL since the newest turn of a knob with the ISL before it, at the same number of samples.
 
     named : title and snapshot of each panel
 
     "": no knob was turned
     """
-    turned = [(name, shown) for name, shown in named if shown.past]
+    turned = [(name, snapshot) for name, snapshot in named if snapshot.past]
     if not turned:
         return ""
-    name, shown = max(turned, key=lambda one: one[1].begin.samples)
-    *_, before, now = shown.segments
-    known = {point.n: point for point in before.curve}
-    at = next((point for point in reversed(now.curve) if point.n in known), None)
-    said = f"{name}: {turn_text(shown)}"
+    name, snapshot = max(turned, key=lambda panel: panel[1].begin.samples)
+    *_, before, now = snapshot.segments
+    earlier = {point.n: point for point in before.curve}
+    at = next((point for point in reversed(now.curve) if point.n in earlier), None)
+    said = f"{name}: {turn_text(snapshot)}"
     if at is None:
-        return f"{said}, since sample {shown.begin.samples + 1:,}"
-    then = known[at.n].isl
-    return f"{said}: ISL after {at.n:,} samples {at.isl:.1f}, before {then:.1f}"
+        return f"{said}, since sample {snapshot.begin.samples + 1:,}"
+    return f"{said}: ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
 
 
-def turn_text(shown: SamplingSnapshot) -> str:
+def turn_text(snapshot: SamplingSnapshot) -> str:
     """Describe the newest turn: each knob with its value before and now."""
-    if shown.turned_from is None or not shown.turned:
-        return knobs_text(shown.algorithm, shown.turned)
-    known, before = knobs_of(shown.algorithm), values_of(shown.turned_from)
+    if snapshot.turned_from is None or not snapshot.turned:
+        return knobs_text(snapshot.algorithm, snapshot.turned)
+    knobs, before = knobs_of(snapshot.algorithm), values_of(snapshot.turned_from)
     return ", ".join(
-        f"{known[name].label.lower()} {value_text(before[name])} → {value_text(value)}"
-        for name, value in shown.turned.items()
+        f"{knobs[name].label.lower()} {value_text(before[name])} → {value_text(value)}"
+        for name, value in snapshot.turned.items()
     )
 
 
-def standing_text(shown: SamplingSnapshot) -> str:
+def standing_text(snapshot: SamplingSnapshot) -> str:
     """Say at which point a panel's scores were taken; "": there is nothing to compare."""
-    if shown.compared is None or not any(segment.curve for segment in shown.segments):
+    if snapshot.compared is None or not any(segment.curve for segment in snapshot.segments):
         return ""
-    if shown.too_few:
-        return f"Too few yet: {shown.since_turn.samples} of {FEWEST_SCORED} samples since the change."
-    scores = shown.compared.scores
-    made = None if scores is None else scores.isl.n
-    return point_text(shown.compared, "samples", made, turned=bool(shown.past))
+    if snapshot.too_few:
+        return f"Too few yet: {snapshot.since_turn.samples} of {FEWEST_SCORED} samples since the change."
+    scores = snapshot.compared.scores
+    count = None if scores is None else scores.isl.n
+    return point_text(snapshot.compared, "samples", count, turned=bool(snapshot.past))
 
 
 @frame_encoder(
@@ -107,7 +107,7 @@ def standing_text(shown: SamplingSnapshot) -> str:
     adjust_all=Comparison.at_common_point,
     look_back=Comparison.look_back,
 )
-def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
+def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
 
     The first ``bins_before`` bins of the shares are from before a turn of a knob.
@@ -117,41 +117,40 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
     The scores belong to the common point of all panels: ``standing`` describes it, and ``since`` the turn of
     a knob since which they count. A frame without numbers has only the samples.
     """
-    newest = shown.newest_samples
+    newest = snapshot.newest_samples
     if newest.n_visible != request.n_visible:
         return None
     fitting = request.cells if request.view == "sequence" else 1
-    n = shown.n if shown.at is None else shown.at
+    n = snapshot.n if snapshot.at is None else snapshot.at
     n_new = max(0, min(n - client.newest_sent.get("samples", 0), len(newest.v), fitting))
     blocks: dict[str, Block] = {}
-    has_means = shown.at is None
+    has_means = snapshot.at is None
     if n_new and (request.pixels == "binary" or request.view == "single" or not has_means):
         blocks["v"] = Bits(newest.v[-n_new:], newest.n_visible)
     if n_new and has_means and (request.pixels == "mean" or request.view == "single"):
         blocks["mean"] = newest.p[-n_new:]
-    occupancy, blanks, slow = shown.occupancy, shown.blanks, False
+    occupancy, blanks, slow = snapshot.occupancy, snapshot.blanks, False
     if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest are blank and have no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
-    if shown.start_picture is not None and request.view == "sequence":
-        blocks["start"] = Bits(shown.start_picture[:fitting], newest.n_visible)
+    if snapshot.start_picture is not None and request.view == "sequence":
+        blocks["start"] = Bits(snapshot.start_picture[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once it has been rebuilt.
     newest_sent = {"samples": n} if len(newest.v) else {}
     if not client.numbers_due:
         return PanelContent({}, blocks, client.after(newest_sent))
-    warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
-    knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
+    warning = ALL_EMPTY.format(len(newest.v)) if all_empty(snapshot) else ""
     said: dict[str, Any] = {
-        "standing": standing_text(shown),
-        "since": since_text(shown),
-        "knobs": knobs,
-        "held_from": shown.held_from,
+        "standing": standing_text(snapshot),
+        "since": since_text(snapshot),
+        "knobs": numeric_knobs(snapshot.algorithm),
+        "held_from": snapshot.held_from,
     }
     if slow:
-        said["bins_before"] = shown.bins_before
-    if shown.at is not None:
-        said["at"] = shown.at
+        said["bins_before"] = snapshot.bins_before
+    if snapshot.at is not None:
+        said["at"] = snapshot.at
     return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 
 

@@ -32,9 +32,9 @@ def sweep_around(
     comparison: Comparison[SamplingSetup], algorithm: Any, model_name: str, data_choice: str
 ) -> None:
     """Open the Tune page with a plan around one panel's knobs."""
-    setup, known = comparison.setup, knobs_of(algorithm)
+    setup, knobs = comparison.setup, knobs_of(algorithm)
     axes = front_numbers(algorithm)[:2]
-    others = [name for name in known if name not in [axis.name for axis in axes]]
+    others = [name for name in knobs if name not in [axis.name for axis in axes]]
     settings: dict[str, Any] = {
         "sweep": "",
         "on": "",
@@ -45,7 +45,7 @@ def sweep_around(
         "tune_kernel": setup.kernel,
         "tune_start": setup.start_from,
         "tune_knobs": write_knobs(
-            algorithm, [name for name in others if getattr(algorithm, name) != known[name].default]
+            algorithm, [name for name in others if getattr(algorithm, name) != knobs[name].default]
         ),
         "tune_y": "none",
         "tune_z": "none",
@@ -62,9 +62,9 @@ def sweep_around(
     st.switch_page(pages.file_of("tune"))
 
 
-def setting_text(name: str, shown: SamplingSnapshot) -> str:
+def setting_text(name: str, snapshot: SamplingSnapshot) -> str:
     """Return the name of a run with its numeric knobs and, after turns, the sample since which they hold."""
-    text = full_name(name, shown.algorithm)
-    if not shown.past:
+    text = full_name(name, snapshot.algorithm)
+    if not snapshot.past:
         return text
-    return f"{text}, from sample {shown.begin.samples + 1:,} of its run on"
+    return f"{text}, from sample {snapshot.begin.samples + 1:,} of its run on"

@@ -38,8 +38,7 @@ def statistic_rows(named: Iterable[tuple[str, TrainingSnapshot]], statistic: str
 
 
 def _row(name: str, point: Likelihood | Trace, band: tuple[float, float, float]) -> dict[str, Any]:
-    values = (name, point.update, point.sweeps, point.seconds, *band)
-    return dict(zip(TRAINING_COLUMNS, values, strict=True))
+    return dict(zip(TRAINING_COLUMNS, (name, point.update, point.sweeps, point.seconds, *band), strict=True))
 
 
 def likelihood_floor(rows: Rows) -> float | None:
@@ -82,7 +81,7 @@ def training_chart(
     present : whether the chart is for a projector, beside the panels
     """
     log_x = cost_unit == "sweeps"  # trainers differ by powers of ten: a logarithmic axis
-    shown: Rows = []
+    points: Rows = []
     if log:  # clip bands that reach below zero at the end of the axis
         rows = [row for row in rows if row["value"] > 0]
         floor = min((x for row in rows for x in (row["low"], row["value"]) if x > 0), default=None)
@@ -92,21 +91,19 @@ def training_chart(
             continue
         held = row if floor is None else row | {key: max(row[key], floor) for key in ("low", "high")}
         y = row["value"] if floor is None else max(row["value"], floor)
-        shown.append({"kind": "point", "x": x, "y": y} | held)
+        points.append({"kind": "point", "x": x, "y": y} | held)
     marks: Rows = []
     for curve in curves if floor is not None else ():
-        below = [row for row in shown if row["trainer"] == curve.name and row["value"] < floor]
+        below = [row for row in points if row["trainer"] == curve.name and row["value"] < floor]
         marks += [row | {"kind": "mark", "mark": "triangle-down"} for row in (*below[:1], *below[-1:])]
-    also = [height for _, height in levels] if shown else []
     ends = end_rows(
         [(curve.name, curve.label) for curve in curves],
-        shown,
+        points,
         "trainer",
         catalogue.TRAINING_PLOT_HEIGHT,
-        also,
+        [height for _, height in levels] if points else [],
         log,
     )
-    common = common_rows(compared, shown, log=log_x)
     return catalogue.training_curves(
         cost_axis(cost_unit, "log" if log_x else "linear"),
         tuple(curve.style for curve in curves),
@@ -114,7 +111,7 @@ def training_chart(
         levels,
         log,
         wide_ends=present,
-    ).of([*shown, *marks, *ends, *common])
+    ).of([*points, *marks, *ends, *common_rows(compared, points, log=log_x)])
 
 
 DISTRIBUTION_COLUMNS = ("trainer", "x", "x2", "middle", "share")
@@ -124,8 +121,8 @@ def distribution_rows(named: Iterable[tuple[str, TrainingSnapshot]], label: str)
     """Return each panel's histogram of one quantity over the chains of the last update, if it has any."""
     rows = []
     for name, snapshot in named:
-        found = snapshot.distribution(label)
-        for low, high, share in zip(*(found[0], found[0][1:], found[1]), strict=False) if found else ():
+        edges, shares = snapshot.distribution(label) or ((), ())
+        for low, high, share in zip(edges, edges[1:], shares, strict=False):
             middle = (low + high) / 2
             rows.append(dict(zip(DISTRIBUTION_COLUMNS, (name, low, high, middle, share), strict=True)))
     return rows

@@ -81,10 +81,10 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     if not comparison.panels:
         return
     curves, dataset = curves_of_trainers(comparison), comparison.setup.dataset
-    shown = named(curves)
+    snapshots = named(curves)
     with st.container(horizontal=True, vertical_alignment="center"):
         averaged = Settings.part.value == "monte_carlo"
-        st.markdown(f"**Log-likelihood**, {HOW_AVERAGED if averaged else how_scored(comparison, shown)}")
+        st.markdown(f"**Log-likelihood**, {HOW_AVERAGED if averaged else how_scored(comparison, snapshots)}")
         yardstick = controls.choose(
             Settings.part,
             [name for name, each in YARDSTICKS.items() if each.part in levels.independent],
@@ -92,13 +92,14 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
             label_visibility="collapsed",
         )
         at_equal = controls.toggle(Settings.train_equal)
-    request_averages(comparison, shown, averaged)
+    request_averages(comparison, snapshots, averaged)
     part, cost_unit, unit = YARDSTICKS[yardstick].part, comparison.cost_unit, units_of(dataset)
-    compared = [one.compared for _, one in comparison.at_common_point(comparison.peek())] if at_equal else []
-    rows = likelihood_rows(shown, yardstick)
+    at_point = comparison.at_common_point(comparison.peek()) if at_equal else []
+    compared = [snapshot.compared for _, snapshot in at_point]
+    rows = likelihood_rows(snapshots, yardstick)
     floor = likelihood_floor(rows)
     independent = levels.independent[part]
-    exact = {snapshot.method for _, snapshot in shown} == {"exact"}
+    exact = {snapshot.method for _, snapshot in snapshots} == {"exact"}
     lines = []
     if exact and yardstick == "train" and levels.attainable is not None:
         lines.append((UPPER_BOUND_LABEL, levels.attainable))
@@ -122,7 +123,8 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         height="stretch",
     )
     if compared and compared[0].point is not None:
-        st.caption(f"At {amount_text(cost_unit, compared[0].point)}: {ranking(shown, compared, yardstick)}.")
+        place = amount_text(cost_unit, compared[0].point)
+        st.caption(f"At {place}: {ranking(snapshots, compared, yardstick)}.")
     if rows and not is_visible:
         st.caption(f"Below the chart: {reference}, which every model should beat.")
     if floor is not None:
@@ -130,22 +132,21 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
             f"▼ A curve is below {minus(f'{floor:,.1f}')}, where the axis ends; point at the triangle to "
             "read its value."
         )
-    warn_of_scores(shown, yardstick, independent, unit)
+    warn_of_scores(snapshots, yardstick, independent, unit)
     draw_statistic(curves, cost_unit)
 
 
-def request_averages(comparison: Comparison[TrainingSetup], shown: Named, wanted: bool) -> None:
-    """Have the trainings compute the Monte Carlo average from now on, or no more."""
-    for (_, snapshot), panel in zip(shown, comparison.panels, strict=True):
-        computed = bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average
-        if wanted != computed:
+def request_averages(comparison: Comparison[TrainingSetup], snapshots: Named, wanted: bool) -> None:
+    """Have the trainings start or stop computing the Monte Carlo average."""
+    for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=True):
+        if wanted != (bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average):
             with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
                 panel.worker.read(lambda run: run.request_monte_carlo(wanted))
 
 
-def how_scored(comparison: Comparison[TrainingSetup], shown: Named) -> str:
+def how_scored(comparison: Comparison[TrainingSetup], snapshots: Named) -> str:
     """Return how the likelihoods are computed, and what their bands hold."""
-    methods = {snapshot.method for _, snapshot in shown}  # one begun at a model may have another size
+    methods = {snapshot.method for _, snapshot in snapshots}  # one begun at a model may have another size
     exact = methods == {"exact"}
     how = "exact" if exact else "estimated by annealed importance sampling"
     how = f"exact for some models, else {how}" if len(methods) > 1 else how
@@ -158,9 +159,9 @@ def how_scored(comparison: Comparison[TrainingSetup], shown: Named) -> str:
     return how
 
 
-def ranking(shown: Named, compared: Sequence[Compared], yardstick: str) -> str:
+def ranking(snapshots: Named, compared: Sequence[Compared], yardstick: str) -> str:
     """Return the panels with their likelihoods at the common point, the best first."""
-    scored = [(name, one.scores) for (name, _), one in zip(shown, compared, strict=True)]
+    scored = [(name, panel.scores) for (name, _), panel in zip(snapshots, compared, strict=True)]
     values = {name: scores.band(yardstick)[0] for name, scores in scored if scores is not None}
     ranked = sorted(values.items(), key=lambda item: -item[1])
     missing = [name for name, scores in scored if scores is None]
@@ -173,11 +174,11 @@ def minus(number: str) -> str:
     return number.replace("-", "−")
 
 
-def warn_of_scores(shown: Named, yardstick: str, independent: float, unit: str) -> None:
-    """Name the panels that have learned nothing, and those with doubtful estimates."""
+def warn_of_scores(snapshots: Named, yardstick: str, independent: float, unit: str) -> None:
+    """Name the panels that have learned nothing and the panels with doubtful estimates."""
     below = [
         name
-        for name, snapshot in shown
+        for name, snapshot in snapshots
         if (newest := next(reversed(snapshot.likelihoods), None)) is not None
         and newest.update >= LEARNED_UPDATES
         and newest.band(yardstick)[1] <= independent
@@ -188,7 +189,7 @@ def warn_of_scores(shown: Named, yardstick: str, independent: float, unit: str) 
             f"{messages.plain(', '.join(below))}. As a model it has learned nothing of how {unit} depend on "
             "each other."
         )
-    for name, snapshot in shown:
+    for name, snapshot in snapshots:
         newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
         if YARDSTICKS[yardstick].needs_log_z and newest is not None and newest.doubtful_ess is not None:
             st.caption(
@@ -200,7 +201,7 @@ def warn_of_scores(shown: Named, yardstick: str, independent: float, unit: str) 
 
 def draw_statistic(curves: Sequence[Curve], cost_unit: CostUnit) -> None:
     """Draw one statistic: reported by all trainers, or specific to some."""
-    own = {name: label for curve in curves for name, label in curve.shown.algorithm.own_stats.items()}
+    own = {name: label for curve in curves for name, label in curve.snapshot.algorithm.own_stats.items()}
     labels = own | STATS
     with st.container(horizontal=True, vertical_alignment="center"):
         statistic = controls.select(
@@ -211,7 +212,7 @@ def draw_statistic(curves: Sequence[Curve], cost_unit: CostUnit) -> None:
             width=420,
         )
         log = controls.toggle(Settings.log)
-    having = [curve for curve in curves if statistic in STATS or statistic in curve.shown.algorithm.own_stats]
+    having = [curve for curve in curves if statistic in STATS | curve.snapshot.algorithm.own_stats]
     draw_chart(
         training_chart(
             statistic_rows(named(having), statistic), having, cost_unit, labels[statistic], log=log
@@ -227,12 +228,12 @@ def draw_statistic(curves: Sequence[Curve], cost_unit: CostUnit) -> None:
 
 def distributions(curves: Sequence[Curve]) -> None:
     """Draw distributions over the chains of the last update, if reported: meeting times, log weights."""
-    quantities = list(dict.fromkeys(label for curve in curves for label in curve.shown.per_chain))
+    quantities = list(dict.fromkeys(label for curve in curves for label in curve.snapshot.per_chain))
     if not quantities:
         return
     st.markdown("**How do the chains of one update differ?**")
     for column, label in zip(st.columns(len(quantities), gap="large"), quantities, strict=True):
-        having = [curve for curve in curves if label in curve.shown.per_chain]
+        having = [curve for curve in curves if label in curve.snapshot.per_chain]
         with column:
             draw_chart(
                 distribution_chart(distribution_rows(named(having), label), having, label),

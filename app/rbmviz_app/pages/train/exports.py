@@ -42,11 +42,11 @@ def _values(named: Sequence[tuple[str, TrainingSnapshot]]) -> Iterator[tuple[Any
                     yield (name, r, trace.update, trace.sweeps, trace.seconds, quantity, value, "", "")
 
 
-def model_file(model: Model | None, known: Mapping[str, Any]) -> bytes:
-    """Return the file of a model that may not exist yet; ``known`` says where it comes from."""
+def model_file(model: Model | None, origin: Mapping[str, Any]) -> bytes:
+    """Return the file of a model that may not exist yet; ``origin`` says where it comes from."""
     if model is None:
         raise BadInput("There is no model yet: let the trainer make its first update.")
-    return model_bytes(Model(model.rbm, model.rates, {**model.meta, "origin": dict(known)}))
+    return model_bytes(Model(model.rbm, model.rates, {**model.meta, "origin": dict(origin)}))
 
 
 def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[str] = ()) -> str:

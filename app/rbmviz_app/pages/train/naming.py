@@ -12,17 +12,17 @@ from rbmviz_app.charts.style import origin_text
 
 def curves_of_trainers(comparison: Comparison[TrainingSetup]) -> list[Curve]:
     """Return the curve of each panel, in the panel's colour and dashes; no lease is renewed."""
-    shown = [snapshot for _, snapshot in comparison.peek()]
-    algorithms = [snapshot.algorithm for snapshot in shown]
+    snapshots = [snapshot for _, snapshot in comparison.peek()]
+    algorithms = [snapshot.algorithm for snapshot in snapshots]
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
     brief = named_apart([label + origin for label, origin in zip(labels(algorithms), origins, strict=True)])
     styles = styled(titles(algorithms, origins), colours(algorithms))
-    return [Curve(*one) for one in zip(styles, brief, shown, strict=True)]
+    return [Curve(*fields) for fields in zip(styles, brief, snapshots, strict=True)]
 
 
 def named(curves: Sequence[Curve]) -> list[tuple[str, TrainingSnapshot]]:
     """Return the snapshots of panels by unique name."""
-    return [(curve.name, curve.shown) for curve in curves]
+    return [(curve.name, curve.snapshot) for curve in curves]
 
 
 def fresh_starts(comparison: Comparison[TrainingSetup]) -> list[Trainer]:

@@ -208,10 +208,10 @@ def charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
 
 def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
     """Draw the choice of a new trainer's starting point, and a button for each trainer."""
-    known = beginnings(comparison.setup.dataset, begin_file)
+    starts = beginnings(comparison.setup.dataset, begin_file)
     begin_at = st.selectbox(
         "Starts from",
-        list(known),
+        list(starts),
         format_func=title_of_model,
         width=240,
         label_visibility="collapsed",
@@ -220,7 +220,7 @@ def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
     )
 
     def add(name: str) -> None:
-        plan, rbm = comparison.setup.plan(), known[begin_at]
+        plan, rbm = comparison.setup.plan(), starts[begin_at]
         if rbm is not None:
             plan = comparison.setup.plan_from(Origin((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
         comparison.add(make_trainer(name), plan)

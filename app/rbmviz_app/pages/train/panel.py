@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.charts.style import titles
-from rbmviz.knobs import Knob, values_of
+from rbmviz.knobs import Knob
 from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
@@ -17,7 +17,7 @@ from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import rarest_first, shape_of
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import amount_text
-from rbmviz_app.panel import Canvas, algorithms_of, panel_specs
+from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -39,46 +39,45 @@ def filters(rbm: RBM, n_units: int) -> np.ndarray:
     return np.rint(128 + 127 * (W / largest)).astype(np.uint8)
 
 
-def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
+def _trace(snapshot: TrainingSnapshot) -> np.ndarray | None:
     """Return update and value of the trainer's first own statistic, float64 (points, 2), or None."""
-    own = next(iter(shown.algorithm.own_stats), None)
+    own = next(iter(snapshot.algorithm.own_stats), None)
     if own is None:
         return None
-    points = [(point.update, point.band(own)[0]) for point in shown.traces]
+    points = [(point.update, point.band(own)[0]) for point in snapshot.traces]
     trace = np.array(points, np.float64).reshape(-1, 2)
     return trace[np.isfinite(trace[:, 1])]
 
 
 @frame_encoder(TrainingSnapshot, readouts, ("samples", "filters", "both"))
-def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
+def encode(snapshot: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode fantasies (``v`` or ``mean``) of a new update and, twice a second, ``trace`` and ``filters``.
 
     The numbers are the panel's newest; ``standing`` says after which update the likelihood was computed.
     """
-    if shown.models and shown.models[0].n_visible != request.n_visible:
+    if snapshot.models and snapshot.models[0].n_visible != request.n_visible:
         return None
     blocks: dict[str, Block] = {}
-    fantasy = shown.fantasy
-    if request.view != "filters" and fantasy is not None and shown.n != client.newest_sent.get("updates"):
+    fantasy = snapshot.fantasy
+    if request.view != "filters" and fantasy is not None and snapshot.n != client.newest_sent.get("updates"):
         if request.pixels == "mean":
             blocks["mean"] = fantasy.p[-request.cells :]
         else:
             blocks["v"] = Bits(fantasy.v[-request.cells :], fantasy.n_visible)
     slow = client.slow_due
     if slow:
-        trace = _trace(shown)
+        trace = _trace(snapshot)
         if trace is not None:
             blocks["trace"] = trace
-        if request.view != "samples" and shown.models:
-            blocks["filters"] = filters(shown.models[0], request.cells)
-    newest_sent = {"updates": shown.n} if fantasy is not None else {}
+        if request.view != "samples" and snapshot.models:
+            blocks["filters"] = filters(snapshot.models[0], request.cells)
+    newest_sent = {"updates": snapshot.n} if fantasy is not None else {}
     if not client.numbers_due:
         return PanelContent({}, blocks, client.after(newest_sent))
-    newest = shown.likelihoods[-1] if shown.likelihoods else None
+    newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
     standing = f"Scored at {amount_text('updates', newest.update)}" if newest is not None else ""
-    knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
-    values = {"standing": standing, "knobs": knobs}
-    return PanelContent(values, blocks, client.after(newest_sent, slow), shown.warning)
+    values = {"standing": standing, "knobs": numeric_knobs(snapshot.algorithm)}
+    return PanelContent(values, blocks, client.after(newest_sent, slow), snapshot.warning)
 
 
 FIRST_KNOBS = {"learning_rate": 0, "k": 1}

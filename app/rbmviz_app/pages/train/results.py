@@ -148,8 +148,8 @@ def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
 
 def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, NewestSamples]]:
     """Return the pictures of every panel with pictures, by name."""
-    shown = named(curves_of_trainers(comparison))
-    return [(name, snapshot.fantasy) for name, snapshot in shown if snapshot.fantasy is not None]
+    snapshots = named(curves_of_trainers(comparison))
+    return [(name, snapshot.fantasy) for name, snapshot in snapshots if snapshot.fantasy is not None]
 
 
 def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
@@ -162,8 +162,8 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
             # Herding's learning rate is the length of a step towards the data, and polishing has a small one.
             of_its_own = {"herding", "polish"} & {name, worker.algorithm.name}
             same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")
-            known = values_of(worker.algorithm)
-            comparison.add(make_trainer(name, **{knob: known[knob] for knob in same}), plan)
+            values = values_of(worker.algorithm)
+            comparison.add(make_trainer(name, **{knob: values[knob] for knob in same}), plan)
         except BadInput as error:
             messages.refused(error)
         session.close_popover("branches")

@@ -47,15 +47,15 @@ def choose_setup() -> Chosen:
     data_box = st.container(width="content")  # names the training data, which may be a file from Settings
     with controls.settings("train"):
         n_hidden = controls.number(Settings.hidden)
-        given, rule, offer, begin_file = draw_uploads()
+        file, rule, offer, begin_file = draw_uploads()
         seed = controls.number(Settings.train_seed)
         replicates = controls.number(Settings.replicates)
         controls.choose(Settings.show)
         controls.choose(Settings.train_pixels)
         controls.choose(Settings.train_cells)
-    dataset, is_own = None, given is not None
+    dataset, is_own = None, file is not None
     try:
-        own = uploads.own_data(OWN_DATA, given, rule)
+        own = uploads.own_data(OWN_DATA, file, rule)
         if own is None:
             with data_box:
                 dataset = data(choose_data())
@@ -72,7 +72,7 @@ def choose_setup() -> Chosen:
         with data_box:
             say_data(dataset, caption)
         with offer:
-            uploads.offer_to_leave(OWN_DATA, given)
+            uploads.offer_to_leave(OWN_DATA, file)
     return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
 
 
@@ -112,8 +112,7 @@ def units_of(dataset: Dataset) -> str:
 def data_line(setup: TrainingSetup) -> str:
     """Return a sentence on the training data and how models are judged."""
     dataset, n_hidden, units = setup.dataset, setup.n_hidden, units_of(setup.dataset)
-    exact = min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD
-    judged = "exact" if exact else "estimated"
+    judged = "exact" if min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "estimated"
     return (
         f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {units}; models with "
         f"{n_hidden} hidden units; log-likelihood {judged}."
@@ -155,10 +154,10 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
     dataset, content = comparison.setup.dataset, begin_file.getvalue()
     try:
         with one_reader():
-            found = load_checkpoint(content, dataset.train)
-        n_hidden = found.state.theta.W.shape[1]
+            checkpoint = load_checkpoint(content, dataset.train)
+        n_hidden = checkpoint.state.theta.W.shape[1]
         comparison.add(
-            found.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)
+            checkpoint.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)
         )
     except BadInput as error:
         return str(error)
@@ -172,15 +171,15 @@ def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
     Models have as many visible units as the data: pretrained models, the uploaded one, and those that this
     page has sent to other pages.
     """
-    found: dict[str, RBM | None] = {"small random weights": None}
+    starts: dict[str, RBM | None] = {"small random weights": None}
     if begin_file is None:
         uploads.drop_upload(BEGIN_AT)
     elif not begin_file.name.endswith(".checkpoint"):
         try:
             own = uploads.own_model(BEGIN_AT, begin_file)
-            found |= {} if own is None else {own.name: own.content.rbm}
+            starts |= {} if own is None else {own.name: own.content.rbm}
         except BadInput as error:
             messages.error(error)
-    found |= {name: pretrained(name).rbm for name in list_models()}
-    found |= {name: model.rbm for name, model in own_models().items()}
-    return {name: rbm for name, rbm in found.items() if rbm is None or rbm.n_visible == dataset.n_visible}
+    starts |= {name: pretrained(name).rbm for name in list_models()}
+    starts |= {name: model.rbm for name, model in own_models().items()}
+    return {name: rbm for name, rbm in starts.items() if rbm is None or rbm.n_visible == dataset.n_visible}

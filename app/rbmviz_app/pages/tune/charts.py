@@ -62,22 +62,22 @@ def nearest_cell(scores: SweepScores, tried: Tried) -> dict[str, Any]:
 
 def table_rows(scores: SweepScores, choice: Choice) -> Rows:
     """Return a row for each setting that has reached the point, best first."""
-    return [_table_row(scores, one, scores.index_of(one)) for one in choice.settings]
+    return [_table_row(scores, scored) for scored in choice.settings]
 
 
-def _table_row(scores: SweepScores, one: ScoredSetting, index: int) -> dict[str, Any]:
-    setting = scores.settings[index]
+def _table_row(scores: SweepScores, scored: ScoredSetting) -> dict[str, Any]:
+    setting = scores.settings[scores.index_of(scored)]
     row: dict[str, Any] = {"algorithm": setting.algorithm.partition(":")[0]}
     row |= {"model": setting.model} if setting.model else {}
     row |= _knob_columns(scores, setting)
-    own = {name: getattr(one, name) for name in TABLE_COLUMNS if hasattr(one, name)}
-    low, high = one.interval
+    own = {name: getattr(scored, name) for name in TABLE_COLUMNS if hasattr(scored, name)}
+    low, high = scored.interval
     own |= {
-        "cannot_be_told_from_the_best": one.in_region,
-        "difference_error": one.std_error,
+        "cannot_be_told_from_the_best": scored.in_region,
+        "difference_error": scored.std_error,
         "difference_lo": low,
         "difference_hi": high,
-        "seeds": len(one.by_seed),
+        "seeds": len(scored.by_seed),
     }
     return row | {name: own[name] for name in TABLE_COLUMNS}
 
@@ -92,14 +92,14 @@ def _knob_columns(scores: SweepScores, setting: GridSetting) -> dict[str, Any]:
 
 def robust_rows(scores: SweepScores, point: float, cost_unit: CostUnit, by: str) -> Rows:
     """Return a row for each setting that all models have: mean and spread over models, and each value."""
-    settings = {one.algorithm: one for one in reversed(scores.settings)}
+    settings = {setting.algorithm: setting for setting in reversed(scores.settings)}
     rows: Rows = []
-    for one in scores.robustness(point, cost_unit, by):
-        setting = settings[one.setting]
+    for robustness in scores.robustness(point, cost_unit, by):
+        setting = settings[robustness.setting]
         row: dict[str, Any] = {"algorithm": setting.algorithm.partition(":")[0]}
         row |= _knob_columns(scores, setting)
-        row |= {"mean": one.mean, "spread": one.spread, "worst": one.worst}
-        rows.append(row | dict(zip(one.models, one.by_model, strict=True)))
+        row |= {"mean": robustness.mean, "spread": robustness.spread, "worst": robustness.worst}
+        rows.append(row | dict(zip(robustness.models, robustness.by_model, strict=True)))
     return rows
 
 
@@ -112,15 +112,15 @@ def curves_chart(
     """
     rows: Rows = []
     for index, name in named.items():
-        for one in scores.mean_curve(index, cost_unit, by):
+        for mean_point in scores.mean_curve(index, cost_unit, by):
             rows.append(
                 {
                     "setting": name,
-                    "x": one.spent,
-                    "y": one.mean,
-                    "low": one.mean - one.std_dev if one.seeds > 1 else None,
-                    "high": one.mean + one.std_dev if one.seeds > 1 else None,
-                    "seeds": one.seeds,
+                    "x": mean_point.spent,
+                    "y": mean_point.mean,
+                    "low": mean_point.mean - mean_point.std_dev if mean_point.seeds > 1 else None,
+                    "high": mean_point.mean + mean_point.std_dev if mean_point.seeds > 1 else None,
+                    "seeds": mean_point.seeds,
                     "kind": "point",
                 }
             )
@@ -168,20 +168,20 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
     if any(isinstance(value, str | bool) for value in values) or len(values) < 2:
         return None
     rows: Rows = []
-    for one in choice.settings:
-        setting = scores.settings[scores.index_of(one)]
+    for scored in choice.settings:
+        setting = scores.settings[scores.index_of(scored)]
         alike = setting.number == best.number and setting.model == best.model
         if alike and all(at == best.at[i] for i, at in enumerate(setting.at) if i != axis):
-            low, high = one.interval
+            change, (low, high) = scored.difference, scored.interval
             rows.append(
                 {
                     "x": float(values[setting.at[axis]]),
-                    "y": one.difference if math.isfinite(one.difference) else one.mean - choice.best.mean,
+                    "y": change if math.isfinite(change) else scored.mean - choice.best.mean,
                     "low": None if math.isnan(low) else low,
                     "high": None if math.isnan(high) else high,
-                    "mean": one.mean,
+                    "mean": scored.mean,
                     "kind": "point",
-                    "best": one is choice.best,
+                    "best": scored is choice.best,
                 }
             )
     rows += [row | {"kind": "mark", "mark": "diamond", "note": "the best"} for row in rows if row["best"]]
@@ -206,10 +206,10 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
     ).of(sorted(rows, key=lambda row: float(row["x"])))
 
 
-def chosen_names(scores: SweepScores, shown: Iterable[tuple[str, int | None]]) -> dict[int, str]:
+def chosen_names(scores: SweepScores, roles: Iterable[tuple[str, int | None]]) -> dict[int, str]:
     """Return the label of each setting in a chart, by index; a setting with two roles has both labels."""
-    found: dict[int, str] = {}
-    for word, index in shown:
+    labels: dict[int, str] = {}
+    for word, index in roles:
         if index is not None:
-            found[index] = f"{found[index]}, {word}" if index in found else word
-    return {index: f"{words}: {name_of(scores, index)}" for index, words in found.items()}
+            labels[index] = f"{labels[index]}, {word}" if index in labels else word
+    return {index: f"{words}: {name_of(scores, index)}" for index, words in labels.items()}

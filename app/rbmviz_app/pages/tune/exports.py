@@ -38,9 +38,9 @@ def origin_of(sweep: Sweep) -> dict[str, Any]:
     """Return where the files of a sweep come from."""
     plan, names = sweep.plan, ("model", "model_digest", "data", "data_digest")
     try:
-        made = cells(plan, registered=True, own=sweep.own)
-        sources = [[getattr(one, name) for one in made] for name in names]
-    except BadInput:  # of files, or of data that are not here: the results say what they were made of
+        planned = cells(plan, registered=True, own=sweep.own)
+        sources = [[getattr(cell, name) for cell in planned] for name in names]
+    except BadInput:  # files, or data that are not on this machine: the results name them
         stored = Store(sweep.folder).read(names=names) if sweep.folder is not None else None
         if stored is None or not stored.cells:
             raise
@@ -49,10 +49,10 @@ def origin_of(sweep: Sweep) -> dict[str, Any]:
         "from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, joined; "
         f"joined(CellRun(cell).finish() for cell in cells({plan!r}))"
     )
-    known = origin(code, seeds=plan.seeds)
     models, model_digests, data, data_digests = sources
-    known["models"] = {name: digest for name, digest in zip(models, model_digests, strict=True) if name}
-    return known | {"data": dict(zip(data, data_digests, strict=True))}
+    digests = {name: digest for name, digest in zip(models, model_digests, strict=True) if name}
+    own = {"models": digests, "data": dict(zip(data, data_digests, strict=True))}
+    return origin(code, seeds=plan.seeds) | own
 
 
 def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:

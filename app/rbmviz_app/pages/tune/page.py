@@ -179,9 +179,9 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
         except BadInput as error:
             session.add_link_warning(error, "tune")
             session.set_undrawn({"sweep": NEW_SWEEP})
-    known = session.SWEEP_VIEWS.value.get(NEW_SWEEP)
-    if known is not None and known[0].sweep.plan == plan:
-        return known[0].sweep
+    view, _ = session.SWEEP_VIEWS.value.get(NEW_SWEEP, (None, ""))
+    if view is not None and view.sweep.plan == plan:
+        return view.sweep
     if plan is not None and plan == recorded_plan():
         return recorded_sweep()
     return None if plan is None else Sweep.planned(plan)
@@ -194,7 +194,7 @@ def is_current(sweep: Sweep) -> bool:
 
 def listed() -> dict[str, Sweep]:
     """Return the sweeps that this visitor sees, by name: private ones, then the server's, newest first."""
-    return {one.name: one for one in (*list(own_sweeps().values())[::-1], *sweep_queue().list())}
+    return {sweep.name: sweep for sweep in (*list(own_sweeps().values())[::-1], *sweep_queue().list())}
 
 
 def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
@@ -237,8 +237,8 @@ def offer_data(comparison: Beside, plan: SweepPlan) -> None:
 
 def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) -> Beside:
     """Open the runs beside the map."""
-    known, _ = session.COMPARISONS.value.get(PAGE.name, (None, ""))
-    if known is not None and type(known.setup) is not type(setup):
+    before, _ = session.COMPARISONS.value.get(PAGE.name, (None, ""))
+    if before is not None and type(before.setup) is not type(setup):
         comparisons.begin_anew(PAGE.name)  # chains are not trainings
     comparison = PAGE.open(setup, lambda new, wanted: fill(new, wanted, plan))
     comparison.cost_unit = "sweeps" if isinstance(setup, SamplingSetup) else "updates"
@@ -273,13 +273,13 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         except (BadInput, OutputFailure) as error:
             messages.refused(error)
 
-    known = listed()
+    sweeps = listed()
     is_recorded = sweep is recorded_sweep()
-    labels = {name: describe(one) for name, one in known.items()}
+    labels = {name: describe(entry) for name, entry in sweeps.items()}
     labels[NEW_SWEEP] = f"Recorded sweep, {about_recording()['made']}" if is_recorded else "New sweep"
     controls.select(
         Settings.sweep,
-        [NEW_SWEEP, *known],
+        [NEW_SWEEP, *sweeps],
         format_func=labels.__getitem__,
         variant=" ".join(labels.values()),  # they show the status
         width=340,
@@ -434,7 +434,7 @@ def marks_of(comparison: Beside) -> list[str]:
 
 def drawn_beside(comparison: Beside) -> tuple[int, ...]:
     """Return keys and runs of the panels beside the map; a change redraws them."""
-    return tuple(n for key, shown in comparison.peek() for n in (key, shown.run))
+    return tuple(n for key, snapshot in comparison.peek() for n in (key, snapshot.run))
 
 
 def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
@@ -465,7 +465,7 @@ def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
 def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
     """Add the runs of a link or preset, or else a run with the middle setting of the plan."""
     if plan is not None:  # when trainings replace chains, the address still has the chains' preset
-        wanted = [one for one in wanted if one.name in TABLES[plan.kind]]
+        wanted = [algorithm for algorithm in wanted if algorithm.name in TABLES[plan.kind]]
     asked = [text.partition(":")[0] for text in links.link_values(PAGE.name, PAGE.spec.panels_key)]
     if plan is None or not has_runs(plan):
         comparison.add(samplers["rates_fpcd"]())
@@ -477,7 +477,8 @@ def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
 
 def middle_of(plan: SweepPlan) -> Any:
     """Return the middle setting in the first algorithm's grid."""
-    own = sorted((one for one in plan.settings() if one.number == 0), key=lambda one: one.at)
+    own = [setting for setting in plan.settings() if setting.number == 0]
+    own.sort(key=lambda setting: setting.at)
     return TABLES[plan.kind].read(own[len(own) // 2].algorithm)
 
 
@@ -573,30 +574,30 @@ def evidence(view: SweepView, comparison: Beside) -> None:
             )
         return
     best = scores.index_of(choice.best)
-    shown = view.now()
+    snapshot = view.now()
     named = chosen_names(
         scores,
         [
             ("best", best),
             ("pointer", view.setting),
-            *((str(i), one) for i, one in enumerate(open_settings(comparison, sweep), start=1)),
+            *((str(i), index) for i, index in enumerate(open_settings(comparison, sweep), start=1)),
         ],
     )
     on = f" on {choice.best.model}" if len(sweep.plan.models) > 1 else ""
     st.markdown("**Curves of the best and the chosen settings** (mean ± one standard deviation over seeds)")
     draw_chart(
-        curves_chart(scores, named, view.cost_unit, view.by, shown.point),
+        curves_chart(scores, named, view.cost_unit, view.by, snapshot.point),
         "tune curves",
         f"{measures[view.by].label} against {X_WORDS[view.cost_unit]} of the best setting and those that are "
         "chosen",
     )
-    slices = {axis: found for axis in (0, 1) if (found := slice_chart(scores, choice, axis)) is not None}
-    for (axis, found), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
+    slices = {axis: chart for axis in (0, 1) if (chart := slice_chart(scores, choice, axis)) is not None}
+    for (axis, chart), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
         label = sweep.plan.knob(sweep.plan.axes[axis].knob).label
         with column:
             st.markdown(f"**Through the best cell{on}, along {label.lower()}**")
             draw_chart(
-                found,
+                chart,
                 f"tune slice {axis}",
                 f"Difference to the best against {label}, with 95 % intervals over seeds",
             )
@@ -618,14 +619,14 @@ def evidence(view: SweepView, comparison: Beside) -> None:
             "Differences are paired over the seeds, with Student's t. *Error over test points* covers the "
             "choice of test images, not the comparison of settings. Click a column title to sort."
         )
-    robust_table(view, shown.point)
+    robust_table(view, snapshot.point)
 
 
 def robust_table(view: SweepView, point: float) -> None:
     """Draw how much each setting depends on the model's training, for models of one data set."""
     plan = view.sweep.plan
-    known = filter(is_known_model, plan.models)
-    if len(plan.models) < 2 or len({data_name(model_called(name).meta) for name in known}) > 1:
+    names = filter(is_known_model, plan.models)
+    if len(plan.models) < 2 or len({data_name(model_called(name).meta) for name in names}) > 1:
         return
     by = test_of(view.by, plan.metrics) or view.by
     rows = robust_rows(view.sweep.scores, point, view.cost_unit, by)

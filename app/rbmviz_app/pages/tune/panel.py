@@ -43,11 +43,11 @@ def readouts(algorithm: Any, plan: Any) -> Sequence[Number]:
 
 
 @frame_encoder(MapSnapshot, readouts, ("map",))
-def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> PanelContent:
+def encode(snapshot: MapSnapshot, request: FrameRequest, client: ClientState) -> PanelContent:
     """Encode all numbers of all settings; a frame is made only if something has changed."""
-    values = {name: getattr(shown, name) for name in VALUES_OF_MAP}
-    values |= {"error": without_commands(shown.error or ""), "progress": round(shown.progress, 4)}
-    blocks = {name: getattr(shown, name) for name in MAP_ARRAYS} | {"state": shown.state}
+    values = {name: getattr(snapshot, name) for name in VALUES_OF_MAP}
+    values |= {"error": without_commands(snapshot.error or ""), "progress": round(snapshot.progress, 4)}
+    blocks = {name: getattr(snapshot, name) for name in MAP_ARRAYS} | {"state": snapshot.state}
     return PanelContent(values, blocks, client)
 
 
@@ -62,7 +62,7 @@ def axis_label(knob: Knob) -> str:
 def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
     """Describe what all cells of a facet have in common: sampler, model, and the knobs of further axes."""
     algorithm = TABLES[plan.kind].read(setting.algorithm)
-    names = [one.partition(":")[0] for one in plan.algorithms]
+    names = [text.partition(":")[0] for text in plan.algorithms]
     parts = [algorithm.label] if len(plan.algorithms) > 1 else []
     if names.count(algorithm.name) > 1:
         on_axis = [axis.knob for axis in plan.axes]
@@ -92,8 +92,7 @@ def map_spec(
         knob, values = plan.knob(plan.axes[i].knob), plan.axes[i].values
         before = values[-2:][0]
         apart = values[-1] == 1 and isinstance(before, float) and 0.99 <= before < 1
-        texts = [value_text(value) for value in values]
-        return {"label": axis_label(knob), "values": texts, "apart": apart}
+        return {"label": axis_label(knob), "values": [value_text(value) for value in values], "apart": apart}
 
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, setting in enumerate(settings):
@@ -124,9 +123,9 @@ def map_spec(
         "runs": plan.size,
         "open_settings": list(open_settings),
         "tried": [
-            {"cell": place[0], "at": place[1:], "score": f"{one.isl:.1f}".replace("-", "−"), "n": one.n}
-            for one in tried
-            if (place := place_of(one, plan, settings)) is not None
+            {"cell": place[0], "at": place[1:], "score": f"{trial.isl:.1f}".replace("-", "−"), "n": trial.n}
+            for trial in tried
+            if (place := place_of(trial, plan, settings)) is not None
         ],
     }
 

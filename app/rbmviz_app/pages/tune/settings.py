@@ -46,9 +46,9 @@ MORE_MEASURES = [
 
 def number_knobs(algorithms: Sequence[type]) -> dict[str, Knob]:
     """Return the numeric knobs of these algorithms by name, front knobs first."""
-    found = {knob.name: knob for one in algorithms[::-1] for knob in front_numbers(one)}
-    found.pop("iterations", None)  # trainers: set by the length of a run
-    return dict(sorted(found.items(), key=lambda item: item[0] != "learning_rate"))
+    knobs = {knob.name: knob for algorithm in algorithms[::-1] for knob in front_numbers(algorithm)}
+    knobs.pop("iterations", None)  # trainers: set by the length of a run
+    return dict(sorted(knobs.items(), key=lambda item: item[0] != "learning_rate"))
 
 
 KNOBS_OF_KIND = (
@@ -73,25 +73,24 @@ def exchange_axes() -> None:
 
 def choose_what() -> Kind:
     """Draw the choice of what to tune, and on which models or data; return its kind."""
-    what = controls.choose(Settings.tune_what, on_change=exchange_axes, label_visibility="collapsed")
-    kind = KIND_OF[what]
+    kind = KIND_OF[controls.choose(Settings.tune_what, on_change=exchange_axes, label_visibility="collapsed")]
     if kind == "trainer":
         controls.data_set(Settings.tune_train_data, width=150, label_visibility="collapsed")
-        known = {name: TABLES[kind][name].label for name in list_trainers()}
+        labels = {name: TABLES[kind][name].label for name in list_trainers()}
         setting = Settings.tune_trainers
     else:
         controls.model_names(
             Settings.tune_models, width=292, placeholder="Choose a model", label_visibility="collapsed"
         )
-        known = {name: samplers[name].label for name in list_samplers()}
+        labels = {name: samplers[name].label for name in list_samplers()}
         setting = Settings.tune_samplers
     controls.several(
         setting,
-        list(known),
+        list(labels),
         width=182,
         placeholder=f"Choose a {kind}",
         label_visibility="collapsed",
-        format_func=known.__getitem__,
+        format_func=labels.__getitem__,
         on_change=fit_axes,
     )
     return kind
@@ -120,18 +119,19 @@ def fitting_axes() -> dict[str, Any]:
     By name; empty if nothing is wrong.
     """
     algorithms = tuned()
-    known = number_knobs(algorithms)
-    front = [name for name, knob in known.items() if knob.front]
+    knobs = number_knobs(algorithms)
+    front = [name for name, knob in knobs.items() if knob.front]
     # A sampler without the knob of the second axis gets one axis; trainers have two knobs that matter.
     is_trainer = KIND_OF[Settings.tune_what.value] == "trainer"
     second = front[1] if is_trainer and len(front) > 1 else NO_AXIS
     fitted: dict[str, Any] = {}
-    if Settings.tune_x.value not in known:
-        first = next(iter(known))
-        fitted |= {"tune_x": first, **ends_of("x", known[first])}
-    if Settings.tune_y.value not in (NO_AXIS, *known):
-        fitted |= {"tune_y": second} | ({} if second == NO_AXIS else ends_of("y", known[second]))
-    if Settings.tune_z.value not in (NO_AXIS, *(name for one in algorithms for name in knobs_of(one))):
+    if Settings.tune_x.value not in knobs:
+        first = next(iter(knobs))
+        fitted |= {"tune_x": first, **ends_of("x", knobs[first])}
+    if Settings.tune_y.value not in (NO_AXIS, *knobs):
+        fitted |= {"tune_y": second} | ({} if second == NO_AXIS else ends_of("y", knobs[second]))
+    names = {name for algorithm in algorithms for name in knobs_of(algorithm)}
+    if Settings.tune_z.value not in {NO_AXIS, *names}:
         fitted["tune_z"] = NO_AXIS
     return fitted
 
@@ -144,10 +144,10 @@ def fit_axes() -> None:
 
 def choose_axes(kind: Kind) -> None:
     """Draw the choice of the axes, the length of a run, and the seeds."""
-    known = number_knobs(tuned())
-    _choose_axis("x", list(known), known)
-    _choose_axis("y", [NO_AXIS, *known], known)
-    _choose_facets([name for one in tuned() for name in knobs_of(one)])
+    knobs = number_knobs(tuned())
+    _choose_axis("x", list(knobs), knobs)
+    _choose_axis("y", [NO_AXIS, *knobs], knobs)
+    _choose_facets([name for algorithm in tuned() for name in knobs_of(algorithm)])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if kind == "trainer":
             controls.number(Settings.tune_updates, width=150)
@@ -171,19 +171,19 @@ def _choose_facets(names: Sequence[str]) -> None:
         )
 
 
-def _choose_axis(axis: Literal["x", "y"], options: list[str], known: dict[str, Knob]) -> None:
+def _choose_axis(axis: Literal["x", "y"], options: list[str], knobs: dict[str, Knob]) -> None:
     """Draw one axis: its knob, its ends, the number of its values, and how they are spaced."""
     knob, lo, hi, n, scale = (getattr(Settings, f"tune_{axis}{part}") for part in PARTS_OF_AXIS)
 
     def chosen() -> None:
-        if knob.value in known:
-            session.show(ends_of(axis, known[knob.value]))
+        if knob.value in knobs:
+            session.show(ends_of(axis, knobs[knob.value]))
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = controls.select(
             knob,
             options,
-            format_func=lambda name: known[name].label if name in known else name,
+            format_func=lambda name: knobs[name].label if name in knobs else name,
             help="The knob along this axis.",
             on_change=chosen,
             width=140,
@@ -207,7 +207,7 @@ def choose_rest(kind: Kind) -> None:
     controls.scored_data(Settings.tune_data)
     controls.choose(Settings.tune_kernel)
     controls.choose(Settings.tune_start)
-    lines = [f"- **{name}**: {(one := measures[name]).label}. {one.number.help}" for name in MORE_MEASURES]
+    lines = [f"- **{name}**: {measures[name].label}. {measures[name].number.help}" for name in MORE_MEASURES]
     controls.several(
         Settings.tune_measures,
         MORE_MEASURES,

@@ -68,12 +68,12 @@ def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> by
     panels = []
     for i, (panel, name) in enumerate(zip(comparison.panels, names, strict=True)):
         arrays[f"log_weights{i}"] = panel.worker.read(WeightRun.log_weights)
-        shown: Any = panel.worker.peek()
-        if shown.batch is not None:
-            arrays[f"batch_log_weights{i}"], arrays[f"batch_v{i}"] = shown.batch.log_weights, shown.batch.v
-        algorithm = shown.algorithm  # used for drawing them: while paused, another may be chosen
+        snapshot: Any = panel.worker.peek()
+        if (batch := snapshot.batch) is not None:
+            arrays[f"batch_log_weights{i}"], arrays[f"batch_v{i}"] = batch.log_weights, batch.v
+        algorithm = snapshot.algorithm  # used for drawing them: while paused, another may be chosen
         knobs = {knob: getattr(algorithm, knob) for knob in WEIGHT_KNOBS}
-        panels.append({"name": name, "batches": shown.n, "weights": shown.pooled, **knobs})
+        panels.append({"name": name, "batches": snapshot.n, "weights": snapshot.pooled, **knobs})
     meta = {"model": dict(comparison.setup.model.meta), "seed": comparison.setup.seed, "panels": panels}
     arrays["meta"] = json.dumps(meta)
     content = io.BytesIO()

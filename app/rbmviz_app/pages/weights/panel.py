@@ -49,25 +49,25 @@ def readouts(trainer: Trainer, plan: WeightSetup) -> tuple[Number, ...]:
 
 
 @frame_encoder(WeightSnapshot, readouts, ("weights",))
-def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
+def encode(snapshot: WeightSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the ends and ``log_weights`` of a new batch and, twice a second, a ``histogram`` of the newest.
 
     For a large batch, ``log_weights`` are the heaviest, and ``light_log_weights`` some of the others, down to
     the lightest. ``log_total``: logarithm of the sum of the batch's weights.
     """
-    if shown.n_visible != request.n_visible:
+    if snapshot.n_visible != request.n_visible:
         return None
-    newest, truth, batch, summary = shown.newest, shown.reference, shown.batch, shown.summary
+    newest, truth, batch, summary = snapshot.newest, snapshot.reference, snapshot.batch, snapshot.summary
     values: dict[str, Any] = {
         "log_z": None if newest is None else finite(newest.log_z),
         "truth": None if truth is None else finite(truth.log_z),
     }
     blocks: dict[str, Block] = {}
-    if batch is not None and shown.n != client.newest_sent.get("batches"):
+    if batch is not None and snapshot.n != client.newest_sent.get("batches"):
         n_tiles = min(TILES, len(batch.v))
         ends = {"heaviest": slice(n_tiles), "lightest": slice(len(batch.v) - n_tiles, None)}
         for name, rows in ends.items():
-            blocks[name] = Bits(np.packbits(batch.v[rows], axis=1), shown.n_visible)
+            blocks[name] = Bits(np.packbits(batch.v[rows], axis=1), snapshot.n_visible)
             blocks[f"{name} shares"] = batch.shares[rows].astype(np.float32)
         blocks["log_weights"] = batch.log_weights[:MAX_WEIGHTS_SENT].astype(np.float32)
         if len(lighter := batch.log_weights[MAX_WEIGHTS_SENT:]):
@@ -79,7 +79,7 @@ def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) ->
         assert summary is not None
         values["histogram"] = [summary.low, summary.high]
         blocks["histogram"] = summary.counts.astype(np.uint32)
-    newest_sent = {"batches": shown.n} if batch is not None else {}
+    newest_sent = {"batches": snapshot.n} if batch is not None else {}
     return PanelContent(values, blocks, client.after(newest_sent, slow))
 
 

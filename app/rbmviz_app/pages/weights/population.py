@@ -16,12 +16,12 @@ from rbmviz_app.timer import every_second
 TITLE = "Does a larger population take the bias away?"
 
 
-def population(shown: Comparison[WeightSetup]) -> None:
+def population(source: Comparison[WeightSetup]) -> None:
     """Draw the chart of the bias; measuring starts when its fold is first opened.
 
-    shown : the comparison of the page, whose model and starts are measured
+    source : the comparison of the page, whose model and starts are measured
     """
-    setup = PopulationSetup(shown.setup)
+    setup = PopulationSetup(source.setup)
     try:
         setup.plan()
         comparison = open_measurement("population", setup, make_trainer("pop_cd"))
@@ -38,15 +38,15 @@ def draw_population(comparison: Comparison[PopulationSetup]) -> None:
     """Draw the controls, the progress and the chart."""
     # Like the study, it renews its lease: no canvas requests it, and the work is finite.
     comparison.poll()
-    shown: PopulationSnapshot = comparison.peek()[0][1]
-    share = min(shown.n * BLOCK / (POPULATION_RUNS * POPULATION_SIZES[-1]), 1.0)
+    snapshot: PopulationSnapshot = comparison.peek()[0][1]
+    share = min(snapshot.n * BLOCK / (POPULATION_RUNS * POPULATION_SIZES[-1]), 1.0)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(TITLE, anchor=False)
         pause_button("population", comparison, share == 1)
-    if shown.error:
-        messages.error(shown.error)
-    st.progress(share, f"{shown.n * BLOCK:,} samples in {POPULATION_RUNS} runs.")
-    chart = population_chart(shown)
+    if snapshot.error:
+        messages.error(snapshot.error)
+    st.progress(share, f"{snapshot.n * BLOCK:,} samples in {POPULATION_RUNS} runs.")
+    chart = population_chart(snapshot)
     draw_chart(chart, "population bias", TITLE, "Points come in with the first blocks of samples.")
     st.caption(
         "Squared distance of the mean estimate to the exact statistics of the model, per parameter, ± 2 "
@@ -56,19 +56,19 @@ def draw_population(comparison: Comparison[PopulationSetup]) -> None:
     )
 
 
-def population_chart(shown: PopulationSnapshot) -> Chart:
+def population_chart(snapshot: PopulationSnapshot) -> Chart:
     """Return the biases of pop-CD, against its number of samples, and of CD, on two logarithmic scales."""
     rows = [
         {
             "estimator": "pop-CD-1",
             "n": size,
-            "bias": found.bias_corrected,
-            "low": max(found.bias_corrected - 2 * found.std_error, found.bias_corrected / 10),
-            "high": found.bias_corrected + 2 * found.std_error,
-            "estimates": found.replications,
+            "bias": quality.bias_corrected,
+            "low": max(quality.bias_corrected - 2 * quality.std_error, quality.bias_corrected / 10),
+            "high": quality.bias_corrected + 2 * quality.std_error,
+            "estimates": quality.replications,
         }
-        for size, found in shown.pop_cd.items()
-        if found.resolved
+        for size, quality in snapshot.pop_cd.items()
+        if quality.resolved
     ]
     return Curves(
         ChartAxis("n", "Samples of an estimate", "log", "~s", domain=(POPULATION_SIZES[0], 2e6)),
@@ -82,6 +82,6 @@ def population_chart(shown: PopulationSnapshot) -> Chart:
         ),
         points=40,
         band=("low", "high"),
-        levels=(Level(shown.cd.bias, "CD-1, with any number"),) if shown.cd is not None else (),
+        levels=(Level(snapshot.cd.bias, "CD-1, with any number"),) if snapshot.cd is not None else (),
         height=340,
     ).of(rows)

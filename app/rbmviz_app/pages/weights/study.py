@@ -143,19 +143,20 @@ def draw_study(comparison: Comparison[StudySetup]) -> None:
         # Unlike other charts, this one renews the lease, because no canvas requests the study. It also
         # continues in a hidden tab until it is done or paused, which does little harm: the work is finite.
         comparison.poll()
-        shown = study_progress(comparison)
-        pause_button("study", comparison, shown.stage == FINISHED)
-    if sentence := refused or shown.error:
+        progress = study_progress(comparison)
+        pause_button("study", comparison, progress.stage == FINISHED)
+    if sentence := refused or progress.error:
         messages.error(sentence)
-    done = f"; {shown.estimates:,} estimates of each kind so far" if shown.estimates else ""
-    st.progress(comparison.setup.progress(len(shown.models), shown.estimates), shown.stage + done + ".")
-    if not shown.models:
+    done = f"; {progress.estimates:,} estimates of each kind so far" if progress.estimates else ""
+    share = comparison.setup.progress(len(progress.models), progress.estimates)
+    st.progress(share, progress.stage + done + ".")
+    if not progress.models:
         st.caption("Points come in as soon as the first model has been trained.")
         return
     left, right = st.columns([5, 4])
     with left:
         st.markdown("**Bias against variance**, larger points for more hidden units")
-        draw_chart(plane_chart(shown.models), "plane", "Bias against variance of estimators")
+        draw_chart(plane_chart(progress.models), "plane", "Bias against variance of estimators")
         st.caption(
             "As in section 4.1 and table 1: squared distance of the mean estimate to the exact "
             "gradient, and of the estimates to their mean, over the number of parameters. Down is less "
@@ -170,5 +171,5 @@ def draw_study(comparison: Comparison[StudySetup]) -> None:
             format_func=lambda name: ESTIMATOR_QUANTITIES[name],
             label_visibility="collapsed",
         )
-        draw_chart(study_chart(shown.models, quantity), "study", ESTIMATOR_QUANTITIES[quantity])
+        draw_chart(study_chart(progress.models, quantity), "study", ESTIMATOR_QUANTITIES[quantity])
         st.caption(QUANTITY_CAPTIONS["ess" if quantity in ("ess", "sweeps") else quantity])

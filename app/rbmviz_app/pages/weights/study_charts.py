@@ -37,20 +37,20 @@ def quality_rows(models: Iterable[StudiedModel]) -> Rows:
     """
     rows = []
     for model in models:
-        for label, found in model.qualities.items():
+        for label, quality in model.qualities.items():
             rows.append(
                 {
                     "estimator": label,
                     "hidden": model.n_hidden,
-                    "bias": found.bias,
-                    "low": max(found.bias - 2 * found.std_error, found.bias / 10),
-                    "high": found.bias + 2 * found.std_error,
-                    "corrected": found.bias_corrected,
-                    "std_error": found.std_error,
-                    "variance": found.variance,
-                    "estimates": found.replications,
-                    "seen": found.bias_corrected > 2 * found.std_error,
-                    "share_cut": found.share_cut,
+                    "bias": quality.bias,
+                    "low": max(quality.bias - 2 * quality.std_error, quality.bias / 10),
+                    "high": quality.bias + 2 * quality.std_error,
+                    "corrected": quality.bias_corrected,
+                    "std_error": quality.std_error,
+                    "variance": quality.variance,
+                    "estimates": quality.replications,
+                    "seen": quality.bias_corrected > 2 * quality.std_error,
+                    "share_cut": quality.share_cut,
                 }
             )
     return rows
@@ -114,7 +114,7 @@ def study_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
     if quantity in ("ess", "sweeps"):
         return _ess_chart(models, quantity)
     ratio = quantity == "ratio"
-    shown = [label for label in ESTIMATORS if not ratio or label.startswith("pop-")]
+    labels = [label for label in ESTIMATORS if not ratio or label.startswith("pop-")]
     title = ESTIMATOR_QUANTITIES[quantity] + ("" if ratio else " (squared, per parameter)")
     return Curves(
         HIDDEN_AXIS,
@@ -127,7 +127,7 @@ def study_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
         points=60,
         pale="seen",
         levels=(Level(1.0),) if ratio else (),
-        legend=Legend("bottom", columns=2, only=tuple(shown)),
+        legend=Legend("bottom", columns=2, only=tuple(labels)),
         height=510,
     ).of(ratio_rows(models) if ratio else quality_rows(models))
 

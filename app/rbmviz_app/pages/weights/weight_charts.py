@@ -33,25 +33,25 @@ def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightS
 @every_second
 def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
     """Draw the chart that answers the page's question; runs every second and renews no lease."""
-    shown = page.named(comparison)
-    draw_chart(figures.shares_chart(shown), "weights shares", "Who holds the weight?", height="stretch")
+    named = page.named(comparison)
+    draw_chart(figures.shares_chart(named), "weights shares", "Who holds the weight?", height="stretch")
 
 
 @every_second
 def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
     """Draw effective sizes and estimates of log Z; runs every second and renews no lease."""
-    shown = page.named(comparison)
-    if all(snapshot.summary is None for _, snapshot in shown):
+    named = page.named(comparison)
+    if all(snapshot.summary is None for _, snapshot in named):
         return
     drawn = {
-        "sizes": ("What is a batch worth?", figures.sizes_chart(shown)),
-        "log_z": ("Is the mean weight Z?", figures.log_z_chart(shown)),
+        "sizes": ("What is a batch worth?", figures.sizes_chart(named)),
+        "log_z": ("Is the mean weight Z?", figures.log_z_chart(named)),
     }
     for column, (name, (title, chart)) in zip(st.columns(2, gap="large"), drawn.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
             draw_chart(chart, f"weights {name}", title)
             st.caption(CAPTIONS[name])
-            references = [snapshot.reference for _, snapshot in shown if snapshot.reference]
+            references = [snapshot.reference for _, snapshot in named if snapshot.reference]
             if name == "log_z" and references and references[0].warning:
                 st.caption(f":material/warning: AIS: {references[0].warning}")
