@@ -152,11 +152,11 @@ class Pace:
         if self._catching_up_since is None:
             return self._missed_seconds
         first, at, left = self._catching_up_since
-        computed, made = left - self._missed_seconds, n - first
-        if computed <= 0 or made <= 0:
+        computed, steps = left - self._missed_seconds, n - first
+        if computed <= 0 or steps <= 0:
             return self._missed_seconds
         share = max((time.monotonic() - at) / computed, 1.0)
-        return max(min((self._missed_to - n) * computed / made, self._missed_seconds), 0.0) * share
+        return max(min((self._missed_to - n) * computed / steps, self._missed_seconds), 0.0) * share
 
     # Queries
 

@@ -334,7 +334,7 @@ class Scheduler:
 
     def _update_accounts(self, wanting: Iterable[Tenant], now: float) -> None:
         present = {*wanting, *(task.tenant for task in self._at_work if task.tenant.began)}
-        least = min((one.used(now) for one in present if math.isfinite(one.account)), default=0.0)
+        least = min((tenant.used(now) for tenant in present if math.isfinite(tenant.account)), default=0.0)
         self._level = max(self._level, least)
         for tenant in present:
             if math.isinf(tenant.account):
