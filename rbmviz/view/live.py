@@ -139,11 +139,11 @@ def live_data(
     scores : see ``score_data``
     land : the model's landscape, over which the chains walk; None (the default): none
     """
-    known = dict(scores or {})
+    scores = dict(scores or {})
     return {
         "chains": [chain_spec(sampler, model, starts, blocks) for sampler in algorithms],
-        "curve_counts": known.pop("counts", []),
-        "scores": known or None,
+        "curve_counts": scores.pop("counts", []),
+        "scores": scores or None,
         "walk": None if land is None else walk_data(model, land),
         "values": [values_of(sampler) for sampler in algorithms],
     }
