@@ -119,11 +119,11 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
     if not isinstance(arrays, Mapping):
         raise BadInput(f"from_arrays: {quoted(arrays)} is not a mapping of arrays by name: give a dict.")
     stated = array_names([str(name) for name in arrays], names, "from_arrays: the mapping")
-    found = {
+    parameters = {
         key: checks.numbers(f"from_arrays: {array}", as_numpy(arrays[array.removesuffix(TRANSPOSED)]))
         for key, array in stated.items()
     }
-    W, b, c = oriented(found, stated).values()
+    W, b, c = oriented(parameters, stated).values()
     if {"ov", "oh"} <= set(arrays):
         ov, oh = (checks.numbers(f"from_arrays: {name}", arrays[name]).ravel() for name in ("ov", "oh"))
         RBM(W, b, c)  # refuses shapes that do not fit

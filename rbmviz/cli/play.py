@@ -78,9 +78,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_lesson(args: argparse.Namespace) -> dict[str, Any]:
-    given = [name for name in OF_SAMPLERS if getattr(args, name)]
-    if given or args.rest:
-        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(given) or 'knobs'} out.")
+    options = [name for name in OF_SAMPLERS if getattr(args, name)]
+    if options or args.rest:
+        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(options) or 'knobs'} out.")
     target = check_target(args, (".html",))
     with brought_by("app", "A lesson as a page"):
         # By name, because the package is a layer below the app and is also installed without its libraries.

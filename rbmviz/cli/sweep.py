@@ -316,7 +316,7 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
     axes = {axis.knob: axis for axis in plan.axes}
     for written in args.axis or ():
         axis = _axis(written, read)
-        own = (getattr(one, axis.knob) for one in before if axis.knob in knobs_of(one))
+        own = (getattr(algorithm, axis.knob) for algorithm in before if axis.knob in knobs_of(algorithm))
         values = axes[axis.knob].values if axis.knob in axes else own
         knob = next(knobs_of(algorithm)[axis.knob] for algorithm in read if axis.knob in knobs_of(algorithm))
         joined = list(dict.fromkeys((*values, *axis.values)))

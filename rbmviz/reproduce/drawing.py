@@ -132,7 +132,7 @@ def specification(drawing: Mapping[str, Any]) -> dict[str, Any]:
         drawn = {row.get("series", "") for row in own}
         shared = shared and len(drawn) == len(series)
         plots.append(
-            _plot(altair, {**drawing, "rows": own}, panel, [one for one in styles if one.name in drawn])
+            _plot(altair, {**drawing, "rows": own}, panel, [style for style in styles if style.name in drawn])
         )
     chart: Any = plots[0]
     if len(plots) > 1:

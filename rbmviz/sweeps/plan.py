@@ -445,8 +445,8 @@ class SweepPlan:
         for end, inner in ((values[0], values[1]), (values[-1], values[-2])):
             if (axis.knob, end) in open_ends:
                 steps = range(1, BEYOND + 1)
-                found = [end * (end / inner) ** i if log else end + (end - inner) * i for i in steps]
-                more += [min(max(float(f"{x:.4g}"), knob.lo), knob.hi) for x in found]
+                further = [end * (end / inner) ** i if log else end + (end - inner) * i for i in steps]
+                more += [min(max(float(f"{x:.4g}"), knob.lo), knob.hi) for x in further]
         if knob.kind is int:
             more = [round(x) for x in more]
         return Axis(axis.knob, tuple(sorted({*values, *more})))
