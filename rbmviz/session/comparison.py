@@ -130,11 +130,9 @@ class Comparison(Generic[S]):
     def _catch_up(self, panel: Panel) -> None:
         """Let a panel that starts late make the steps that the others have made, within a time limit."""
         others = [other.worker for other in self.panels if other is not panel]
-        going = [
-            (snapshot.n, i) for i, other in enumerate(others) if (snapshot := other.peek()).status != "failed"
-        ]
+        going = [other for other in others if other.peek().status != "failed"]
         if going:
-            panel.worker.catch_up(others[min(going)[1]])
+            panel.worker.catch_up(min(going, key=lambda other: other.peek().n))
 
     def _panel(self, key: int) -> Panel | None:
         return next((panel for panel in self.panels if panel.key == key), None)
@@ -513,7 +511,7 @@ class Comparison(Generic[S]):
 
     @property
     def awake(self) -> int:
-        """Number of panels that somebody may be watching."""
+        """Number of panels that a visitor may be watching."""
         return sum(panel.worker.awake for panel in self.panels)
 
     def _check_tuned(self, panel: Panel, /, **knobs: Value) -> None:

@@ -178,10 +178,8 @@ class SweepScores:
             if rows is not None and len(rows["n"]):
                 with contextlib.suppress(BadInput):  # no setting has reached the point
                     choices[model] = compare(rows, point, cost_unit, by, test_of(by, self.plan.metrics) or by)
-        scored = {
-            self.index_of(setting): setting for choice in choices.values() for setting in choice.settings
-        }
-        return SweepAtPoint(choices, scored)
+        settings = (setting for choice in choices.values() for setting in choice.settings)
+        return SweepAtPoint(choices, {self.index_of(setting): setting for setting in settings})
 
     def final_choice(self) -> Choice | None:
         """Return the comparison at the end of the runs, on the first model; None before there is one."""
@@ -233,9 +231,7 @@ class SweepScores:
                 rows = np.arange(filled.shape[-1])
                 near = (rows >= passed[..., None] - 1) & (rows <= passed[..., None])
                 if COLUMN_OF[cost_unit] != "n":
-                    near |= self._ends_of_diverged(
-                        filled, [i for i in columns if self.columns[i] in measures]
-                    )
+                    near |= self._ends_of_diverged(filled, columns)
                 filled &= near
             setting, seed, _ = np.nonzero(filled)
             values = self._values[filled][:, columns]
@@ -249,9 +245,10 @@ class SweepScores:
         table |= {name: values[:, i] for i, name in enumerate(names)}
         return table
 
-    def _ends_of_diverged(self, filled: np.ndarray, measured: list[int]) -> np.ndarray:
+    def _ends_of_diverged(self, filled: np.ndarray, columns: list[int]) -> np.ndarray:
         """Return the last live row and the last row of diverged cells: ``compare`` extrapolates from them."""
         rows = np.arange(filled.shape[-1])
+        measured = [i for i in columns if self.columns[i] in measures]
         live = filled & ~np.isnan(self._values[..., measured]).all(axis=-1)
         last_live, last = ((rows * of).max(axis=-1, keepdims=True) for of in (live, filled))
         return (last_live < last) & ((rows == last_live) | (rows == last))
