@@ -15,13 +15,13 @@ from rbmviz.h5_files import read_chains
 from rbmviz.rbm import H5_SUFFIXES, RBM, Model, ModelHeader, load_model_file, read_model_header
 
 AnyModel = str | Path | Model | RBM
-"""What stands for a model: the name of a pretrained one, a file, or the object."""
+"""A model, the name of a pretrained one, or a file."""
 
 FOLDER = Path(str(resources.files("rbmviz.pretrained")))
 """Folder of the pretrained models: ``pretrained/`` in a checkout, within the package in an installation."""
 
 NO_MODELS = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
-"""What an empty list of models is called."""
+"""Name of an empty list of models in messages."""
 
 
 def as_model(model: AnyModel) -> Model:

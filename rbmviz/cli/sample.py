@@ -115,7 +115,7 @@ class _Selection:
 
     @property
     def total(self) -> int:
-        """Number of samples that have to be made."""
+        """Number of samples to draw."""
         last_round, last_chain = divmod(self.n - 1, self.n_chains)
         return (last_round * self.thin + self.thin - 1) * self.n_chains + last_chain + 1
 

@@ -96,7 +96,7 @@ class RunLog:
             raise BadInput(f"The log names no sampler, but {quoted(self.sampler)}.")
         cls = samplers[self.sampler]
         if not self.changes:
-            raise BadInput("The log has no knobs: it must begin with those of sample 0.")
+            raise BadInput("The log has no knobs: it must begin with the knobs at sample 0.")
         log, last = [], -1
         for change in self.changes:
             match change:
@@ -169,7 +169,7 @@ class Rebuild:
         self.n: int = run.n if n is None else n
         self.number = snapshot.run
         self.prepared = True
-        self._shown = dataclasses.replace(snapshot.without_arrays(), n=self.n)
+        self._snapshot = dataclasses.replace(snapshot.without_arrays(), n=self.n)
         if kept is None and run.prepared:
             kept = run.kept_state()
         self._kept = kept
@@ -180,7 +180,7 @@ class Rebuild:
     @property
     def failure(self) -> str | None:
         """Error message of the run; None if it had not failed."""
-        return self._shown.error
+        return self._snapshot.error
 
     @property
     def share(self) -> float:
@@ -213,4 +213,4 @@ class Rebuild:
 
     def view(self, status: Status) -> Snapshot:
         """Return the snapshot from when the run was freed, without its large arrays."""
-        return dataclasses.replace(self._shown, status=status, rebuilt=self.share, error=None)
+        return dataclasses.replace(self._snapshot, status=status, rebuilt=self.share, error=None)

@@ -27,7 +27,7 @@ POINTS: Mapping[CostUnit, Sequence[float]] = {
 """Points at which runs can be compared, about 15 % apart."""
 
 BEHIND = 0.8
-"""The last panel counts as behind if it has spent less than this share of what the first has spent."""
+"""The last panel is behind if it has spent less than this share of the first panel's cost."""
 
 
 def common_point(runs: Iterable[Snapshot], cost_unit: CostUnit) -> float | None:

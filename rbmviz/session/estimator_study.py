@@ -37,7 +37,7 @@ MANY_HIDDEN = (1, 2, 4, 8, 16, 32, 64, 128)
 """Hidden units of the models if the visible layer has at most MAX_VISIBLE_ENUMERATED units."""
 
 FEW_HIDDEN = (1, 2, 4, 8, 12, 16)
-"""Hidden units of the models otherwise, because the hidden layer has to be enumerated."""
+"""Hidden units of the models otherwise, because the hidden layer is enumerated."""
 
 MAX_VISIBLE_ENUMERATED = 16
 
@@ -150,7 +150,7 @@ class StudySnapshot(Snapshot):
 
 
 class EstimatorOnModel:
-    """One estimator on one model: independent runs, each of which makes one estimate at a time."""
+    """One estimator on one model: independent runs of one estimate at a time."""
 
     def __init__(self, plan: StudySetup, rbm: RBM, reference: GradientReference, trainer: Trainer) -> None:
         data = plan.dataset.train

@@ -160,7 +160,7 @@ class Sweep:
 
     @classmethod
     def recorded(cls, plan: SweepPlan, columns: Mapping[str, np.ndarray]) -> "Sweep":
-        """Return a complete sweep of a table of its cells, which has no folder and nobody can command."""
+        """Return the complete sweep of a table of cells; it has no folder, and nobody can command it."""
         sweep = cls("", "", plan, "", None)
         for cell, table in _tables_of(sweep.scores, columns):
             sweep.scores.put(cell, table)
@@ -225,7 +225,7 @@ class SweepQueue:
     """The sweeps of a server.
 
     folder : parent of the sweep folders; made with mode 0700 when the first sweep starts
-    scheduler : default: the process's
+    scheduler : default: the scheduler of the process
     memory : a further visitor of the server, whose memory is the scores in memory (default: they are not
         counted)
     """
@@ -370,7 +370,7 @@ class SweepQueue:
         self._set(name, owner, "paused", ("queued", "running"))
 
     def resume(self, name: str, owner: str) -> None:
-        """Queue a paused, stopped or failed sweep again, or one of which cells have failed.
+        """Queue a paused, stopped or failed sweep again, or a finished one with failed cells.
 
         Complete cells do not run again. Cells interrupted by a pause continue; cells interrupted by ``stop``,
         and failed ones, restart.
@@ -597,7 +597,7 @@ class SweepQueue:
 
 
 def check_size(plan: SweepPlan) -> None:
-    """Raise BadInput if a plan has too many cells, or too long ones, for a server."""
+    """Raise BadInput if a plan has too many or too long cells for a server."""
     if plan.size > MAX_CELLS_ON_SERVER:
         raise BadInput(
             f"This sweep has {plan.size:,} runs and the server allows {MAX_CELLS_ON_SERVER:,}: take fewer "

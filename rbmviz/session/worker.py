@@ -80,8 +80,8 @@ class Worker(Generic[R]):
     page : the page on which the run advances, and the tenant whose computing time it uses; None: a separate
         page
 
-    Commands return at once and take effect between two chunks, within about 30 ms: they change what is to be
-    done, and ask the scheduler for work. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and
+    Commands return at once and take effect between two chunks, within about 30 ms: they change the work to
+    do, and ask the scheduler for it. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and
     ``rebuild_data`` wait for the end of a unit, which may take longer while a rebuilt run is prepared.
     Commands to runs that have to stay in step get the same ``at``, a time.monotonic() reading.
 
@@ -399,7 +399,7 @@ class Worker(Generic[R]):
 
     def _next_work(self) -> Due | None:
         """Return when there is work next, and which; None: not before a command."""
-        run, since = self._run, self._worked_at  # who has waited longest is next
+        run, since = self._run, self._worked_at  # the longest wait comes first
         if not self._opened or self._snapshot.status == "failed":
             return None
         if isinstance(run, Rebuild):
@@ -483,7 +483,7 @@ class Worker(Generic[R]):
     def _errors_shown(self, run: Run | Rebuild) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # the page has to show any error
+        except Exception as error:  # the page must show any error
             if not isinstance(error, BadInput):
                 log.exception("a run failed")
             text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
