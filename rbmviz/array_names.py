@@ -1,4 +1,4 @@
-"""Which arrays of another program's model are W, b and c, by their names or as the caller says."""
+"""Find W, b and c among the arrays of another program's model, by their names or as the caller says."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

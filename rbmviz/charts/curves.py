@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LINE_WIDTH, BAND_OPACITY, LEVEL_DASH, PAST_OPACITY = 2.0, 0.18, (4, 4), 0.6
-"""How curves, their bands, horizontal lines, and curves before a turn of a knob are drawn."""
+"""Styles of curves, their bands, horizontal lines, and curves before a turn of a knob."""
 
 COMMON_DASH = (2, 3)
 """Dashes of the vertical line at the common point."""

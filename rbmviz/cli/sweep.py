@@ -63,7 +63,7 @@ BUDGET_UNITS = {
     "seconds": "seconds",
     "updates": "updates",
 }
-"""What --budget and --effort take; "n" is samples, and updates of trainers."""
+"""Values of --budget and --effort; "n" is samples, or updates of trainers."""
 
 
 def add(commands: Any) -> None:

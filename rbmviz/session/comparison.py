@@ -18,7 +18,7 @@ from rbmviz.session.worker import PastRun, Worker
 
 
 class Setup(Protocol):
-    """What the panels of a comparison share."""
+    """The setup that all panels of a comparison share."""
 
     def plan(self) -> Any:
         """Return the plan of each run."""

@@ -29,9 +29,9 @@ class Timetable(NamedTuple):
 
 
 class Pace:
-    """How many steps a run may make now.
+    """The timetable of a run: the steps that it may make now.
 
-    A run follows its timetable, or is paused: then it makes the steps up to ``stop_at`` at full speed. A run
+    A run follows it, or is paused: then it makes the steps up to ``stop_at`` at full speed. A run
     that started late first makes the steps it has missed, at full speed, but computes for a few seconds at
     most; then it continues from there.
 

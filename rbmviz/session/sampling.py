@@ -110,7 +110,7 @@ class SamplingSnapshot(Snapshot):
 
     @property
     def since_turn(self) -> Spent:
-        """What the samples since the last turn of a knob have cost."""
+        """The cost of the samples since the last turn of a knob."""
         return Spent(self.n, self.sweeps, self.seconds).since(self.begin)
 
     @property

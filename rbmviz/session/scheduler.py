@@ -141,7 +141,7 @@ class Lane:
 
 
 class Lateness:
-    """How far beats, frames and charts are slowed down: a factor from 1 (not at all) to MAX_FACTOR.
+    """Slowdown of beats, frames and charts: a factor from 1 (none) to MAX_FACTOR.
 
     Beats are the signal. When threads wait for a core, or for the interpreter, many beats end late. Then
     beats become longer, so that each makes more samples at less cost. When beats are on time again, the

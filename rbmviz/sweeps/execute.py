@@ -81,7 +81,7 @@ class SweepProgress:
 
 
 class ComputedCell(NamedTuple):
-    """What an executor returns for a cell: the content of its file, and the wall time on its thread."""
+    """The result of a cell from an executor: the content of its file, and the wall time on its thread."""
 
     content: bytes
     seconds: float
