@@ -6,7 +6,7 @@ against the memory budget; then only the wanted arrays, each into memory of exac
 is ever unpickled.
 
 There are two kinds of error. ``BadInput`` is a whole sentence: the memory budget or the file system refuses
-the file. ``Damaged`` is a few words for the caller's sentence: the content is not what it should be.
+the file. ``Damaged`` says in a few words, for the caller's sentence, how the content is invalid.
 """
 
 import io
@@ -69,7 +69,7 @@ TENSORS = {
 
 
 class Damaged(ValueError):
-    """Content that is not what it should be; the text says why, without a full stop."""
+    """Invalid content; the text says why, without a full stop."""
 
 
 @dataclass(frozen=True)

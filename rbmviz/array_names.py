@@ -1,4 +1,4 @@
-"""Which arrays of another program's model are W, b and c, by their names or as the caller says."""
+"""Find W, b and c among the arrays of another program's model, by their names or as the caller says."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -40,15 +40,15 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
             raise BadInput(f"names has a key {quoted(key)}: give the names of W, b and c.")
         if not isinstance(name, str) or name.removesuffix(TRANSPOSED) not in available:
             raise BadInput(f"{what} has no array {quoted(name)}; it holds {holds}.")
-    found, missing = stated, []
+    missing = []
     for key, others in OTHER_ARRAY_NAMES.items():
-        if key in found:
+        if key in stated:
             continue
         alike = [name for name in available if name.rpartition(".")[2].lower() in others]
         if key in available:
-            found[key] = key
+            stated[key] = key
         elif len(alike) == 1:
-            found[key] = alike[0]
+            stated[key] = alike[0]
         else:
             missing.append(key)
     if missing:
@@ -56,7 +56,7 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
             f"{what} has no array {', '.join(missing)}; a model file holds W, b and c, and this one {holds}: "
             "names={'W': ..., 'b': ..., 'c': ...} says which is which, b of the visible units."
         )
-    return found
+    return stated
 
 
 def oriented(arrays: Mapping[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""BLAS on one thread, where a computation fills the cores itself or has to add in a fixed order.
+"""BLAS on one thread, where a computation fills the cores itself or must add in a fixed order.
 
 The number of BLAS threads belongs to the whole process. If each computation set and restored it, the first of
 two overlapping ones to end would lift the limit of the other.

@@ -26,7 +26,7 @@ _READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 @contextmanager
 def reading(room: int, go_on: Callable[[], object]) -> Iterator[None]:
-    """Read a file within the memory that a server has left, and as long as somebody waits for it.
+    """Read a file within the free memory of a server, as long as somebody waits for it.
 
     room : bytes that reading may take at most, besides ``memory_budget()``
     go_on : called between two parts of a long file; what it raises ends the reading

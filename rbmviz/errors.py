@@ -1,4 +1,4 @@
-"""Errors with one sentence for the user: what is wrong, where, and what to do."""
+"""Errors with one sentence for the user: the fault, its place, and a remedy."""
 
 import contextlib
 import difflib

@@ -10,7 +10,7 @@ sample       a picture drawn from the model
 chain        a sequence of samples, each drawn from the one before
 sweep        one Gibbs sweep: draws all hidden units from the pixels, then all pixels from the hidden units
 sweep of settings  a grid search over the knobs of an algorithm, on the page Tune
-class        the kind of picture, such as its digit: that of the nearest example
+class        the kind of picture, such as its digit: the class of the nearest example
 mode         similar pictures that the model finds likely, surrounded by unlikely ones
 mixing       how quickly a chain visits all modes; a chain that mixes badly gets stuck in one
 spurious     a sample that looks like nothing in the data
@@ -93,7 +93,7 @@ iterations   the updates of a training; as a knob, the updates until a linear sc
 negative     the model's statistics in an update, in which trainers differ; the positive ones are the data's
 persistent   chains that continue from update to update; fresh chains restart at each
 fantasy      a sample of a model in training, for display: from separate chains, which no trainer reads
-own statistics  statistics of one trainer, besides those of all trainers
+own statistics  statistics that only one trainer reports, besides the common ones
 origin       of a training: the models that it continues; of a file: what it was made from, and by what
 checkpoint   a training as bytes, from which it continues to the same bits
 

@@ -59,28 +59,28 @@ class _File:
 
     def array(self, path: str) -> np.ndarray | None:
         """Return an array of numbers; None if there is none."""
-        found = self._own(path)
-        if found is None:
+        dataset = self._own(path)
+        if dataset is None:
             return None
-        if found.dtype.kind not in "biuf" or found.shape is None or len(found.shape) > 8:
+        if dataset.dtype.kind not in "biuf" or dataset.shape is None or len(dataset.shape) > 8:
             raise Damaged(f"{path} holds no array of numbers")
         # Of each array the file's type and float32 are in memory, and one copy while it is transposed. Chunks
         # are unpacked as wholes, and may be larger than the array.
-        size, itemsize = math.prod(found.shape), found.dtype.itemsize
-        beyond = max(math.prod(found.chunks or ()) - size, 0)
+        size, itemsize = math.prod(dataset.shape), dataset.dtype.itemsize
+        beyond = max(math.prod(dataset.chunks or ()) - size, 0)
         self.nbytes += min(size * (itemsize + 8) + beyond * itemsize, MAX_SIZE)
         check_memory(self.what, min(self.nbytes, MAX_SIZE), "give fewer or smaller arrays")
-        array: np.ndarray = found[()]
+        array: np.ndarray = dataset[()]
         return np.asarray(array)
 
     def text(self, path: str) -> str:
         """Return a text, "" if there is none."""
-        found = self._own(path)
-        if found is None:
+        dataset = self._own(path)
+        if dataset is None:
             return ""
-        if found.shape != () or found.dtype.kind not in "SO" or found.id.get_storage_size() > 1000:
+        if dataset.shape != () or dataset.dtype.kind not in "SO" or dataset.id.get_storage_size() > 1000:
             raise Damaged(f"{path} is not a short text")
-        value = found[()]
+        value = dataset[()]
         return printable(value.decode(errors="replace") if isinstance(value, bytes) else str(value))[:100]
 
 
@@ -150,8 +150,8 @@ def _read_julia(file: _File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     kinds = [file.text(name) for name in ("rbm_type", "visible_type", "hidden_type")]
     if file.text(JULIA_HEADER) != "1.0.0" or kinds != ["RBM", "Binary", "Binary"]:
         raise BadInput(f"{file.what} holds {' / '.join(kinds)}: only an RBM with two Binary layers is read.")
-    found = {name: file.array(name) for name in ("weights", "visible_par", "hidden_par")}
-    weights, b, c = (None if x is None else x.transpose() for x in found.values())
+    arrays = {name: file.array(name) for name in ("weights", "visible_par", "hidden_par")}
+    weights, b, c = (None if x is None else x.transpose() for x in arrays.values())
     if weights is None or b is None or c is None or b.shape[:1] != (1,) or c.shape[:1] != (1,):
         raise Damaged("weights, visible_par or hidden_par is missing, or is not of one parameter a unit")
     if weights.shape != b.shape[1:] + c.shape[1:]:

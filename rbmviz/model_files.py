@@ -15,13 +15,13 @@ from rbmviz.h5_files import read_chains
 from rbmviz.rbm import H5_SUFFIXES, RBM, Model, ModelHeader, load_model_file, read_model_header
 
 AnyModel = str | Path | Model | RBM
-"""What stands for a model: the name of a pretrained one, a file, or the object."""
+"""A model, the name of a pretrained one, or a file."""
 
 FOLDER = Path(str(resources.files("rbmviz.pretrained")))
 """Folder of the pretrained models: ``pretrained/`` in a checkout, within the package in an installation."""
 
 NO_MODELS = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
-"""What an empty list of models is called."""
+"""Name of an empty list of models in messages."""
 
 
 def as_model(model: AnyModel) -> Model:
@@ -119,11 +119,11 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
     if not isinstance(arrays, Mapping):
         raise BadInput(f"from_arrays: {quoted(arrays)} is not a mapping of arrays by name: give a dict.")
     stated = array_names([str(name) for name in arrays], names, "from_arrays: the mapping")
-    found = {
+    parameters = {
         key: checks.numbers(f"from_arrays: {array}", as_numpy(arrays[array.removesuffix(TRANSPOSED)]))
         for key, array in stated.items()
     }
-    W, b, c = oriented(found, stated).values()
+    W, b, c = oriented(parameters, stated).values()
     if {"ov", "oh"} <= set(arrays):
         ov, oh = (checks.numbers(f"from_arrays: {name}", arrays[name]).ravel() for name in ("ov", "oh"))
         RBM(W, b, c)  # refuses shapes that do not fit

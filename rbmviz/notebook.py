@@ -1,4 +1,4 @@
-"""How records show themselves: in one line, as a picture in a notebook, as a data frame."""
+"""Representations of records: one line, a picture in a notebook, a data frame."""
 
 import base64
 import dataclasses

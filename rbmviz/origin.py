@@ -52,7 +52,7 @@ def origin(
 
 
 def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return rows as a CSV file with the columns of all of them; what a row lacks is an empty cell."""
+    """Return rows as a CSV file with all their columns; missing values are empty cells."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     content = io.StringIO()
     writer = csv.DictWriter(content, names, lineterminator="\n", restval="")
@@ -70,7 +70,7 @@ def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
     other file stays as it is.
 
     content : the file
-    name : its name, whose ending says what it is
+    name : its name; the ending gives the format
     source : see ``origin``
     """
     write = _WRITERS.get(PurePath(name).suffix.lower())

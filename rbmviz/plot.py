@@ -214,10 +214,10 @@ def likelihood(
             raise BadInput("plot.likelihood: name the data, which only a training itself knows.")
         examples = getattr(own if isinstance(own, Dataset) else load_dataset(own), part)
         highest = max(highest, metrics.highest_log_likelihood(examples))
-        for one in training:
-            y = metrics.log_likelihood(one.rbm, examples)
-            cost = {"x": one.update, "update": one.update, "sweeps": one.sweeps, "seconds": one.seconds}
-            rows.append(cost | {"kind": "point", "trainer": name, "y": y, "value": y})
+        for progress in training:
+            y = metrics.log_likelihood(progress.rbm, examples)
+            cost = {unit: getattr(progress, unit) for unit in ("update", "sweeps", "seconds")}
+            rows.append(cost | {"kind": "point", "trainer": name, "x": progress.update, "y": y, "value": y})
     levels = [(catalogue.UPPER_BOUND_LABEL, highest)] if part == "train" else []
     x = ChartAxis("x", "Updates", "linear", "~s", zero=True, ticks=8)
     curves = catalogue.training_curves(x, _styles(named), LIKELIHOOD.titled(), levels)
@@ -250,12 +250,12 @@ def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> A
     if isinstance(pairs, Pairs):
         named = {ALGORITHM_LABELS[pairs.algorithm].capitalize(): pairs}
     rows: Rows = []
-    for name, one in named.items():
-        shares = meeting_time_shares(one.tau, one.truncated, one.max_sweeps)
-        rows += catalogue.meeting_time_rows(name, *shares, one.share_cut, one.max_sweeps)
-    of_algorithms = len({one.algorithm for one in named.values()}) == len(named)
-    tones = [COUPLING_COLOURS[one.algorithm] for one in named.values()] if of_algorithms else None
-    most = max(len(one.tau) for one in named.values())
+    for name, coupling in named.items():
+        shares = meeting_time_shares(coupling.tau, coupling.truncated, coupling.max_sweeps)
+        rows += catalogue.meeting_time_rows(name, *shares, coupling.share_cut, coupling.max_sweeps)
+    of_algorithms = len({coupling.algorithm for coupling in named.values()}) == len(named)
+    tones = [COUPLING_COLOURS[coupling.algorithm] for coupling in named.values()] if of_algorithms else None
+    most = max(len(coupling.tau) for coupling in named.values())
     return _finished(
         _drawn(catalogue.meeting_times(rows, _styles(named, tones), most, log, Legend(columns=4)))
     )
@@ -280,7 +280,7 @@ def log_weights(populations: Population | Mapping[str, Population]) -> Any:
         If these are no populations, or Altair is not installed.
     """
     named = _named(populations, Population, "samples")
-    logs = {name: one.log_weights - one.log_z_estimate for name, one in named.items()}
+    logs = {name: population.log_weights - population.log_z_estimate for name, population in named.items()}
     edges = np.histogram_bin_edges(np.concatenate(list(logs.values())), 40)
     rows: Rows = []
     for name, values in logs.items():
@@ -344,8 +344,8 @@ def landscape(
     arranged = metrics.landscape(model, order)
     named = {} if samples is None else _named(samples, Samples, "samples")
     laws = {"model": arranged.law}
-    for name, one in named.items():
-        laws[name] = np.bincount(codes(one.v), minlength=len(arranged.law)) / len(one)
+    for name, run in named.items():
+        laws[name] = np.bincount(codes(run.v), minlength=len(arranged.law)) / len(run)
     edges, rows = np.concatenate([[0.0], np.cumsum(arranged.width)]), []
     for name, law in laws.items():
         at = [*arranged.order, arranged.order[-1]]  # the last state ends where the plot does
@@ -389,7 +389,7 @@ def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *,
     """
     named = _named(samples, Samples, "samples")
     data = _data(dataset, named)
-    drawn = [(name, one.v[at := evenly(len(one), n)], at) for name, one in named.items()]
+    drawn = [(name, run.v[at := evenly(len(run), n)], at) for name, run in named.items()]
     chart = catalogue.plane(_styles(named), principal_plane(data).shares, Legend(columns=4))
     return _finished(_drawn(chart.of(catalogue.plane_rows(data, drawn, n))))
 
@@ -424,7 +424,7 @@ def compare(samples: Mapping[str, Samples] | Samples, dataset: AnyDataset = None
     data = _data(dataset, named)
     columns: list[list[Any]] = [[] for _ in named]
     if data.image_shape is not None:
-        newest = {name: one[-49:] for name, one in named.items()}
+        newest = {name: run[-49:] for name, run in named.items()}
         columns = [[tiles] for tiles in _mosaics(newest, data.image_shape, 49, 7, False)]
     if data.classes:
         width = columns[0][0].width if columns[0] else CHART_WIDTH
@@ -441,12 +441,12 @@ def _altair() -> Any:
     return altair
 
 
-def _named(given: T | Mapping[str, T], kind: type[T], name: str) -> dict[str, T]:
+def _named(results: T | Mapping[str, T], kind: type[T], name: str) -> dict[str, T]:
     """Return results by name; ``name`` : for a single result."""
-    named = dict(given) if isinstance(given, Mapping) else {name: given}
-    for each, one in named.items():
-        if not isinstance(one, kind) or isinstance(one, str):
-            raise BadInput(f"plot: {each} is {quoted(one)}; give {kind.__name__}, or several by name.")
+    named = dict(results) if isinstance(results, Mapping) else {name: results}
+    for label, result in named.items():
+        if not isinstance(result, kind) or isinstance(result, str):
+            raise BadInput(f"plot: {label} is {quoted(result)}; give {kind.__name__}, or several by name.")
     if not named:
         raise BadInput("plot: there is nothing to draw.")
     return named
@@ -499,12 +499,13 @@ def _mosaics(
 ) -> list[Any]:
     alt = _altair()
     pictures = []
-    for name, one in (samples if isinstance(samples, Mapping) else {"": samples}).items():
-        rows, stated = np.asarray(one), None
-        if isinstance(one, Samples):
-            rows, stated = one.p if means else one.v, one.model.meta.get("image_shape") if one.model else None
-        elif isinstance(one, Dataset):
-            rows, stated = one.train, one.image_shape
+    for name, source in (samples if isinstance(samples, Mapping) else {"": samples}).items():
+        rows, stated = np.asarray(source), None
+        if isinstance(source, Samples):
+            rows = source.p if means else source.v
+            stated = source.model.meta.get("image_shape") if source.model else None
+        elif isinstance(source, Dataset):
+            rows, stated = source.train, source.image_shape
         if rows.ndim != 2 or not len(rows):
             raise BadInput(f"plot: pictures are rows (n, units), not an array of shape {rows.shape}.")
         shape = _shape(rows.shape[1], image_shape, stated)
@@ -526,18 +527,18 @@ def _strips(named: Mapping[str, Samples], data: Dataset, width: float = CHART_WI
     if not data.classes:
         raise BadInput(f"plot.strip: {data.name} has no labels, so that samples have no class.")
     coverage, charts = metrics.Coverage(data, metrics.coverage.COMPARED_EXAMPLES), []
-    for style, one in zip(_styles(named), named.values(), strict=True):
-        classes, _, spurious = coverage.kinds(one.v)
+    for style, run in zip(_styles(named), named.values(), strict=True):
+        classes, _, spurious = coverage.kinds(run.v)
         classes = np.where(spurious, -1, classes)
         begins = np.flatnonzero(np.diff(classes, prepend=-2))
         below = len(data.classes) - 1 - classes[begins]  # the first class is on top, as in the app
         rows = [
             {"sampler": style.name, "x": int(x), "x2": int(x2), "y": int(y), "y2": int(y) + 1}
-            for x, x2, y in zip(begins, [*begins[1:], len(one)], below, strict=True)
+            for x, x2, y in zip(begins, [*begins[1:], len(run)], below, strict=True)
             if y < len(data.classes)
         ]
         bars = Bars(
-            ChartAxis("x", "Samples", nice=False, domain=(0, max(len(one), 1))),
+            ChartAxis("x", "Samples", nice=False, domain=(0, max(len(run), 1))),
             ChartAxis("y", "", names=data.classes[::-1]),
             "sampler",
             (style,),
@@ -551,10 +552,10 @@ def _strips(named: Mapping[str, Samples], data: Dataset, width: float = CHART_WI
 
 def _isl(named: Mapping[str, Samples], data: Dataset, kernel: Kernel) -> Any:
     rows: Rows = []
-    for name, one in named.items():
-        counts = [*(int(n) for n in CURVE_COUNTS if n < len(one)), len(one)]
-        sweeps = np.cumsum(one.info["sweeps"]) if "sweeps" in one.info else None
-        for score in empty_isl(data, kernel).curve(one.p if kernel == "mean" else one.v, counts):
+    for name, run in named.items():
+        counts = [*(int(n) for n in CURVE_COUNTS if n < len(run)), len(run)]
+        sweeps = np.cumsum(run.info["sweeps"]) if "sweeps" in run.info else None
+        for score in empty_isl(data, kernel).curve(run.p if kernel == "mean" else run.v, counts):
             point = {"kind": "point", "sampler": name, "x": score.n, "n": score.n, "n_scored": score.n}
             point |= {} if sweeps is None else {"sweeps": int(sweeps[score.n - 1])}
             rows.append(
@@ -564,7 +565,7 @@ def _isl(named: Mapping[str, Samples], data: Dataset, kernel: Kernel) -> Any:
     def compute(data: Dataset, kernel: Kernel) -> float:
         return metrics.reference(data.train, data.test, data.validation, kernel=kernel).isl
 
-    model = next((one.model for one in named.values() if one.model is not None), None)
+    model = next((run.model for run in named.values() if run.model is not None), None)
     line = None if model is None else training_set_score(model, data, kernel, compute)
     what = ISL_OF_SAMPLES.label + (" of means" if kernel == "mean" else "") + " (nats per test example)"
     heights = [] if line is None else [line.isl]

@@ -210,12 +210,12 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         if not isinstance(self.trainer, str):
             return dataclasses.replace(as_trainer(self.trainer), learning_rate=own["learning_rate"])  # type: ignore[type-var]
         name, _, text = self.trainer.partition(":")
-        cls, given = trainers[name], read_knobs(trainers[name], text)
+        cls, knobs = trainers[name], read_knobs(trainers[name], text)
         for knob in ("learning_rate", "batch_size", "iterations"):
-            if knob in given:
+            if knob in knobs:
                 raise BadInput(f"trainer = {self.trainer!r}: {knob} is a parameter of the estimator.")
         chains = {"n_chains": self.batch_size} if cls.chains != "fresh" else {}
-        return cls(**{**own, "initial_biases": "zero", **chains, **given})
+        return cls(**{**own, "initial_biases": "zero", **chains, **knobs})
 
     def _publish(self, rbm: RBM, dtype: np.dtype) -> None:
         """Set what scikit-learn calls the parameters."""

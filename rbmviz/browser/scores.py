@@ -23,7 +23,7 @@ def spaced(rows: np.ndarray) -> np.ndarray:
 
 
 def contents(dataset: Dataset) -> str:
-    """Say which part of the data ``score_data`` returns."""
+    """Describe the part of the data that ``score_data`` returns."""
     parts = [(min(len(dataset.train), COMPARED_EXAMPLES), "training")]
     parts += [
         (min(len(part), MAX_SCORE_ROWS), name)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LINE_WIDTH, BAND_OPACITY, LEVEL_DASH, PAST_OPACITY = 2.0, 0.18, (4, 4), 0.6
-"""How curves, their bands, horizontal lines, and curves before a turn of a knob are drawn."""
+"""Styles of curves, their bands, horizontal lines, and curves before a turn of a knob."""
 
 COMMON_DASH = (2, 3)
 """Dashes of the vertical line at the common point."""
@@ -120,8 +120,8 @@ class Curves(Plot):
         """Return the columns that are drawn or shown in tooltips."""
         kinds = [name for kind in self.kinds for name in COLUMNS_OF_KIND[kind]]
         used = [self.series, self.order, self.pale, self.size, *(self.band or ())]
-        shown = [name for name, *_ in self.tips]
-        names = ["kind"] * bool(self.kinds) + [self.x.field, self.y.field, *used, *shown, *kinds]
+        described = [name for name, *_ in self.tips]
+        names = ["kind"] * bool(self.kinds) + [self.x.field, self.y.field, *used, *described, *kinds]
         return [name for name in names if name]
 
     # In Vega-Lite
@@ -250,13 +250,13 @@ class Curves(Plot):
             )
 
     def _marks(self, rows: "pd.DataFrame") -> list[Content]:
-        tones, found = {style.name: style.colour for style in self.styles}, []
+        tones, marks = {style.name: style.colour for style in self.styles}, []
         for row in rows.to_dict("records"):
             x, y, name = row[self.x.field], row[self.y.field], row[self.series] if self.series else ""
             if self.x.shows(x) and self.y.shows(y):
                 colour = tones.get(name, GREY)
-                found.append({"x": short(x), "y": short(y), "colour": colour, "shape": row["mark"]})
-        return found
+                marks.append({"x": short(x), "y": short(y), "colour": colour, "shape": row["mark"]})
+        return marks
 
     def _places(
         self, rows: "pd.DataFrame", band: Sequence[str] = (), in_order: bool = False
@@ -302,11 +302,11 @@ def _common_layers(alt: Any, rows: Any) -> list[Any]:
 
 def _end_layers(alt: Any, ends: Any, tone: Any, wide: bool) -> list[Any]:
     """Return the layers of the names at the ends, each connected to its curve by dots."""
-    known = tooltips(alt, [("note", "Curve", "")])
+    tips = tooltips(alt, [("note", "Curve", "")])
     leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, strokeDash=[1, 3], opacity=0.8)
-    leader = leader.encode(x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=known)
+    leader = leader.encode(x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=tips)
     label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
-    label = label.encode(x=alt.value("width"), y="label_y:Q", text="words:N", tooltip=known)
+    label = label.encode(x=alt.value("width"), y="label_y:Q", text="words:N", tooltip=tips)
     label = label.transform_calculate(words=f"{PHONE} ? datum.narrow : datum.label")
     hidden = NARROW if wide else f"{PHONE} && !datum.narrow"
     leader = leader.encode(opacity=alt.condition(hidden, alt.value(0), alt.value(0.8)))

@@ -57,7 +57,7 @@ class Plot(ABC):
         return _spec(self)
 
     def content(self, rows: "pd.DataFrame", label: str) -> Content | None:
-        """Return what a canvas draws; None: nothing.
+        """Return the content of a canvas; None: nothing to draw.
 
         label : description of the chart
 
@@ -87,7 +87,7 @@ class Plot(ABC):
 
     @abstractmethod
     def parts(self, rows: "pd.DataFrame") -> Content:
-        """Return the parts of ``content`` that there are."""
+        """Return the non-empty parts of ``content``."""
 
 
 class Chart(NamedTuple):

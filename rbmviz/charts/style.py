@@ -112,7 +112,7 @@ def colours(algorithms: Sequence[Any]) -> list[str]:
 
     If all are of one kind, the ramp uses all colours; otherwise it consists of shades of the kind's colour.
     """
-    found = [colour(algorithm.name) for algorithm in algorithms]
+    tones = [colour(algorithm.name) for algorithm in algorithms]
     for name in {algorithm.name for algorithm in algorithms}:
         places = [i for i, algorithm in enumerate(algorithms) if algorithm.name == name]
         if len(places) == 1:
@@ -123,8 +123,8 @@ def colours(algorithms: Sequence[Any]) -> list[str]:
         wide = of_one_kind or len(places) > MAX_SHADES
         ramped = ramp(len(places)) if wide else shades(colour(name), len(places))
         for i, tone in zip(order, ramped, strict=True):
-            found[i] = tone
-    return found
+            tones[i] = tone
+    return tones
 
 
 MAX_SHADES = 4

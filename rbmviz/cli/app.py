@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         print_result(f"The app is at {url} (Ctrl-C stops it).")
         if others:
             print_result(
-                f"Open to other machines: whoever reaches {others} can use all of this server, without a "
+                f"Open to other machines: anyone who reaches {others} can use all of this server, without a "
                 "password and without encryption, until you stop it."
             )
 
@@ -84,5 +84,5 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Return nothing: everything has been said."""
+    """Return "": the addresses are already printed."""
     return ""

@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def reference_of(rbm: RBM, rows: np.ndarray, args: argparse.Namespace) -> GradientReference:
-    """Return what biases are measured against: enumerated, read from a file, or sampled now."""
+    """Return the reference of the biases: enumerated, read from a file, or sampled now."""
     if not too_large(rbm) and args.reference is None and args.reference_samples is None:
         return enumerated(rbm, rows)
     if args.reference is not None and Path(args.reference).exists():

@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
     )
     command.add_argument(
         "--dataset",
-        help="data for scores, classes and --init data, of which the page contains a part: a name, a file, "
+        help="data for scores, classes and --init data (the page contains a part of it): a name, a file, "
         "or a folder of images; default: the data that the model names",
     )
     command.add_argument(
@@ -78,9 +78,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_lesson(args: argparse.Namespace) -> dict[str, Any]:
-    given = [name for name in OF_SAMPLERS if getattr(args, name)]
-    if given or args.rest:
-        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(given) or 'knobs'} out.")
+    options = [name for name in OF_SAMPLERS if getattr(args, name)]
+    if options or args.rest:
+        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(options) or 'knobs'} out.")
     target = check_target(args, (".html",))
     with brought_by("app", "A lesson as a page"):
         # By name, because the package is a layer below the app and is also installed without its libraries.
@@ -95,7 +95,7 @@ def _of_lesson(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def contents(dataset: Dataset | None, kernels: str = "the model, the kernels and a recording") -> str:
-    """Say what data a page with this data set contains."""
+    """Describe the data in a page with this data set."""
     if dataset is None:
         return f"{kernels}, and no data"
     return f"{kernels}, and {scores.contents(dataset)}"

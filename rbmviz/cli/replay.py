@@ -37,7 +37,7 @@ MAX_HEADING = 1000
 def add_page(commands: Any, name: str, example: str, run: Any, needed: bool = True) -> Parser:
     """Add a command that writes a page of samplers, with the arguments of all such commands.
 
-    needed : whether a model and samplers have to be given
+    needed : whether a model and samplers are required
     """
     command = add_command(commands, name, example, run, text)
     add_knobs(command, samplers)
@@ -204,7 +204,7 @@ def written(
 
 
 def _kept(args: argparse.Namespace, model: Model, n_runs: int) -> int:
-    """Return how many samples of each run are in the file; BadInput if that is too large a file."""
+    """Return the number of samples of each run in the file; BadInput if the file would be too large."""
     kept: int = min(args.n, args.last or args.n)
     room = MAX_REPLAY_BYTES // (n_runs * -(-model.rbm.n_visible // 8))
     most = min(MAX_HELD_SAMPLES, room)
@@ -217,7 +217,7 @@ def _kept(args: argparse.Namespace, model: Model, n_runs: int) -> int:
 
 
 def histories_of(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
-    """Let each run make n samples; return what is kept of them, and whether an interrupt has ended it."""
+    """Draw n samples in each run; return their histories, and whether an interrupt came first."""
     try:
         with tqdm(total=n * len(runs), unit="sample", disable=None) as bar:
             for run in runs:

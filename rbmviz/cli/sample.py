@@ -104,7 +104,7 @@ def _data(model: Model, args: argparse.Namespace, sampler: Sampler) -> Dataset |
 
 @dataclass(frozen=True)
 class _Selection:
-    """Which samples are written: ``n`` of them, from every ``thin``-th round of one sample per chain.
+    """The selection of written samples: ``n``, from every ``thin``-th round of one sample per chain.
 
     Row t of the file is of chain t % n_chains.
     """
@@ -115,7 +115,7 @@ class _Selection:
 
     @property
     def total(self) -> int:
-        """Number of samples that have to be made."""
+        """Number of samples to draw."""
         last_round, last_chain = divmod(self.n - 1, self.n_chains)
         return (last_round * self.thin + self.thin - 1) * self.n_chains + last_chain + 1
 
@@ -126,7 +126,7 @@ class _Selection:
 
 @dataclass
 class _Outcome:
-    """What has been written: samples and their sweeps, and why it ended before the last sample, if it did."""
+    """The written samples and their sweeps, and the reason for an early end, if any."""
 
     done: int = 0
     sweeps: int = 0

@@ -63,7 +63,7 @@ BUDGET_UNITS = {
     "seconds": "seconds",
     "updates": "updates",
 }
-"""What --budget and --effort take; "n" is samples, and updates of trainers."""
+"""Values of --budget and --effort; "n" is samples, or updates of trainers."""
 
 
 def add(commands: Any) -> None:
@@ -199,7 +199,7 @@ def _add_files(action: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Do what the action says, and return the comparison of the settings."""
+    """Carry out the action, and return the comparison of the settings."""
     _check_installed(args)
     store = Store(args.out if args.action == "run" else args.folder)
     plan = _plan(args) if args.action == "run" else store.plan()
@@ -234,7 +234,7 @@ def _of_other_code(store: Store) -> StoredTable:
 
 
 def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
-    """Check the files that are written at the end, and that what draws them is installed."""
+    """Check the output files, and that the packages that draw them are installed."""
     outputs = {f"--{name}": getattr(args, name) for name in ("csv", "parquet", "figure")}
     for flag, endings in (("--parquet", (".parquet",)), ("--figure", (".svg", ".png"))):
         path = outputs[flag]
@@ -300,7 +300,7 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
 
 
 def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
-    """Return the plan with more algorithms, models, seeds, and values of axes; all that it had stays."""
+    """Return the plan with more algorithms, models, seeds and values of axes added to its own."""
     more = args.sampler if plan.kind == "sampler" else args.trainer
     if (args.trainer if plan.kind == "sampler" else args.sampler) is not None:
         raise BadInput(f"sweep extend: this is a sweep over {plan.kind}s.")
@@ -316,7 +316,7 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
     axes = {axis.knob: axis for axis in plan.axes}
     for written in args.axis or ():
         axis = _axis(written, read)
-        own = (getattr(one, axis.knob) for one in before if axis.knob in knobs_of(one))
+        own = (getattr(algorithm, axis.knob) for algorithm in before if axis.knob in knobs_of(algorithm))
         values = axes[axis.knob].values if axis.knob in axes else own
         knob = next(knobs_of(algorithm)[axis.knob] for algorithm in read if axis.knob in knobs_of(algorithm))
         joined = list(dict.fromkeys((*values, *axis.values)))
@@ -359,7 +359,7 @@ def _bar(total: int, done: int) -> tqdm:
 
 
 def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
-    """Compute what is missing, and report the outcome."""
+    """Compute the missing cells, and report the outcome."""
     there = len(store.done(plan_cells))
     threads = args.workers or cores()
     where = f"{threads} thread{'s' * (threads != 1)}"
@@ -484,7 +484,7 @@ def _row(scored: ScoredSetting, choice: Choice) -> dict[str, Any]:
 def _choice(choice: Choice) -> dict[str, Any]:
     """Return the comparison on one model as an entry of JSON.
 
-    ``best`` is null where several may be, or where of the measure neither high nor low values are better.
+    ``best`` is null where several may be, or where neither high nor low values of the measure are better.
     """
     best = choice.best
     alone = len(choice.region) == 1 and not undirected(choice.by)
@@ -574,7 +574,7 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
         lines.insert(1, undirected(choice["by"]))
     for name, row in list(zip(texts, rows, strict=True))[:MAX_LINES]:
         difference = "" if row is rows[0] else f"{row['difference']:+.3f}"
-        if difference and not math.isnan(row["difference_error"]):  # of one seed nobody knows it
+        if difference and not math.isnan(row["difference_error"]):  # unknown for one seed
             difference += f" +- {row['difference_error']:.3f}"
         mark = "*" if row["in_region"] else "x" if row["blank"] > 0.5 else " "
         lines.append(f"{mark} {name:<{width}} {row['mean']:10.3f} {difference:>21} {row['seconds']:9.2f}")
@@ -616,7 +616,7 @@ def _robustness_text(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _short(settings: Sequence[str]) -> list[str]:
-    """Return settings with those knobs only in which settings of the same algorithm differ."""
+    """Return settings with only the knobs in which settings of the same algorithm differ."""
     parts = [(name, knobs.split(",")) for name, _, knobs in (setting.partition(":") for setting in settings)]
     common = {name: set.intersection(*(set(b) for a, b in parts if a == name)) for name, _ in parts}
     return [" ".join([name, *(pair for pair in knobs if pair not in common[name])]) for name, knobs in parts]

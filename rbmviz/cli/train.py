@@ -164,7 +164,7 @@ class _Files:
 
 @dataclass
 class _Outcome:
-    """What a training has reached, whether it is complete, interrupted or failed.
+    """The state of a training, whether it is complete, interrupted or failed.
 
     rows : the history, one row per step
     last : the newest progress, whose model is finite; None before the first step
@@ -371,7 +371,7 @@ def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
 def _run_steps(
     args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training, outcome: _Outcome
 ) -> None:
-    """Train to the end, an interrupt or a failure; keep in ``outcome`` what each step has reached."""
+    """Train to the end, an interrupt or a failure; keep each step's state in ``outcome``."""
     saved, unsaved, source = steps.state.update, "", _origin(args, dataset)
     bar = tqdm(total=args.iterations, initial=saved, unit="update", disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
@@ -462,7 +462,7 @@ def _summary(
     model: Model,
     likelihood: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the result of the command; say what is wrong with the model, or how to resume.
+    """Return the result of the command; report problems with the model, or how to resume.
 
     ``likelihood`` : see ``_likelihood``; empty if the training is not complete
     """

@@ -29,10 +29,10 @@ COMPARED: dict[str, Callable[[float, float], bool]] = {
 }
 
 MEASURED_BY_THE_CLOCK = {"rate", "own_speed"}
-"""Numbers that are another one on another machine: no claim is about them."""
+"""Numbers that differ between machines: no claim is about them."""
 
 SIGNS = {operator: {">=": "≥", "<=": "≤"}.get(operator, operator) for operator in COMPARED}
-"""How claims in words say it."""
+"""Each operator as claims in words write it."""
 
 
 def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> str:
@@ -45,11 +45,11 @@ class StepClaim(NamedTuple):
     panel : place of the panel, from 0
     metric : a name of ``PageSpec.numbers`` of the page
     operator : one of ``COMPARED``
-    number : what the number is compared with; with ``of`` it is added to the number of that panel
+    number : the other number; with ``of``, the difference to that panel's number
     of : (int, str) or None; place and metric of another panel
     n : steps after which the numbers are taken
     text : the claim as it was written
-    unit : what the steps are, as it was written: "samples"
+    unit : unit of the steps, as it was written: "samples"
     n_of : steps after which the number of the other panel is taken
     control : place of the negative control: with it instead of ``panel`` the claim must not hold; None: no
         control
@@ -105,7 +105,7 @@ class StepClaim(NamedTuple):
         return f"{number}\u00a0{unit}" if unit else number
 
     def when(self, page: str) -> str:
-        """Return after how many steps it is measured, in words."""
+        """Return the steps after which it is measured, in words."""
         called = PAGES[page].steps
         if self.n == 1:
             called = "batch" if called == "batches" else called.removesuffix("s")
@@ -180,14 +180,14 @@ def _ending_at(page: str, snapshot: Any, n: int) -> Any:
 def measure_now(
     state: PageState, claim: StepClaim, snapshots: Sequence[Any]
 ) -> dict[tuple[int, str], float | None]:
-    """Return the numbers that a claim compares as a page shows them: after its steps, or after more.
+    """Return the numbers that a claim compares, as a page shows them at its steps or later.
 
-    shown : snapshots of the panels, in order
+    snapshots : of the panels, in order
 
     Returns
     -------
     dict of (int, str) to float or None
-        By place and metric; None: not known, or of a panel that is not there.
+        By place and metric; None: unknown, or the panel is missing.
     """
     values: dict[tuple[int, str], float | None] = dict.fromkeys(claim.about)
     for panel, metric in claim.about:

@@ -105,7 +105,7 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
 
 
 def _k_of_estimates(settings: Mapping[str, Any]) -> int:
-    """Return the k of CD-k and UCD that the page Coupling asks for: its control is among further charts.
+    """Return the k of CD-k and UCD that the page Coupling sets; its control is among further charts.
 
     Claims never use the lag set there, which is for other pairs.
     """
@@ -116,7 +116,7 @@ def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:
     """Return the updates whose likelihoods are computed to find the best of a training.
 
     A training run computes likelihoods when it has time. These fixed updates keep the best one independent of
-    what is measured before.
+    earlier measurements.
     """
     ends = [n for n, names in asked.items() if "below_best" in names]
     return {n * i // JUDGED_POINTS for n in ends for i in range(1, JUDGED_POINTS + 1)}

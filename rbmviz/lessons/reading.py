@@ -39,11 +39,11 @@ LOOK = re.compile(
     r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets|start|map|drawing|eigenvalues",
     re.ASCII,
 )
-"""What a step can point at: a panel, a number or a knob of it, a control, the chart."""
+"""Targets that a step can point at: a panel, its numbers and knobs, a control, the chart."""
 
 
 BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
-"""How a step says that a training continues with another trainer."""
+"""Syntax of a branch: a training that continues with another trainer."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Step:
     hold : whether Play waits until an answer is chosen
     reveal : what the button Reveal shows, as Markdown
     formula : LaTeX, folded on the card
-    claims : what is to be seen, in numbers
-    goal : of a challenge: what is to be reached, in numbers; the first one is its score. Empty: no challenge.
+    claims : what the reader sees, in numbers
+    goal : what a challenge asks for, in numbers; the first one is its score. Empty: no challenge.
     turns : of a challenge: names of knobs that may be turned at any time
     choose : of a challenge: names of knobs, and of settings, that may be chosen before the first step
     won_by : of a challenge: the page as it may be set to win it
@@ -90,7 +90,7 @@ class Step:
     blind: bool = False
 
     def not_allowed(self, settings: Mapping[str, Any], algorithms: Sequence[Any]) -> tuple[str, int] | None:
-        """Return the name of what this challenge does not allow on a page; None: all is allowed.
+        """Return the name of a change that this challenge does not allow on a page; None: all is allowed.
 
         settings : current settings of its page; missing ones count as allowed
         algorithms : the current panels
@@ -98,7 +98,7 @@ class Step:
         Returns
         -------
         name : str
-            Of a setting, or of a knob; "": panels have been added, or removed.
+            A setting or a knob; "": panels were added or removed.
         panel : int
             The panel of the knob, from 1; 0: it is a setting.
         """
@@ -132,7 +132,7 @@ class Lesson:
 
     @property
     def is_challenge(self) -> bool:
-        """Whether it begins with something to be reached."""
+        """Whether it begins with a goal."""
         return bool(self.steps[0].goal)
 
 
@@ -336,7 +336,7 @@ def _read_claim(text: str, state: PageState) -> StepClaim:
 
 
 def _read_won_by(link: str, step: Step) -> PageState:
-    """Return the page of a link that wins a challenge by what may be changed in it."""
+    """Return the page of a link that wins a challenge by the changes that it allows."""
     if not step.goal:
         raise BadInput("won_by says how a goal is reached, and there is no goal.")
     state = read_state(link)
@@ -371,7 +371,7 @@ def _check_allowed(
     if goal and not (turns or choose):
         raise BadInput("a goal needs something that may be changed: give turns or choose.")
     if goal and state.branches:
-        raise BadInput("a challenge has no branch, which whoever does it would have to add: leave it out.")
+        raise BadInput("a challenge has no branch, because readers would have to add it: leave it out.")
     run_settings = PAGES[state.page].run_settings()
     if goal and not run_settings:
         raise BadInput(f"a goal cannot be about the page {state.page}.")
@@ -386,7 +386,7 @@ def _check_allowed(
 
 
 def _parts(state: PageState, panel: int) -> list[str]:
-    """Return what a step can point at within a panel: its numbers, then its knobs."""
+    """Return the targets within a panel that a step can point at: its numbers, then its knobs."""
     algorithm = state.algorithms()[panel]
     numbers = PAGES[state.page].numbers(algorithm).values()
     return [*(number.name for number in numbers if number.help), *knobs_of(algorithm)]

@@ -47,7 +47,7 @@ class Several(NamedTuple):
 
 
 class Records(NamedTuple):
-    """A list of texts, at most ``most``, each of which ``read`` accepts, or raises BadInput."""
+    """A list of at most ``most`` texts; ``read`` raises BadInput for a bad one."""
 
     read: Callable[[str], object]
     most: int

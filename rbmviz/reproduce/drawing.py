@@ -43,7 +43,7 @@ SHORT_NAMES = {
     **{"newsgroups": "Newsgroups", "reviews": "Restaurants", "film_reviews": "Films"},
     **{"cd": "CD", "cd1": "CD-1", "fpcd": "FPCD", "pcd": "PCD", "eps": "ε", "alpha": "α"},
 }
-"""What figures call data, trainers and knobs: shorter than the labels of the pages."""
+"""Names of data, trainers and knobs in figures: shorter than the labels of the pages."""
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -102,7 +102,7 @@ def readable(text: str) -> str:
 
 
 def alternative_text(result: Mapping[str, Any]) -> str:
-    """Return what the figure of a result shows, in words for those who do not see it."""
+    """Describe the figure of a result in words, for readers who cannot see it."""
     drawn = result["figure"]
     panels, series = (
         list(dict.fromkeys(row[key] for row in drawn["rows"] if row.get(key))) for key in ("panel", "series")
@@ -132,7 +132,7 @@ def specification(drawing: Mapping[str, Any]) -> dict[str, Any]:
         drawn = {row.get("series", "") for row in own}
         shared = shared and len(drawn) == len(series)
         plots.append(
-            _plot(altair, {**drawing, "rows": own}, panel, [one for one in styles if one.name in drawn])
+            _plot(altair, {**drawing, "rows": own}, panel, [style for style in styles if style.name in drawn])
         )
     chart: Any = plots[0]
     if len(plots) > 1:

@@ -2,8 +2,8 @@
 
 They have the settings and the size of the result that ships, and are kept in a folder like
 ``run.reproduce``'s. If this folder has the recipe's own seeds, all are evaluated together. Otherwise they are
-merged with the numbers that ship, nearly all of which are means over seeds: value, error and number of seeds
-of two means determine the mean and error over all seeds.
+merged with the numbers that ship. Nearly all are means over seeds: value, error and number of seeds of two
+means determine the mean and error over all seeds.
 """
 
 import itertools

@@ -202,13 +202,13 @@ def _swept(sweep: SweepRun, place: Path, command: str, workers: int | None) -> t
     store.prepare(sweep.plan, command)
     all_cells = cells(sweep.plan)
     seconds_file = place / f"{sweep.name}-seconds.json"
-    known, version = _read(seconds_file), " ".join(sorted({cell.version for cell in all_cells}))
+    record, version = _read(seconds_file), " ".join(sorted({cell.version for cell in all_cells}))
     begin = time.process_time()
     progress = run_cells(all_cells, store, workers=workers)
     # With other code all cells are computed again, and the time of earlier ones does not count; other seeds'
     # does.
-    counts = progress.stored or known.get("version") == version
-    seconds = (float(known.get("seconds", 0.0)) if counts else 0.0) + time.process_time() - begin
+    counts = progress.stored or record.get("version") == version
+    seconds = (float(record.get("seconds", 0.0)) if counts else 0.0) + time.process_time() - begin
     if progress.computed:
         write_whole(seconds_file, json.dumps({"seconds": seconds, "version": version}).encode())
     if progress.interrupted:

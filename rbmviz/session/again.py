@@ -96,18 +96,18 @@ class RunLog:
             raise BadInput(f"The log names no sampler, but {quoted(self.sampler)}.")
         cls = samplers[self.sampler]
         if not self.changes:
-            raise BadInput("The log has no knobs: it must begin with those of sample 0.")
+            raise BadInput("The log has no knobs: it must begin with the knobs at sample 0.")
         log, last = [], -1
         for change in self.changes:
             match change:
                 case (n, dict(knobs)) if all(isinstance(name, str) for name in knobs):
                     check_names(cls, knobs)
-                    made = cls(**knobs)
+                    algorithm = cls(**knobs)
                 case _:
                     raise BadInput(f"The log holds {quoted(change)}: each change is a pair (n, knobs).")
-            log.append(Change(n, made))
+            log.append(Change(n, algorithm))
             fixed = [name for name, knob in knobs_of(cls).items() if not knob.live]
-            if any(getattr(made, name) != getattr(log[0].algorithm, name) for name in fixed):
+            if any(getattr(algorithm, name) != getattr(log[0].algorithm, name) for name in fixed):
                 raise BadInput(f"The log changes {' or '.join(fixed)} at sample {n}: no run can do so.")
             if checks.whole("The log: a change at n", n, last + 1) and last < 0:
                 raise BadInput(f"The log begins at sample {n}: it must begin at 0.")
@@ -155,21 +155,21 @@ class Rebuild:
     """Placeholder for a run whose memory is freed; ``work`` rebuilds the run up to the same step.
 
     run : the run to free; the placeholder keeps no reference to it
-    shown : the newest snapshot. Until the run is back, it is shown without its large arrays.
+    snapshot : the newest one, shown without its large arrays until the run is back
     log : log of the run to rebuild; None (the default): the log of ``run``
     n : steps of the run to rebuild; None (the default): the steps of ``run``
     kept : ``kept_state`` of the run to rebuild; None (the default): the kept state of ``run``
     """
 
     def __init__(
-        self, run: Any, shown: Snapshot, log: Log | None = None, n: int | None = None, kept: Any = None
+        self, run: Any, snapshot: Snapshot, log: Log | None = None, n: int | None = None, kept: Any = None
     ) -> None:
         self.plan = run.plan
         self.log: Log = log or run.log
         self.n: int = run.n if n is None else n
-        self.number = shown.run
+        self.number = snapshot.run
         self.prepared = True
-        self._shown = dataclasses.replace(shown.without_arrays(), n=self.n)
+        self._snapshot = dataclasses.replace(snapshot.without_arrays(), n=self.n)
         if kept is None and run.prepared:
             kept = run.kept_state()
         self._kept = kept
@@ -180,7 +180,7 @@ class Rebuild:
     @property
     def failure(self) -> str | None:
         """Error message of the run; None if it had not failed."""
-        return self._shown.error
+        return self._snapshot.error
 
     @property
     def share(self) -> float:
@@ -213,4 +213,4 @@ class Rebuild:
 
     def view(self, status: Status) -> Snapshot:
         """Return the snapshot from when the run was freed, without its large arrays."""
-        return dataclasses.replace(self._shown, status=status, rebuilt=self.share, error=None)
+        return dataclasses.replace(self._snapshot, status=status, rebuilt=self.share, error=None)

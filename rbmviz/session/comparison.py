@@ -18,7 +18,7 @@ from rbmviz.session.worker import PastRun, Worker
 
 
 class Setup(Protocol):
-    """What the panels of a comparison share."""
+    """The setup that all panels of a comparison share."""
 
     def plan(self) -> Any:
         """Return the plan of each run."""
@@ -130,9 +130,9 @@ class Comparison(Generic[S]):
     def _catch_up(self, panel: Panel) -> None:
         """Let a panel that starts late make the steps that the others have made, within a time limit."""
         others = [other.worker for other in self.panels if other is not panel]
-        going = [(found.n, i) for i, other in enumerate(others) if (found := other.peek()).status != "failed"]
+        going = [other for other in others if other.peek().status != "failed"]
         if going:
-            panel.worker.catch_up(others[min(going)[1]])
+            panel.worker.catch_up(min(going, key=lambda other: other.peek().n))
 
     def _panel(self, key: int) -> Panel | None:
         return next((panel for panel in self.panels if panel.key == key), None)
@@ -273,7 +273,7 @@ class Comparison(Generic[S]):
             self.panels = (*stay[:at], *new, *stay[at:])
             if instead:
                 self.panels = tuple(
-                    sorted(self.panels, key=lambda one: list(values_of(one.worker.algorithm).values()))
+                    sorted(self.panels, key=lambda panel: list(values_of(panel.worker.algorithm).values()))
                 )
             if running:
                 self.resume()
@@ -300,8 +300,8 @@ class Comparison(Generic[S]):
         undo = self._undo if self.can_undo else None
         if undo is None:
             return False
-        known = {panel.key for panel in undo.panels} | undo.instead
-        panels = (*undo.panels, *(panel for panel in self.panels if panel.key not in known))
+        keys = {panel.key for panel in undo.panels} | undo.instead
+        panels = (*undo.panels, *(panel for panel in self.panels if panel.key not in keys))
         plans = {key: (past.plan, past.algorithm) for key, past in undo.runs.items()}
         self._check([plans.get(key, (worker.plan, worker.algorithm)) for key, worker in panels])
         self._undo = None
@@ -398,12 +398,12 @@ class Comparison(Generic[S]):
         Also renews the panels' leases, starts panels that are waiting for each other once all are ready, and
         drops an expired offer to undo. ``peek`` only reads.
         """
-        shown = [(panel.key, panel.worker.request_snapshot()) for panel in self.panels]
+        snapshots = [(panel.key, panel.worker.request_snapshot()) for panel in self.panels]
         if not self.can_undo:
             self.drop_undo()
         if self.waiting_for_all:
             self._start_together()
-        return shown
+        return snapshots
 
     def _start_together(self) -> None:
         """Start all panels at the same time, as soon as none is starting or rebuilding.
@@ -440,7 +440,9 @@ class Comparison(Generic[S]):
         fresh = unit == self.cost_unit and time.monotonic() - at < CHART_POINT_SECONDS
         return point if fresh else None
 
-    def at_common_point(self, shown: list[tuple[int, Any]], newest: bool = False) -> list[tuple[int, Any]]:
+    def at_common_point(
+        self, snapshots: list[tuple[int, Any]], newest: bool = False
+    ) -> list[tuple[int, Any]]:
         """Return the snapshots of runs, (key, snapshot), with their scores at the common point.
 
         The common point is the last number of samples, updates, sweeps or seconds (``cost_unit``) that all
@@ -451,24 +453,26 @@ class Comparison(Generic[S]):
             older than CHART_POINT_SECONDS
         """
         workers = {panel.key: panel.worker for panel in self.panels}
-        left = {key: self._seconds_left(workers[key], one) for key, one in shown if key in workers}
+        left = {
+            key: self._seconds_left(workers[key], snapshot) for key, snapshot in snapshots if key in workers
+        }
         runs = at_common_point(
-            [(snapshot, left.get(key, 0.0)) for key, snapshot in shown],
+            [(snapshot, left.get(key, 0.0)) for key, snapshot in snapshots],
             self.cost_unit,
             None if newest else self.chart_point,
         )
         if newest and runs:
             point = runs[0].compared.point if runs[0].compared else None
             self._chart_point = time.monotonic(), (self.cost_unit, point)
-        return [(key, run) for (key, _), run in zip(shown, runs, strict=True)]
+        return [(key, run) for (key, _), run in zip(snapshots, runs, strict=True)]
 
-    def look_back(self, shown: list[tuple[int, Any]], n: int) -> list[tuple[int, Any]]:
+    def look_back(self, snapshots: list[tuple[int, Any]], n: int) -> list[tuple[int, Any]]:
         """Return the snapshots of samplers, (key, snapshot), with the samples displayed after n samples.
 
         Runs that are not paused are unchanged. If a run does not hold these samples, the nearest ones that it
         holds are shown.
         """
-        return [(key, self._looking_back(key, snapshot, n)) for key, snapshot in shown]
+        return [(key, self._looking_back(key, snapshot, n)) for key, snapshot in snapshots]
 
     def _looking_back(self, key: int, snapshot: Any, n: int) -> Any:
         if snapshot.status != "paused" or snapshot.held_from is None:
@@ -478,18 +482,18 @@ class Comparison(Generic[S]):
         except (KeyError, BadInput):  # the panel is closed, or its run is being rebuilt
             return snapshot
 
-    def _seconds_left(self, worker: Worker[Any], shown: Any) -> float:
+    def _seconds_left(self, worker: Worker[Any], snapshot: Any) -> float:
         """Return the approximate seconds until a late panel counts for the common point.
 
         0: it already counts, or it has failed.
         """
-        if shown.status == "failed":
+        if snapshot.status == "failed":
             return 0.0
         if left := worker.seconds_to_catch_up:
             return left
         # Likelihoods come later than the updates they belong to.
-        passed = shown.passed(getattr(self.setup, "step_unit", "samples"))
-        late = passed is not None and shown.scored_from + passed < BEHIND * worker.caught_up_to
+        passed = snapshot.passed(getattr(self.setup, "step_unit", "samples"))
+        late = passed is not None and snapshot.scored_from + passed < BEHIND * worker.caught_up_to
         return SCORED_SECONDS if late else 0.0
 
     def peek(self) -> list[tuple[int, Any]]:
@@ -507,7 +511,7 @@ class Comparison(Generic[S]):
 
     @property
     def awake(self) -> int:
-        """Number of panels that somebody may be watching."""
+        """Number of panels that a visitor may be watching."""
         return sum(panel.worker.awake for panel in self.panels)
 
     def _check_tuned(self, panel: Panel, /, **knobs: Value) -> None:

@@ -27,7 +27,7 @@ POINTS: Mapping[CostUnit, Sequence[float]] = {
 """Points at which runs can be compared, about 15 % apart."""
 
 BEHIND = 0.8
-"""The last panel counts as behind if it has spent less than this share of what the first has spent."""
+"""The last panel is behind if it has spent less than this share of the first panel's cost."""
 
 
 def common_point(runs: Iterable[Snapshot], cost_unit: CostUnit) -> float | None:
@@ -35,7 +35,7 @@ def common_point(runs: Iterable[Snapshot], cost_unit: CostUnit) -> float | None:
 
     Runs that do not count this unit are ignored.
     """
-    reached = [passed for shown in runs if (passed := shown.passed(cost_unit)) is not None]
+    reached = [passed for snapshot in runs if (passed := snapshot.passed(cost_unit)) is not None]
     i = bisect.bisect_right(POINTS[cost_unit], min(reached, default=0))
     return POINTS[cost_unit][i - 1] if i else None
 
@@ -94,26 +94,26 @@ def compare(
     point : compare at this point, if these runs have passed it; None (the default): at the last common point
     """
     counted = [
-        shown
-        for shown, seconds_left in runs
-        if not (seconds_left or shown.too_few or shown.status == "failed")
+        snapshot
+        for snapshot, seconds_left in runs
+        if not (seconds_left or snapshot.too_few or snapshot.status == "failed")
     ]
-    counted = [shown for shown in counted if not shown.ended] or counted
-    reached = [passed for shown in counted if (passed := shown.passed(cost_unit)) is not None] or [0.0]
+    counted = [snapshot for snapshot in counted if not snapshot.ended] or counted
+    reached = [passed for snapshot in counted if (passed := snapshot.passed(cost_unit)) is not None] or [0.0]
     if point is None or min(reached) < point:
         point = common_point(counted, cost_unit)
     return [
         Compared(
             cost_unit,
             point,
-            None if point is None else shown.scores_at(cost_unit, point),
-            shown.passed(cost_unit),
+            None if point is None else snapshot.scores_at(cost_unit, point),
+            snapshot.passed(cost_unit),
             max(reached),
             min(reached),
             seconds_left,
-            shown.status == "failed",
+            snapshot.status == "failed",
         )
-        for shown, seconds_left in runs
+        for snapshot, seconds_left in runs
     ]
 
 
@@ -122,6 +122,6 @@ def at_common_point(
 ) -> list[S]:
     """Return the snapshots with the scores of each run at the common point; see ``compare``."""
     return [
-        shown.at_common_point(compared)
-        for (shown, _), compared in zip(runs, compare(runs, cost_unit, point), strict=True)
+        snapshot.at_common_point(compared)
+        for (snapshot, _), compared in zip(runs, compare(runs, cost_unit, point), strict=True)
     ]

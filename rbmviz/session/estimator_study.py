@@ -37,7 +37,7 @@ MANY_HIDDEN = (1, 2, 4, 8, 16, 32, 64, 128)
 """Hidden units of the models if the visible layer has at most MAX_VISIBLE_ENUMERATED units."""
 
 FEW_HIDDEN = (1, 2, 4, 8, 12, 16)
-"""Hidden units of the models otherwise, because the hidden layer has to be enumerated."""
+"""Hidden units of the models otherwise, because the hidden layer is enumerated."""
 
 MAX_VISIBLE_ENUMERATED = 16
 
@@ -101,12 +101,12 @@ class StudySetup(NamedTuple):
 
     def estimators(self) -> dict[str, Trainer]:
         """Return the compared estimators by label."""
-        found = {}
+        estimators = {}
         for label, (name, knobs) in ESTIMATORS.items():
             declared = knobs_of(trainers[name])["n_chains"]
             chains = {} if declared.zero else {"n_chains": self.batch}  # 0: as many as the batch has rows
-            found[label] = make_trainer(name, batch_size=self.batch, **knobs, **chains)
-        return found
+            estimators[label] = make_trainer(name, batch_size=self.batch, **knobs, **chains)
+        return estimators
 
     def run(self, number: int, algorithm: Trainer) -> "StudyRun":
         """Return the ``number``-th run of a worker; ``algorithm`` trains the models."""
@@ -150,7 +150,7 @@ class StudySnapshot(Snapshot):
 
 
 class EstimatorOnModel:
-    """One estimator on one model: independent runs, each of which makes one estimate at a time."""
+    """One estimator on one model: independent runs of one estimate at a time."""
 
     def __init__(self, plan: StudySetup, rbm: RBM, reference: GradientReference, trainer: Trainer) -> None:
         data = plan.dataset.train
@@ -222,12 +222,12 @@ class StudyRun(Run):
         rbm = progress.rbm
         ess = {}
         for k in STUDIED_SWEEPS:
-            found = 0.0
+            share = 0.0
             for i in range(BATCHES_PER_ESS):
                 rows = rng.generator(seed, f"weighed {k}", i).integers(len(data), size=batch)
-                found += pop_weights(rbm, data[rows], k, rng.child(seed, f"weights {k}", i)).ess / batch
+                share += pop_weights(rbm, data[rows], k, rng.child(seed, f"weights {k}", i)).ess / batch
                 yield
-            ess[k] = found / BATCHES_PER_ESS
+            ess[k] = share / BATCHES_PER_ESS
         reference = enumerated(rbm, data)
         cells = {
             label: EstimatorOnModel(self.plan, rbm, reference, trainer)
@@ -271,8 +271,8 @@ class StudyRun(Run):
         """Return the snapshot of this run."""
         models = []
         for n_hidden, (likelihood, ess, cells) in self._models.items():
-            found = {label: cell.quality for label, cell in cells.items() if cell.quality is not None}
-            models.append(StudiedModel(n_hidden, likelihood, ess, found))
+            qualities = {label: cell.quality for label, cell in cells.items() if cell.quality is not None}
+            models.append(StudiedModel(n_hidden, likelihood, ess, qualities))
         return StudySnapshot(
             **self.common(status),
             stage=self._stage,

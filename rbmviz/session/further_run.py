@@ -20,7 +20,7 @@ from rbmviz.session.limits import BASE_MB, VisitorUsage
 from rbmviz.session.scheduler import LOW_PRIORITY
 
 MEMORY_LABEL = "further seeds"
-"""What the memory of a visitor's processes is counted as: one runs at a time."""
+"""Label of the memory of a visitor's processes, which run one at a time."""
 
 log = logging.getLogger(__name__)
 

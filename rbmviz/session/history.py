@@ -54,12 +54,12 @@ class RunHistory:
     def of(cls, run: SamplingRun) -> Self:
         """Return the history that a run holds now; this takes only as long as copying the samples."""
         first, v = run.held_packed()
-        shown = run.view("paused")
-        assert isinstance(shown, SamplingSnapshot)
+        snapshot = run.view("paused")
+        assert isinstance(snapshot, SamplingSnapshot)
         changes: tuple[tuple[int, dict[str, Value]], ...] = ()
         with contextlib.suppress(BadInput):
             changes = run.run_log().changes
-        return cls(run.algorithm, first, v, run.plan.model.rbm.n_visible, shown.segments, changes)
+        return cls(run.algorithm, first, v, run.plan.model.rbm.n_visible, snapshot.segments, changes)
 
     @property
     def n(self) -> int:

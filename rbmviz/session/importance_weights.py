@@ -90,8 +90,8 @@ class ReferenceLogZ:
         if _is_small(rbm):
             self.value = LogZ(log_z(rbm), 0.0, "exact")
             return
-        found = yield from ais_steps(self._model, n_chains=REFERENCE_CHAINS, betas=REFERENCE_TEMPERATURES)
-        self.value = LogZ(found.log_z, found.std_error, "ais", found.warning)
+        estimate = yield from ais_steps(self._model, n_chains=REFERENCE_CHAINS, betas=REFERENCE_TEMPERATURES)
+        self.value = LogZ(estimate.log_z, estimate.std_error, "ais", estimate.warning)
 
 
 def _is_small(rbm: RBM) -> bool:
@@ -147,9 +147,9 @@ class WeightSetup(NamedTuple):
         """Return an upper bound on the bytes of a run, without the model and the data."""
         m, n = self.model.rbm.n_visible, self.model.rbm.n_hidden
         rows = trainer.n_chains or trainer.batch_size or USUAL_BATCH
-        found = rows * (6 * m + 100)  # the newest batch, both sorted and in the order of the chains
+        batch = rows * (6 * m + 100)  # the newest batch, both sorted and in the order of the chains
         starts = 0 if self.start_from == "data" and self.dataset is not None else RANDOM_STARTS * m
-        return trainer.state_bytes(m, n) + found + starts + 5 * 8 * MAX_WEIGHTS
+        return trainer.state_bytes(m, n) + batch + starts + 5 * 8 * MAX_WEIGHTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,10 +168,11 @@ class Batch:
     ess: float
 
     @classmethod
-    def of(cls, found: Population) -> "Batch":
+    def of(cls, population: Population) -> "Batch":
         """Return a population, sorted."""
-        order = np.argsort(-found.log_weights, kind="stable")
-        return cls(found.log_weights[order], found.weights[order], found.v[order].astype(np.uint8), found.ess)
+        order = np.argsort(-population.log_weights, kind="stable")
+        v = population.v[order].astype(np.uint8)
+        return cls(population.log_weights[order], population.weights[order], v, population.ess)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,25 +289,27 @@ class WeightRun(Run):
         if len(self._log_weights) and time.perf_counter() - self._summarised_at > SUMMARY_SECONDS:
             self._summarise()
         begin = time.perf_counter()
-        found = [self._draw(self._state) for _ in range(n)]
+        populations = [self._draw(self._state) for _ in range(n)]
         spent = time.perf_counter() - begin
         self.seconds += spent
         self.size_chunk(n, spent)
         self._reference.work(spent)
-        return found
+        return populations
 
-    def record_steps(self, made: list[Population]) -> None:
+    def record_steps(self, populations: list[Population]) -> None:
         """Count the batches that ``advance`` has drawn."""
-        for found in made:
-            self._total.update(found.log_weights)
-            self._ess += found.ess / len(found.log_weights)
-            self._largest += found.max_weight
+        for population in populations:
+            self._total.update(population.log_weights)
+            self._ess += population.ess / len(population.log_weights)
+            self._largest += population.max_weight
             if self._total.n >= self._next_estimate_at:
                 self._estimates.append(self._estimate())
                 self._next_estimate_at = max(self._total.n, self._next_estimate_at * 10**0.05)
-        self.n += len(made)
-        self._batch = Batch.of(made[-1])
-        all_weights = np.concatenate([self._log_weights, *(found.log_weights for found in made)])
+        self.n += len(populations)
+        self._batch = Batch.of(populations[-1])
+        all_weights = np.concatenate(
+            [self._log_weights, *(population.log_weights for population in populations)]
+        )
         self._log_weights = all_weights[-MAX_WEIGHTS:]
 
     def _estimate(self) -> LogZEstimate:

@@ -40,7 +40,7 @@ class Improvement:
         self._own: tuple[float, float] | None = None
         self._newest: TargetLikelihood | None = None
         self._task = Task(Tenant(), self._compute)
-        self._models: tuple[RBM, RBM | None, int] = model, None, 0  # those of the estimate in progress
+        self._models: tuple[RBM, RBM | None, int] = model, None, 0  # of the estimate in progress
         self._begun, self._took = 0.0, 0.0
 
     def step(self, sampler: Sampler, state: Any, n: int) -> Samples:

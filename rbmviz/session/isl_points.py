@@ -8,6 +8,7 @@ are computed once for all three units.
 
 import bisect
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -44,21 +45,21 @@ def _between(a: Any, b: Any, weight: Any) -> Any:
     return a + weight * (b - a)
 
 
-def passed(shown: ScoreCurve, cost_unit: CostUnit) -> float:
+def passed(run: ScoreCurve, cost_unit: CostUnit) -> float:
     """Return the number of samples, sweeps or seconds up to which the scores of a run are known."""
-    return getattr(shown.curve[len(shown.counts) - 1].spent, cost_unit) if shown.counts else 0
+    return getattr(run.curve[len(run.counts) - 1].spent, cost_unit) if run.counts else 0
 
 
-def scores_at(shown: ScoreCurve, cost_unit: CostUnit, point: float) -> ScoresAtPoint | None:
+def scores_at(run: ScoreCurve, cost_unit: CostUnit, point: float) -> ScoresAtPoint | None:
     """Return the scores of a run at a point; None if the run has not passed it, or had no sample by then."""
-    known = len(shown.counts)
-    i = bisect.bisect_right(shown.curve, point, hi=known, key=lambda one: getattr(one.spent, cost_unit)) - 1
-    if i < 0 or point > passed(shown, cost_unit):
+    spent_on = operator.attrgetter(f"spent.{cost_unit}")
+    i = bisect.bisect_right(run.curve, point, hi=len(run.counts), key=spent_on) - 1
+    if i < 0 or point > passed(run, cost_unit):
         return None
-    a, counts = shown.curve[i], shown.counts[i]
+    a, counts = run.curve[i], run.counts[i]
     if point == getattr(a.spent, cost_unit):
         return ScoresAtPoint(a, counts)
-    b, counts_after = shown.curve[i + 1], shown.counts[i + 1]
+    b, counts_after = run.curve[i + 1], run.counts[i + 1]
     spent = _spent_at(a.spent, b.spent, cost_unit, point)
     weight = math.log(spent.samples / a.n) / math.log(b.n / a.n)
 
@@ -83,8 +84,8 @@ def _spent_at(begin: Spent, end: Spent, cost_unit: CostUnit, point: float) -> Sp
     Between the two, every sample takes equally many sweeps and seconds, because no knob is turned.
     """
     first, last = getattr(begin, cost_unit), getattr(end, cost_unit)
-    made = (point - first) / (last - first) * (end.samples - begin.samples)
-    samples = begin.samples + int(made + SAMPLE_ROUNDING)
+    n_since = (point - first) / (last - first) * (end.samples - begin.samples)
+    samples = begin.samples + int(n_since + SAMPLE_ROUNDING)
     share = (samples - begin.samples) / (end.samples - begin.samples)
     return Spent(
         samples,
@@ -108,41 +109,40 @@ class Difference(NamedTuple):
 
 def best(compared: Sequence[Compared]) -> int | None:
     """Return the index of the panel with the highest ISL at the common point; None if there is none."""
-    known = [
-        (one.scores.isl.isl, -i)
-        for i, one in enumerate(compared)
-        if one.scores is not None and not one.catching_up
+    scores = [
+        (panel.scores.isl.isl, -i)
+        for i, panel in enumerate(compared)
+        if panel.scores is not None and not panel.catching_up
     ]
-    return -max(known)[1] if known else None
+    return -max(scores)[1] if scores else None
 
 
-def differences(shown: ScoreCurve, other: ScoreCurve, cost_unit: CostUnit) -> list[Difference]:
+def differences(run: ScoreCurve, other: ScoreCurve, cost_unit: CostUnit) -> list[Difference]:
     """Return the ISL of a run minus the ISL of another, at all points that both have passed."""
-    end = min(passed(shown, cost_unit), passed(other, cost_unit))
+    end = min(passed(run, cost_unit), passed(other, cost_unit))
     points = np.array(POINTS[cost_unit][: bisect.bisect_right(POINTS[cost_unit], end)])
     if not len(points):
         return []
     (n, isl, groups), (n_other, isl_other, groups_other) = (
-        _isl_at(run, cost_unit, points) for run in (shown, other)
+        _isl_at(curve, cost_unit, points) for curve in (run, other)
     )
     both, errors = (n > 0) & (n_other > 0), paired_error(groups, groups_other)
-    found = zip(points[both], n[both], n_other[both], (isl - isl_other)[both], errors[both], strict=True)
-    return [Difference(*one) for one in found]
+    rows = zip(points[both], n[both], n_other[both], (isl - isl_other)[both], errors[both], strict=True)
+    return [Difference(*row) for row in rows]
 
 
 def _isl_at(
-    shown: ScoreCurve, cost_unit: CostUnit, points: np.ndarray
+    run: ScoreCurve, cost_unit: CostUnit, points: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return samples (0: none), ISL, and mean log densities of the groups at points that a run has passed.
 
     The vectorised form of ``scores_at``.
     """
-    curve = shown.curve[: len(shown.counts)]
+    curve = run.curve[: len(run.counts)]
     reached = np.array([getattr(point.spent, cost_unit) for point in curve])
     at = np.searchsorted(reached, points, side="right") - 1
-    known = np.array([(point.n, getattr(point.spent, cost_unit)) for point in curve])
-    n = np.where(at < 0, 0, np.floor(np.interp(points, known[:, 1], known[:, 0]) + SAMPLE_ROUNDING))
     ns = np.array([point.n for point in curve])
+    n = np.where(at < 0, 0, np.floor(np.interp(points, reached, ns) + SAMPLE_ROUNDING))
     a, b = np.maximum(at, 0), np.minimum(at + 1, len(curve) - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.where((at < 0) | (a == b), 0, np.log(n / ns[a]) / np.log(ns[b] / ns[a]))

@@ -119,14 +119,14 @@ class LandscapeRun(SamplingRun):
         super().prepare()
         self._target = self.target()
 
-    def record_steps(self, made: Samples) -> None:
+    def record_steps(self, samples: Samples) -> None:
         """Count the samples of ``advance``, and compare them with the model at the counts of the curve."""
-        states, before = codes(made.v), self.n
-        super().record_steps(made)
+        states, before = codes(samples.v), self.n
+        super().record_steps(samples)
         marks = VISIT_COUNTS[(VISIT_COUNTS > before) & (VISIT_COUNTS <= self.n)] - before
         for part in np.split(np.arange(len(states)), marks):
             self._visits += np.bincount(states[part], minlength=len(self._visits))
-            self._sum += made.v[part].sum(axis=0, dtype=np.int64)
+            self._sum += samples.v[part].sum(axis=0, dtype=np.int64)
             if len(self._curve) < np.searchsorted(VISIT_COUNTS, self._visits.sum(), side="right"):
                 self._curve.append(self._visited())
         valleys = self._land.valley[np.append(self._trail[-1:], states)]

@@ -70,15 +70,15 @@ def limits() -> Limits:
 
     Raises BadInput if a variable is not a positive whole number of at most nine digits.
     """
-    found = {}
+    values = {}
     for field in fields(Limits):
         text = os.environ.get(variable_of(field.name))
         if not text:
             continue
         if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) < 1:
             raise BadInput(f"{variable_of(field.name)} = {text[:40]!r}: give a whole number from 1 up.")
-        found[field.name] = int(text)
-    return Limits(**found)
+        values[field.name] = int(text)
+    return Limits(**values)
 
 
 class Counted(Protocol):

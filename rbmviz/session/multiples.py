@@ -26,22 +26,22 @@ class Multiple(NamedTuple):
 
 def multiples_of(algorithm: Any) -> list[Multiple]:
     """Return the variants of a panel with this algorithm, for each of its live numeric knobs."""
-    found = []
+    multiples = []
     values = values_of(algorithm)
     for name, knob in knobs_of(algorithm).items():
         if not knob.live or knob.kind not in (int, float):
             continue
         value = values[name]
         if knob.scale == "log" and value:
-            found += [
+            multiples += [
                 Multiple(name, (near,), False)
                 for near in (_scaled(knob, value, FACTOR), _scaled(knob, value, 1 / FACTOR))
                 if near != value and knob.lo <= near <= knob.hi
             ]
         others = tuple(other for other in four_values(knob, value) if other != value)
         if others:
-            found.append(Multiple(name, others, True))
-    return found
+            multiples.append(Multiple(name, others, True))
+    return multiples
 
 
 def four_values(knob: Knob, value: Any) -> list[Any]:

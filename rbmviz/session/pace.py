@@ -29,9 +29,9 @@ class Timetable(NamedTuple):
 
 
 class Pace:
-    """How many steps a run may make now.
+    """The timetable of a run: the steps that it may make now.
 
-    A run follows its timetable, or is paused: then it makes the steps up to ``stop_at`` at full speed. A run
+    A run follows it, or is paused: then it makes the steps up to ``stop_at`` at full speed. A run
     that started late first makes the steps it has missed, at full speed, but computes for a few seconds at
     most; then it continues from there.
 
@@ -152,11 +152,11 @@ class Pace:
         if self._catching_up_since is None:
             return self._missed_seconds
         first, at, left = self._catching_up_since
-        computed, made = left - self._missed_seconds, n - first
-        if computed <= 0 or made <= 0:
+        computed, steps = left - self._missed_seconds, n - first
+        if computed <= 0 or steps <= 0:
             return self._missed_seconds
         share = max((time.monotonic() - at) / computed, 1.0)
-        return max(min((self._missed_to - n) * computed / made, self._missed_seconds), 0.0) * share
+        return max(min((self._missed_to - n) * computed / steps, self._missed_seconds), 0.0) * share
 
     # Queries
 

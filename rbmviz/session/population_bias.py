@@ -186,9 +186,9 @@ class PopulationRun(Run):
         theta, (k, proposal, mixture) = self._theta, self._knobs()
         for i in range(self.n, self.n + n):
             stream = self._streams[i % POPULATION_RUNS]
-            found = populate(theta, self._starts, k, proposal, mixture, stream.stream)
-            v, h = found.v.astype(np.float64), self.plan.rbm.mean_hidden(found.v).astype(np.float64)
-            stream.add(v, h, np.exp(found.log_weights - self._log_z))
+            population = populate(theta, self._starts, k, proposal, mixture, stream.stream)
+            v, h = population.v.astype(np.float64), self.plan.rbm.mean_hidden(population.v).astype(np.float64)
+            stream.add(v, h, np.exp(population.log_weights - self._log_z))
         if (self.n + n) % POPULATION_RUNS == 0:
             self._measure()
         spent = time.perf_counter() - begin
@@ -200,13 +200,13 @@ class PopulationRun(Run):
         return self.algorithm.k, self.algorithm.proposal, self.algorithm.mixture
 
     def _measure(self) -> None:
-        known = {}
+        qualities = {}
         for what in (PLAIN_CD, *POPULATION_SIZES):
             runs = [run for stream in self._streams if (run := stream.estimate(what)) is not None]
             if len(runs) == POPULATION_RUNS:
-                known[what] = quality(self._reference, runs)
-        self._cd = known.pop(PLAIN_CD)
-        self._pop_cd = known
+                qualities[what] = quality(self._reference, runs)
+        self._cd = qualities.pop(PLAIN_CD)
+        self._pop_cd = qualities
 
     def view(self, status: Status) -> PopulationSnapshot:
         """Return the snapshot of this run."""

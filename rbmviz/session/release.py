@@ -17,10 +17,10 @@ def close_and_free(comparison: Comparison[Any], seconds: float) -> None:
     closed_at, reference = comparison.closed_at, weakref.ref(comparison)
 
     def free() -> None:
-        found = reference()
-        if found is not None and found.closed_at == closed_at:
-            found.rest(closed_at)
-            del found
+        referent = reference()
+        if referent is not None and referent.closed_at == closed_at:
+            referent.rest(closed_at)
+            del referent
             trim()
 
     due = Due(Priority.BACKGROUND, SCHEDULER.clock() + seconds, long=True)

@@ -109,9 +109,9 @@ class Run(abc.ABC):
         # The addend is for clocks too coarse to measure a chunk.
         self.step_seconds = min(used / max(steps, 1), 2 * self.step_seconds + 1e-6)
 
-    def record_steps(self, made: Any) -> None:
+    def record_steps(self, steps: Any) -> None:
         """Count and store the steps that ``advance`` has returned; by default that is their number."""
-        self.n += made
+        self.n += steps
 
     def set_knobs(self, algorithm: Any) -> None:
         """Use this algorithm from the next step on; set ``prepared`` to False if it needs a new state."""

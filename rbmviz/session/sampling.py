@@ -110,7 +110,7 @@ class SamplingSnapshot(Snapshot):
 
     @property
     def since_turn(self) -> Spent:
-        """What the samples since the last turn of a knob have cost."""
+        """The cost of the samples since the last turn of a knob."""
         return Spent(self.n, self.sweeps, self.seconds).since(self.begin)
 
     @property
@@ -192,10 +192,10 @@ class SamplingPlan(NamedTuple):
         rbm = self.model.rbm
         state = sampler.state_bytes(rbm.n_visible, rbm.n_hidden)
         # Displayed means of the run, the newest snapshot, and the current chunk.
-        shown = (3 + 4) * MAX_SHOWN_SAMPLES * rbm.n_visible
+        displayed = (3 + 4) * MAX_SHOWN_SAMPLES * rbm.n_visible
         scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel, sampler.n_chains)
         held = Recorder.bytes(rbm.n_visible, self.allowance is not None)
-        return state + shown + scores + held
+        return state + displayed + scores + held
 
 
 class SamplingRun(Run):
@@ -297,11 +297,11 @@ class SamplingRun(Run):
             first += 1
         self._means, self._held_means = parts[first:], held
 
-    def record_steps(self, made: Samples) -> None:
+    def record_steps(self, samples: Samples) -> None:
         """Count and record the samples that ``advance`` has made."""
-        self.recorder.append(made.v)
-        self.n += len(made.v)
-        self.sweeps += int(made.info["sweeps"].sum())
+        self.recorder.append(samples.v)
+        self.n += len(samples.v)
+        self.sweeps += int(samples.info["sweeps"].sum())
 
     def set_knobs(self, algorithm: Sampler) -> None:
         """Use new values of live knobs from the next sample on."""
@@ -432,15 +432,15 @@ class SamplingSetup(NamedTuple):
         """Return starts for the largest number of chains; all panels and visitors share the array."""
         if self.dataset is None or self.start_from == "random":
             return None
-        known = _STARTS.setdefault(self.dataset, OrderedDict())
-        found = known.get(self.seed)
-        if found is None:
-            found = self.starts(MAX_CHAINS)
-            if found is not None:
-                known[self.seed] = found
-        while len(known) > MAX_STARTS:
-            known.popitem(last=False)
-        return found
+        cached = _STARTS.setdefault(self.dataset, OrderedDict())
+        starts = cached.get(self.seed)
+        if starts is None:
+            starts = self.starts(MAX_CHAINS)
+            if starts is not None:
+                cached[self.seed] = starts
+        while len(cached) > MAX_STARTS:
+            cached.popitem(last=False)
+        return starts
 
     def first_state(self) -> np.ndarray | None:
         """Return the state at which chain 0 starts; None: random bits from the seed."""

@@ -6,7 +6,7 @@ handle asks again. Time is divided fairly between tenants: the runs of one visit
 
 There are three lanes of threads:
 
-- PACED: little work that has to be on time, at the priority of the threads that draw pages.
+- PACED: little work that must be on time, at the priority of the threads that draw pages.
 - COMPUTE: everything else that can be divided into units, one thread per core, at a lower priority. A run at
   full speed fills its core, and delays neither pages nor paced runs.
 - LONG: what cannot be divided (compiling, loading, a run whose last unit was long), one at a time.
@@ -44,7 +44,7 @@ STARVED_SECONDS = 0.5
 """After this long without a unit, sweeps get one although others wait: a sixteenth of a core."""
 
 SAVED_SECONDS = 1.0
-"""Maximum seconds by which a returning tenant may be behind: as many as START may be ahead."""
+"""Maximum seconds by which a returning tenant may be behind, as long as the head start of START."""
 
 LOW_PRIORITY = 10
 """Niceness of the lanes COMPUTE and LONG (Linux only): pages and paced runs have priority."""
@@ -113,7 +113,7 @@ class Task:
     """Something that works in units.
 
     tenant : whose computing time it uses
-    work : does one unit; to be called again, it has to ``ask`` again. Never called by two threads at once.
+    work : does one unit, and must ``ask`` to be called again. Never called by two threads at once.
     paced : whether it works in the lane PACED (default: in LONG if its work is long, else in COMPUTE)
     """
 
@@ -141,7 +141,7 @@ class Lane:
 
 
 class Lateness:
-    """How far beats, frames and charts are slowed down: a factor from 1 (not at all) to MAX_FACTOR.
+    """Slowdown of beats, frames and charts: a factor from 1 (none) to MAX_FACTOR.
 
     Beats are the signal. When threads wait for a core, or for the interpreter, many beats end late. Then
     beats become longer, so that each makes more samples at less cost. When beats are on time again, the
@@ -260,7 +260,7 @@ class Scheduler:
             self._call(lane, task.due.first)
 
     def _call(self, lane: Lane, at: float) -> None:
-        """Have a thread of a lane look at what is due at a time."""
+        """Have a thread of a lane look for due work at a time."""
         if lane.watch_until is not None:
             if at < lane.watch_until:
                 lane.watch.notify()
@@ -334,7 +334,7 @@ class Scheduler:
 
     def _update_accounts(self, wanting: Iterable[Tenant], now: float) -> None:
         present = {*wanting, *(task.tenant for task in self._at_work if task.tenant.began)}
-        least = min((one.used(now) for one in present if math.isfinite(one.account)), default=0.0)
+        least = min((tenant.used(now) for tenant in present if math.isfinite(tenant.account)), default=0.0)
         self._level = max(self._level, least)
         for tenant in present:
             if math.isinf(tenant.account):

@@ -37,7 +37,7 @@ class NewestSamples:
 
 
 class Spent(NamedTuple):
-    """What a run has spent so far, in each unit of comparison.
+    """The cost of a run so far, in each unit of comparison.
 
     samples; sweeps: Gibbs or maximisation sweeps; seconds: time spent in the sampler.
     """

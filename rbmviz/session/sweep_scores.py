@@ -70,22 +70,22 @@ class SweepScores:
         self._lock = threading.Lock()
         self.n_rows = 0
         self._done = np.zeros((len(self.settings), len(plan.seeds)), bool)
-        knobs = [TABLES[plan.kind].read(one.algorithm) for one in self.settings]
+        texts = [setting.algorithm for setting in self.settings]
+        algorithms = [TABLES[plan.kind].read(text) for text in texts]
         on_axis = [axis.knob for axis in plan.axes]
         self.others = tuple(name for name in plan.differing_knobs() if name not in on_axis)
         self._knobs = {
-            name: np.array([_as_number(getattr(one, name, math.nan)) for one in knobs])
+            name: np.array([_as_number(getattr(algorithm, name, math.nan)) for algorithm in algorithms])
             for name in (*on_axis, *self.others)
         }
-        self._algorithms = np.array([one.algorithm.partition(":")[0] for one in self.settings])
+        self._algorithms = np.array([text.partition(":")[0] for text in texts])
         # Tables for ``choose`` use short names for settings, the same on all models.
-        known = {text: i for i, text in enumerate(dict.fromkeys(one.algorithm for one in self.settings))}
-        names = [f"{one.algorithm.partition(':')[0]}:{known[one.algorithm]}" for one in self.settings]
+        numbers = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+        names = [f"{name}:{numbers[text]}" for name, text in zip(self._algorithms, texts, strict=True)]
         self._names = np.array(names)
-        self._indices = {
-            (name, one.model): i for i, (name, one) in enumerate(zip(names, self.settings, strict=True))
-        }
-        self._models = np.array([one.model for one in self.settings])
+        models = [setting.model for setting in self.settings]
+        self._models = np.array(models)
+        self._indices = {key: i for i, key in enumerate(zip(names, models, strict=True))}
 
     @staticmethod
     def bytes(plan: SweepPlan) -> int:
@@ -113,8 +113,8 @@ class SweepScores:
                 shape = (len(self.settings), len(self.plan.seeds), _n_points(self.plan), len(self.columns))
                 self._values = np.full(shape, math.nan)
             n = min(len(rows), self._values.shape[2])
-            known = int((~np.isnan(self._values[setting, seed, :, 0])).sum())
-            self.n_rows += max(n - known, 0)  # a restarted cell has fewer rows
+            n_stored = int((~np.isnan(self._values[setting, seed, :, 0])).sum())
+            self.n_rows += max(n - n_stored, 0)  # a restarted cell has fewer rows
             self._values[setting, seed, :n] = rows[:n]
             self._done[setting, seed] |= done
 
@@ -127,28 +127,28 @@ class SweepScores:
 
     def mean_curve(self, setting: int, cost_unit: CostUnit, by: str) -> list[MeanPoint]:
         """Return a setting's curve from ``FIRST_POINT`` samples on: means over the seeds known so far."""
-        curves, found = self.curves(setting), []
+        curves, points = self.curves(setting), []
         spent, values = curves[COLUMN_OF[cost_unit]], curves[by]
         for i in range(spent.shape[1]):
-            known = np.isfinite(values[:, i])
-            if not known.any() or curves["n"][known, i].min() < FIRST_POINT:
+            finite = np.isfinite(values[:, i])
+            if not finite.any() or curves["n"][finite, i].min() < FIRST_POINT:
                 continue
-            own = values[known, i]
+            own = values[finite, i]
             spread = float(own.std(ddof=1)) if len(own) > 1 else math.nan
-            found.append(MeanPoint(float(spent[known, i].mean()), float(own.mean()), spread, len(own)))
-        return [one for one in found if one.spent > 0]
+            points.append(MeanPoint(float(spent[finite, i].mean()), float(own.mean()), spread, len(own)))
+        return [point for point in points if point.spent > 0]
 
     def long_form(self) -> dict[str, Any]:
         """Return all scores as columns, with one row per point of each cell."""
         with self._lock:
-            known = ~np.isnan(self._values[..., 0]) if self._values.size else np.zeros((0, 0, 0), bool)
-            setting, seed, _ = np.nonzero(known)
-            values = self._values[known] if self._values.size else np.zeros((0, len(self.columns)))
-        algorithms = np.array([one.algorithm for one in self.settings])
-        found: dict[str, Any] = {"setting": algorithms[setting], "algorithm": self._algorithms[setting]}
-        found |= {"model": self._models[setting], "seed": np.array(self.plan.seeds)[seed]}
-        found |= {f"knob_{name}": column[setting] for name, column in self._knobs.items()}
-        return found | {name: values[:, i] for i, name in enumerate(self.columns)}
+            filled = ~np.isnan(self._values[..., 0]) if self._values.size else np.zeros((0, 0, 0), bool)
+            setting, seed, _ = np.nonzero(filled)
+            values = self._values[filled] if self._values.size else np.zeros((0, len(self.columns)))
+        algorithms = np.array([setting.algorithm for setting in self.settings])
+        columns: dict[str, Any] = {"setting": algorithms[setting], "algorithm": self._algorithms[setting]}
+        columns |= {"model": self._models[setting], "seed": np.array(self.plan.seeds)[seed]}
+        columns |= {f"knob_{name}": column[setting] for name, column in self._knobs.items()}
+        return columns | {name: values[:, i] for i, name in enumerate(self.columns)}
 
     def range(self, cost_unit: CostUnit) -> tuple[float, float] | None:
         """Return the first and the last point at which a setting has a score; None if there is none yet."""
@@ -163,11 +163,11 @@ class SweepScores:
 
     def rounded(self, point: float, cost_unit: CostUnit) -> float:
         """Return a point within the range, rounded to be short to write: whole samples, or three digits."""
-        found = self.range(cost_unit)
-        if found is None:
+        ends = self.range(cost_unit)
+        if ends is None:
             return point
         short = float(f"{point:.3g}") if COLUMN_OF[cost_unit] == "seconds" else float(round(point))
-        return min(max(short, found[0]), found[1])
+        return min(max(short, ends[0]), ends[1])
 
     def at(self, point: float, cost_unit: CostUnit, by: str) -> SweepAtPoint:
         """Return the settings at a point; ``by`` is the measure to compare."""
@@ -178,8 +178,8 @@ class SweepScores:
             if rows is not None and len(rows["n"]):
                 with contextlib.suppress(BadInput):  # no setting has reached the point
                     choices[model] = compare(rows, point, cost_unit, by, test_of(by, self.plan.metrics) or by)
-        scored = {self.index_of(one): one for choice in choices.values() for one in choice.settings}
-        return SweepAtPoint(choices, scored)
+        settings = (setting for choice in choices.values() for setting in choice.settings)
+        return SweepAtPoint(choices, {self.index_of(setting): setting for setting in settings})
 
     def final_choice(self) -> Choice | None:
         """Return the comparison at the end of the runs, on the first model; None before there is one."""
@@ -200,11 +200,11 @@ class SweepScores:
         """
         table = self._table(by, point, cost_unit)
         try:
-            found = [] if table is None else robustness(table, point, cost_unit, by)
+            summaries = [] if table is None else robustness(table, point, cost_unit, by)
         except BadInput:
             return []
         texts = {name: self.settings[i].algorithm for (name, _), i in self._indices.items()}
-        return [replace(one, setting=texts[one.setting]) for one in found]
+        return [replace(summary, setting=texts[summary.setting]) for summary in summaries]
 
     def telling_point(self, cost_unit: CostUnit, by: str) -> float | None:
         """Return the point at which settings differ most on the first model; None before it is known."""
@@ -224,17 +224,17 @@ class SweepScores:
         with self._lock:
             if not self._values.size:
                 return None
-            known = ~np.isnan(self._values[..., 0])
+            filled = ~np.isnan(self._values[..., 0])
             if point is not None:
                 spent = self._values[..., SPENT.index(COLUMN_OF[cost_unit])]
                 passed = np.nansum(spent <= point, axis=-1)  # rows up to the point
-                rows = np.arange(known.shape[-1])
+                rows = np.arange(filled.shape[-1])
                 near = (rows >= passed[..., None] - 1) & (rows <= passed[..., None])
                 if COLUMN_OF[cost_unit] != "n":
-                    near |= self._ends_of_diverged(known, [i for i in columns if self.columns[i] in measures])
-                known &= near
-            setting, seed, _ = np.nonzero(known)
-            values = self._values[known][:, columns]
+                    near |= self._ends_of_diverged(filled, columns)
+                filled &= near
+            setting, seed, _ = np.nonzero(filled)
+            values = self._values[filled][:, columns]
         if not len(values):
             return None
         table = {"setting": self._names[setting], "model": self._models[setting]}
@@ -245,11 +245,12 @@ class SweepScores:
         table |= {name: values[:, i] for i, name in enumerate(names)}
         return table
 
-    def _ends_of_diverged(self, known: np.ndarray, measured: list[int]) -> np.ndarray:
+    def _ends_of_diverged(self, filled: np.ndarray, columns: list[int]) -> np.ndarray:
         """Return the last live row and the last row of diverged cells: ``compare`` extrapolates from them."""
-        rows = np.arange(known.shape[-1])
-        live = known & ~np.isnan(self._values[..., measured]).all(axis=-1)
-        last_live, last = ((rows * of).max(axis=-1, keepdims=True) for of in (live, known))
+        rows = np.arange(filled.shape[-1])
+        measured = [i for i in columns if self.columns[i] in measures]
+        live = filled & ~np.isnan(self._values[..., measured]).all(axis=-1)
+        last_live, last = ((rows * of).max(axis=-1, keepdims=True) for of in (live, filled))
         return (last_live < last) & ((rows == last_live) | (rows == last))
 
 

@@ -269,24 +269,24 @@ class SweepView:
             state=np.zeros(n, np.uint8),
         )
 
-    def _snapshot_of(self, found: SweepAtPoint) -> MapSnapshot:
-        empty, several = self._empty(), len(found.choices) > 1
-        best = {id(choice.best) for choice in found.choices.values()}
-        for i, one in found.scored.items():
+    def _snapshot_of(self, at_point: SweepAtPoint) -> MapSnapshot:
+        empty, several = self._empty(), len(at_point.choices) > 1
+        best = {id(choice.best) for choice in at_point.choices.values()}
+        for i, setting in at_point.scored.items():
             for name, attribute in MAP_ARRAYS.items():
-                getattr(empty, name)[i] = getattr(one, attribute or name)
-            compared = len(found.choices[one.model].seeds) > 1
+                getattr(empty, name)[i] = getattr(setting, attribute or name)
+            compared = len(at_point.choices[setting.model].seeds) > 1
             empty.state[i] = IS_KNOWN
-            empty.state[i] |= IS_IN_REGION if one.in_region and compared else 0
-            empty.state[i] |= IS_BEST if id(one) in best else 0
-            empty.state[i] |= IS_MOSTLY_BLANK if one.blank > MOSTLY_BLANK else 0
+            empty.state[i] |= IS_IN_REGION if setting.in_region and compared else 0
+            empty.state[i] |= IS_BEST if id(setting) in best else 0
+            empty.state[i] |= IS_MOSTLY_BLANK if setting.blank > MOSTLY_BLANK else 0
         border = tuple(
             f"{model}: {sentence}" if several else sentence
-            for model, choice in found.choices.items()
+            for model, choice in at_point.choices.items()
             for sentence in choice.border
         )
         return replace(
-            empty, seeds=tuple(len(choice.seeds) for choice in found.choices.values()), border=border
+            empty, seeds=tuple(len(choice.seeds) for choice in at_point.choices.values()), border=border
         )
 
 
@@ -307,8 +307,8 @@ def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> N
 
 def front_numbers(algorithm: Any) -> list[Knob]:
     """Return the numeric knobs of an algorithm, front knobs first."""
-    known = [knob for knob in knobs_of(algorithm).values() if knob.kind in (int, float)]
-    return sorted(known, key=lambda knob: not knob.front)
+    numeric = [knob for knob in knobs_of(algorithm).values() if knob.kind in (int, float)]
+    return sorted(numeric, key=lambda knob: not knob.front)
 
 
 AROUND = 10.0

@@ -148,10 +148,10 @@ class Sweep:
     @property
     def seconds_left(self) -> float | None:
         """Estimated seconds left; None if it is not running, or no cell has finished since it started."""
-        made = self.progress - self._progress_before
-        if self.status != "running" or self.scores.n_done == self._done_before or made <= 0:
+        gained = self.progress - self._progress_before
+        if self.status != "running" or self.scores.n_done == self._done_before or gained <= 0:
             return None
-        return (time.monotonic() - self._begun_at) * (1 - self.progress) / made
+        return (time.monotonic() - self._begun_at) * (1 - self.progress) / gained
 
     @classmethod
     def planned(cls, plan: SweepPlan) -> "Sweep":
@@ -160,7 +160,7 @@ class Sweep:
 
     @classmethod
     def recorded(cls, plan: SweepPlan, columns: Mapping[str, np.ndarray]) -> "Sweep":
-        """Return a complete sweep of a table of its cells, which has no folder and nobody can command."""
+        """Return the complete sweep of a table of cells; it has no folder, and nobody can command it."""
         sweep = cls("", "", plan, "", None)
         for cell, table in _tables_of(sweep.scores, columns):
             sweep.scores.put(cell, table)
@@ -225,7 +225,7 @@ class SweepQueue:
     """The sweeps of a server.
 
     folder : parent of the sweep folders; made with mode 0700 when the first sweep starts
-    scheduler : default: the process's
+    scheduler : default: the scheduler of the process
     memory : a further visitor of the server, whose memory is the scores in memory (default: they are not
         counted)
     """
@@ -327,13 +327,13 @@ class SweepQueue:
         most = limits()
         every: list[Sweep | FurtherRun] = list(self._sweeps.values())
         every += [run for run in self._further if run.active]
-        own = [one for one in every if one.belongs_to(owner)]
-        if sum(one.status in ("queued", "running", "paused") for one in own) >= most.sweeps_of_visitor:
+        own = [sweep for sweep in every if sweep.belongs_to(owner)]
+        if sum(sweep.status in ("queued", "running", "paused") for sweep in own) >= most.sweeps_of_visitor:
             raise BadInput(
                 f"You have {most.sweeps_of_visitor} sweeps that have not ended, a quarter of what the server "
                 f"keeps: stop one, or start the server with a larger {variable_of('sweeps')}."
             )
-        kept = [one for one in every if one.dated]
+        kept = [sweep for sweep in every if sweep.dated]
         if len(kept) >= most.sweeps:
             raise BadInput(
                 f"The server keeps {most.sweeps} sweeps, and has no room for another one: delete one that "
@@ -370,7 +370,7 @@ class SweepQueue:
         self._set(name, owner, "paused", ("queued", "running"))
 
     def resume(self, name: str, owner: str) -> None:
-        """Queue a paused, stopped or failed sweep again, or one of which cells have failed.
+        """Queue a paused, stopped or failed sweep again, or a finished one with failed cells.
 
         Complete cells do not run again. Cells interrupted by a pause continue; cells interrupted by ``stop``,
         and failed ones, restart.
@@ -538,7 +538,7 @@ class SweepQueue:
 
     def _next(self) -> Sweep | None:
         """Return the first sweep of the queue."""
-        queued = (one for one in list(self._sweeps.values()) if one.status == "queued")
+        queued = (sweep for sweep in list(self._sweeps.values()) if sweep.status == "queued")
         return None if self._closed else next(queued, None)
 
     def _work(self) -> None:
@@ -597,7 +597,7 @@ class SweepQueue:
 
 
 def check_size(plan: SweepPlan) -> None:
-    """Raise BadInput if a plan has too many cells, or too long ones, for a server."""
+    """Raise BadInput if a plan has too many or too long cells for a server."""
     if plan.size > MAX_CELLS_ON_SERVER:
         raise BadInput(
             f"This sweep has {plan.size:,} runs and the server allows {MAX_CELLS_ON_SERVER:,}: take fewer "
@@ -631,13 +631,13 @@ def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], 
 
 def _copy_cells(old: SweepScores, new: SweepScores) -> None:
     """Give the scores of a larger plan with the same seeds the complete cells of a smaller one."""
-    places = {(one.algorithm, one.model): i for i, one in enumerate(new.settings)}
-    for i, one in enumerate(old.settings):
-        place, curves = places[one.algorithm, one.model], old.curves(i)
+    places = {(setting.algorithm, setting.model): i for i, setting in enumerate(new.settings)}
+    for i, setting in enumerate(old.settings):
+        place, curves = places[setting.algorithm, setting.model], old.curves(i)
         for k in range(len(old.plan.seeds)):
             if old.is_done(k * len(old.settings) + i):
-                known = ~np.isnan(curves["n"][k])
-                table = {name: column[k, known] for name, column in curves.items()}
+                filled = ~np.isnan(curves["n"][k])
+                table = {name: column[k, filled] for name, column in curves.items()}
                 new.put(k * len(new.settings) + place, table)
 
 
@@ -645,7 +645,7 @@ def _tables_of(
     scores: SweepScores, columns: Mapping[str, np.ndarray]
 ) -> list[tuple[int, dict[str, np.ndarray]]]:
     """Return index and table of each cell of the plan in a joined table."""
-    indices = {(one.algorithm, one.model): i for i, one in enumerate(scores.settings)}
+    indices = {(setting.algorithm, setting.model): i for i, setting in enumerate(scores.settings)}
     seeds = {seed: k for k, seed in enumerate(scores.plan.seeds)}
 
     def cell_of(columns: Mapping[str, np.ndarray], row: int) -> int | None:
@@ -667,5 +667,5 @@ def _tables_of(
 
 def sweeps_folder() -> Path:
     """Return the parent folder of the sweeps, as set in the environment."""
-    given = os.environ.get(SWEEPS_DIR)
-    return Path(given) if given else cache_dir() / "sweeps"
+    folder = os.environ.get(SWEEPS_DIR)
+    return Path(folder) if folder else cache_dir() / "sweeps"

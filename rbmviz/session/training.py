@@ -2,6 +2,7 @@
 
 import bisect
 import math
+import operator
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -139,9 +140,9 @@ class Likelihood(NamedTuple):
 
 def thinned(likelihoods: Sequence[Likelihood]) -> list[Likelihood]:
     """Return every second likelihood, and the best one, so that ``below_best`` stays the same."""
-    means = [float(one.train.mean()) for one in likelihoods]
+    means = [float(likelihood.train.mean()) for likelihood in likelihoods]
     best = max(range(len(means)), key=lambda i: means[i] if math.isfinite(means[i]) else -math.inf)
-    return [one for i, one in enumerate(likelihoods) if i % 2 == 0 or i == best]
+    return [likelihood for i, likelihood in enumerate(likelihoods) if i % 2 == 0 or i == best]
 
 
 class Trace(NamedTuple):
@@ -229,7 +230,7 @@ class TrainingSnapshot(Snapshot):
         if self.ended and point > passed and self.likelihoods:
             return self.likelihoods[-1]  # training has ended
         name = _FIELDS[cost_unit]
-        i = bisect.bisect_right(self.likelihoods, point, key=lambda one: getattr(one, name)) - 1
+        i = bisect.bisect_right(self.likelihoods, point, key=operator.attrgetter(name)) - 1
         if i < 0 or point > passed:
             return None
         a = self.likelihoods[i]
@@ -238,8 +239,8 @@ class TrainingSnapshot(Snapshot):
         b = self.likelihoods[i + 1]
         weight = (point - getattr(a, name)) / (getattr(b, name) - getattr(a, name))
         pairs: Iterator[tuple[Any, Any]] = zip(a, b, strict=True)
-        found = Likelihood(*(x + weight * (y - x) for x, y in pairs))
-        return found._replace(update=int(found.update))
+        interpolated = Likelihood(*(x + weight * (y - x) for x, y in pairs))
+        return interpolated._replace(update=int(interpolated.update))
 
     def without_arrays(self) -> Self:
         """Return the snapshot with curves, but without models and samples."""
@@ -364,9 +365,9 @@ class LikelihoodEstimator:
             self.newest = update
             self._work = self._score(update, sweeps, seconds, models)
 
-    def restore(self, found: tuple[Likelihood, ...]) -> None:
+    def restore(self, likelihoods: tuple[Likelihood, ...]) -> None:
         """Take over earlier likelihoods; only later updates are estimated."""
-        self.points, self.newest = list(found), max((point.update for point in found), default=-1)
+        self.points, self.newest = list(likelihoods), max((point.update for point in likelihoods), default=-1)
 
     def work(self, seconds: float) -> float:
         """Work on the estimate for at most ``seconds``, or to its end; return the seconds used."""
@@ -382,14 +383,14 @@ class LikelihoodEstimator:
             if self.method == "exact":
                 log_z, error[r] = metrics.log_z(rbm), 0.0
             else:
-                found = yield from ais_steps(
+                estimate = yield from ais_steps(
                     rbm,
                     self._data,
                     n_chains=LIVE_AIS_CHAINS,
                     betas=LIVE_AIS_TEMPERATURES,
                     seed=self._seed + r,
                 )
-                log_z, error[r], ess[r] = found.log_z, found.std_error, found.ess
+                log_z, error[r], ess[r] = estimate.log_z, estimate.std_error, estimate.ess
             train[r] = -rbm.free_energy(self._train).mean() - log_z
             test[r] = -rbm.free_energy(self._test).mean() - log_z if len(self._test) else np.nan
             yield
@@ -473,8 +474,8 @@ class TrainingRun(Run):
         self._begun = self.n, self.sweeps, self.seconds
         self._resumed = None
         if plan.checkpoint:
-            found = load_checkpoint(plan.checkpoint, plan.dataset.train)
-            self._resumed, self._resumed_trainer = found.state, found.trainer
+            checkpoint = load_checkpoint(plan.checkpoint, plan.dataset.train)
+            self._resumed, self._resumed_trainer = checkpoint.state, checkpoint.trainer
             self.n, self.sweeps, self.seconds = (
                 self._resumed.update,
                 float(self._resumed.sweeps),
@@ -609,31 +610,36 @@ class TrainingRun(Run):
     def advance(self, n: int) -> tuple[Progress, ...]:
         """Make n updates of every replicate, and do a share of the scoring."""
         begin = time.perf_counter()
-        made = tuple(self.algorithm.step(state, n) for state in self._states)
+        progress = tuple(self.algorithm.step(state, n) for state in self._states)
         self._credit += SCORING_SHARE * (time.perf_counter() - begin)
         self._credit -= self._likelihood_estimator.work(self._credit)
         if time.perf_counter() - self._dreamed > CHUNK_SECONDS:
             self._dreamed = time.perf_counter()
-            self._chains.sweep(made[0].rbm)
+            self._chains.sweep(progress[0].rbm)
             self._fantasy = self._chains.newest(self.n + n)
         if (self.n + n) % self._stride == 0:
-            self._likelihood_estimator.start(*self._spent(made), tuple(progress.rbm for progress in made))
+            models = tuple(replicate.rbm for replicate in progress)
+            self._likelihood_estimator.start(*self._spent(progress), models)
         self.size_chunk(n, time.perf_counter() - begin)
-        return made
+        return progress
 
-    def _spent(self, made: tuple[Progress, ...]) -> tuple[int, float, float]:
+    def _spent(self, progress: tuple[Progress, ...]) -> tuple[int, float, float]:
         """Return updates, sweeps and seconds, means over replicates, including steps before a branch."""
         n, sweeps, seconds = self._begun
-        sweeps += float(np.mean([progress.sweeps for progress in made]))
-        return n + made[0].update, sweeps, seconds + float(np.mean([progress.seconds for progress in made]))
+        sweeps += float(np.mean([replicate.sweeps for replicate in progress]))
+        seconds += float(np.mean([replicate.seconds for replicate in progress]))
+        return n + progress[0].update, sweeps, seconds
 
-    def record_steps(self, made: tuple[Progress, ...]) -> None:
+    def record_steps(self, progress: tuple[Progress, ...]) -> None:
         """Count the updates that ``advance`` has made; thin out curves that are too long."""
-        self.progress = made
-        self._models = tuple(progress.rbm for progress in made)
-        self.n, self.sweeps, self.seconds = self._spent(made)
+        self.progress = progress
+        self._models = tuple(replicate.rbm for replicate in progress)
+        self.n, self.sweeps, self.seconds = self._spent(progress)
         if self.n % self._stride == 0:
-            stats = {name: np.array([progress.stats[name] for progress in made]) for name in made[0].stats}
+            stats = {
+                name: np.array([replicate.stats[name] for replicate in progress])
+                for name in progress[0].stats
+            }
             self._traces.append(Trace(self.n, self.sweeps, self.seconds, stats))
         if len(self._traces) > MAX_POINTS:
             self._stride *= 2
@@ -704,7 +710,7 @@ class TrainingRun(Run):
             likelihoods=tuple(self._likelihood_estimator.points),
             traces=tuple(self._traces),
             newest={
-                name: float(np.mean([one.stats[name] for one in self.progress]))
+                name: float(np.mean([replicate.stats[name] for replicate in self.progress]))
                 for name in (newest.stats if newest else ())
             },
             per_chain=newest.per_chain if newest else {},

@@ -270,26 +270,26 @@ def _floats(arrays: Mapping[str, np.ndarray], name: str, *shape: int) -> np.ndar
 def _read_data(said: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Dataset:
     """Return the uploaded data; ``Dataset`` checks rows, labels and class names."""
     n = _count(said["n_visible"], 1, MAX_SAVED_UNITS)
-    found: dict[str, Any] = {name: _text(said[name]) for name in ("name", "binarisation", "source")}
+    fields: dict[str, Any] = {name: _text(said[name]) for name in ("name", "binarisation", "source")}
     for part in PARTS:
         packed = arrays[f"data.{part}"]
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-n // 8):
             raise Damaged(part)
-        found[part] = np.unpackbits(packed, axis=1, count=n)
+        fields[part] = np.unpackbits(packed, axis=1, count=n)
         labels = arrays.get(f"data.{part}_labels")
         if labels is not None and labels.dtype != np.int64:
             raise Damaged("labels")
-        found[f"{part}_labels"] = labels
+        fields[f"{part}_labels"] = labels
     shape = said["image_shape"]
     if shape is not None:
         rows, columns = (_count(size, 1, MAX_SAVED_UNITS) for size in shape)
         if rows * columns != n:
             raise Damaged("the shape of images")
-        found["image_shape"] = rows, columns
+        fields["image_shape"] = rows, columns
     if "data.vocabulary" in arrays:
         words = _bytes(arrays, "data.vocabulary").decode()
-        found["vocabulary"] = tuple(map(printable, words.split("\n")))
-    dataset = Dataset(**found, classes=tuple(map(_text, said["classes"])))
+        fields["vocabulary"] = tuple(map(printable, words.split("\n")))
+    dataset = Dataset(**fields, classes=tuple(map(_text, said["classes"])))
     if not is_upload(dataset):  # it would pass for registered data
         raise Damaged("the name of the data")
     return dataset
@@ -336,10 +336,10 @@ def _changes(name: str, said: list[Any]) -> tuple[Change, ...]:
     return changes
 
 
-def _check_fixed(one: Trainer, other: Trainer) -> None:
+def _check_fixed(trainer: Trainer, other: Trainer) -> None:
     """Refuse trainers that differ in a fixed knob, because the arrays of a state depend on it."""
     fixed = [name for name, knob in knobs_of(other).items() if not knob.live]
-    if one.name != other.name or any(getattr(one, name) != getattr(other, name) for name in fixed):
+    if trainer.name != other.name or any(getattr(trainer, name) != getattr(other, name) for name in fixed):
         raise Damaged("a knob that is not live")
 
 
@@ -353,14 +353,16 @@ def _state(
     """Return the number of steps, and the kept data of these steps."""
     R = plan.replicates
     checkpoints = tuple(_bytes(arrays, f"{i}checkpoint.{r}") for r in range(R))
-    found = [load_checkpoint(content, plan.dataset.train) for content in checkpoints]
-    for one in found:
-        _check_fixed(one.trainer, changes[0].algorithm)
-        if one.state.theta.W.shape[1] != plan.n_hidden or one.state.update != found[0].state.update:
+    loaded = [load_checkpoint(content, plan.dataset.train) for content in checkpoints]
+    updates = loaded[0].state.update
+    for checkpoint in loaded:
+        _check_fixed(checkpoint.trainer, changes[0].algorithm)
+        state = checkpoint.state
+        if state.theta.W.shape[1] != plan.n_hidden or state.update != updates:
             raise Damaged("a checkpoint")
-    progress = tuple(one.trainer.step(one.state, 0) for one in found)
+    progress = tuple(checkpoint.trainer.step(checkpoint.state, 0) for checkpoint in loaded)
     n = _count(said["n"])
-    if n != found[0].state.update + (plan.origin.update if plan.origin else 0) or changes[-1].n > n:
+    if n != updates + (plan.origin.update if plan.origin else 0) or changes[-1].n > n:
         raise Damaged("n")
     names = tuple(said["names"])
     if names and sorted(names) != sorted(progress[0].stats):

@@ -119,8 +119,8 @@ class UnitByUnit:
             following=(place + 1) % (len(self.h) + len(self.v)),
             **{"h" if layer == "hidden" else "v": new},  # type: ignore[arg-type]
         )
-        made = Draw(layer, unit, float(activation), float(p), u, bool(u < p), self.energy, after.energy)
-        return replace(after, last=made)
+        draw = Draw(layer, unit, float(activation), float(p), u, bool(u < p), self.energy, after.energy)
+        return replace(after, last=draw)
 
     def sweep(self) -> "UnitByUnit":
         """Return the state at the end of the sweep: the next unit and all units after it are drawn."""

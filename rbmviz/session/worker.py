@@ -56,8 +56,8 @@ log = logging.getLogger(__name__)
 class PastRun:
     """A replaced run that its worker can restore; see ``Worker.set_aside``."""
 
-    def __init__(self, plan: Any, algorithm: Any, run: "Run | Rebuild", shown: Snapshot) -> None:
-        self.plan, self.algorithm, self.run, self.shown = plan, algorithm, run, shown
+    def __init__(self, plan: Any, algorithm: Any, run: "Run | Rebuild", snapshot: Snapshot) -> None:
+        self.plan, self.algorithm, self.run, self.snapshot = plan, algorithm, run, snapshot
 
     def bytes(self) -> int:
         """Return an upper bound of its bytes."""
@@ -80,8 +80,8 @@ class Worker(Generic[R]):
     page : the page on which the run advances, and the tenant whose computing time it uses; None: a separate
         page
 
-    Commands return at once and take effect between two chunks, within about 30 ms: they change what is to be
-    done, and ask the scheduler for work. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and
+    Commands return at once and take effect between two chunks, within about 30 ms: they change the work to
+    do, and ask the scheduler for it. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and
     ``rebuild_data`` wait for the end of a unit, which may take longer while a rebuilt run is prepared.
     Commands to runs that have to stay in step get the same ``at``, a time.monotonic() reading.
 
@@ -191,9 +191,9 @@ class Worker(Generic[R]):
 
         Raises BadInput if a knob is unknown, not live, or out of range.
         """
-        known = knobs_of(self._algorithm)
+        declared = knobs_of(self._algorithm)
         check_names(type(self._algorithm), knobs)
-        if fixed := [name for name in knobs if not known[name].live]:
+        if fixed := [name for name in knobs if not declared[name].live]:
             raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: release it to begin anew.")
         with self._lock:
             self._algorithm = dataclasses.replace(self._algorithm, **knobs)
@@ -214,7 +214,7 @@ class Worker(Generic[R]):
         """Free the memory of a run that was set aside; once put back, it is rebuilt."""
         with self._chunk:
             if not isinstance(past.run, Rebuild) and past.run is not self._run and past.run.log.complete:
-                past.run = Rebuild(past.run, past.shown)
+                past.run = Rebuild(past.run, past.snapshot)
 
     def put_back(self, past: PastRun) -> None:
         """Replace the current run by one that was set aside, paused."""
@@ -222,8 +222,8 @@ class Worker(Generic[R]):
             self.plan, self._algorithm, self._run = past.plan, past.algorithm, past.run
             self._pace.begin(self._run.n)  # without the steps that its successor has missed
             self._pace.pause_at(self._run.n)
-            if past.shown.status == "failed" and not self.at_rest:
-                self._store_snapshot(self._run, "failed", past.shown.error)
+            if past.snapshot.status == "failed" and not self.at_rest:
+                self._store_snapshot(self._run, "failed", past.snapshot.error)
             else:
                 self._store_snapshot(self._run, None if self._run.prepared else "starting")
             self._plan()
@@ -266,16 +266,16 @@ class Worker(Generic[R]):
 
     def request_snapshot(self) -> Snapshot:
         """Return the newest snapshot, and renew the lease; a sleeping run wakes up."""
-        shown = self.peek()
+        snapshot = self.peek()
         if time.monotonic() - self._asked_at < LEASE_SECONDS / 2:
             self._asked_at = time.monotonic()
-            return shown
+            return snapshot
         # Locked, so that no thread sees the lease expired just before it is renewed, and lets the run sleep.
         with self._lock:
             asleep, self._asked_at = self._asleep(), time.monotonic()
             if asleep:
                 self._restart_pace()
-        return shown
+        return snapshot
 
     def peek(self) -> Snapshot:
         """Return the newest snapshot without renewing the lease."""
@@ -399,7 +399,7 @@ class Worker(Generic[R]):
 
     def _next_work(self) -> Due | None:
         """Return when there is work next, and which; None: not before a command."""
-        run, since = self._run, self._worked_at  # who has waited longest is next
+        run, since = self._run, self._worked_at  # the longest wait comes first
         if not self._opened or self._snapshot.status == "failed":
             return None
         if isinstance(run, Rebuild):
@@ -466,16 +466,16 @@ class Worker(Generic[R]):
                 return
             self._at_work = True
             run = self._run
-        shown = False
+        completed = False
         try:
             with self._errors_shown(run):
                 self._work_on(run)
-            shown = True
+            completed = True
         finally:
             with self._lock:
                 self._at_work = False
                 self._worked_at = time.monotonic()
-                if shown:
+                if completed:
                     self._plan(command=False)
                 self._lock.notify_all()
 
@@ -483,7 +483,7 @@ class Worker(Generic[R]):
     def _errors_shown(self, run: Run | Rebuild) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # the page has to show any error
+        except Exception as error:  # the page must show any error
             if not isinstance(error, BadInput):
                 log.exception("a run failed")
             text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
@@ -510,20 +510,20 @@ class Worker(Generic[R]):
 
     def _advance(self, run: Run) -> None:
         """Make the steps that are due, about one chunk of them; if none is, do background work."""
-        end, made = time.perf_counter() + CHUNK_SECONDS / 2, False
+        end, worked = time.perf_counter() + CHUNK_SECONDS / 2, False
         while n := self._take_commands(run):
             self._make_steps(run, n)
-            made = True
+            worked = True
             if time.perf_counter() > end:
                 break
         if n is None:  # replaced, or to be prepared
             return
-        if made:
+        if worked:
             self._look_at = -math.inf
         elif self._status() == self._snapshot.status:
-            made = self._work_in_background(run)
+            worked = self._work_in_background(run)
         self._complete(run)
-        if (made and self.watched) or self._status() != self._snapshot.status:
+        if (worked and self.watched) or self._status() != self._snapshot.status:
             self._publish(run)
 
     def _take_commands(self, run: Run) -> int | None:
@@ -543,9 +543,9 @@ class Worker(Generic[R]):
     def _make_steps(self, run: Run, n: int) -> None:
         run.watched = self.watched
         begin = time.perf_counter()
-        made = run.timed_advance(n)
+        steps = run.timed_advance(n)
         with self._lock:
-            run.record_steps(made)
+            run.record_steps(steps)
             self._stale = run is self._run
             if self.catching_up:
                 self._pace.note_computing(self._run.n, time.perf_counter() - begin)
@@ -590,8 +590,8 @@ class Worker(Generic[R]):
     ) -> None:
         """Store a new snapshot; _lock is held, and no other thread is making a chunk."""
         self._stale = False
-        shown = run.view(status or self._status())
-        self._snapshot = shown if shown.error == error else dataclasses.replace(shown, error=error)
+        snapshot = run.view(status or self._status())
+        self._snapshot = snapshot if snapshot.error == error else dataclasses.replace(snapshot, error=error)
 
     def _publish(self, run: Run | Rebuild, status: Status | None = None, error: str | None = None) -> None:
         with self._lock:

@@ -286,7 +286,7 @@ class _Grid:
 _NEEDED = ("identity", "setting", "model", "seed", "algorithm", "n")
 
 _SAME = {"data_digest": "data", "kernel": "kernel of the ISL", "n_hidden": "hidden units", "start": "starts"}
-"""Columns that must have one value, and what they are."""
+"""Columns that must have one value, and their names in messages."""
 
 _SOURCE = ("model_digest", "version")
 """Columns that must have one value for all cells of a setting on a model."""
@@ -298,7 +298,7 @@ COLUMN_OF: Mapping[Unit, str] = {"samples": "n", "updates": "n", "sweeps": "swee
 """The column that counts a unit."""
 
 _CHOOSING = ("isl_validation", "log_likelihood_validation")
-"""Measures that choose by default: the first that the table has a number of."""
+"""Measures that choose by default: the first with a number in the table."""
 
 _REPORTED = ("isl_test", "log_likelihood_test")
 """Measures that are reported by default, found in the same way."""

@@ -14,7 +14,7 @@ with brought_by("cluster", "A sweep on a cluster"):
     import distributed
 
 CONNECT_SECONDS = 10
-"""How long a scheduler has to answer."""
+"""Time that a scheduler has to answer."""
 
 
 class Connection(NamedTuple):

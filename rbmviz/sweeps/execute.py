@@ -42,7 +42,7 @@ class FailedCell(NamedTuple):
 
 @dataclass
 class SweepProgress:
-    """What a run of a sweep has done.
+    """The outcome of a run of a sweep.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class SweepProgress:
 
 
 class ComputedCell(NamedTuple):
-    """What an executor returns for a cell: the content of its file, and the wall time on its thread."""
+    """The result of a cell from an executor: the content of its file, and the wall time on its thread."""
 
     content: bytes
     seconds: float
@@ -246,7 +246,7 @@ class Execution:
     """Has cells computed, and writes their results.
 
     store : None: results are not written
-    outcome : what has been done
+    outcome : counts of the cells done
     on_progress : called after each cell
     unwritten : results by identity that could not be written; ``run`` writes them first
     """
@@ -276,7 +276,7 @@ class Execution:
             self.write()
 
     def write(self) -> None:
-        """Write what is not written yet."""
+        """Write the results that are still unwritten."""
         for identity in list(self.unwritten):
             if self.store is not None:
                 self.store.write(identity, self.unwritten[identity])
@@ -285,12 +285,12 @@ class Execution:
 
     @property
     def done(self) -> str:
-        """What has been done, in words."""
+        """The progress so far, in words."""
         there = f" in '{self.store.folder}'" if self.store is not None else ""
         return f"{self.outcome.done:,} of {self.outcome.cells:,} cells are{there}"
 
     def _go_through(self, todo: Sequence[Cell], begin: float) -> None:
-        # When the room of the executor was looked up, and what it was.
+        # The room of the executor, and when it was looked up.
         waiting, looked, room = iter(todo), -LOOK_SECONDS, 0
         ended: queue.SimpleQueue[Future[ComputedCell]] = queue.SimpleQueue()
         more = True
@@ -350,7 +350,7 @@ class Execution:
 
 
 def _rescued(execution: Execution, error: Exception) -> OutputFailure:
-    """Keep what is computed in a temporary folder, and return the error that names it."""
+    """Keep computed results in a temporary folder, and return the error that names it."""
     done, n = execution.done, len(execution.unwritten)
 
     def write(folder: Path) -> None:

@@ -12,12 +12,12 @@ AUTOMATIC_DATA, NO_AXIS = "automatic", "none"
 """Choices of a page: each model's own data; no axis."""
 
 What = Literal["samplers", "trainers"]
-"""What is tuned, as the address says it."""
+"""Kind of tuned algorithms, as in the address."""
 
 KIND_OF: dict[What, Kind] = {"samplers": "sampler", "trainers": "trainer"}
 
 PARTS_OF_AXIS = ("", "_from", "_to", "_n", "_scale")
-"""What the names of the settings of an axis, ``tune_x``, end in."""
+"""Endings of the names of an axis's settings, ``tune_x``."""
 
 
 def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:

@@ -24,7 +24,7 @@ from rbmviz.registry import Table, samplers, trainers
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]
-"""What a sweep is over: samplers on trained models, or trainers on data."""
+"""Kind of a sweep: over samplers on trained models, or over trainers on data."""
 
 MAX_SWEEP_CELLS = 100_000
 """Most cells of a plan."""
@@ -38,7 +38,7 @@ MAX_NAME = 4096
 _MAX_SEED = 2**53
 
 SCALES = ("log", "linear", "log1m")
-"""How the values of an axis are spaced: equal ratios of x, equal steps, or equal ratios of 1 - x."""
+"""Spacing of the values of an axis: equal ratios of x, equal steps, or equal ratios of 1 - x."""
 
 BEYOND = 2
 """Values added beyond the border of an axis."""
@@ -198,7 +198,7 @@ def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long each cell runs.
+    """The length of each cell, in a unit of effort.
 
     Parameters
     ----------
@@ -445,8 +445,8 @@ class SweepPlan:
         for end, inner in ((values[0], values[1]), (values[-1], values[-2])):
             if (axis.knob, end) in open_ends:
                 steps = range(1, BEYOND + 1)
-                found = [end * (end / inner) ** i if log else end + (end - inner) * i for i in steps]
-                more += [min(max(float(f"{x:.4g}"), knob.lo), knob.hi) for x in found]
+                further = [end * (end / inner) ** i if log else end + (end - inner) * i for i in steps]
+                more += [min(max(float(f"{x:.4g}"), knob.lo), knob.hi) for x in further]
         if knob.kind is int:
             more = [round(x) for x in more]
         return Axis(axis.knob, tuple(sorted({*values, *more})))

@@ -31,7 +31,7 @@ AnySampler = str | Sampler | type[Sampler]
 
 
 class SweepResult(Mapping[str, np.ndarray]):
-    """What ``rbmviz.sweep`` returns: the table as a mapping of columns, and the setting to take.
+    """The result of ``rbmviz.sweep``: the table as a mapping of columns, and the setting to take.
 
     Attributes
     ----------

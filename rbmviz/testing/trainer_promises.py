@@ -42,7 +42,7 @@ _TRAINER = Runner(_begin, _arrays)
 
 
 def _with_knobs(cls: Any, **values: Any) -> Any:
-    """Return the trainer with those of these knobs that it has, and numbers moved into their ranges."""
+    """Return the trainer with these knobs, as far as it has them; numbers are moved into their ranges."""
     knobs = {name: knob for name, knob in knobs_of(cls).items() if name in values}
     numbers = {name for name, knob in knobs.items() if knob.kind in (int, float) and values[name]}
     return cls(
@@ -122,7 +122,7 @@ def _gradient(cls: Any) -> None:
         require(np.array_equal(batch, rows[0]), "negative writes to the mini-batch: take a copy.")
         uncached = trainer.negative(states[1], _Uncached(*states[1].theta), rows[1])
         kept = same(negative, uncached)
-        require(kept, "negative writes to an array of which theta has kept a product: take a new one.")
+        require(kept, "negative writes to an array whose product theta has kept: take a new one.")
         fixed = trainer.positive(states[2]) if hasattr(trainer, "positive") else None
         moved, positive = trainer.step(states[2], 1).rbm, fixed or begin.rates(batch)
         for name in "Wbc":

@@ -108,7 +108,7 @@ def point_rows(name: str, segments: Sequence[Segment]) -> Iterator[dict[str, Any
 
 def knobs_text(algorithm: Sampler, turned: Mapping[str, Value]) -> str:
     """Describe the new values of turned knobs."""
-    known = knobs_of(algorithm)
+    knobs = knobs_of(algorithm)
     if not turned:
         return "all knobs as before"
-    return ", ".join(f"{known[name].label} {value_text(value)}" for name, value in turned.items())
+    return ", ".join(f"{knobs[name].label} {value_text(value)}" for name, value in turned.items())

@@ -31,12 +31,12 @@ def mathml(latex: str, display: str = "inline") -> str:
 
     Raises ValueError if the formula contains a command unknown to the converter.
     """
-    made = convert(latex, display=display)
-    for found, wanted in REPAIRS:
-        made = re.sub(found, wanted, made)
-    if "\\" in made or ">&<" in made:
+    markup = convert(latex, display=display)
+    for pattern, replacement in REPAIRS:
+        markup = re.sub(pattern, replacement, markup)
+    if "\\" in markup or ">&<" in markup:
         raise ValueError(f"this formula has a command that is not known: {latex}")
-    return made
+    return markup
 
 
 def prose(text: str) -> Prose:
@@ -55,7 +55,7 @@ def equation(formulas: Sequence[str], symbols: Mapping[str, str]) -> list[str]:
     """
 
     def markup(formula: str) -> str:
-        found = mathml(MARK.sub(lambda mark: rf"\class{{term {mark[1]}}}{{{symbols[mark[1]]}}}", formula))
-        return re.sub(r'class="term (\w+)"', r'class="term" data-knob="\1"', found)
+        element = mathml(MARK.sub(lambda mark: rf"\class{{term {mark[1]}}}{{{symbols[mark[1]]}}}", formula))
+        return re.sub(r'class="term (\w+)"', r'class="term" data-knob="\1"', element)
 
     return [markup(formula) for formula in formulas]

@@ -33,7 +33,7 @@ MAX_WEIGHT_BYTES = 40_000_000
 """Maximum size of weights and rates in a page: larger pages take phones too long to open."""
 
 LIVE_POLICY = "'wasm-unsafe-eval'; worker-src blob:; connect-src 'none'"
-"""What the page may do beyond its own script: compile the kernels, and start workers with them."""
+"""Permissions of the page beyond its own script: compile the kernels, and start workers with them."""
 
 Starts = Sequence[tuple[int, np.ndarray | None]]
 """Seeds, and where their chains start; None: at random bits."""
@@ -111,12 +111,12 @@ def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes
 
 
 def contents(dataset: Dataset) -> str:
-    """Say on the page what data it contains, and whose they are."""
+    """Return the sentence in a page about its data."""
     return f"This page contains {scores_of(dataset)}."
 
 
 def engine_data() -> dict[str, Any]:
-    """Return what all runs on a page need."""
+    """Return the data that all runs on a page share."""
     scripts = "engine.js", "landscape.js", "worker.js"
     return {
         "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
@@ -139,11 +139,11 @@ def live_data(
     scores : see ``score_data``
     land : the model's landscape, over which the chains walk; None (the default): none
     """
-    known = dict(scores or {})
+    scores = dict(scores or {})
     return {
         "chains": [chain_spec(sampler, model, starts, blocks) for sampler in algorithms],
-        "curve_counts": known.pop("counts", []),
-        "scores": known or None,
+        "curve_counts": scores.pop("counts", []),
+        "scores": scores or None,
         "walk": None if land is None else walk_data(model, land),
         "values": [values_of(sampler) for sampler in algorithms],
     }

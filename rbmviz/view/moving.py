@@ -44,7 +44,7 @@ def replay_gif(replay: Replay) -> bytes:
     pictures = [_picture(replay, at, first, last) for at in times]
     # One palette, from the fullest picture: changing colours would flicker.
     palette = pictures[-1].quantize(PALETTE_COLOURS, dither=Image.Dither.NONE)
-    frames = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
+    frames = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     content = io.BytesIO()
     frames[0].save(
         content,

@@ -245,11 +245,11 @@ def panel_data(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Num
 
 def scores_without_server(*, isl: bool, classes: bool, blank: bool, spurious: bool) -> list[Number]:
     """Return the numbers of a panel's samples that a page without a server counts."""
-    known = {"isl"} if isl else set()
-    known |= {"visited", "class_coverage", "switches"} if classes else set()
-    known |= {"blank"} if blank else set()
-    known |= {"spurious"} if spurious else set()
-    return [one for one in SCORES if one.name in known]
+    names = {"isl"} if isl else set()
+    names |= {"visited", "class_coverage", "switches"} if classes else set()
+    names |= {"blank"} if blank else set()
+    names |= {"spurious"} if spurious else set()
+    return [number for number in SCORES if number.name in names]
 
 
 def _panel(

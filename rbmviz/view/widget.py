@@ -86,12 +86,12 @@ class LiveSamplers(anywidget.AnyWidget):
 
     @traitlets.validate("knobs")
     def _check_knobs(self, proposal: Any) -> list[dict[str, Value]]:
-        given, before = proposal["value"], self.knobs or [{} for _ in self._samplers]
-        if len(given) != len(self._samplers):
-            raise BadInput(f"knobs: give {len(self._samplers)} dicts, one a panel, and not {len(given)}.")
+        values, before = proposal["value"], self.knobs or [{} for _ in self._samplers]
+        if len(values) != len(self._samplers):
+            raise BadInput(f"knobs: give {len(self._samplers)} dicts, one a panel, and not {len(values)}.")
         return [
-            _turned(sampler, {**known, **new})
-            for sampler, known, new in zip(self._samplers, before, given, strict=True)
+            _turned(sampler, {**old, **new})
+            for sampler, old, new in zip(self._samplers, before, values, strict=True)
         ]
 
     @traitlets.validate("seed")
@@ -137,11 +137,11 @@ class LiveSamplers(anywidget.AnyWidget):
         check_memory("The samples", 5 * kept * self._model.rbm.n_visible, "give last")
         changes = tuple(tuple(turn) for turn in run.get("turns", []))
         log = RunLog(self._samplers[panel].name, seed, self._starts[seed], changes)
-        chunks, made = [], 0
+        chunks, total = [], 0
         for chunk in made_again(log, self._model, n):
-            made += len(chunk)
-            if made > n - kept:
-                chunks.append(chunk[-(made - (n - kept)) :])
+            total += len(chunk)
+            if total > n - kept:
+                chunks.append(chunk[-(total - (n - kept)) :])
         return Samples(
             np.concatenate([chunk.v for chunk in chunks]),
             np.concatenate([chunk.p for chunk in chunks]),
