@@ -16,7 +16,8 @@ def log_weights(bias_sum, high, low, group, out):
     if group < 1 or low.shape != (high.shape[0], out.shape[0]) or bias_sum.shape != out.shape:
         raise ValueError("log_weights: the arrays do not fit each other")
     product = np.empty(out.shape[0])
-    out[:] = bias_sum
+    for s in range(out.shape[0]):  # compiles in a fraction of the time of out[:] = bias_sum
+        out[s] = bias_sum[s]
     for first in range(0, high.shape[0], group):
         product[:] = 1.0
         for j in range(first, min(first + group, high.shape[0])):

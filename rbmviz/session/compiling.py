@@ -7,14 +7,13 @@ Meanwhile its pages respond, and a panel starts as soon as its own kernels are r
 All processes read the names of their jobs from one pipe. The server writes the next name when a job is done,
 so that kernels that a panel is waiting for come before all others.
 
-On Linux, one process compiles the first job while the server draws its first page, and then forks, so that
-the others inherit what it has loaded and compiled.
+On Linux, one process loads the compiler while the server draws its first page, and then forks, so that the
+others inherit what it has loaded.
 
 The estimate of the time left (``Compiling.seconds_left``) uses the stored processor seconds of each job. The
 processes report their processor time twice per second, which gives two factors: how many times the stored
 seconds a job takes on this machine, and the share of a core that a process gets beside other programs. They
-are kept apart because the first is a property of the machine and the second changes at any time. The load of
-the last minute is no measure of the second: on an idle machine it still counts what has just ended.
+are kept apart because the first is a property of the machine and the second changes at any time.
 """
 
 import contextlib
@@ -30,13 +29,10 @@ from collections.abc import Iterable, Iterator
 from rbmviz import kernels
 from rbmviz.samplers import machine_memory
 from rbmviz.session.scheduler import LOW_PRIORITY
-from rbmviz.session.warm import JOBS, compile_jobs
+from rbmviz.session.warm import JOBS, START, compile_jobs
 
-STARTING_SECONDS = 0.7
-"""Processor seconds until a new process starts to compile."""
-
-LOADING_SECONDS, NUMBA_SECONDS = 0.4, 0.9
-"""Processor seconds to load the compiled kernels of a run, and to load numba before the first ones."""
+LOADING_SECONDS = 0.4
+"""Processor seconds to load the compiled kernels of a run."""
 
 REPORT_SECONDS = 0.5
 """Seconds between two reports of a process's processor time."""
@@ -66,10 +62,8 @@ class Compiling:
         self._wanted: list[str] = []  # jobs that runs wait for, in order of request
         # For each job that is compiling: time.monotonic() of its last report, and processor seconds by then.
         self._running: dict[str, tuple[float, float]] = {}
-        self._first = ""  # the first job, which includes the start of its process
         self._missing: set[str] = set()  # jobs that are not done
         self._used = self._passed = 0.1  # recent processor and wall-clock seconds
-        self._others = 0.0  # threads of other programs that want a core, recently
         self._took = self._estimated = 0.0  # processor seconds of all finished jobs
         self._stopped = False
 
@@ -79,16 +73,12 @@ class Compiling:
         There is one process per core, or fewer if memory is small.
         """
         with self._lock:
-            missing = [name for name in JOBS if not kernels.compiled.is_noted(name)]
-            if self._processes or self._stopped or not missing or kernels.compiled.cache_base() is None:
+            missing = [name for name in JOBS if name == START or not kernels.compiled.is_noted(name)]
+            if missing == [START] or self._processes or self._stopped or not kernels.compiled.cache_base():
                 return
             self._most = max(int(min(os.cpu_count() or 1, machine_memory() / MEMORY)), 1)
             self._now = 1 if FORKS else self._most
-            for _ in range(10):
-                self._others += _wanting_a_core() / 10
-                time.sleep(0.002)
-            self._passed *= self._crowding(self._now)
-            self._queue, self._first, self._missing = missing, missing[0], {*missing}
+            self._queue, self._missing = missing, {*missing}
             jobs, self._pipe = os.pipe()
             for _ in range(self._now):
                 self._begin(jobs)
@@ -156,12 +146,12 @@ class Compiling:
         weight = math.exp((before - now) / RECENT_SECONDS)
         self._passed = weight * self._passed + now - before
         self._used = weight * self._used + seconds - used
-        self._others = weight * self._others + (1 - weight) * max(_wanting_a_core() - len(self._running), 0.0)
         self._running[name] = now, seconds
         if is_done:
             del self._running[name]
-            self._took += seconds
-            self._estimated += self._seconds(name)
+            if name != START:
+                self._took += seconds
+                self._estimated += JOBS[name].seconds
             self._missing.discard(name)
             self._now = self._most
             self._give()
@@ -181,14 +171,6 @@ class Compiling:
             follower.join()
         return not self._stopped
 
-    def _seconds(self, name: str) -> float:
-        """Return the stored processor seconds of a job."""
-        return JOBS[name].seconds + (STARTING_SECONDS if name == self._first else 0.0)
-
-    def _crowding(self, n: int) -> float:
-        """Return the factor by which n processes slow down when they share the cores with other programs."""
-        return max((self._others + n) / (os.cpu_count() or 1), 1.0)
-
     def seconds_left(self, names: Iterable[str]) -> float | None:
         """Return the approximate seconds until a run that needs these jobs can start; None if they are done.
 
@@ -200,24 +182,24 @@ class Compiling:
         with self._lock:
             now, passed_per_used = time.monotonic(), self._passed / max(self._used, 1e-3)
             # Finished jobs show how many times the stored seconds a job takes on this machine, and so does
-            # a job that has already exceeded its stored seconds.
+            # a job that has already exceeded its stored seconds. Loading is no measure: the first time on a
+            # machine, Python may compile numba's own source.
             factor = self._took / self._estimated if self._estimated else 1.0
             for name, (_, used) in self._running.items():
-                factor = max(factor, (self._took + used) / (self._estimated + self._seconds(name)))
-            done_in = {
-                name: passed_per_used * (factor * self._seconds(name) - used) - (now - reported)
-                for name, (reported, used) in self._running.items()
-            }
+                if name != START:
+                    factor = max(factor, (self._took + used) / (self._estimated + JOBS[name].seconds))
+            done_in = {}
+            for name, (reported, used) in self._running.items():
+                expected = JOBS[name].seconds * (factor if name != START else 1.0)
+                done_in[name] = max(passed_per_used * (expected - used) - (now - reported), 0.0)
             slowness = passed_per_used * factor
-            later = slowness * self._crowding(self._most) / self._crowding(self._now)
             free = sorted(done_in.values())
             free += (self._most - len(free)) * [free[0] if free else 0.0]  # they wait for the first to fork
             for name in self._queue:
                 first = free.index(min(free))
-                free[first] = done_in[name] = free[first] + later * self._seconds(name)
+                free[first] = done_in[name] = free[first] + slowness * JOBS[name].seconds
         left = max(done_in.get(name, slowness * JOBS[name].seconds) for name in missing)
-        loading = LOADING_SECONDS + (NUMBA_SECONDS if "numba" not in sys.modules else 0.0)
-        return left + slowness * loading if left > 0 else 0.0
+        return left + slowness * LOADING_SECONDS if left > 0 else 0.0
 
     def stop(self) -> None:
         """End the processes, because the server ends."""
@@ -231,13 +213,6 @@ class Compiling:
                         os.killpg(process.pid, signal.SIGTERM)
 
 
-def _wanting_a_core() -> float:
-    """Return how many other threads of this machine want a core: now, or where unknown in the last minute."""
-    with contextlib.suppress(OSError), open("/proc/loadavg", encoding="utf-8") as numbers:
-        return int(numbers.read().split()[3].partition("/")[0]) - 1.0
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-
-
 COMPILING = Compiling()
 """The shared instance of this process."""
 
@@ -249,7 +224,7 @@ def main() -> None:
     """
     if hasattr(os, "nice"):
         os.nice(LOW_PRIORITY)
-    if not _compile_next(began=0.0):  # start-up time counts for the first job
+    if not _compile_next(began=0.0):  # START
         return
     for _ in range(int(sys.argv[1]) - 1 if FORKS else 0):
         if os.fork() == 0:

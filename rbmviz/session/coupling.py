@@ -408,7 +408,7 @@ class CouplingRun(Run):
 
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels."""
-        return ["pairs"]
+        return ["trainer ucd"]  # which runs its pairs with the same kernels
 
     def prepare(self) -> None:
         """Make the chains, and compile the kernels; ``seconds`` excludes this time."""

@@ -269,7 +269,7 @@ class WeightRun(Run):
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels of pop-CD and of the reference log Z."""
         rbm = self.plan.model.rbm
-        return [*jobs_of_trainer("pop_cd", *rbm.W.shape), *jobs_of_log_z(_is_small(rbm))]
+        return [*jobs_of_log_z(_is_small(rbm)), *jobs_of_trainer("pop_cd", *rbm.W.shape)]
 
     def prepare(self) -> None:
         """Make the state, and compile the kernels; ``seconds`` excludes this time."""

@@ -509,7 +509,7 @@ class TrainingRun(Run):
         """Return the jobs that compile kernels for its trainer, fantasy chains and likelihoods."""
         exact = self._likelihood_estimator.method == "exact"
         units = self.plan.dataset.n_visible, self.plan.n_hidden
-        return [*jobs_of_trainer(self.algorithm.name, *units), *jobs_of_log_z(exact)]
+        return [*jobs_of_log_z(exact), *jobs_of_trainer(self.algorithm.name, *units)]
 
     def prepare(self) -> None:
         """Make the states, start the first likelihood, compile the kernels; ``seconds`` excludes this."""
