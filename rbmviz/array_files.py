@@ -34,13 +34,13 @@ is_file, is_folder = os.path.isfile, os.path.isdir
 """Whether a path is a regular file, or a folder; False for invalid paths, unlike the methods of ``Path``."""
 
 MAX_ZIP_DIRECTORY = 2**24
-"""Most bytes of a zip archive's directory, enough for some 200,000 files."""
+"""Maximum size in bytes of a zip archive's directory, enough for some 200,000 files."""
 
 DIRECTORY_COST = 12
 """Bytes of Python objects for each byte of a zip archive's directory, measured with the shortest names."""
 
 MAX_HEADER = 2**20
-"""Most bytes of the JSON header of a .safetensors file, and of one string in an .npz."""
+"""Maximum size in bytes of the JSON header of a .safetensors file, and of one string in an .npz."""
 
 MAX_SIZE = 2**62
 """Cap on computed sizes, so that they fit into an int64; every memory budget is smaller."""

@@ -23,7 +23,7 @@ Layout = Literal["rbms", "julia"]
 JULIA_HEADER = "rbm_hdf5_file_format_version"
 
 MAX_LINKS = 100_000
-"""Most entries of an archive: rbms writes one for each update that it keeps."""
+"""Maximum number of entries of an archive: rbms writes one for each update that it keeps."""
 
 FILTERS = {"gzip", None}
 

@@ -9,10 +9,10 @@ from rbmviz.array_files import printable
 from rbmviz.errors import BadInput, quoted
 
 MAX_TEXT = 5000
-"""Most characters of one text; a path has at most 4,096."""
+"""Maximum length in characters of one text; a path has at most 4,096."""
 
 MAX_DEPTH, MAX_VALUES = 8, 10_000
-"""Most levels of nesting, and most values in all."""
+"""Maximum depth of nesting, and maximum number of values in all."""
 
 INTEGER_LIMIT = 2**128
 """Whole numbers, seeds included, must be smaller."""

@@ -13,12 +13,12 @@ import numpy as np
 from rbmviz.errors import brought_by, shortened
 
 MOSAIC_TILES = 60
-"""Most tiles of a mosaic, in rows of ``MOSAIC_COLUMNS``."""
+"""Maximum number of tiles of a mosaic, in rows of ``MOSAIC_COLUMNS``."""
 MOSAIC_COLUMNS = 20
 GAP = 215
 """Grey level between tiles, and where there are none."""
 TILE_PIXELS = 40
-"""Least width of a tile on the screen; its pixels are enlarged by a whole number."""
+"""Minimum width of a tile on the screen; its pixels are enlarged by a whole number."""
 
 
 def short_repr(record: Any) -> str:
@@ -53,7 +53,7 @@ def data_frame(columns: Mapping[str, Any]) -> Any:
 
 
 def picture_shape(n_visible: int, image_shape: Sequence[int] | None) -> tuple[int, int] | None:
-    """Return the shape in which a row is drawn: its own, or else a square of at least 4 x 4; or None."""
+    """Return the shape in which to draw a row: its own, else a square of at least 4 x 4, else None."""
     if image_shape is not None and image_shape[0] * image_shape[1] == n_visible:
         return int(image_shape[0]), int(image_shape[1])
     side = round(n_visible**0.5)
@@ -78,7 +78,7 @@ def notebook_html(record: Any, rows: np.ndarray | None, shape: tuple[int, int] |
 def mosaic(rows: np.ndarray, shape: tuple[int, int], columns: int = MOSAIC_COLUMNS) -> np.ndarray:
     """Return rows (n, pixels) as tiles of one picture, uint8, on one scale: large is black, negative pale."""
     signed = rows.size > 0 and rows.min() < 0
-    # A few large weights are not to leave all others without contrast.
+    # A few large weights must not leave all others without contrast.
     largest = max(float(np.quantile(np.abs(rows), 0.995) if signed else rows.max()), 1e-12)
     low = -largest if signed else 0.0
     grey = np.round(255 * np.clip((largest - rows) / (largest - low), 0, 1)).astype(np.uint8)

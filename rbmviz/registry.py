@@ -38,7 +38,7 @@ class Table:
         self._entries[name] = entry
 
     def is_example(self, module: str) -> bool:
-        """Whether a module of the folder is there to be copied: its name begins with an underscore."""
+        """Whether a module of the folder is meant to be copied: its name begins with an underscore."""
         return module.startswith(f"{self.package}._")
 
     def _discover(self) -> None:

@@ -1,9 +1,9 @@
-"""The comparisons and the views of sweeps of a session, and the lifetime of their work and memory.
+"""A session's comparisons and views of sweeps, and the lifetime of their work and memory.
 
 A comparison (its panels, chains and scores) is kept in the session state. It is open as long as a resource
-of the session, which Streamlit releases on every disconnect; after a reconnect the same comparison continues.
-Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten
-minutes, while Streamlit still has the session, rebuilds them.
+of the session exists, which Streamlit releases on every disconnect; after a reconnect the same comparison
+continues. Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten minutes,
+while Streamlit still has the session, rebuilds them.
 """
 
 import secrets
@@ -26,7 +26,7 @@ S = TypeVar("S", bound=Setup)
 
 @st.cache_resource(show_spinner=False)
 def comparisons_by_token() -> MutableMapping[str, Comparison]:
-    """Return the comparisons of this process by their unguessable token, for the live path."""
+    """Return this process's comparisons by their unguessable tokens, for the live path."""
     return weakref.WeakValueDictionary()
 
 
@@ -65,7 +65,7 @@ def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bo
 
 @st.cache_resource(show_spinner=False)
 def views_by_token() -> MutableMapping[str, SweepView]:
-    """Return the views of sweeps of this process by their unguessable token, for the live path."""
+    """Return this process's views of sweeps by their unguessable tokens, for the live path."""
     return weakref.WeakValueDictionary()
 
 
@@ -115,7 +115,7 @@ def forget_sweep(name: str) -> None:
 
 
 def discard_sweeps_of(content: object) -> None:
-    """Delete the private sweeps that use an own model or data."""
+    """Delete the private sweeps that use one of the visitor's models or data sets."""
     for name, sweep in list(OWN_SWEEPS.value.items()):
         if any(content is each for each in (*sweep.own.models.values(), *sweep.own.data.values())):
             sweep_queue().discard(sweep)

@@ -1,7 +1,7 @@
 """Everything that uses internals of Streamlit, which its API does not guarantee.
 
-``mend`` looks at each of them while the server starts. If one has changed, the server runs without what needs
-it, and logs one line.
+``mend`` looks at each of them while the server starts. If one has changed, the server runs without the
+feature that needs it, and logs one line.
 
 ============================================================== =============================================
 what is used                                                   without it
@@ -148,8 +148,8 @@ def _forget_sessions(server: Any) -> None:
 def _close_loops(server: Any) -> None:
     """Close the event loop of a disconnected session; a reconnected session gets a new loop.
 
-    Streamlit gives each session a loop for libraries that look for one, at three file descriptors each. If a
-    script is still running when its browser disconnects, Streamlit stops it, and its loop is closed later.
+    Streamlit gives each session a loop for libraries that look for one; each takes three file descriptors. If
+    a script is still running when its browser disconnects, Streamlit stops it, and its loop is closed later.
     """
     manager = server._session_mgr
     connect, disconnect, stored = (

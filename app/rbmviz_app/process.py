@@ -67,7 +67,7 @@ def allow_open_files() -> None:
 
 
 async def collect_garbage() -> None:
-    """Periodically drop what has ended, collect garbage and return free memory, until cancelled."""
+    """Periodically drop ended sessions, collect garbage and return free memory, until cancelled."""
     while True:
         await asyncio.sleep(COLLECT_SECONDS)
         try:

@@ -387,7 +387,7 @@ SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict
 """Tune: the newest views of sweeps, by name, and their tokens."""
 
 OWN_SWEEPS: Entry[dict[str, Sweep]] = Entry("own sweeps", dict)
-"""Tune: the private sweeps of this visitor, of own models and data, by name."""
+"""Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
 
 FURTHER_RUNS: Entry[dict[str, FurtherRun]] = Entry("further runs", dict)
 """Papers: the further seeds that this visitor has run, by recipe."""

@@ -175,7 +175,7 @@ def model_called(name: str) -> Model:
 
 
 class _Lenient(Sources):
-    """Sources for which missing data are None."""
+    """Sources that return None for missing data."""
 
     def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
         """Return the data to score a model against; None if there are none."""
@@ -188,6 +188,6 @@ class _Lenient(Sources):
 def page_sources(lenient: bool = True) -> Sources:
     """Return where the setups of pages find this visitor's models and data, and the server's.
 
-    lenient : whether missing data are None
+    lenient : whether to return None for missing data
     """
     return (_Lenient if lenient else Sources)(model_called, data, once, ALLOWANCE.ensure())

@@ -24,17 +24,17 @@ MIN_GROWTH = 0.13
 between."""
 
 UNCHANGED_DRAWS = 3
-"""The timer of a paused page stops after this many identical draws, a second apart."""
+"""The timer of a paused page stops after this many identical draws, one second apart."""
 
 HIDDEN_SECONDS = 5.0
 """Seconds from the first draw without a browser's request for a frame until the timer stops."""
 
 ENDED_STATUSES = ("finished", "failed")
-"""Statuses of runs that make no step although they were told to run."""
+"""Statuses of runs that make no steps although they were told to run."""
 
 
 def display_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
-    """Return a value that changes when there is something new to draw; renews no lease.
+    """Return a value that changes when there is something new to draw; does not renew leases.
 
     Snapshots are held as weak references, which are equal only for the same snapshot.
     """
@@ -87,7 +87,7 @@ def seconds_to_next(grown: float, passed: float, slowdown: float = 1.0) -> float
 def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None:
     """Redraw slower fragments every second again; call it after a command.
 
-    If timers have stopped and there is something new since, redraw the page with them.
+    If timers have stopped and something has changed since, redraw the page with them.
 
     commanded : a command was just given, whose effect may not be visible yet
     """

@@ -16,10 +16,10 @@ from rbmviz_app.session import TRIED
 from rbmviz_app.shared import title_of_model
 
 MIN_SAMPLES = 100
-"""Settings with fewer samples, such as those that a slider passes, are not noted."""
+"""Settings with fewer samples, such as those a slider passes through, are not noted."""
 
 MOST = 100
-"""Maximum number of tried settings; the oldest goes first."""
+"""Maximum number of tried settings; the oldest is dropped first."""
 
 COLUMNS = {
     "isl": ISL_OF_SAMPLES.label,
@@ -58,7 +58,7 @@ def _put(records: dict[tuple[object, ...], Tried], record: Tried) -> None:
 
 
 def tried() -> list[Tried]:
-    """Return the settings of the link and of this session, each with its score after most samples."""
+    """Return the settings of the link and of this session, each with its score after the most samples."""
     records: dict[tuple[object, ...], Tried] = {}
     for record in (*map(Tried.read, session.ALL_SETTINGS["tried"].value), *TRIED.value.values()):
         _put(records, record)
@@ -85,8 +85,8 @@ def draw(
 ) -> None:
     """Draw the menu with the table of tried settings, which is computed while it is open.
 
-    draw_first : draws what is above the table
-    more : further columns of a setting, by title
+    draw_first : draws the part above the table
+    more : returns further columns for a setting, by title
     """
     # With the newest names and scores: releasing a knob redraws only the panels.
     popover = st.popover(label, icon=":material/tune:", key=f"{page} tried", on_change="rerun")

@@ -75,7 +75,7 @@ class Curves(Plot):
     """How curves are drawn.
 
     series : column of the names of the curves
-    styles : the look of each; also of those that have no rows yet, so that the spec stays the same
+    styles : the look of each, also of those without rows yet, so that the spec stays the same
     tips : tuple of (str, str, str); columns of the tooltip, with title and format
     kinds : kinds of rows beside points
     line : "linear", "monotone", "step-after" or ""; how points are joined; "": not at all
@@ -84,11 +84,11 @@ class Curves(Plot):
     band : (str, str) or None; columns of the lower and the upper end
     spread : whether a band is an area, or a line at each point
     order : column by which points are joined; "" (the default): by x
-    pale, size : columns: points without the one are pale, and the other is the size of points; "": all are
-        alike
+    pale, size : columns: points without the first are pale, and the second is the size of points; "": all
+        are alike
     legend : None (the default): the curves are labelled at their ends, or by panels
-    wide_ends : whether names are at the ends only in a wide window
-    clip : whether what is outside the axes is clipped
+    wide_ends : whether names are shown at the ends only in a wide window
+    clip : whether anything outside the axes is clipped
     more : returns further layers, which are not on a canvas, given altair and a chart with x, y and colour
     """
 
@@ -289,7 +289,7 @@ def _guide_layer(alt: Any, rows: Any) -> Any:
 def _common_layers(alt: Any, rows: Any) -> list[Any]:
     """Return the layers of the common point: a line, with its label on one side, above the plot."""
     layers = [rows.mark_rule(color=GREY, strokeWidth=1, strokeDash=list(COMMON_DASH))]
-    # A chart is fitted into its place once, perhaps before the label has come: this point reserves room.
+    # A chart is fitted into its container once, perhaps before the label arrives: this point reserves room.
     room = alt.Chart(alt.InlineData([{}])).mark_point(opacity=0, size=30, tooltip=None)
     layers.append(room.encode(x=alt.value(0), y=alt.value(3 - ROOM_ABOVE)))
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):

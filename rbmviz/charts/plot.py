@@ -38,7 +38,7 @@ class Plot(ABC):
     """How rows are drawn: a frozen data class. Equal plots have the same spec, which a live chart keeps.
 
     height : pixels of the whole chart
-    width : pixels, or 0 (the default): the width of its place
+    width : pixels, or 0 (the default): the width of its container
     title : above the chart; "" (the default): none
     """
 
@@ -47,13 +47,13 @@ class Plot(ABC):
     title: str
 
     def of(self, rows: Sequence[dict[str, Any]]) -> "Chart":
-        """Return the chart of these rows; other columns than those that are drawn are left out."""
+        """Return the chart of these rows; columns that are not drawn are left out."""
         import pandas as pd
 
         return Chart(pd.DataFrame(rows, columns=list(dict.fromkeys(self.columns()))), self)
 
     def spec(self) -> Spec:
-        """Return the chart in Vega-Lite: the rows are passed separately, as "curves"; do not change it."""
+        """Return the Vega-Lite spec, not to be modified; the rows are passed separately, as "curves"."""
         return _spec(self)
 
     def content(self, rows: "pd.DataFrame", label: str) -> Content | None:
@@ -109,7 +109,7 @@ class Chart(NamedTuple):
 
 @functools.lru_cache(maxsize=128)
 def _spec(plot: Plot) -> Spec:
-    """Make a spec, which takes Altair about 35 ms; a page that draws every second needs the same for long."""
+    """Make a spec, which takes Altair about 35 ms; pages that redraw every second reuse it for long."""
     import altair as alt
 
     title = {"title": plot.title} if plot.title else {}
@@ -150,7 +150,7 @@ def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
         {"labelFontSize": words_size, "titleFontSize": words_size} if size else {}
     )
     note = ({"color": ink, "fill": ink} if ink else {}) | ({"fontSize": words_size} if size else {})
-    # A title longer than a low axis leaves no room for the chart: on a phone the words above it must do.
+    # A title longer than a low axis leaves no room for the chart: on a phone the words above it suffice.
     wide = f"windowSize()[0] > {NARROW_WINDOW}"
     titles = {
         "titleFontSize": {"expr": f"{wide} ? {TITLE_SIZE} : 0"},

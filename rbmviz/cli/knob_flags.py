@@ -42,7 +42,7 @@ def read_algorithms(table: Table, texts: Sequence[str], rest: Sequence[str]) -> 
 
 
 def split_algorithms(text: str) -> list[str]:
-    """Return the texts of algorithms that are separated by commas, as ``gibbs,rates_fpcd:eps=0.1,k=2``."""
+    """Return the texts of algorithms separated by commas, such as ``gibbs,rates_fpcd:eps=0.1,k=2``."""
     # A comma before "k=2" separates knobs of one algorithm; every other comma begins the next algorithm.
     return [part.strip() for part in re.split(r",(?![^,:]*=)", text)]
 

@@ -10,7 +10,7 @@ from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, Measured, check_lesson, load_lesson, shipped_lessons
 
 MAX_CLAIMS_NAMED = 3
-"""Most failed claims that the final message names."""
+"""Maximum number of failed claims that the final message names."""
 
 
 def add(commands: Any) -> None:

@@ -40,7 +40,7 @@ WRITE_SECONDS = 0.2
 """Target time of a chunk, in seconds: an interrupt takes effect after the current chunk."""
 
 CHUNK_BYTES = 2**24
-"""Most bytes of a chunk; no more samples than one chunk are in memory, however many are requested."""
+"""Maximum size in bytes of a chunk; at most one chunk of samples is in memory, however many are requested."""
 
 
 def add(commands: Any) -> None:

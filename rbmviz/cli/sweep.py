@@ -537,7 +537,7 @@ def _csv(choices: Sequence[Choice]) -> bytes:
 
 
 MAX_LINES = 40
-"""Most settings of one model that the terminal shows."""
+"""Maximum number of settings of one model that the terminal shows."""
 
 
 def text(result: dict[str, Any]) -> str:

@@ -41,7 +41,7 @@ from rbmviz.trainers import STATS, Progress, Training, list_trainers, train, tra
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 HISTORY_REPLICATES = 100
-"""Most trainings of one command."""
+"""Maximum number of trainings of one command."""
 
 N_SCORED = 10_000
 """Samples of each of these samplers that are scored."""

@@ -10,7 +10,7 @@ from rbmviz.lessons.state import PageState
 from rbmviz.pages import PAGES
 
 MAX_STEPS = 100_000
-"""Most samples, updates, batches or pairs after which a claim is measured."""
+"""Maximum number of samples, updates, batches or pairs after which a claim is measured."""
 
 GRAMMAR = re.compile(
     r"panel([1-9])\.([a-z]\w*) (>=|<=|>|<|=) "
@@ -71,13 +71,13 @@ class StepClaim(NamedTuple):
         return value is not None and other is not None and COMPARED[self.operator](value, other)
 
     def compared_with(self, other: float | None) -> float | None:
-        """Return what its number is compared with; ``other`` is the number of ``of``, None: unknown."""
+        """Return the number that it is compared with; ``other`` is the number of ``of``, None: unknown."""
         if self.of is None:
             return self.number
         return None if other is None else other + self.number
 
     def of_control(self) -> "StepClaim":
-        """Return what must not hold: the same claim about the control instead of the panel."""
+        """Return the claim that must not hold: this one about the control instead of the panel."""
         assert self.control is not None
         of = (self.control, self.of[1]) if self.of and self.of[0] == self.panel else self.of
         return self._replace(panel=self.control, of=of, control=None)
@@ -100,7 +100,7 @@ class StepClaim(NamedTuple):
         return f"{self.number_words(page, names)} {SIGNS[self.operator]} {said}, {self.when(page)}"
 
     def with_unit(self, page: str, number: str) -> str:
-        """Return a number of the claim, or measured for it, with its unit, if it has one."""
+        """Return a number of the claim, or one measured for it, with its unit, if any."""
         unit, number = PAGES[page].number(self.metric).claimed_unit, number.replace("-", "−")
         return f"{number}\u00a0{unit}" if unit else number
 
@@ -141,7 +141,7 @@ def parse_claim(text: str, example: str = "panel2.isl > panel1.isl + 50 at 1800 
 
 
 def read_claim(text: str, state: PageState) -> StepClaim:
-    """Return the claim of a text about the panels of a page.
+    """Return the claim that a text makes about the panels of a page.
 
     Raises BadInput if it is not a claim, or about a panel or a number that the page does not have.
     """
@@ -198,9 +198,9 @@ def measure_now(
 
 
 def steps_of(page: str, snapshot: Any) -> int:
-    """Return how many steps a snapshot counts: on Coupling the pairs, of the algorithm with the fewest.
+    """Return the number of steps of a snapshot: on Coupling, the pairs of the algorithm with the fewest.
 
-    Of the page Tune ``snapshot`` is the scores of a sweep, which counts its runs.
+    On the Tune page ``snapshot`` holds the scores of a sweep, and its steps are runs.
     """
     if page == "tune":
         return int(snapshot.n_done)

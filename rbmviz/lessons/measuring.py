@@ -17,7 +17,7 @@ COMPUTED_BESIDE = {
     *("likelihood", "likelihood_error", "held_out", "monte_carlo"),
     *("gap", "truth", "truth_error"),
 }
-"""Numbers that a run computes beside its steps, as it finds time."""
+"""Numbers that a run computes between its steps, when it has time."""
 
 JUDGED_POINTS = 60
 """Points of a training, equally spaced, whose likelihoods are computed to find the best one."""
@@ -27,7 +27,7 @@ class Measured(NamedTuple):
     """A claim and its two numbers.
 
     value : the number of its panel; None: unknown
-    other : what that is compared with
+    other : the number it is compared with
     """
 
     claim: StepClaim
@@ -105,7 +105,7 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
 
 
 def _k_of_estimates(settings: Mapping[str, Any]) -> int:
-    """Return the k of CD-k and UCD that the page Coupling sets; its control is among further charts.
+    """Return the k of CD-k and UCD set on the Coupling page; its control is among the further charts.
 
     Claims never use the lag set there, which is for other pairs.
     """
@@ -133,12 +133,12 @@ def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured
             values[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
     for n, names in asked.items():
         for name in names:
-            values.setdefault((0, name, n), None)  # the map has fewer runs
+            values.setdefault((0, name, n), None)  # the map has fewer than n runs
     return [_result(claim, values) for claim in claims]
 
 
 def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[str]]:
-    """Return the names of the numbers of a panel that claims compare, by the steps after which they do."""
+    """Return the names of a panel's numbers that claims compare, by the step at which they do."""
     asked: dict[int, list[str]] = {}
     for claim in claims:
         for about, metric, n in claim.points:

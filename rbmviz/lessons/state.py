@@ -15,10 +15,10 @@ MAX_LINK = 2000
 """Longest link, in characters."""
 
 MAX_PANELS_OF_STEP = 8
-"""Most panels of a step."""
+"""Maximum number of panels of a step."""
 
 MAX_RUNS_OF_MAP, MAX_STEPS_OF_MAP_RUN = 400, 20_000
-"""Most runs (settings times seeds) of a step's sweep on the page tune, and most steps of each."""
+"""Maximum number of runs (settings times seeds) of a step's sweep on the Tune page, and of steps of each."""
 
 PARTS_OF_THE_VIEW = {"preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
 """Parts of a copied address that say nothing about what runs."""

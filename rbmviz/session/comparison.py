@@ -62,7 +62,7 @@ class Pin(NamedTuple):
 
 
 CHART_POINT_SECONDS = 7.5
-"""Seconds for which panels show their scores at a chart's point; charts of long runs come every 5 s."""
+"""Seconds for which panels show their scores at a chart's point; charts of long runs are drawn every 5 s."""
 
 SCORED_SECONDS = 1.0
 """Approximate seconds until a panel that has caught up is scored."""
@@ -109,7 +109,7 @@ class Comparison(Generic[S]):
     def add(self, algorithm: Any, plan: Any = None, catch_up: bool = True) -> Panel:
         """Add a panel on the right.
 
-        plan : its run starts at step 0 of this plan (default: the setup's); catch_up : whether it first makes
+        plan : the plan of its run, from step 0 (default: the setup's); catch_up : whether it first makes
             the steps that the other panels have made
         """
         plan = plan or self.setup.plan()
@@ -230,7 +230,7 @@ class Comparison(Generic[S]):
     def replace(self, setup: S, algorithms: Sequence[Any], plan: Any = None) -> None:
         """Restart with another setup and other panels; BadInput if they exceed the visitor's limits.
 
-        plan : of each panel (default: the setup's)
+        plan : the plan of each panel (default: the setup's)
         """
         plan = plan or setup.plan()
         self._check([(plan, algorithm) for algorithm in algorithms])
@@ -497,7 +497,7 @@ class Comparison(Generic[S]):
         return SCORED_SECONDS if late else 0.0
 
     def peek(self) -> list[tuple[int, Any]]:
-        """Return the same as ``poll``, but without its side effects."""
+        """Return the result of ``poll``, without its side effects."""
         return [(panel.key, panel.worker.peek()) for panel in self.panels]
 
     @property

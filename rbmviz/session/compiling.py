@@ -68,7 +68,7 @@ class Compiling:
         self._stopped = False
 
     def start(self) -> None:
-        """Start to compile what is missing from the cache, in other processes; return at once.
+        """Start compiling the kernels that are missing from the cache, in other processes; return at once.
 
         There is one process per core, or fewer if memory is small.
         """

@@ -223,7 +223,7 @@ class PairStatistics(NamedTuple):
         return edges, np.transpose(counts) / max(self.n, 1)
 
     def distance_quantiles(self, shares: tuple[float, ...]) -> np.ndarray:
-        """Return quantiles of the Hamming distance at ``times``, int64 (times, shares); met pairs have 0."""
+        """Return Hamming distance quantiles at ``times`` (0 for pairs that met), int64 (times, shares)."""
         below = self.distances.cumsum(axis=1)
         wanted = np.array(shares) * max(self.n, 1)
         return np.array([np.searchsorted(row, wanted) for row in below]).reshape(len(self.times), -1)
@@ -408,7 +408,7 @@ class CouplingRun(Run):
 
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels."""
-        return ["trainer ucd"]  # which runs its pairs with the same kernels
+        return ["trainer ucd"]  # it runs its pairs with the same kernels
 
     def prepare(self) -> None:
         """Make the chains, and compile the kernels; ``seconds`` excludes this time."""

@@ -33,7 +33,7 @@ class FurtherRun:
 
     recipe, minutes : name of the recipe, and how long it runs
     owner : secret of its visitor
-    visitor : whose memory it is counted in, with as much as a server without visitors
+    visitor : the visitor charged for its memory: as much as a server without visitors
     status, error : as of a sweep
     outcome : JSON object of the command; None until then, and without a whole seed
     figure : SVG of the seeds, or empty

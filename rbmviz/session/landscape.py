@@ -25,7 +25,7 @@ class Visited(NamedTuple):
     """The first n samples compared with the model.
 
     visits: total variation distance between the shares of visits and the model's distribution; moments:
-    distance between the mean of v and the model's rates <v>, of its training set or exact (NaN without).
+    distance between the mean of v and the model's rates <v>, exact or of its training set (NaN: none).
     """
 
     n: int
@@ -73,7 +73,7 @@ class LandscapeSnapshot(Snapshot):
 class LandscapeSetup(NamedTuple):
     """The setup of a comparison of samplers on one landscape, and the plan of each run.
 
-    A run walks over the states of a model of at most 10 visible units, from the likeliest state.
+    A run walks over the states of a model with at most 10 visible units, starting at the likeliest one.
     """
 
     model: Model

@@ -31,9 +31,9 @@ class Timetable(NamedTuple):
 class Pace:
     """The timetable of a run: the steps that it may make now.
 
-    A run follows it, or is paused: then it makes the steps up to ``stop_at`` at full speed. A run
-    that started late first makes the steps it has missed, at full speed, but computes for a few seconds at
-    most; then it continues from there.
+    A paused run does not follow it, but makes the steps up to ``stop_at`` at full speed. A run that started
+    late first makes the steps it has missed, at full speed, but computes for a few seconds at most; then it
+    continues from there.
 
     rate : steps per second; infinity is full speed
     running : whether the run continues until the next command

@@ -9,7 +9,7 @@ There are three lanes of threads:
 - PACED: little work that must be on time, at the priority of the threads that draw pages.
 - COMPUTE: everything else that can be divided into units, one thread per core, at a lower priority. A run at
   full speed fills its core, and delays neither pages nor paced runs.
-- LONG: what cannot be divided (compiling, loading, a run whose last unit was long), one at a time.
+- LONG: work that cannot be divided (compiling, loading, a run whose last unit was long), one unit at a time.
 
 The light paced runs of a page are driven together (``Page``): one wake-up for all panels, as often as the
 page asks for frames. If these beats end late, the server is short of cores. Then beats, frames and charts
@@ -92,7 +92,7 @@ class Due(NamedTuple):
         return min(self.at, self.background_at)
 
     def head_start(self, now: float) -> float:
-        """Return the seconds by which this work goes before other work that is due at the same time."""
+        """Return the head start of this work over other work that is due at the same time, in seconds."""
         return (self.priority if self.at <= now else Priority.BACKGROUND).value
 
 
@@ -155,7 +155,7 @@ class Lateness:
     """Seconds over which beats are counted before the factor changes."""
 
     LATE_SHARE, IN_TIME_SHARE = 0.25, 0.15
-    """The factor grows if a larger share of beats than the first is late, and falls if at most the 2nd is."""
+    """The factor grows if more than the first share of beats is late, and falls if at most the second is."""
 
     GROWTH, FALL = 1.4, 0.7
     """Multipliers of the factor: it rises from 1 to the largest value in 7 s, and falls back in 7 s."""
@@ -206,7 +206,7 @@ class Scheduler:
 
     A tenant's account is the time that its units have taken. The next unit of a lane goes to the tenant with
     the lowest account, so that twelve panels of one visitor at full speed get as much as one panel of another
-    (start-time fair queueing). A new tenant starts at the lowest account of the present ones. A returning
+    (start-time fair queueing). A new tenant starts at the lowest account of those present. A returning
     tenant is placed at most SAVED_SECONDS behind that account; otherwise it could block the others for as
     long as it was absent. Units of sweeps do not count.
 
@@ -385,7 +385,7 @@ class LightRun(Protocol):
 
 
 class Page:
-    """The runs of one page: those that are paced and light advance in one pass, a beat.
+    """The runs of one page: the light paced ones advance in one pass, a beat.
 
     If each made its steps by itself, a thread would wake up dozens of times per second for each panel, to
     make a sample or two.
@@ -409,7 +409,7 @@ class Page:
         return BEAT_SECONDS * self.scheduler.slowdown
 
     def drive(self, run: LightRun, at: float | None, now: bool = False) -> None:
-        """Let a run work in the first beat from ``at`` on; None: not any more.
+        """Let a run work in the first beat from ``at`` on; None: no longer.
 
         now : after a command, that beat does not wait for the interval of beats
         """
@@ -455,7 +455,7 @@ class Page:
     def _beat(self) -> None:
         with self.scheduler.lock:
             now, due = self.scheduler.clock(), self._due
-            # Beats in time keep their interval, even if single beats are delayed.
+            # Beats on time keep their interval, even if single beats are delayed.
             self._tick = due if now - due < self.seconds else now
             self._in_beat = True
             runs = [run for run, at in self._next.items() if at <= now]

@@ -194,7 +194,7 @@ class SweepScores:
         return self._indices[scored.setting, scored.model]
 
     def robustness(self, point: float, cost_unit: CostUnit, by: str) -> list[Robustness]:
-        """Return mean and spread over the models, for settings that all have reached; [] for one model.
+        """Return mean and spread over the models, for settings scored on all of them; [] for one model.
 
         A setting's name is its text in the plan.
         """
@@ -217,7 +217,7 @@ class SweepScores:
             return None
 
     def _table(self, by: str, point: float | None = None, cost_unit: CostUnit = "samples") -> dict | None:
-        """Return the rows as a table; point: only rows near it."""
+        """Return the rows as a table; ``point`` limits it to rows nearby."""
         wanted = dict.fromkeys((*SPENT, by, test_of(by, self.plan.metrics), "blank"))
         names = [name for name in self.columns if name in wanted or name.removesuffix("_error") in wanted]
         columns = [self.columns.index(name) for name in names]

@@ -39,7 +39,7 @@ TELLING_SECONDS = 2.0
 """Seconds between two searches for the point at which settings differ most."""
 
 UNASKED_SECONDS = 5.0
-"""If nobody has requested a view for this long, it is not renewed any more."""
+"""If nobody has requested a view for this long, it is no longer renewed."""
 
 IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING = 1, 2, 4, 8, 16
 """Bits of ``MapSnapshot.state``."""
@@ -174,7 +174,7 @@ class SweepView:
             return list(self._at_point.choices.values())
 
     def set_live_knobs(self, key: int, /, **knobs: Value) -> None:
-        """Take a request of the page: ``point``, ``cost_unit``, ``by``, or the ``setting`` it points at.
+        """Take a request from the page: ``point``, ``cost_unit``, ``by``, or the ``setting`` it points at.
 
         These are not knobs of an algorithm. Invalid values are ignored.
         """
@@ -199,7 +199,7 @@ class SweepView:
         began = time.monotonic()
         if began - self._asked_at >= UNASKED_SECONDS:
             return
-        # A large map uses at most a third of a core. A request of the page meanwhile comes before this.
+        # A large map uses at most a third of a core. A request from the page meanwhile brings this forward.
         self._renew_in(max(RENEW_SECONDS, 3 * self._seconds))
         try:
             with self._lock:
@@ -293,7 +293,7 @@ class SweepView:
 def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> None:
     """Set the live knobs of one panel's chain to a setting's, if it has the same sampler.
 
-    Knobs that would restart the run stay unchanged, because the pointer only passes by.
+    Knobs that would restart the run stay unchanged, because the pointer is only passing over it.
     """
     algorithm = TABLES[sweep.plan.kind].read(sweep.scores.settings[index].algorithm)
     wanted = {name: getattr(algorithm, name) for name, knob in knobs_of(algorithm).items() if knob.live}
@@ -332,7 +332,7 @@ def range_around(knob: Knob, value: float) -> tuple[float, float]:
 
 
 def spacing_of(knob: Knob) -> str:
-    """Return how an axis of this knob is spaced: as its slider, or, for a share that is 1, by 1 - x."""
+    """Return the spacing of this knob's axis: its slider's, or by 1 - x for a share that is 1 by default."""
     return "log1m" if knob.scale == "linear" and knob.hi == 1 and knob.default == 1 else knob.scale
 
 

@@ -80,7 +80,7 @@ class Sweep:
     """One sweep of the server. Any thread may read its attributes; the queue changes them.
 
     name : name in links, and name of its folder
-    own : models and data of its visitor, whose session holds it; a sweep that has some is private
+    own : models and data of its visitor, whose session holds it; a sweep that has any is private
     status : "planned" (not queued yet), "queued", "running", "paused", "finished", "failed" (could not
         start), or "stopped" (by a person, or with the server)
     error : why the sweep failed or is paused, in one sentence, or ""; also set when cells fail
@@ -99,7 +99,7 @@ class Sweep:
         memory: VisitorUsage | None = None,
     ) -> None:
         self.name, self.title, self.plan, self._owner, self.folder = name, title, plan, owner, folder
-        self.own, self._memory = own, memory  # whose memory its scores are
+        self.own, self._memory = own, memory  # the visitor charged for its scores
         self.status: SweepStatus = "queued" if name else "planned"
         self.error = ""
         self.version = 0
@@ -226,8 +226,7 @@ class SweepQueue:
 
     folder : parent of the sweep folders; made with mode 0700 when the first sweep starts
     scheduler : default: the scheduler of the process
-    memory : a further visitor of the server, whose memory is the scores in memory (default: they are not
-        counted)
+    memory : an extra visitor of the server, charged for the scores in memory (default: they are not counted)
     """
 
     def __init__(
@@ -240,7 +239,7 @@ class SweepQueue:
         self._public: dict[str, Sweep] = {}
         self._further: weakref.WeakSet[FurtherRun] = weakref.WeakSet()
         self._closed = False
-        self.at_work = False  # whether its thread is there
+        self.at_work = False  # whether its thread exists
         self._find()
 
     # Queries from pages
@@ -282,9 +281,9 @@ class SweepQueue:
         """Put a sweep at the end of the queue.
 
         owner : secret of the visitor; only its holder may pause, stop and delete the sweep
-        own : the visitor's own models and data in the plan (default: none). With some the sweep is private:
-            it lasts as long as the caller holds it.
-        visitor : whose share of the memory holds the scores of a private sweep
+        own : the visitor's own models and data in the plan (default: none). If there are any, the sweep is
+            private: it lasts as long as the caller holds it.
+        visitor : the visitor charged for the memory of a private sweep's scores
 
         Raises BadInput if it exceeds a limit of the server, or there is no room for its scores; OutputFailure
         if its folder cannot be written.
@@ -530,7 +529,7 @@ class SweepQueue:
     # Work, on a thread that waits for the scheduler
 
     def _begin(self) -> None:
-        """Start the thread, if there is work and none."""
+        """Start the thread if there is work and no thread yet."""
         with self._lock:
             if not self.at_work and self._next() is not None:
                 self.at_work = True
@@ -588,7 +587,7 @@ class SweepQueue:
                 sweep._runs = {}
 
     def _note(self, sweep: Sweep, outcome: SweepProgress) -> None:
-        """Note that a cell has ended."""
+        """Record that a cell has ended."""
         with self._lock:
             sweep.version += 1
             if outcome.failed:

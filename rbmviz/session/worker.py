@@ -48,7 +48,7 @@ BACKGROUND_SECONDS = 0.5
 """Seconds until a run without background work looks for some: another thread may have ended a computation."""
 
 COMPILING_SECONDS = 0.1
-"""Seconds until a run whose kernels are still compiling looks again whether they are there."""
+"""Seconds until a run whose kernels are still compiling checks again whether they are ready."""
 
 log = logging.getLogger(__name__)
 

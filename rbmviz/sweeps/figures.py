@@ -23,7 +23,7 @@ from rbmviz.sweeps.plan import SweepPlan
 IN_REGION, IS_BLANK, FIGURE_MARKS = "tied with the best", "mostly blank samples", ("*", "x")
 
 MAX_CAPTION_NAMES = 3
-"""Most digests of one kind in a caption."""
+"""Maximum number of digests of one kind in a caption."""
 
 _WIDTH, _HEIGHT = 420, 260
 _CAPTION_CHARACTERS = 110

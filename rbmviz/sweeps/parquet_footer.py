@@ -13,7 +13,7 @@ from rbmviz.array_files import Damaged
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _, _STRUCT = range(1, 13)
 
 MAX_THRIFT_DEPTH = 12
-"""Most levels of structures; Parquet's footers have six."""
+"""Maximum depth of structures; Parquet's footers have six levels."""
 
 _ROW_GROUPS, _COLUMNS, _FILE_PATH, _META_DATA, _CODEC, _TOTAL_COMPRESSED_SIZE = 4, 1, 1, 3, 4, 7
 """Numbers of the fields on the way to the method of compression and the size, in parquet.thrift."""

@@ -27,13 +27,13 @@ Kind = Literal["sampler", "trainer"]
 """Kind of a sweep: over samplers on trained models, or over trainers on data."""
 
 MAX_SWEEP_CELLS = 100_000
-"""Most cells of a plan."""
+"""Maximum number of cells of a plan."""
 
 MAX_VALUES_OF_AXIS = 10_000
-"""Most values of one axis."""
+"""Maximum number of values of one axis."""
 
 MAX_NAME = 4096
-"""Most characters of the name of a model or data set, which may be a path."""
+"""Maximum length in characters of the name of a model or data set, which may be a path."""
 
 _MAX_SEED = 2**53
 

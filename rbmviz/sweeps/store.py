@@ -39,16 +39,16 @@ from rbmviz.sweeps.parquet_footer import uncompressed_sizes
 from rbmviz.sweeps.plan import Kind, SweepPlan
 
 MAX_CELL_BYTES = 2**20
-"""Most bytes of the file of one cell; 125 rows take about 15 kB."""
+"""Maximum size in bytes of the file of one cell; 125 rows take about 15 kB."""
 
 MAX_CELL_ROWS = 2000
-"""Most rows of one cell, more than a curve has points."""
+"""Maximum number of rows of one cell, more than a curve has points."""
 
 MAX_CELL_TEXT = 5000
-"""Most characters of a text in a table."""
+"""Maximum length in characters of a text in a table."""
 
 MAX_TEXT_BYTES = 2**16
-"""Most bytes of all texts in a cell's file; 125 rows take about 2 kB."""
+"""Maximum size in bytes of all texts in a cell's file; 125 rows take about 2 kB."""
 
 IDENTITY = re.compile(r"[0-9a-f]{32}")
 
@@ -57,7 +57,7 @@ PLAN_FILE, NOTE_FILE = "_plan.json", "_README.md"
 _MAGIC = b"PAR1"
 
 _MAX_NAMED = 5
-"""Most files of one folder that messages name one by one."""
+"""Maximum number of files of one folder that messages name one by one."""
 
 _NOTE = """# Results of a sweep by rbmviz
 

@@ -89,7 +89,7 @@ def score_rows(name: str, run: SamplingSnapshot | RunHistory, cost_unit: CostUni
 
 
 def point_rows(name: str, segments: Sequence[Segment]) -> Iterator[dict[str, Any]]:
-    """Yield all points of a curve, with what they cost."""
+    """Yield all points of a curve, with their costs."""
     for change, segment in enumerate(segments):
         for point in segment.curve:
             spent = segment.begin.plus(point.spent)

@@ -159,7 +159,7 @@ class LiveSamplers(anywidget.AnyWidget):
 
 
 def _turned(sampler: Sampler, knobs: Mapping[str, Any]) -> dict[str, Value]:
-    """Return the values of the knobs of a sampler that its page can turn, some of them changed."""
+    """Return the values of a sampler's knobs that the page can turn, with these changes."""
     live = list(turnable(sampler))
     for name in knobs:
         if name not in live:

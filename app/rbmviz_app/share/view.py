@@ -18,7 +18,7 @@ SHARE_SECONDS = 8 * 3600.0
 """Maximum duration of a share: nobody remembers it the next day."""
 
 VOTE_SECONDS = 0.5
-"""Least time between two votes of a connection; an earlier one does not count."""
+"""Minimum time between two votes of a connection; an earlier one does not count."""
 
 ENDED = "This view is no longer shared: ask for the new link."
 """Message for watchers whose token has expired or never existed."""
@@ -31,7 +31,7 @@ TOKEN_PARTS, TOKEN_PART_LETTERS = 4, 4
 
 
 def new_token() -> str:
-    """Return a token that cannot be guessed, as ``k7mf-q2xw-9hbt-ru3e``."""
+    """Return a token that cannot be guessed, such as ``k7mf-q2xw-9hbt-ru3e``."""
     parts = ["".join(secrets.choice(LETTERS) for _ in range(TOKEN_PART_LETTERS)) for _ in range(TOKEN_PARTS)]
     return "-".join(parts)
 

@@ -1,4 +1,4 @@
-"""Charts of a finite chain A and of Ã, A with smaller P(stay): matrices, distances, eigenvalues."""
+"""Charts of a finite chain A and of Ã, the same with smaller P(stay): matrices, distances, eigenvalues."""
 
 import base64
 import io

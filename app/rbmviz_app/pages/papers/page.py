@@ -123,7 +123,7 @@ def badge(verdict: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a text of a recipe as HTML; it may have code and emphasis."""
+    """Return a text of a recipe as HTML; it may contain code and emphasis."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
     return re.sub(r"(?<!\w)\*([^*]+)\*(?!\w)", r"<em>\1</em>", text)
 
@@ -167,13 +167,13 @@ def entry(result: Mapping[str, Any]) -> str:
 
 
 def live_address(link: str) -> str:
-    """Return the relative address of a page; the first page's has no name."""
+    """Return the relative address of a page, without its name if it is the first page."""
     page, _, parts = link.partition("?")
     return f"./{'' if page == next(iter(pages.page_modules())) else page}?{parts}"
 
 
 def claim_line(claim: Mapping[str, Any]) -> str:
-    """Return a claim as HTML: verdict and claim, and folded the paper's words, ours, and a link."""
+    """Return a claim as HTML: verdict and claim, and, folded, the paper's words, ours, and a link."""
     link = escape(live_address(claim["live_link"]))
     verdict = f'<span class="verdict {claim["verdict"].replace(" ", "-")}">{verdict_text(claim)}</span>'
     parts = [

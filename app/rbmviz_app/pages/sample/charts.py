@@ -29,7 +29,7 @@ DIFFERENCE_SPAN = 10
 later ones and their bands."""
 
 PLANE_SAMPLES = 300
-"""Most samples of a panel, and examples of the data, in the plane of principal directions."""
+"""Maximum number of samples of a panel, and of examples, in the plane of principal directions."""
 
 
 def pinned_name(setting: str, model: str, seed: int, snapshot: SamplingSnapshot) -> str:
@@ -117,7 +117,7 @@ def isl_chart(
         catalogue.ISL_PLOT_HEIGHT,
         [line[1]] if line else [],
     )
-    if kind == "ISL":  # over all samples of a run; curves of turned panels begin elsewhere
+    if kind == "ISL":  # over all samples of a run; after a turn of a knob a curve begins elsewhere
         unturned = [panel for panel, curve in zip(compared, curves, strict=False) if not curve.snapshot.past]
         who = "all" if len(unturned) == len(compared) else "panels without a turn"
         rows += common_rows(unturned, rows, log=True, who=who)

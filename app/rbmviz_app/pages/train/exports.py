@@ -54,7 +54,7 @@ def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[
 
     A comment states this. See ``loading_code``.
 
-    trainers : those that began at small random weights
+    trainers : the ones that began at small random weights
     others : names of the trainings that began at learned weights: a comment says that they are not repeated
     """
     lines = [

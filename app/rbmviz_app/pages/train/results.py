@@ -1,4 +1,4 @@
-"""Use of what has been learned: branch from it, send it to other pages, download it."""
+"""What to do with a trained model: branch from it, send it to other pages, download it."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ OTHER_PAGES = (
 
 
 def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
-    """Offer to branch from what has been learned, or to send it to other pages; return the panel chosen.
+    """Offer to branch from a trained model, or to send it to other pages; return the panel chosen.
 
     None: there is no panel.
     """
@@ -77,7 +77,7 @@ def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
 
 
 def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
-    """Offer the files of one panel and of all, code, and the server's checkpoint."""
+    """Offer the files of one panel and of all panels, code, and the server's checkpoint."""
     files(comparison, comparison[key])
     checkpoints.draw(comparison)
 

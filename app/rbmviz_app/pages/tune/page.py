@@ -310,7 +310,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
 
 
 def add(plan: SweepPlan) -> None:
-    """Queue a sweep and show it; one of own models or data is held by this session alone."""
+    """Queue a sweep and show it; a private one is held by this session alone."""
     own = own_content(plan)
     try:
         sweep = sweep_queue().add(plan, title_of(plan), links.owner(), own, session.VISITOR.ensure())

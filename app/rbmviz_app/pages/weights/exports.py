@@ -71,7 +71,7 @@ def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> by
         snapshot: Any = panel.worker.peek()
         if (batch := snapshot.batch) is not None:
             arrays[f"batch_log_weights{i}"], arrays[f"batch_v{i}"] = batch.log_weights, batch.v
-        algorithm = snapshot.algorithm  # used for drawing them: while paused, another may be chosen
+        algorithm = snapshot.algorithm  # the one that drew them: while paused, another may be chosen
         knobs = {knob: getattr(algorithm, knob) for knob in WEIGHT_KNOBS}
         panels.append({"name": name, "batches": snapshot.n, "weights": snapshot.pooled, **knobs})
     meta = {"model": dict(comparison.setup.model.meta), "seed": comparison.setup.seed, "panels": panels}
