@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator
 from rbmviz import kernels
 from rbmviz.samplers import machine_memory
 from rbmviz.session.scheduler import LOW_PRIORITY
-from rbmviz.session.warm import JOBS, START, compile_jobs
+from rbmviz.session.warm import COMPILER, JOBS, compile_jobs
 
 LOADING_SECONDS = 0.4
 """Processor seconds to load the compiled kernels of a run."""
@@ -73,8 +73,8 @@ class Compiling:
         There is one process per core, or fewer if memory is small.
         """
         with self._lock:
-            missing = [name for name in JOBS if name == START or not kernels.compiled.is_noted(name)]
-            if missing == [START] or self._processes or self._stopped or not kernels.compiled.cache_base():
+            missing = [name for name in JOBS if name == COMPILER or not kernels.compiled.is_noted(name)]
+            if missing == [COMPILER] or self._processes or self._stopped or not kernels.compiled.cache_base():
                 return
             self._most = max(int(min(os.cpu_count() or 1, machine_memory() / MEMORY)), 1)
             self._now = 1 if FORKS else self._most
@@ -149,7 +149,7 @@ class Compiling:
         self._running[name] = now, seconds
         if is_done:
             del self._running[name]
-            if name != START:
+            if name != COMPILER:
                 self._took += seconds
                 self._estimated += JOBS[name].seconds
             self._missing.discard(name)
@@ -186,11 +186,11 @@ class Compiling:
             # machine, Python may compile numba's own source.
             factor = self._took / self._estimated if self._estimated else 1.0
             for name, (_, used) in self._running.items():
-                if name != START:
+                if name != COMPILER:
                     factor = max(factor, (self._took + used) / (self._estimated + JOBS[name].seconds))
             done_in = {}
             for name, (reported, used) in self._running.items():
-                expected = JOBS[name].seconds * (factor if name != START else 1.0)
+                expected = JOBS[name].seconds * (factor if name != COMPILER else 1.0)
                 done_in[name] = max(passed_per_used * (expected - used) - (now - reported), 0.0)
             slowness = passed_per_used * factor
             free = sorted(done_in.values())
@@ -224,7 +224,7 @@ def main() -> None:
     """
     if hasattr(os, "nice"):
         os.nice(LOW_PRIORITY)
-    if not _compile_next(began=0.0):  # START
+    if not _compile_next(began=0.0):
         return
     for _ in range(int(sys.argv[1]) - 1 if FORKS else 0):
         if os.fork() == 0:

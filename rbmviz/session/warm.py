@@ -76,11 +76,11 @@ class Warming(NamedTuple):
     seconds: float
 
 
-START = "start"
+COMPILER = "compiler"
 """The job that loads the compiler. Its seconds count from the start of its process."""
 
 JOBS = {
-    START: Warming(_load_compiler, 0.9),
+    COMPILER: Warming(_load_compiler, 0.9),
     "gibbs": Warming(_sample("gibbs"), 1.3),
     "scores": Warming(_score, 1.2),
     "rates in rows": Warming(_sample("rates_fpcd"), 2.9),

@@ -13,7 +13,7 @@ from rbmviz import kernels
 from rbmviz.samplers import make_sampler
 from rbmviz.session import compiling
 from rbmviz.session.compiling import LOADING_SECONDS, Compiling
-from rbmviz.session.warm import JOBS, START, jobs_of
+from rbmviz.session.warm import COMPILER, JOBS, jobs_of
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def start(tmp_path, monkeypatch):
 
 
 def test_who_waits_for_a_job_goes_on_when_it_is_done(start):
-    processes = start(r"printf 'start\t1\tdone\ngibbs\t1\tdone\n'; exec sleep 1000")
+    processes = start(r"printf 'compiler\t1\tdone\ngibbs\t1\tdone\n'; exec sleep 1000")
     wait(lambda: processes.request(["gibbs"]), "gibbs")
     assert processes.seconds_left(["rates in rows"]) > 0
     later = [processes.seconds_left([name]) for name in JOBS if name != "gibbs"]
@@ -67,7 +67,7 @@ def test_what_a_panel_waits_for_is_compiled_next(start, tmp_path):
         go_on.touch()
         wait(lambda n=done + 1: told.exists() and len(told.read_text().splitlines()) == n, "a job")
     wait(lambda: processes.request(["trainer ucd", "scores"]), "both")
-    assert told.read_text().splitlines() == [START, "trainer ucd", "scores"]
+    assert told.read_text().splitlines() == [COMPILER, "trainer ucd", "scores"]
 
 
 @pytest.fixture
@@ -115,10 +115,10 @@ def test_the_first_job_says_how_slow_the_machine_is(compiling_gibbs, clock, fact
     # What was assumed before the first report counts for 0.1 processor seconds.
     for names, stored in ((["rates in rows"], ROWS), (["scores", "rates in rows"], ROWS + SCORES)):
         expected = factor / share * (stored + LOADING_SECONDS)
-        assert one.seconds_left(names) == pytest.approx(expected, rel=0.1)
+        assert one.seconds_left(names) == pytest.approx(expected, rel=0.15)
     report(one, clock, "rates in rows", 0.5 * factor * ROWS, share)
     expected = factor / share * (0.5 * ROWS + LOADING_SECONDS)
-    assert one.seconds_left(["rates in rows"]) == pytest.approx(expected, rel=0.1)
+    assert one.seconds_left(["rates in rows"]) == pytest.approx(expected, rel=0.15)
 
 
 def test_the_first_job_is_corrected_while_it_is_compiled(compiling_gibbs, clock):
@@ -151,10 +151,10 @@ def test_a_job_that_takes_longer_makes_the_others_longer(compiling_gibbs, clock)
 
 def test_loading_the_compiler_is_no_measure_of_the_machine(compiling_gibbs, clock):
     """Where Python has no bytecode of numba, it takes several times as long, and what follows does not."""
-    compiling_gibbs._running, compiling_gibbs._queue = {START: (clock.now, 0.0)}, ["gibbs"]
+    compiling_gibbs._running, compiling_gibbs._queue = {COMPILER: (clock.now, 0.0)}, ["gibbs"]
     at_first = compiling_gibbs.seconds_left(["gibbs"])
-    assert at_first == pytest.approx(JOBS[START].seconds + GIBBS + LOADING_SECONDS)
-    report(compiling_gibbs, clock, START, 5 * JOBS[START].seconds, share=1.0, is_done=True)
+    assert at_first == pytest.approx(JOBS[COMPILER].seconds + GIBBS + LOADING_SECONDS)
+    report(compiling_gibbs, clock, COMPILER, 5 * JOBS[COMPILER].seconds, share=1.0, is_done=True)
     assert compiling_gibbs.seconds_left(["gibbs"]) == pytest.approx(GIBBS + LOADING_SECONDS)
 
 
