@@ -1,4 +1,4 @@
-"""Who can reach the server, and who can frame its pages: by default, only this machine."""
+"""Access to the server, and permission to frame its pages: by default, only for this machine."""
 
 import ipaddress
 import os

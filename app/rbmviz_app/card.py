@@ -94,7 +94,7 @@ def show_step(lesson: str, step: int, page: str) -> None:
 def switch_page(page: str) -> None:
     """Open a page; its card writes the open step into the address. This ends the script run.
 
-    Back returns to the page being left with these parameters.
+    The browser's Back button returns to the page being left, with these parameters.
     """
     session.OPENED_PAGE.set(page)
     left = {name: links.in_address(name) for name in st.query_params}
@@ -108,7 +108,7 @@ def leave() -> None:
 
 
 def finished_sentence() -> str:
-    """Return a sentence on the lesson that *Finish* has just closed and the next one; "" if there is none."""
+    """Return a sentence on the lesson just closed with *Finish* and the next one; "" if none was closed."""
     place = session.FINISHED_STEP.value
     if place is None:
         return ""
@@ -310,7 +310,7 @@ def _all_seen(step: Step, place: LessonStep) -> bool:
 
 
 def _offers_reveal(step: Step, place: LessonStep) -> bool:
-    """Return whether the answer waits to be revealed."""
+    """Return whether the answer is still to be revealed."""
     answered = not step.question or session.LESSON_ANSWERS.value.get(place) is not None
     return bool(step.reveal) and answered and not _is_revealed(step, place)
 
@@ -467,7 +467,7 @@ def _draw_claims(lines: list[tuple[str, str, bool]]) -> None:
 
 
 def look_words(step: Step) -> str:
-    """Describe the target that a step points at."""
+    """Describe the element that a step points at."""
     panel = step.look.partition(".")[0]
     if not panel.startswith("panel"):
         return LOOK_WORDS["chart"] if panel.startswith("chart") else LOOK_WORDS[panel]

@@ -105,7 +105,7 @@ def _runs(comparison: Comparison[Any], snapshots: list[Any]) -> tuple[Any, ...]:
     """Return a value that identifies an attempt; Reset begins another attempt."""
     panels = zip(comparison.panels, snapshots, strict=True)
     runs = [(panel.key, snapshot.run) for panel, snapshot in panels]
-    # Pairs of chains are counted without Play, and with other knobs they are other pairs.
+    # Pairs of chains are counted without Play, and other knobs give other pairs.
     pairs = [snapshot.algorithm for snapshot in snapshots if hasattr(snapshot, "displayed_pairs")]
     return (*runs, *pairs)
 

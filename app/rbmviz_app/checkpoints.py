@@ -137,7 +137,7 @@ _WRITING = threading.Lock()
 """Held while a file is written; otherwise two writers could claim the same room."""
 
 
-# Trainings
+# Training runs
 
 
 class LiveTrainings:
@@ -154,7 +154,7 @@ class LiveTrainings:
     def write(self, opened: bytes | None = None) -> None:
         """Write the training runs to the server's disk, unless the file is up to date.
 
-        opened : the file that they resume from; it is written in their place, as restoring states takes time
+        opened : the file that they resume from, written in their place: restoring their states takes a while
         """
         with self._lock:
             try:
@@ -179,7 +179,7 @@ class LiveTrainings:
         if comparison is None or _at_rest(comparison):
             return None
         content = write_trainings(comparison, dict(self._models))
-        return None if _at_rest(comparison) else content  # at rest by now: some have no state
+        return None if _at_rest(comparison) else content  # at rest by now: some runs have no state
 
     def _state(self) -> object:
         """Return a value that changes with every update, knob and model."""
@@ -242,7 +242,7 @@ def open_link(page: str, tokens: list[str]) -> None:
 
 
 def _set_train_page(file: TrainingFile) -> None:
-    """Set the settings of the Train page, which is not open yet, from a file of training runs."""
+    """Give the Train page, which is not open yet, the settings of a file of training runs."""
     settings = {"hidden": file.setup["n_hidden"], "train_seed": file.setup["seed"]}
     settings["replicates"] = file.setup["replicates"]
     if file.dataset is None:
@@ -265,7 +265,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
         if TOKEN.value:
             content = _content(TOKEN.value)
             for plan, changes, n, kept in read_training_file(content).panels(comparison.setup):
-                panel = comparison.add(changes[-1].algorithm, plan, catch_up=False)  # as they were
+                panel = comparison.add(changes[-1].algorithm, plan, catch_up=False)  # at its own step
                 if kept is not None:
                     panel.worker.continue_from(n, changes, kept)
             live.write(content)

@@ -25,12 +25,12 @@ def panel_names(step: Step) -> list[str]:
 
 
 def watched_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
-    """Return the card's words for a claim not seen to hold yet; ``names``: see ``panel_names``."""
+    """Return the card's words for a claim that has not been seen yet; ``names``: see ``panel_names``."""
     return _as_sentence(f"{claim.number_words(page, names)}, watched {claim.when(page)}", names)
 
 
 def stated_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
-    """Return the card's words for a goal, or for a claim seen to hold."""
+    """Return the card's words for a goal, or for a claim that has been seen."""
     return _as_sentence(claim.words(page, names), names)
 
 

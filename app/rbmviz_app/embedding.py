@@ -27,7 +27,7 @@ def draw_sheet() -> None:
 
 
 def shown_knobs() -> list[str]:
-    """Return the names of the visible knobs; empty: the usual ones."""
+    """Return the names of the visible knobs; empty: the usual knobs."""
     names = [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
     return [name for name in names if KNOB_NAME.fullmatch(name)][:MAX_NAMED]
 

@@ -120,7 +120,7 @@ def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
 
 
 def tidy() -> None:
-    """Drop expired sessions, and close their open event loops; call it on the server's event loop."""
+    """Drop expired sessions, and close loops that pages left open; call it on the server's event loop."""
     for do in _tidying:
         do()
 
@@ -220,7 +220,7 @@ def _read_messages(server: Any) -> None:
 
 
 def without_clicks(content: bytes) -> bytes:
-    """Return a message of the page, without clicks if a timer sent it.
+    """Return a message from the page, without clicks if a timer sent it.
 
     The page reports a click a moment later, in its own message. A timer (``run_every``) that fires in between
     sends all widget states, including the click. The click's callback would run twice: Undo would return to

@@ -48,7 +48,7 @@ def error(sentence: object) -> None:
 
 
 def refused(sentence: object) -> None:
-    """Queue a message for ``show_toasts`` on why a click or drag was refused; for callbacks.
+    """Queue a message for ``show_toasts`` that says why a click or drag was refused; for callbacks.
 
     If only a fragment runs, anything a callback draws replaces the app's first elements, including its style
     sheet.

@@ -7,7 +7,7 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
 2. ``with PAGE.toolbar():`` the page's own settings, from which it builds its setup, and ``PAGE.menu()``, the
     presets;
 3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
-4. ``with PAGE.notes():`` the messages above the panels; always, even if there are none;
+4. ``with PAGE.notes():`` the messages above the panels; call it even if there are none;
 5. ``left, right = places()``: the grid of the first screen, for the panels and the main chart;
 6. in ``left`` the panels: ``PAGE.draw_panels``, a fragment, so that a click there redraws nothing else. It
    calls the function of the page's ``panel.py`` that mounts the canvas, and writes the address;
@@ -184,10 +184,10 @@ class LivePage(Generic[S]):
     ) -> Comparison[S]:
         """Open this session's comparison with this setup, and draw the transport.
 
-        fill : adds the panels of a new comparison, given the comparison and the algorithms of the preset in
-            the link, an empty list without one (default: ``self.fill``)
-        on_change : called with an open comparison after the visitor has changed a setting and so given it
-            this setup; not called for presets, lesson steps and Undo, which set panels themselves
+        fill : adds the panels of a new comparison; takes the comparison and the algorithms of the link's
+            preset, an empty list if it has none (default: ``self.fill``)
+        on_change : called with an open comparison after the visitor has changed a setting and the new setup
+            has been accepted; not called for presets, lesson steps and Undo, which set panels themselves
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
@@ -505,7 +505,7 @@ class LivePage(Generic[S]):
         return live_path() + COMPARISONS.value[self.name][1]
 
     def named(self, comparison: Comparison[S]) -> list[tuple[str, Any]]:
-        """Return (title, snapshot) of every panel; this renews no leases, so it does not keep runs awake."""
+        """Return (title, snapshot) of every panel, without renewing leases: this does not keep runs awake."""
         snapshots = [snapshot for _, snapshot in comparison.peek()]
         return list(zip(self.title([snapshot.algorithm for snapshot in snapshots]), snapshots, strict=True))
 

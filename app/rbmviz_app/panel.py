@@ -33,7 +33,7 @@ OnEvent = Callable[[Any], None]
 
 
 def _component(name: str, folder: Path, script: str) -> Any:
-    """Return the component whose script is the shared scripts followed by the page's."""
+    """Return the component with the shared scripts, followed by the page's script."""
     shared = SHARED_SCRIPTS[1:]  # the first, element.js, precedes the scripts of every component
     scripts = [*(PANEL_FOLDER / name for name in shared), folder / script]
     styles = [PANEL_FOLDER / "panel.css"]
@@ -156,7 +156,7 @@ def panel_spec(
 
 
 def multiple_specs(algorithm: Any) -> list[dict[str, Any]]:
-    """Return the entries of a panel's menu as JSON values; ``instead``: close all other panels."""
+    """Return the entries of a panel's menu as JSON values; "instead" means that all other panels close."""
     entries = []
     for knob, values, instead in multiples_of(algorithm):
         label = knobs_of(algorithm)[knob].label

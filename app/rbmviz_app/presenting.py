@@ -33,7 +33,7 @@ def draw_switch() -> None:
     with st.container(key="presenting", horizontal=True, gap="small"):
         keys.draw_list()
         if links.presenting():
-            # A sheet of its own, not part of the global one: without it, all its rules are off.
+            # Not part of the global style sheet: leaving this sheet out turns all its rules off.
             st.html(folder / "presenting.css")
             st.button(
                 "Leave",

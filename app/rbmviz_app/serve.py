@@ -56,7 +56,7 @@ def _flattened(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def settings_of_environment() -> dict[str, Any]:
-    """Return Streamlit's settings in the environment, which only its own command reads."""
+    """Return Streamlit's settings from environment variables, which only its own command reads."""
     values: dict[str, Any] = {}
     for name, option in config.get_config_options().items():
         text = os.environ.get(option.env_var)
@@ -134,7 +134,7 @@ def serve(
     lessons : further lessons, listed on the Learn page after the shipped ones
     """
     chosen = settings(address, port, share)
-    for name, value in chosen.items():  # importing the app sets the routes and their access
+    for name, value in chosen.items():  # importing the app sets its routes and access rules
         config.set_option(name, value)
     shared.set_first_model(model)
     shared.RESULTS_OF_COMMAND[:] = results

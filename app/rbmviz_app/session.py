@@ -66,8 +66,8 @@ class SettingsState:
     replaced. So each widget carries the revision with which it was drawn, and reports from an earlier
     revision are ignored.
 
-    values : settings that have been set, by name; others have their defaults. Each name belongs to one page,
-        so one record serves all pages.
+    values : settings that have been set, by name; others have their defaults. Each name except ``tried``
+        belongs to one page, so one record serves all pages.
     revision : number of times that the server has set settings (``show``)
     """
 
@@ -356,7 +356,7 @@ SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
 """Timed fragments drawn less often than every second, by name."""
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
-"""Name and model shown by each page's panels; the limits may have refused the chosen one."""
+"""Name and model shown by each page's panels; the limits may have refused the chosen model."""
 
 OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
@@ -368,7 +368,7 @@ TABLE_VERSION: Entry[int] = Entry("table version", int)
 """How it works: number of refills of the editor. As part of its key, it makes a refill discard edits."""
 
 AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
-"""Tune: values of the settings that name knobs, by kind (samplers or trainers); for the kind not tuned."""
+"""Tune: values of the settings that name knobs, by kind (samplers or trainers), for the kind not tuned now."""
 
 CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
 """How it works: the start state of a chain, by its number of states."""

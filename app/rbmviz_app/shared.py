@@ -119,7 +119,7 @@ def once(key: Hashable, make: Callable[[], T]) -> T:
 
 
 def own_data() -> dict[str, Dataset]:
-    """Return the data that this visitor has uploaded on any page, by name, with the file's extension."""
+    """Return the data that this visitor has uploaded on any page, by name, including the file extension."""
     contents = (upload.content for upload in UPLOADS.value.values())
     return {data.name: data for data in contents if isinstance(data, Dataset) and is_upload(data)}
 

@@ -38,7 +38,7 @@ STREAMLIT = Rate(20, 30, 64_000)
 a held key turns a knob five times a second (``rbmviz/view/panel/base.js``)."""
 
 LIVE = Rate(250, 250, 4096)
-"""The live path: a page at 60 frames a second that drags a knob sends 120 messages."""
+"""The live path: at 60 frames a second, a page sends 120 messages a second while a knob is dragged."""
 
 WATCHING = Rate(4, 4, 64)
 """Watchers send three words."""

@@ -34,7 +34,7 @@ ENDED_STATUSES = ("finished", "failed")
 
 
 def display_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
-    """Return a value that changes when there is something new to draw; does not renew leases.
+    """Return a value that changes when there is something new to draw, without renewing leases.
 
     Snapshots are held as weak references, which are equal only for the same snapshot.
     """
@@ -65,7 +65,7 @@ def is_needed(comparison: Comparison[Any], stopped: StoppedTimer) -> bool:
 
 
 def growth(before: tuple[Any, ...], now: tuple[Any, ...]) -> float:
-    """Return the largest share of new steps among the steps of a run, 0 to 1.
+    """Return the largest share of new steps in any run, from 0 to 1.
 
     before, now : displayed states, see ``display_state``
     """
@@ -133,7 +133,7 @@ def as_curves_grow(
     """Redraw like ``every_second``, but less often once runs are long and little is new.
 
     At a constant speed, the interval is two seconds after a quarter of a minute, and five after 40 seconds.
-    A second after a command, the fragment is redrawn.
+    The fragment is redrawn one second after a command.
     """
     return _timed(draw, lambda grown, passed: seconds_to_next(grown, passed, SCHEDULER.slowdown))
 

@@ -16,7 +16,7 @@ from rbmviz_app.session import TRIED
 from rbmviz_app.shared import title_of_model
 
 MIN_SAMPLES = 100
-"""Minimum number of samples of a noted setting; a slider passes through others, which are not noted."""
+"""Minimum number of samples for noting a setting; settings that a slider only passes through have fewer."""
 
 MOST = 100
 """Maximum number of tried settings; the oldest is dropped first."""
@@ -83,7 +83,7 @@ def draw(
     draw_first: Callable[[], None] = lambda: None,
     more: Callable[[Tried], Mapping[str, Any]] = lambda record: {},
 ) -> None:
-    """Draw the menu with the table of tried settings, which is computed while it is open.
+    """Draw the menu with the table of tried settings; the table is computed only while the menu is open.
 
     draw_first : draws the part above the table
     more : returns further columns for a setting, by title

@@ -102,7 +102,7 @@ class UploadedFiles(VisitorUsage):
             self._coming[session] += size
 
     def came(self, session: str, size: int) -> None:
-        """Stop counting a file that has arrived, so that Streamlit holds it, or was refused."""
+        """Stop counting a file once Streamlit has stored or refused it."""
         with self._lock:
             self._coming[session] -= size
             self._coming += Counter()  # drops zeros
@@ -221,7 +221,7 @@ def send_model(title: str, model: Model) -> str:
 
 
 def own_model(place: str, file: Any) -> Upload | None:
-    """Return the model of an uploader's file, or the last one read; None: there is none."""
+    """Return the model of an uploader's file, or the last one read; None if there is none."""
     return _read_once(place, file, "", lambda: load_model_bytes(file.getvalue(), file.name))
 
 
@@ -235,7 +235,7 @@ def _free_name(place: str, name: str) -> str:
 
 
 def own_data(place: str, file: Any, rule: str) -> Upload | None:
-    """Return the data of an uploader's file, or the last read; rule : turns grey values into bits."""
+    """Return the data of an uploader's file, or the data last read; rule : turns grey values into bits."""
 
     def read() -> Dataset:
         how = {} if file.name.lower().endswith(".txt") else {"binarise": rule}

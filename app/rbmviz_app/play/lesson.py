@@ -1,4 +1,4 @@
-"""A lesson as a page without a server: its steps run in the browser, and their claims are evaluated there."""
+"""A lesson as a page without a server: the browser runs its steps and evaluates their claims."""
 
 import base64
 from collections.abc import Sequence

@@ -37,7 +37,7 @@ def tell(**changes: Any) -> None:
 
 
 def card(content: Mapping[str, Any] | None) -> None:
-    """Publish the card of the open step; texts are Markdown. None: no lesson is open."""
+    """Publish the card of the open step, with its texts as Markdown; None: no lesson is open."""
     if content is not None and SHARED_PAGE.value is not None:
         texts = ("text", "question", "do", "reveal")
         content = {**content, **{name: marked(content[name]) for name in texts}}

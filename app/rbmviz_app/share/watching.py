@@ -33,7 +33,7 @@ MAX_BYTES_PER_SECOND = 12e6
 """Bandwidth for all watchers of a share: a wireless network's capacity. Large frames come less often."""
 
 SETTLE_SECONDS, LATEST_SECONDS = 0.15, 1.0
-"""A page is shown once it has not changed for the first of these times, or after the second at the latest:
+"""A page is shown once it has been unchanged for the first time, or after the second time at the latest:
 while being drawn, it is neither the old page nor the new one."""
 
 CHART_SECONDS = 1.0
@@ -124,7 +124,7 @@ class Broadcast:
         self._charts_of: Any = None  # the charts in the newest charts message
         self._charts_at = -1e9  # when it was made
         self._charts_logged: set[str] = set()  # charts whose failure has been logged
-        self._newest_state: Any = None  # what the newest frame shows: request, running, counts
+        self._newest_state: Any = None  # request, running and counts of the newest frame
         self._sent_at = -1e9  # when something was last sent
         self.seconds_to_next = 1 / WATCHED_FPS
         """Seconds until the next step is due."""

@@ -47,7 +47,7 @@ class ClientState(NamedTuple):
         return self.numbers_due and time.monotonic() - self.slow_at > SLOW_SECONDS
 
     def after(self, newest_sent: Mapping[str, int], slow: bool = False) -> "ClientState":
-        """Return the state after a frame with ``newest_sent``; slow: whether the frame had the slow parts."""
+        """Return the state after a frame with ``newest_sent``; slow : whether it had the slow parts."""
         return ClientState(self.run, newest_sent, time.monotonic() if slow else self.slow_at)
 
 
@@ -244,7 +244,7 @@ class FrameEncoder:
         return round(seconds[0], 1) if seconds and seconds[0] is not None else None
 
     def _values(self, key: int, snapshot: Snapshot, slow: bool) -> dict[str, Any]:
-        """Return the values of a panel's readouts; slow: include the slow ones."""
+        """Return the values of a panel's readouts; slow : whether to include slow readouts."""
         readouts = self._readouts[key]
         return {name: finite(value(snapshot)) for name, value, is_slow in readouts if slow or not is_slow}
 

@@ -161,7 +161,7 @@ class EndOfBeat:
 
 
 _connections: Counter[str] = Counter()
-"""Connections by token."""
+"""Number of connections, by token."""
 
 
 async def live(socket: WebSocket) -> None:
