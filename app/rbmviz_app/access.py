@@ -116,7 +116,7 @@ def is_loopback(address: str) -> bool:
 
 
 def allowed_hosts() -> list[str]:
-    """Return the host names that a request may be addressed to.
+    """Return the host names that requests may be addressed to.
 
     A foreign page whose name is made to point at this machine (DNS rebinding) has the same origin as the
     server; only the host name reveals it.

@@ -61,7 +61,7 @@ def in_address(name: str) -> list[str]:
 
 
 def owner() -> str:
-    """Return the secret of this browser: from its cookie, or a new one, which becomes the cookie."""
+    """Return the secret of this browser, from its cookie or newly made; ``write`` stores it in the cookie."""
     if not session.OWNER.value:
         cookie = str(st.context.cookies.get(COOKIE, ""))
         session.OWNER.set(cookie if OWNER_PATTERN.fullmatch(cookie) else secrets.token_hex(12))

@@ -267,7 +267,7 @@ PRESENTED: Entry[str] = Entry("presented", _presented)
 """Presenting: "" (no), "1", or the names of the knobs to keep; initially from the address."""
 
 EMBEDDED: Entry[bool] = Entry("embedded", lambda: st.query_params.get("ui") == "min")
-"""Whether the page is embedded in another one; initially from the address."""
+"""Whether the page is embedded in another page; initially from the address."""
 
 EMBEDDED_KNOBS: Entry[str] = Entry("embedded knobs", lambda: st.query_params.get("show", "")[:300])
 """Names of the knobs to keep in an embedded page, separated by commas, as in the address."""
@@ -368,7 +368,7 @@ TABLE_VERSION: Entry[int] = Entry("table version", int)
 """How it works: number of refills of the editor. As part of its key, it makes a refill discard edits."""
 
 AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
-"""Tune: values of the settings that name knobs, by kind (samplers or trainers), for the kind not tuned now."""
+"""Tune: values of the settings that name knobs, for the kind not tuned now, by kind (samplers, trainers)."""
 
 CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
 """How it works: the start state of a chain, by its number of states."""
@@ -390,7 +390,7 @@ OWN_SWEEPS: Entry[dict[str, Sweep]] = Entry("own sweeps", dict)
 """Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
 
 FURTHER_RUNS: Entry[dict[str, FurtherRun]] = Entry("further runs", dict)
-"""Papers: the further seeds that this visitor has run, by recipe."""
+"""Papers: the additional seeds that this visitor has run, by recipe."""
 
 POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 """Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""

@@ -109,7 +109,7 @@ def _titles() -> dict[str, str]:
 
 
 def title_of_model(name: str) -> str:
-    """Return the title shown instead of a model's name; visitors' own names stay."""
+    """Return the title shown in place of a model's name; names given by visitors stay as they are."""
     return _titles().get(name) or name
 
 

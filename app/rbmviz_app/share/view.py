@@ -41,7 +41,7 @@ class SharedView(NamedTuple):
 
     page, title, question : name of the page's folder, title, and question
     caption : the sentence above its panels (see ``prose.marked``)
-    link : path and query of the page's current state, which open it for somebody else
+    link : path and query that open the page's current state for somebody else
     card : the open step of a lesson (its fields: ``card._draw_open``); None: no lesson is open
     canvas : the folder whose ``panel.js`` draws the panels; "": the page has none
     data : data for that script (see ``panel.Canvas.mount``)
@@ -97,7 +97,7 @@ class Share:
 
     @property
     def away(self) -> bool:
-        """Whether the shared page is closed at the moment, so that its runs rest."""
+        """Whether the shared page is closed now, so that its runs rest."""
         return self._away_since is not None
 
     def stop(self) -> None:

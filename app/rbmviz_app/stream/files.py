@@ -1,4 +1,4 @@
-"""The route of the download buttons: a click asks for a file, and is answered with it or with one sentence.
+"""The route of the download buttons: a click requests a file; the answer is the file or one sentence.
 
 No file is kept: it is made after the click, on a thread, and sent at once. A button makes the file declared
 by the last script run that drew the button, as long as the session lasts.
