@@ -1,4 +1,4 @@
-"""Who can reach the server, and who can frame its pages: by default, only this machine."""
+"""Access to the server, and permission to frame its pages: by default, only for this machine."""
 
 import ipaddress
 import os
@@ -116,7 +116,7 @@ def is_loopback(address: str) -> bool:
 
 
 def allowed_hosts() -> list[str]:
-    """Return the host names that a request may be addressed to.
+    """Return the host names that requests may be addressed to.
 
     A foreign page whose name is made to point at this machine (DNS rebinding) has the same origin as the
     server; only the host name reveals it.
@@ -162,15 +162,15 @@ def is_own_origin(origin: str | None, host: str | None) -> bool:
 
     Browsers always send a page's origin. A client that sends none is a program, which has nobody else's
     cookies. The host has been checked against the server's names (``allowed_hosts``); without that check, a
-    page of any name could have an origin equal to its host.
+    page under any name could have an origin equal to its host.
     """
     return origin is None or urlsplit(origin).netloc == host
 
 
 class PageHeaders:
-    """Send headers: who may frame the page, no guessing of file types, no referrer.
+    """Middleware that adds headers: who may frame the page, no guessing of file types, no referrer.
 
-    A foreign page that frames this one invisibly could trick its visitor into clicking here.
+    A foreign page that frames this one invisibly could trick its visitors into clicking here.
     """
 
     def __init__(self, app: ASGIApp, ancestors: Sequence[str] = ()) -> None:
@@ -182,7 +182,7 @@ class PageHeaders:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and add the headers to the response; a policy that it already has stays."""
+        """Pass a request on and add the headers to the response; a policy already in it stays."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -200,8 +200,8 @@ class PageHeaders:
 class Loopback:
     """Accept only connections to a loopback address of this machine.
 
-    Under another ASGI server, Streamlit's settings do not tell which address it listens on; each connection
-    does.
+    Under another ASGI server, Streamlit's settings do not contain the address that it listens on, but each
+    connection does.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -60,7 +60,7 @@ def lessons() -> dict[str, Lesson]:
 
 
 def opened() -> tuple[Lesson, Step, LessonStep] | None:
-    """Return the open lesson, its open step, and the step's index; None: no lesson is open."""
+    """Return the open lesson, its open step, and the step's place; None if no lesson is open."""
     place = OPEN_STEP.value
     if place is None:
         return None
@@ -94,7 +94,7 @@ def show_step(lesson: str, step: int, page: str) -> None:
 def switch_page(page: str) -> None:
     """Open a page; its card writes the open step into the address. This ends the script run.
 
-    Back returns to the page being left with these parameters.
+    The browser's Back button returns to the page being left, with these parameters.
     """
     session.OPENED_PAGE.set(page)
     left = {name: links.in_address(name) for name in st.query_params}
@@ -108,7 +108,7 @@ def leave() -> None:
 
 
 def finished_sentence() -> str:
-    """Return what *Finish* has just closed and what comes next on the Learn page; "": nothing."""
+    """Return a sentence on the lesson just closed with *Finish* and the next one; "" if none was closed."""
     place = session.FINISHED_STEP.value
     if place is None:
         return ""
@@ -142,7 +142,7 @@ def is_open(page: str) -> bool:
 
 
 def to_set(page: str) -> PageState | None:
-    """Return the state of a newly opened step for this page; None: there is none."""
+    """Return the state of a newly opened step for this page; None if there is none."""
     step = _step_about(page)
     return step.state if step is not None and session.STEP_TO_SET.value else None
 
@@ -170,12 +170,12 @@ def is_blind() -> bool:
 
 
 def hidden_from_watchers(page: str) -> Hidden:
-    """Return what to hide from watchers of this page until the open step's question is answered."""
+    """Return the content to hide from watchers of this page until the open step's question is answered."""
     return "names" if is_blind() else "numbers" if holds_play(page) else "nothing"
 
 
 def why_locked(page: str, name: str) -> str:
-    """Return why an open challenge locks a knob or setting of this page; "": it does not."""
+    """Return why an open challenge locks a knob or setting of this page; "" if it does not."""
     step = _step_about(page)
     if step is None or not step.goal or name in (*step.turns, *step.choose):
         return ""
@@ -183,7 +183,7 @@ def why_locked(page: str, name: str) -> str:
 
 
 def why_setting_locked(name: str) -> str:
-    """Return why an open challenge locks a setting; "": it does not.
+    """Return why an open challenge locks a setting; "" if it does not.
 
     Settings that only affect the display are never locked.
     """
@@ -195,10 +195,10 @@ def why_setting_locked(name: str) -> str:
 
 
 def follow_address(page: str) -> None:
-    """Open the step that the address names, when a session begins or another page opens.
+    """Open the step named in the address when a session begins or another page opens.
 
-    Hence the browser's Back button returns to the step of that page. Opening another page in any other way
-    leaves the lesson, because a card belongs to the page that it is about. This may end the script run.
+    So the browser's Back button returns to the step of the earlier page. Opening another page in any other
+    way leaves the lesson, because a card belongs to its step's page. This may end the script run.
 
     page : name of the page in the address
     """
@@ -221,7 +221,7 @@ def _page_of(place: LessonStep) -> str:
 
 
 def _place_in_address() -> LessonStep | None:
-    """Return the step that the address names; None without one, or with a message if it does not exist."""
+    """Return the step named in the address; None without one, or with a message if it does not exist."""
     names = links.in_address(links.LESSON)
     try:
         return _read_place(names[0], next(iter(links.in_address(links.STEP)), "1")) if names else None
@@ -285,13 +285,13 @@ def draw(page: str) -> None:
     with st.container(key="lesson"):
         st.html(APP_FOLDER / "card.css")
         can_change = not _all_seen(step, place)
-        if comparison is not None and can_change and page != "tune":  # its sweep is not a run
+        if comparison is not None and can_change and page != "tune":  # a sweep is not a run
             _draw_while_it_changes(comparison, offers_reveal)
         else:
             while_running(functools.partial(_draw_open, offers_reveal), can_change)
         if step.question and SHARED_PAGE.value is not None:
             while_running(functools.partial(_draw_votes, step), True)
-        # Outside the timed fragment, which would lose a click if it disappeared at that moment.
+        # Outside the timed fragment: a click would be lost if the fragment disappeared at that moment.
         if offers_reveal:
             _draw_reveal_button(step, place)
         _draw_moves(place, len(lesson.steps))
@@ -310,7 +310,7 @@ def _all_seen(step: Step, place: LessonStep) -> bool:
 
 
 def _offers_reveal(step: Step, place: LessonStep) -> bool:
-    """Return whether the answer waits to be revealed."""
+    """Return whether the answer is still to be revealed."""
     answered = not step.question or session.LESSON_ANSWERS.value.get(place) is not None
     return bool(step.reveal) and answered and not _is_revealed(step, place)
 
@@ -358,7 +358,7 @@ def _draw_open(offers_reveal: bool) -> None:
     if step.look:
         where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
         _component(key="lesson look", data=where)
-    # The watched numbers would give the answer away: "blank" is an answer.
+    # The watched numbers would give the answer away: "blank", for example, can be an answer.
     lines = [] if step.question and answer is None else claim_lines(step, seen, now)
     _draw_claims(lines)
     if step.goal:
@@ -378,7 +378,7 @@ def _draw_open(offers_reveal: bool) -> None:
         }
     )
     if (more_to_see and all_seen) or offers_reveal != _offers_reveal(step, place):
-        st.rerun()  # without a timer; with or without the reveal button
+        st.rerun()  # to remove the timer, or to add or remove the reveal button
 
 
 def _draw_question(step: Step, place: LessonStep) -> int | None:
@@ -402,12 +402,12 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
         st.caption(f"{what} and the charts wait for your answer.")
     if answer != before:
         session.LESSON_ANSWERS.ensure()[place] = answer
-        st.rerun()  # Play is on the page
+        st.rerun()  # Play is on the page, not on the card
     return answer
 
 
 def _draw_votes(step: Step) -> None:
-    """Draw how many watchers have chosen each answer; the numbers are all that the server knows of them."""
+    """Draw the number of watchers who chose each answer; the server does not know who they are."""
     share = SHARED_PAGE.value
     votes = share.votes() if share is not None else []
     if sum(votes):
@@ -447,7 +447,7 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
 def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> list[tuple[str, str, bool]]:
     """Return the numbers to watch: label, value, and whether their claims have been seen.
 
-    A label states the claim only once it holds.
+    A label states its claim only once the claim has been seen.
     """
     if not step.claims:
         return []
@@ -457,7 +457,7 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
         value = seen.get(i, now.get(i))
         words = claims.stated_words if i in seen else claims.watched_words
         lines.append((words(claim, page, names), claims.value_words(claim, page, value), i in seen))
-    return list(dict.fromkeys(lines))  # two claims may be about one number
+    return list(dict.fromkeys(lines))  # two claims may be about the same number
 
 
 def _draw_claims(lines: list[tuple[str, str, bool]]) -> None:
@@ -467,7 +467,7 @@ def _draw_claims(lines: list[tuple[str, str, bool]]) -> None:
 
 
 def look_words(step: Step) -> str:
-    """Describe what a step points at."""
+    """Describe the element that a step points at."""
     panel = step.look.partition(".")[0]
     if not panel.startswith("panel"):
         return LOOK_WORDS["chart"] if panel.startswith("chart") else LOOK_WORDS[panel]

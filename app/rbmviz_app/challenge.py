@@ -25,7 +25,7 @@ def is_won(place: LessonStep) -> bool:
 
 
 def draw(step: Step, place: LessonStep) -> None:
-    """Draw what may be changed and the goals, with their current numbers and whether they were reached."""
+    """Draw the allowed changes, and the goals with their current numbers and whether they were reached."""
     comparison, _ = COMPARISONS.value.get(step.state.page, (None, ""))
     snapshots: list[Any] = []
     if comparison is not None and not session.STEP_TO_SET.value:
@@ -53,7 +53,7 @@ def _labels(step: Step) -> dict[str, str]:
 
 
 def _allowed(step: Step) -> str:
-    """Describe what may be changed."""
+    """Describe the allowed changes."""
     labels = _labels(step)
     said = [
         f"{when}: {', '.join(labels[name] for name in names)}."
@@ -81,7 +81,7 @@ def _draw_goals(step: Step, snapshots: list[Any]) -> None:
 
 
 def _why_it_does_not_count(step: Step, comparison: Comparison[Any]) -> str:
-    """Describe what the challenge does not allow; "": everything is allowed."""
+    """Describe a change that the challenge does not allow; "" if there is none."""
     workers, labels = [panel.worker for panel in comparison.panels], _labels(step)
     settings = session.settings_now(PAGES[step.state.page].run_settings())
     changed = step.not_allowed(settings, [worker.algorithm for worker in workers])
@@ -102,10 +102,10 @@ def _why_it_does_not_count(step: Step, comparison: Comparison[Any]) -> str:
 
 
 def _runs(comparison: Comparison[Any], snapshots: list[Any]) -> tuple[Any, ...]:
-    """Return what identifies an attempt: Reset begins another one."""
+    """Return a value that identifies an attempt; Reset begins another attempt."""
     panels = zip(comparison.panels, snapshots, strict=True)
     runs = [(panel.key, snapshot.run) for panel, snapshot in panels]
-    # Pairs of chains are counted without Play, and other knobs make other pairs.
+    # Pairs of chains are counted without Play, and other knobs give other pairs.
     pairs = [snapshot.algorithm for snapshot in snapshots if hasattr(snapshot, "displayed_pairs")]
     return (*runs, *pairs)
 

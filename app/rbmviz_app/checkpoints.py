@@ -1,8 +1,8 @@
-"""Trainings on the server's disk: one file per page, named by the unguessable token in its address.
+"""Training runs on the server's disk: one file per page, named by the unguessable token in its address.
 
-Trainings are written once a minute and when their page has closed. A link finds them in the server's memory
-or in the file, and continues a copy under its own token, so that nobody overwrites another visitor's
-training. Nothing lists the files; above the size limit the oldest are deleted.
+Runs are written once a minute and when their page has closed. A link finds them in the server's memory or in
+the file, and continues a copy under its own token, so that nobody overwrites another visitor's runs. Nothing
+lists the files; above the size limit, the oldest files are deleted.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ CHOICES = {
     **{"sample": "model", "chain": "land", "tune": "tune_models"},
     **{"coupling": "coupling_model", "weights": "weights_model"},
 }
-"""The setting on each page that chooses a model, on Tune several, which may come from the Train page."""
+"""The setting on each page that chooses a model (on Tune, several), possibly from the Train page."""
 
 TRAININGS_DELETED = (
     "What was trained under this link is not on this server, or no longer: beyond "
@@ -70,7 +70,7 @@ log = logging.getLogger(__name__)
 
 
 def path_of(token: str) -> Path:
-    """Return the file of this token's trainings; BadInput if it is not a token."""
+    """Return the path of this token's file; BadInput if it is not a token."""
     if TOKEN_PATTERN.fullmatch(token) is None:  # only then is it safe in a path
         raise BadInput(TRAININGS_DELETED)
     folder = os.environ.get(FOLDER_VARIABLE)
@@ -80,8 +80,8 @@ def path_of(token: str) -> Path:
 def put(token: str, content: bytes) -> None:
     """Write a file atomically, deleting the oldest files to make room.
 
-    Raises BadInput if it is too large, and OutputFailure if the system refuses: the disk is full, the folder
-    is another user's.
+    Raises BadInput if the file is too large, and OutputFailure if the system refuses it, because the disk is
+    full or the folder belongs to another user.
     """
     if len(content) > MAX_PAGE_BYTES:
         raise BadInput(
@@ -134,14 +134,14 @@ def _make_room(path: Path, needed: int) -> None:
 
 
 _WRITING = threading.Lock()
-"""Held while a file is written: two writers could claim the same room."""
+"""Held while a file is written; otherwise two writers could claim the same room."""
 
 
-# Trainings
+# Training runs
 
 
 class LiveTrainings:
-    """One session's trainings, under the token of its address, and the models that it has sent."""
+    """One session's training runs, under the token in its address, and the models sent to other pages."""
 
     def __init__(self, comparison: Comparison[TrainingSetup], models: Mapping[str, Model]) -> None:
         self.token = secrets.token_hex(12)
@@ -152,9 +152,9 @@ class LiveTrainings:
         self._lock = threading.Lock()
 
     def write(self, opened: bytes | None = None) -> None:
-        """Write the trainings to the server's disk, unless the file is up to date.
+        """Write the training runs to the server's disk, unless the file is up to date.
 
-        opened : the file they resume from, written instead of them: restoring their states takes a while
+        opened : the file that they resume from, written in their place: restoring their states takes a while
         """
         with self._lock:
             try:
@@ -174,15 +174,15 @@ class LiveTrainings:
                 log.exception("trainings were not written")
 
     def content(self) -> bytes | None:
-        """Return the current trainings; None if they are at rest: they were written before."""
+        """Return the current training runs as a file; None if they are at rest: they were written before."""
         comparison = self._comparison()
         if comparison is None or _at_rest(comparison):
             return None
         content = write_trainings(comparison, dict(self._models))
-        return None if _at_rest(comparison) else content  # at rest by now: some have no state
+        return None if _at_rest(comparison) else content  # at rest by now: some runs have no state
 
     def _state(self) -> object:
-        """Return what changes with every update, knob and model."""
+        """Return a value that changes with every update, knob and model."""
         comparison = self._comparison()
         panels = comparison.peek() if comparison else []
         runs = [(key, snapshot.run, snapshot.n, snapshot.algorithm) for key, snapshot in panels]
@@ -195,18 +195,18 @@ def _at_rest(comparison: Comparison[TrainingSetup]) -> bool:
 
 @st.cache_resource(show_spinner=False)
 def live_trainings() -> MutableMapping[str, LiveTrainings]:
-    """Return the trainings of all open sessions by token."""
+    """Return the training runs of all open sessions by token."""
     return weakref.WeakValueDictionary()
 
 
 def write_all() -> None:
-    """Write the trainings of all sessions."""
+    """Write the training runs of all sessions."""
     for live in list(live_trainings().values()):
         live.write()
 
 
 async def write_each_minute() -> None:
-    """Write the trainings of all sessions periodically."""
+    """Write the training runs of all sessions periodically."""
     while True:
         await asyncio.sleep(SECONDS_BETWEEN_WRITES)
         await anyio.to_thread.run_sync(write_all)
@@ -223,7 +223,7 @@ def tokens(page: str) -> list[str]:
 
 
 def open_link(page: str, tokens: list[str]) -> None:
-    """Open the models and data of the trainings in a new session's link; report what cannot be opened.
+    """Open the models and data of the training runs in a new session's link; warn if this fails.
 
     page : page that the link opens; tokens : tokens in the address (the first one counts)
     """
@@ -242,7 +242,7 @@ def open_link(page: str, tokens: list[str]) -> None:
 
 
 def _set_train_page(file: TrainingFile) -> None:
-    """Give the Train page, not open yet, the settings of these trainings."""
+    """Give the Train page, which is not open yet, the settings of a file of training runs."""
     settings = {"hidden": file.setup["n_hidden"], "train_seed": file.setup["seed"]}
     settings["replicates"] = file.setup["replicates"]
     if file.dataset is None:
@@ -256,16 +256,16 @@ def _content(token: str) -> bytes:
 
 
 def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
-    """Add the trainings of the link to a new comparison; return whether there were any.
+    """Add the training runs of the link to a new comparison; return whether there were any.
 
-    From now on this session's trainings are written under their own token.
+    From now on, this session's training runs are written under their own token.
     """
     live = LiveTrainings(comparison, TRAINED.ensure())
     try:
         if TOKEN.value:
             content = _content(TOKEN.value)
             for plan, changes, n, kept in read_training_file(content).panels(comparison.setup):
-                panel = comparison.add(changes[-1].algorithm, plan, catch_up=False)  # as they were
+                panel = comparison.add(changes[-1].algorithm, plan, catch_up=False)  # at its own step
                 if kept is not None:
                     panel.worker.continue_from(n, changes, kept)
             live.write(content)
@@ -279,7 +279,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
 
 
 def draw(comparison: Comparison[TrainingSetup]) -> None:
-    """Describe what the server keeps of the trainings, and where."""
+    """Draw a note on the server's file of these training runs, or an error if it could not be written."""
     live = LIVE_TRAININGS.value
     if live is not None and live.failure:
         messages.error(f"The trainings could not be written: a reload would lose them. {live.failure}")

@@ -25,12 +25,12 @@ def panel_names(step: Step) -> list[str]:
 
 
 def watched_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
-    """Return what the card says of a claim that has not been seen; ``names``: see ``panel_names``."""
+    """Return the card's words for a claim that has not been seen yet; ``names``: see ``panel_names``."""
     return _as_sentence(f"{claim.number_words(page, names)}, watched {claim.when(page)}", names)
 
 
 def stated_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
-    """Return what the card says of a goal, or of a claim that has been seen."""
+    """Return the card's words for a goal, or for a claim that has been seen."""
     return _as_sentence(claim.words(page, names), names)
 
 
@@ -39,7 +39,7 @@ def _as_sentence(said: str, names: Sequence[str]) -> str:
 
 
 def value_words(claim: StepClaim, page: str, value: float | None) -> str:
-    """Return a claim's number with its unit; "": unknown."""
+    """Return a claim's number with its unit; "" if it is unknown."""
     return "" if value is None else claim.with_unit(page, number_text(value))
 
 

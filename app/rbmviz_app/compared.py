@@ -20,9 +20,9 @@ def _number_text(cost_unit: CostUnit, amount: float) -> str:
 
 
 def point_text(compared: Compared, unit: CostUnit, count: int | None, turned: bool = False) -> str:
-    """Say at which point a panel's numbers were taken, and which panel limits that point.
+    """Describe the point where a panel's numbers were taken, and say which panel limits it.
 
-    unit : what the run produces: samples or updates
+    unit : unit of the run's output: samples or updates
     count : number produced by the common point; None: the run has no scores there
     turned : whether the count starts at the last turn of a knob (default: at the start of the run)
     """

@@ -1,9 +1,9 @@
 """A session's comparisons and views of sweeps, and the lifetime of their work and memory.
 
-A comparison (its panels, chains and scores) is kept in the session state. It is open as long as a resource
-of the session exists, which Streamlit releases on every disconnect; after a reconnect the same comparison
-continues. Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten minutes,
-while Streamlit still has the session, rebuilds them.
+A comparison (its panels, chains and scores) is kept in the session state. It is open while the session holds
+a cached resource, which Streamlit releases on every disconnect; after a reconnect the same comparison
+continues. Ten seconds after a disconnect, the memory of its runs is freed; a reconnect within ten minutes,
+while Streamlit still has the session, rebuilds the runs.
 """
 
 import secrets
@@ -31,7 +31,7 @@ def comparisons_by_token() -> MutableMapping[str, Comparison]:
 
 
 def _release(comparison: Comparison) -> None:
-    # On the server's event loop: only sets flags.
+    # Called on the server's event loop, so it only sets flags.
     close_and_free(comparison, RELEASE_SECONDS)
 
 
@@ -76,7 +76,7 @@ MAX_VIEWS = 4
 def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
     """Return this session's view of a sweep and its token; the newest views are kept.
 
-    name : name of the sweep; "": the planned one, whose view lasts until the plan changes
+    name : name of the sweep; "": the planned sweep, whose view lasts until the plan changes
     """
     views = SWEEP_VIEWS.ensure()
     before, _ = views.get(name, (None, ""))
@@ -115,7 +115,7 @@ def forget_sweep(name: str) -> None:
 
 
 def discard_sweeps_of(content: object) -> None:
-    """Delete the private sweeps that use one of the visitor's models or data sets."""
+    """Delete the private sweeps that use this model or data set of the visitor."""
     for name, sweep in list(OWN_SWEEPS.value.items()):
         if any(content is each for each in (*sweep.own.models.values(), *sweep.own.data.values())):
             sweep_queue().discard(sweep)

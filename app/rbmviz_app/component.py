@@ -23,7 +23,7 @@ export default component => {
 def component(
     name: str, scripts: Sequence[str | Path], styles: Sequence[str | Path] = (), **more: Any
 ) -> Any:
-    """Return the component of these files, which element.js and component.css precede.
+    """Return a component made of these files, preceded by element.js and component.css.
 
     scripts, styles : paths in the folder of the app, or absolute
     """
@@ -35,5 +35,5 @@ def component(
 
 
 def mounting(script: str) -> str:
-    """Return a component's script whose clean-up, its default export's result, runs on unmounting."""
+    """Return a component's script that runs its clean-up, the default export's result, on unmounting."""
     return script.replace("export default ", "const mounted = ") + MOUNT

@@ -1,4 +1,4 @@
-"""Shared widgets, each for one setting; downloads; the upload of a model."""
+"""Widgets shared by the pages, each for one setting; downloads; the uploader of models."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -30,7 +30,7 @@ _download = component("download", ["download.js"], ["download.css"])
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a setting's widget, which is disabled if a challenge locks the setting.
 
-    They include ``on_change``, called after a change of the setting; ``variant``: see ``Setting.widget``.
+    more : further arguments of the widget; ``on_change`` and ``variant`` are passed to ``Setting.widget``
     """
     more = dict(more)
     then, variant = more.pop("on_change", None), more.pop("variant", "")
@@ -44,7 +44,7 @@ def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def choose(setting: Setting[T], options: Sequence[T] | None = None, **more: Any) -> T:
-    """Draw a row of buttons, one always pressed; return its value.
+    """Draw a row of buttons, always with one pressed; return the value of the pressed button.
 
     options : options to offer instead of those in the setting's specification; the first replaces a value
         that is not among them
@@ -144,7 +144,7 @@ def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
 
 
 def _models(setting: Setting[Any]) -> dict[str, Any]:
-    """Return the arguments of a list of models: pretrained ones, the command line's, own."""
+    """Return the arguments for a list of models: pretrained, the command line's, and the visitor's."""
     default = setting.default if isinstance(setting.default, list) else [setting.default]
     shipped = sorted(list_models(), key=lambda name: (name not in default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
@@ -166,14 +166,14 @@ def model_names(setting: Setting[list[str]], **more: Any) -> list[str]:
 
 
 def data_set(setting: Setting[str], **more: Any) -> str:
-    """Draw the list of data: the default, other registered data, the visitor's."""
+    """Draw the list of data sets: the default, the other registered ones, and the visitor's."""
     registered = sorted(setting.spec.options(), key=lambda name: name != setting.default)
     own = own_data()
     return select(setting, [*registered, *own], variant=" ".join(own), format_func=data_label, **more)
 
 
 def scored_data(setting: Setting[str]) -> str:
-    """Draw the choice of the data to score against, which may be a file; return their name."""
+    """Draw the choice of the data to score against, with an uploader; return the name of the data."""
     choice = st.container()
     place = uploads.SCORED_DATA
     file = uploads.uploader(
@@ -249,8 +249,8 @@ def downloads(
 ) -> None:
     """Draw the menu of files to save.
 
-    origin : returns where the results come from, see ``rbmviz.origin``; called on the thread of ``Download``
-    code : returns Python code that reproduces what is on the page, or computes something similar
+    origin : returns the origin of the results, see ``rbmviz.origin``; called on the thread of ``Download``
+    code : returns Python code that reproduces the page's results, or computes something similar
     """
 
     def making(download: Download) -> Callable[[], bytes]:
@@ -269,14 +269,14 @@ def downloads(
 
 @st.fragment
 def _draw_code(page: str, make: Callable[[], str]) -> None:
-    """Draw the fold of code, made when it is opened: panels change without a run of the whole page."""
+    """Draw the fold of code, made when it opens, because panels change without a run of the whole page."""
     fold = st.expander("Code", icon=":material/code:", key=f"{page} code", on_change="rerun")
     if fold.open:
         fold.code(make())
 
 
 def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -> None:
-    """Draw a button for each algorithm of ``labels``, {name: label}, that calls ``add`` with its name."""
+    """Draw a button for each algorithm in ``labels``, {name: label}; it calls ``add`` with the name."""
 
     def try_to_add(name: str) -> None:
         try:

@@ -1,6 +1,6 @@
 """The line that leads first-time visitors to Learn; the browser remembers that it was closed.
 
-It is in the bar, where nothing moves when it goes.
+It is in the bar, where nothing else moves when the line disappears.
 """
 
 import streamlit as st

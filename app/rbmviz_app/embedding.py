@@ -1,6 +1,6 @@
-"""A page embedded in another one, such as a learning platform's: panels, their knobs, play and speed.
+"""A page embedded in another page, such as a learning platform's: panels, their knobs, play and speed.
 
-``ui=min`` in the address requests it, on every page and after a reload; ``show=eps,alpha`` then names the
+``ui=min`` in the address turns this on, for every page and after a reload; ``show=eps,alpha`` then names the
 visible knobs. Without ``ui=min``, ``show`` is a setting of the Train page.
 """
 
@@ -19,7 +19,7 @@ MAX_NAMED = 12
 
 
 def draw_sheet() -> None:
-    """Hide all but the embedded part if the address says so; call it before the page is drawn."""
+    """Hide all but the embedded part if the address asks for this; call it before the page is drawn."""
     if (asked := st.query_params.get("ui")) is not None and asked != "min":
         add_link_warning(f"The link's ui is '{asked[:MAX_SHOWN]}': it can only be 'min'.")
     if EMBEDDED.ensure():
@@ -27,7 +27,7 @@ def draw_sheet() -> None:
 
 
 def shown_knobs() -> list[str]:
-    """Return the names of the visible knobs; empty: the usual ones."""
+    """Return the names of the visible knobs; empty: the usual knobs."""
     names = [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
     return [name for name in names if KNOB_NAME.fullmatch(name)][:MAX_NAMED]
 

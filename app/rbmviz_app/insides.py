@@ -1,21 +1,21 @@
 """Everything that uses internals of Streamlit, which its API does not guarantee.
 
-``mend`` looks at each of them while the server starts. If one has changed, the server runs without the
-feature that needs it, and logs one line.
+``mend`` and ``styled_pages`` check all of them while the server starts. If one has changed, the server runs
+without the feature that needs it, and logs one line.
 
 ============================================================== =============================================
-what is used                                                   without it
+internal names                                                 without them
 ============================================================== =============================================
-``_session_mgr._session_storage._cache.expire``                sessions that have ended keep their memory
-                                                               until the next visitor comes
-``connect_session``, ``disconnect_session``,                   each page that was left keeps three file
-``_session_storage.list``, ``AppSession._script_event_loop``,  descriptors for ten minutes
+``_session_mgr._session_storage._cache.expire``                ended sessions keep their memory until the
+                                                               next visitor comes
+``connect_session``, ``disconnect_session``,                   each page that a visitor leaves keeps three
+``_session_storage.list``, ``AppSession._script_event_loop``,  file descriptors for ten minutes
 ``_scriptrunner``
 ``_uploaded_file_mgr.file_storage``, ``_lock``                 files that belong to no page are not counted
 ``BackMsg.rerun_script``: ``is_auto_rerun``, ``widget_states`` a click beside a timer may count twice
-``ForwardMsg.auto_rerun``, ``ThreadState.fragment_id``,        charts are drawn every second, also on a busy
-``get_script_run_ctx``                                         server and of long runs
-``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet has come
+``ForwardMsg.auto_rerun``, ``ThreadState.fragment_id``,        charts are drawn every second, even for long
+``get_script_run_ctx``                                         runs and on a busy server
+``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet arrives
 ============================================================== =============================================
 """
 
@@ -60,10 +60,10 @@ SELECTORS = {
     "stSkeleton": "the place of a chart that is still loading: as high as the chart",
     "stSlider": "a slider: narrower, so that the controls fit in one row",
 }
-"""Streamlit's names of elements that our style sheets and scripts select, each with its reason.
+"""Streamlit's names for elements that our style sheets and scripts select, each with the reason.
 
-If one is renamed, its rule does nothing. Elements that have a key are found by it (``st-key-...``), which
-Streamlit documents.
+If Streamlit renames one, its rule does nothing. Elements with a key are found by their key (``st-key-...``),
+which Streamlit documents.
 """
 
 STOP_SECONDS = 1.0
@@ -76,7 +76,7 @@ _fragments: list["Fragments"] = []
 
 
 def mend(server: Any) -> None:
-    """Patch Streamlit, wherever its internals are as expected.
+    """Patch Streamlit wherever its internals are as expected.
 
     server : the started runtime of this process
     """
@@ -96,9 +96,9 @@ def mend(server: Any) -> None:
 
 
 def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
-    """Return routes for the pages at these paths that have the style sheet from the start.
+    """Return routes that serve the pages at these paths with the style sheet from the start.
 
-    The sheet that the script sends comes after the first elements, which would be drawn without it.
+    The script's own sheet arrives after the first elements, which would be drawn without it.
     """
     begin = "<body>"
     try:
@@ -120,7 +120,7 @@ def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
 
 
 def tidy() -> None:
-    """Drop expired sessions, and close what pages left open; for the event loop."""
+    """Drop expired sessions, and close loops that pages left open; call it on the server's event loop."""
     for do in _tidying:
         do()
 
@@ -139,7 +139,7 @@ def page_is_open() -> bool:
 
 
 def _forget_sessions(server: Any) -> None:
-    """Make sessions expire by the clock: Streamlit drops them only when it stores another one."""
+    """Make sessions expire by the clock: Streamlit drops them only when it stores another session."""
     expire = server._session_mgr._session_storage._cache.expire
     expire()
     _tidying.append(expire)
@@ -148,7 +148,7 @@ def _forget_sessions(server: Any) -> None:
 def _close_loops(server: Any) -> None:
     """Close the event loop of a disconnected session; a reconnected session gets a new loop.
 
-    Streamlit gives each session a loop for libraries that look for one; each takes three file descriptors. If
+    Streamlit gives each session a loop for libraries that need one; a loop takes three file descriptors. If
     a script is still running when its browser disconnects, Streamlit stops it, and its loop is closed later.
     """
     manager = server._session_mgr
@@ -220,11 +220,11 @@ def _read_messages(server: Any) -> None:
 
 
 def without_clicks(content: bytes) -> bytes:
-    """Return a message of the page, without clicks if a timer sent it.
+    """Return a message from the page, without clicks if a timer sent it.
 
     The page reports a click a moment later, in its own message. A timer (``run_every``) that fires in between
-    sends all widget states, including the click: its callback would run twice, so that a preset would be what
-    Undo goes back to, and one more panel would be two. The click's own message always follows.
+    sends all widget states, including the click. The click's callback would run twice: Undo would return to
+    the preset just chosen, and one click would add two panels. The click's own message always follows.
     """
     for back_msg in _messages:
         try:
@@ -261,7 +261,7 @@ class ClicksOnce:
 
 
 class Fragments:
-    """The timers of fragments, which a script may only set when it makes them."""
+    """The timers of fragments; Streamlit's API sets a timer only when a fragment is made."""
 
     def __init__(self) -> None:
         scriptrunner = importlib.import_module("streamlit.runtime.scriptrunner")
@@ -282,7 +282,7 @@ class Fragments:
         return str(self._thread().fragment_id)
 
     def set_interval(self, fragment_id: str, seconds: float) -> None:
-        """See the function of this name."""
+        """See the function ``set_interval``."""
         context = self._context()
         if context is not None:
             context.enqueue(self._timer(fragment_id, seconds))
@@ -295,7 +295,7 @@ def _find_fragments(server: Any) -> None:
 def set_interval(fragment_id: str, seconds: float) -> None:
     """Have the browser redraw a fragment at this interval from now on.
 
-    A fragment that is made with a timer sends the same message, but only when the fragment is made.
+    Streamlit sends the same message for a fragment with a timer, but only when the fragment is made.
     """
     for fragments in _fragments:
         fragments.set_interval(fragment_id, seconds)

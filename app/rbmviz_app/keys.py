@@ -12,8 +12,8 @@ from rbmviz_app.component import component
 class Key(NamedTuple):
     """A key that does something on a page.
 
-    key : as in Streamlit's ``shortcut``, or as text for the reader
-    does : what it does, in a few words
+    key : its name as in Streamlit's ``shortcut``, or as text for the reader
+    does : its effect, in a few words
     where : CSS selector of its control; the list shows the key while the page has the control. "" (the
         default): on every page.
     """

@@ -24,7 +24,7 @@ _address = component("address", ["address.js"])
 
 
 PAUSED_AT = "paused_at"
-"""Name in the address: the step of the runs of a paused page, or one step per run, in order. The browser
+"""Name in the address: the common step of a paused page's runs, or one step per run, in order. The browser
 writes it."""
 
 LESSON, STEP = "lesson", "step"
@@ -37,7 +37,7 @@ OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
 """96 random bits."""
 
 DATA_CHOICES = ("data", "tune_data", "tune_train_data")
-"""Settings that choose data, which may be a file of the visitor's; its name has a file's ending."""
+"""Settings that choose data, possibly a visitor's file; its name then has a file extension."""
 
 HAVE_UPLOADERS = ("sample", "weights", "train")
 """Pages to which models or data can be uploaded."""
@@ -46,7 +46,7 @@ OWN_CHOICES = (*DATA_CHOICES, *checkpoints.CHOICES.values())
 """Settings that choose data or models, which may be the visitor's."""
 
 MAX_REPEATED_STEPS = 20_000
-"""Maximum number of steps repeated when a paused page is reopened: seconds of computing."""
+"""Maximum number of steps repeated when a paused page is reopened; they take seconds."""
 
 
 def link_values(page: str, name: str) -> list[str]:
@@ -56,12 +56,12 @@ def link_values(page: str, name: str) -> list[str]:
 
 
 def in_address(name: str) -> list[str]:
-    """Return the current values of a name in the address; ``link_values`` returns the first ones."""
+    """Return the current values of a name in the address; ``link_values`` returns the initial values."""
     return st.query_params.get_all(name)
 
 
 def owner() -> str:
-    """Return the secret of this browser: from its cookie, or a new one, which becomes the cookie."""
+    """Return the secret of this browser, from its cookie or newly made; ``write`` stores it in the cookie."""
     if not session.OWNER.value:
         cookie = str(st.context.cookies.get(COOKIE, ""))
         session.OWNER.set(cookie if OWNER_PATTERN.fullmatch(cookie) else secrets.token_hex(12))
@@ -101,7 +101,7 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
         gone = [name for name in ("present", "paused", LESSON, STEP) if name not in texts]
         others = [name for name in pages.names_of_other_pages(page) if name not in texts]
         data: dict[str, Any] = {"parts": texts, "others": others + gone}
-        if texts.get("sweep"):  # what only this browser may delete
+        if texts.get("sweep"):  # only this browser may delete its sweeps
             data["cookie"] = f"{COOKIE}={owner()}"
         _address(key=f"{page} address", data=data)
         own = ("present", "paused", "ui", "show") if session.EMBEDDED.value else ("present", "paused")
@@ -121,7 +121,7 @@ def texts_of(settings: Iterable[session.Setting[Any]]) -> dict[str, list[str]]:
 
 
 def open_link(page: str) -> None:
-    """Read the address with which a session begins, and set the settings of its page."""
+    """Read the address when a session begins, and set the settings of its page."""
     if session.LINK.value is not None and session.LINK.value.is_open:
         return
     link = session.Link(page, {name: in_address(name) for name in st.query_params})
@@ -130,10 +130,10 @@ def open_link(page: str) -> None:
     live = pages.live_page(page)
     preset = live.preset_of_link() if live else None
     values = live.values_of(preset) if live and preset else {}
-    # A link to the page that shows the command line's model is complete: what it leaves out is the default.
+    # A link to the page with the command line's model is complete: settings left out have their defaults.
     if shared.FIRST_CHOICE and not any(link_values("sample", name) for name in pages.names_of_page("sample")):
         values[checkpoints.CHOICES["sample"]] = shared.FIRST_CHOICE[0]
-    # How it works begins at its first part; links to the landscape, which do not name it, stay such links.
+    # How it works begins at its first part. Links to the landscape do not name it, and must still open it.
     if not any(link_values("chain", name) for name in [*pages.names_of_page("chain"), presets.KEY]):
         values["little"] = "units"
     refused: list[str] = []
@@ -169,7 +169,7 @@ def open_link(page: str) -> None:
 
 
 def own_names(name: str) -> list[str]:
-    """Return the visitor's and the command line's models, or data, that a setting of this name can choose."""
+    """Return the visitor's and the command line's models or data that a setting of this name can choose."""
     if name in DATA_CHOICES:
         return list(shared.own_data())
     if name not in OWN_CHOICES:
@@ -191,7 +191,7 @@ def _read_setting(setting: session.Setting[Any], texts: list[str]) -> Any:
 
 
 def forget_gone(page: str) -> None:
-    """Reset the settings of a page that name a model or data of the visitor's that have gone.
+    """Reset the settings of a page that name removed models or data of the visitor.
 
     Call it before their widgets are drawn.
     """
@@ -207,7 +207,7 @@ def forget_gone(page: str) -> None:
         session.set_undrawn(reset)
         session.note_drawn(
             page, settings={**session.last_drawn(page).settings, **reset}
-        )  # Undo brings none back
+        )  # Undo must not restore them
 
 
 def _can_be(setting: session.Setting[Any], text: str) -> bool:

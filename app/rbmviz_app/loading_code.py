@@ -4,7 +4,7 @@ from rbmviz.datasets import list_datasets
 from rbmviz.models import list_models
 
 MODEL_FILE, DATA_FILE = "model.safetensors", "data.npz"
-"""Placeholder in code for a file that only its owner can name."""
+"""Placeholders in code for files that only their owner can name."""
 
 
 def load_model_lines(name: str) -> list[str]:

@@ -8,13 +8,13 @@ import streamlit as st
 from rbmviz_app.session import CLOSED_ALERTS, LINK_WARNINGS, TOASTS, close_link_warnings
 
 MAX_MESSAGE = 400
-"""Maximum length of a message, in characters; longer ones are cut."""
+"""Maximum length of a message, in characters; longer messages are cut."""
 
 MARKS = re.compile(r"[\\`*\[\]<>~$#|]|(?<!\w)_|_(?!\w)|:(?=\w)")
 """Characters that begin code, emphasis, a link, a picture, HTML, mathematics, a heading or a directive."""
 
 ADDRESS = re.compile(r"https?(?=://)|\bwww(?=\.)|(?=@[-\w.]+\.[a-z])", re.IGNORECASE)
-"""Places in web and mail addresses, which Markdown turns into links even if all its marks are escaped."""
+"""Places in web and mail addresses; Markdown turns addresses into links even if all marks are escaped."""
 
 WORD_JOINER = "\u2060"
 """A zero-width character; it ends an address, because no address contains it."""
@@ -24,12 +24,12 @@ COMMAND = re.compile(
     r"\s*\([^()]*'(?:rbmviz|pip) [^']*'[^()]*\)"
     r"|\s*[:;,]\s[^.:;,]*(?:'(?:rbmviz|pip) [^']*'|RBMVIZ_\w+|names=\{[^}]*\})[^:;]*?(?=[.;](?:\s|$)|$)"
 )
-"""The part of a sentence of the package that advises a command, a variable of the server or an argument: a
-page has controls instead."""
+"""The part of one of the package's messages that suggests a command, an environment variable or an argument:
+a page has controls instead."""
 
 
 def without_commands(text: str) -> str:
-    """Return the text without the parts of its sentences that advise commands."""
+    """Return the text without the parts of its sentences that suggest commands."""
     return COMMAND.sub("", text)
 
 
@@ -48,7 +48,7 @@ def error(sentence: object) -> None:
 
 
 def refused(sentence: object) -> None:
-    """Queue for ``show_toasts`` why a click or a drag is not carried out; for callbacks.
+    """Queue a message for ``show_toasts`` that says why a click or drag was refused; for callbacks.
 
     If only a fragment runs, anything a callback draws replaces the app's first elements, including its style
     sheet.
@@ -57,7 +57,7 @@ def refused(sentence: object) -> None:
 
 
 def inform(sentence: object) -> None:
-    """Queue for ``show_toasts`` what a click has also done; for callbacks."""
+    """Queue a message for ``show_toasts`` about a side effect of a click; for callbacks."""
     TOASTS.set((*TOASTS.value, (str(sentence), "info")))
 
 
@@ -79,7 +79,7 @@ def note(sentence: object) -> None:
 def alert(place: str, sentence: object) -> None:
     """Show an error over the page until it is closed; within the page it would push the panels down.
 
-    place : the control that it is about, which has one such error at a time
+    place : the control that the error is about; a control shows one error at a time
     sentence : the error; "" clears it, so that the same sentence is shown again next time
     """
     text = plain(sentence)
@@ -101,7 +101,7 @@ def draw_link_warnings(page: str = "") -> None:
 
     page : page of the messages; "" (the default): messages for all pages
     """
-    # Always present: otherwise closing it would rebuild the page below.
+    # Always present: otherwise closing the message would rebuild the page below.
     with st.container(key=f"alert link {page}"):
         sentences = LINK_WARNINGS.value.get(page, ())
         for sentence in sentences:

@@ -7,13 +7,13 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
 2. ``with PAGE.toolbar():`` the page's own settings, from which it builds its setup, and ``PAGE.menu()``, the
     presets;
 3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
-4. ``with PAGE.notes():`` the messages above the panels; always, even if there are none;
+4. ``with PAGE.notes():`` the messages above the panels; call it even if there are none;
 5. ``left, right = places()``: the grid of the first screen, for the panels and the main chart;
 6. in ``left`` the panels: ``PAGE.draw_panels``, a fragment, so that a click there redraws nothing else. It
    calls the function of the page's ``panel.py`` that mounts the canvas, and writes the address;
 7. in ``right`` the main chart, and below the grid the others, in functions with ``@every_second`` or
    ``@as_curves_grow`` (see ``timer``), which read ``comparison.peek()`` and call ``draw_chart``. ``peek``
-   renews no lease, so that a chart alone does not keep a run awake: a run computes for 30 s after the last
+   does not renew leases, so a chart alone does not keep a run awake: a run computes for 30 s after the last
    ``poll``, which the panels' socket calls for each frame. Functions that draw settings call
    ``catch_up_settings``;
 8. downloads and code (see ``controls``), omitted while presenting.
@@ -71,7 +71,7 @@ S = TypeVar("S", bound=Setup)
 
 
 class Transport(NamedTuple):
-    """What play, step and reset do, in words, and the width of the slider of speeds, in pixels."""
+    """Help texts of play, step and reset, and the width of the speed slider in pixels."""
 
     play_help: str
     step_help: str
@@ -83,19 +83,19 @@ class Transport(NamedTuple):
 class LivePage(Generic[S]):
     """A page with live panels.
 
-    It is shared by all visitors, whose script runs each have a thread: what it stores between calls, it
-    stores per thread.
+    All visitors share it. Each script run of a visitor has its own thread, so state kept between calls is
+    stored per thread.
 
     spec : its settings and panels; its name is the page's folder and the path in the address
     settings : session-state entries of the settings in ``spec``
     question : heading of the page
-    about : what the picture shows, what a newcomer has to know about models and chains, what to do first
-    presets : offered in a menu; while the screen shows one of them, its caption is above the panels
-    linkable : returns the algorithms of the panels that a link can describe (default: of all panels)
+    about : explains the picture, the models and chains as far as a newcomer needs them, and what to do first
+    presets : presets in the menu; while the screen shows one of them, its caption is above the panels
+    linkable : returns the algorithms of the panels that a link can describe (default: all panels)
     only_knobs : names of the knobs in the panels and the address; None (the default): all
     title : returns a distinct title for each algorithm in a list
-    knob_labels : returns, for values of the settings by name, the labels of knobs that the panels name
-        differently from their algorithms, for use beside the panels: in *Presenting* and in challenges
+    knob_labels : takes the values of the settings by name; returns the labels of knobs that the panels name
+        differently from their algorithms, for use outside the panels: in *Presenting* and in challenges
     shows_settings : returns whether the screen matches the settings; if not, it shows no preset
     """
 
@@ -123,11 +123,11 @@ class LivePage(Generic[S]):
         return self.settings[self.spec.speed]
 
     def setup_of(self, values: Mapping[str, Any]) -> S:
-        """Return the panels' common setup, for values of the settings by name."""
+        """Return the panels' common setup for these values of the settings, by name."""
         return self.spec.setup(values, shared.page_sources())
 
     def setup_now(self) -> tuple[S, str]:
-        """Return the setup of the settings, and why data are missing from it ("": none are)."""
+        """Return the setup for the current settings, and why its data are missing ("" if they are not)."""
         values = self.settings.values_now()
         try:
             return self.spec.setup(values, shared.page_sources(lenient=False)), ""
@@ -137,7 +137,7 @@ class LivePage(Generic[S]):
     def heading(self, question: str = "", about: str = "", notes: Sequence[str] = ()) -> bool:
         """Draw the question; return whether the page is for a projector.
 
-        question, about : texts of a part of the page, if they differ from the page's
+        question, about : texts for one part of the page, if they differ from the page's own
         notes : paragraphs on how to read the panels and charts, and what to try; below ``about``
         """
         publish.tell(question=question or self.question)
@@ -152,7 +152,7 @@ class LivePage(Generic[S]):
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:
-        """Draw the row above the panels: first a container for the transport, then what the caller draws."""
+        """Draw the row above the panels: first a container for the transport, then the caller's elements."""
         with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
             self._of_run.transport_place = st.container(
                 horizontal=True, vertical_alignment="bottom", width="content"
@@ -162,8 +162,8 @@ class LivePage(Generic[S]):
     def notes(self) -> AbstractContextManager[object]:
         """Return the container of messages above the panels.
 
-        It exists even if it is empty: if the panels moved to another position on the page, they would be
-        rebuilt and blink.
+        It is drawn even when empty: without it, the panels would change position on the page, be rebuilt and
+        blink.
         """
         return st.container(key="notes")
 
@@ -184,10 +184,10 @@ class LivePage(Generic[S]):
     ) -> Comparison[S]:
         """Open this session's comparison with this setup, and draw the transport.
 
-        fill : adds the panels of a new comparison, given the comparison and the algorithms of the preset in
-            the link, an empty list without one (default: ``self.fill``)
-        on_change : called with an open comparison when the visitor's change of a setting has given it this
-            setup; not for presets, lesson steps and Undo, which set panels themselves
+        fill : adds the panels of a new comparison; takes the comparison and the algorithms of the link's
+            preset, an empty list if it has none (default: ``self.fill``)
+        on_change : called with an open comparison after the visitor has changed a setting and the new setup
+            has been accepted; not called for presets, lesson steps and Undo, which set panels themselves
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
@@ -228,7 +228,7 @@ class LivePage(Generic[S]):
         return comparison
 
     def labels_of_knobs(self, algorithms: Sequence[Any], values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the labels of the knobs that panels of these algorithms have, by name.
+        """Return the knob labels of panels with these algorithms, by the knobs' names.
 
         values : values of the settings, by name
         """
@@ -240,7 +240,7 @@ class LivePage(Generic[S]):
     def shown_model(self, comparison: Comparison[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
         """Return the name and model that the panels show: the previous ones if the limits refused a change.
 
-        setup, name, model : the setup that the settings ask for, and its model with its name
+        setup, name, model : the setup that the settings request, and the name and model in it
         """
         models = session.MODELS_ON_PAGES.ensure()
         if comparison.setup == setup or self.name not in models:
@@ -248,7 +248,7 @@ class LivePage(Generic[S]):
         return models[self.name]
 
     def _set_to_step(self, comparison: Comparison[S], setup: S, state: PageState) -> None:
-        """Open the panels of a lesson step whose settings are set already; nothing runs before Play."""
+        """Open the panels of a lesson step whose settings are already set; nothing runs before Play."""
         comparison.pause()
         comparison.replace(setup, state.algorithms())
         comparison.set_rate(self.speed.value)
@@ -256,9 +256,9 @@ class LivePage(Generic[S]):
         card.note_opened()
 
     def _start(self, comparison: Comparison[S]) -> None:
-        """Start the runs of a newly opened page, or go to the step at which the link has them paused.
+        """Start the runs of a newly opened page, or advance them to the steps in the link of a paused page.
 
-        Trainings opened by a link stay at their own steps.
+        Training runs opened by a link stay at their own steps.
         """
         steps = links.paused_at(self.name, len(comparison.panels))
         if not steps and not (session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value):
@@ -274,7 +274,7 @@ class LivePage(Generic[S]):
             comparison.step([min(n, most) for n in steps])
 
     def read(self, texts: Sequence[str]) -> tuple[list[Any], list[str]]:
-        """Return the algorithms of a link or preset, and a message for each text that is refused."""
+        """Return the algorithms of a link or preset, and a message for each refused text."""
         read, refused = read_panels(self.spec.algorithms, texts)
         only = self.spec.only
         others = [algorithm for algorithm in read if only and algorithm.name != only]
@@ -335,12 +335,12 @@ class LivePage(Generic[S]):
     def show(self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any], plan: Any = None) -> None:
         """Set the page to these panels and settings, in a callback or before switching to it.
 
-        Undo restores the previous state. If this session has not opened the page yet, it is opened. If the
-        limits do not allow these panels, BadInput is raised, and nothing has changed.
+        Undo restores the previous state. A page that this session has not opened yet is opened. If the limits
+        do not allow these panels, BadInput is raised and nothing changes.
 
-        setup : what its panels share, according to the settings
-        values : its settings, by name; others stay the same
-        plan : of each panel's run; default: the setup's
+        setup : the panels' common setup, according to the settings
+        values : values of settings of the page, by name; other settings stay the same
+        plan : plan of each panel's run (default: the setup's)
         """
         before = self.settings.values_now()
         comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
@@ -368,7 +368,7 @@ class LivePage(Generic[S]):
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
     def _warn_of_unknown_preset(self, asked: Sequence[str]) -> None:
-        """Report that this page does not have the preset in the link."""
+        """Warn if this page does not have the preset in the link."""
         slugs = [preset.slug for preset in self.presets]
         if asked and asked[0] not in slugs:
             session.add_link_warning(
@@ -405,14 +405,14 @@ class LivePage(Generic[S]):
         return on_screen
 
     def preset_caption(self, comparison: Comparison[S]) -> None:
-        """Draw the caption of the preset that the screen shows, if it shows one."""
+        """Draw the caption of the preset on the screen, if there is one."""
         # Always present: otherwise the elements below would be rebuilt and jump.
         preset = self._note_shown_preset(comparison)
         in_lesson = card.is_open(self.name)  # the card of a lesson explains the page
         text = preset.caption if preset and not in_lesson else ""
         if text:
             session.note_drawn(self.name, caption=text)
-        # A removed caption leaves its space, so that the slider being dragged does not move. The global style
+        # A removed caption keeps its space, so that the slider being dragged does not move. The global style
         # sheet hides struck-out text.
         gone = "" if in_lesson or links.presenting() else session.last_drawn(self.name).caption
         with st.container(key="caption"):
@@ -421,7 +421,7 @@ class LivePage(Generic[S]):
         publish.tell(caption=marked(text))
 
     def shown_caption(self) -> str:
-        """Return the caption of the preset that the screen shows; "" if it shows none."""
+        """Return the caption of the preset on the screen; "" if there is none."""
         preset = self.shown_preset()
         return preset.caption if preset else ""
 
@@ -438,7 +438,7 @@ class LivePage(Generic[S]):
     ) -> None:
         """Write the panels, the preset that the screen shows, and the settings into the address.
 
-        panels : their texts, if not written as on other pages; more : further parts
+        panels : texts of the panels, if this page writes them in its own way; more : further parts
         """
         preset = self.shown_preset()
         if panels is None:
@@ -456,9 +456,9 @@ class LivePage(Generic[S]):
     ) -> None:
         """Draw the caption of the preset and the live panels, and write the address.
 
-        key : of the canvas component
-        draw : draws the panels, given the comparison and, by name, what ``mounted`` returns
-        offer : noun and icon of a panel, and a function that draws the buttons that add one; None: panels
+        key : key of the canvas component
+        draw : draws the panels; takes the comparison and the keyword arguments that ``mounted`` returns
+        offer : noun and icon for a panel, and a function that draws the buttons for adding one; None: panels
             cannot be added
         """
         self.preset_caption(comparison)
@@ -469,9 +469,9 @@ class LivePage(Generic[S]):
         self.write_address(comparison)
 
     def mounted(self, comparison: Comparison[S], key: str) -> dict[str, Any]:
-        """Return the arguments of ``Canvas.mount`` that all canvases of panels have, by name.
+        """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels.
 
-        key : of the canvas component
+        key : key of the canvas component
         """
 
         def edited(edit: Any) -> None:
@@ -505,15 +505,15 @@ class LivePage(Generic[S]):
         return live_path() + COMPARISONS.value[self.name][1]
 
     def named(self, comparison: Comparison[S]) -> list[tuple[str, Any]]:
-        """Return (title, snapshot) of every panel, without keeping the runs awake (no lease is renewed)."""
+        """Return (title, snapshot) of every panel, without renewing leases: this does not keep runs awake."""
         snapshots = [snapshot for _, snapshot in comparison.peek()]
         return list(zip(self.title([snapshot.algorithm for snapshot in snapshots]), snapshots, strict=True))
 
 
 def places() -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Return the places of the panels and of the main chart, which are on the first screen side by side.
+    """Return the containers of the panels and the main chart, side by side on the first screen.
 
-    ``style.css`` sizes both; while presenting, only the type is larger.
+    ``style.css`` sets the size of both; while presenting, only the type is larger.
     """
     with st.container(key="live"):
         return st.container(key="live-panels"), st.container(key="live-chart")
@@ -534,12 +534,12 @@ def offer_panels(comparison: Comparison[Any], what: str, icon: str, draw_adders:
 def catch_up_page(comparison: Comparison[Any]) -> None:
     """Update the rest of the page after actions in the panels; call it at the end of their fragment.
 
-    Redraws the page if there is another command to undo or if its timers have to restart, and shows why
-    clicks and drags were refused.
+    Redraws the page if the command to undo has changed or if the page's timers have to restart, and shows
+    why clicks and drags were refused.
     """
     [page] = [page for page, (candidate, _) in COMPARISONS.value.items() if candidate is comparison]
     if session.last_drawn(page).command != comparison.undoable_commands:
-        st.rerun()  # its button is in the transport, which is drawn with the whole page
+        st.rerun()  # Undo is in the transport, which is drawn with the whole page
     restart_timers(comparison)
     messages.show_toasts()
 
@@ -594,11 +594,11 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
     """Draw the Undo button, which is present but invisible when there is nothing to undo.
 
     The shell's style sheet hides it after UNDO_SECONDS, and when nothing can be undone. It is never disabled,
-    because a disabled button would lose the last click that still had something to undo.
+    because a disabled button would lose a click made while there was still something to undo.
     """
     number = comparison.undoable_commands
     session.note_drawn(page, command=number)
-    # The time is an animation, which restarts only if its name changes: hence one for odd numbers.
+    # An animation keeps the time. It restarts only if its name changes: hence one each for even and odd.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
         if st.button(
@@ -636,7 +636,7 @@ def draw_chart(
     """Draw a chart, or the text ``nothing`` if there are no rows yet.
 
     key : widget key; alt : description for screen readers; height :
-        "stretch" for a main chart, whose height a style sheet sets: with and without rows, and while it loads
+        "stretch" for a main chart: a style sheet sets its height with and without rows, and while it loads
     """
     rows, plot = chart
     with st.container(key=f"main chart {key}") if height == "stretch" else nullcontext():

@@ -33,7 +33,7 @@ OnEvent = Callable[[Any], None]
 
 
 def _component(name: str, folder: Path, script: str) -> Any:
-    """Return the component whose script is the shared scripts followed by the page's."""
+    """Return the component with the shared scripts, followed by the page's script."""
     shared = SHARED_SCRIPTS[1:]  # the first, element.js, precedes the scripts of every component
     scripts = [*(PANEL_FOLDER / name for name in shared), folder / script]
     styles = [PANEL_FOLDER / "panel.css"]
@@ -76,8 +76,8 @@ class Canvas:
         shape : rows and columns of one picture, in pixels
         present : whether the page is for a projector: panels are fitted to the window, and only the knobs in
             ``presented_knobs`` are shown, or the first of each panel
-        key : of the component in the session state
-        on : what takes each kind of event: "edit", "remove" or "multiply". Without, the fragment is only
+        key : key of the component in the session state
+        on : handler for each kind of event: "edit", "remove" or "multiply". Without one, the fragment is only
             redrawn, which restarts the timers of a page that is shown again.
         side : rows and columns of the square of pictures in a panel: ``FrameRequest.cells`` is side * side
         data : further JSON values for the page's own JavaScript; watchers only get those in
@@ -86,7 +86,7 @@ class Canvas:
         taken = NEWEST_EVENTS.ensure()
 
         def take() -> None:
-            """Handle new events: each message repeats those that may have been lost."""
+            """Handle new events: each message repeats events that may have been lost."""
             for number, name, value in sent_by(key, "events"):
                 if number > taken.get(key, 0):
                     taken[key] = number
@@ -107,7 +107,7 @@ class Canvas:
         publish.canvas(self._name, common | data)
 
     def _locked(self, panel: dict[str, Any]) -> dict[str, str]:
-        """Return why knobs of a panel are locked now, by name, without the unlocked ones."""
+        """Return why knobs of a panel are locked, by name; unlocked knobs are left out."""
         reasons = {knob["name"]: card.why_locked(self._name, knob["name"]) for knob in panel["knobs"]}
         return {name: why for name, why in reasons.items() if why}
 
@@ -131,11 +131,11 @@ def panel_spec(
 
     label, accent : its title and colour
     readouts : returns the readouts of a panel, given its algorithm and plan
-    front : returns whether a knob may be always visible, as the first two of them are; the others are under
+    front : returns whether a knob may be always visible: the first two such knobs are; all others are under
         "More"
     hidden : names of hidden knobs
     dash : dashes of its curve in the charts, in pixels of line and gap; empty: a solid line
-    multiples : whether its menu offers further panels with other values of a knob
+    multiples : whether the panel's menu offers more panels with other values of a knob
     formulas_of : returns the formulas that define an algorithm, see ``rbmviz.equations``
     """
     algorithm = panel.worker.algorithm
@@ -156,7 +156,7 @@ def panel_spec(
 
 
 def multiple_specs(algorithm: Any) -> list[dict[str, Any]]:
-    """Return the entries of a panel's menu as JSON values: text, knob, values, and whether they replace."""
+    """Return the entries of a panel's menu as JSON values; "instead" means that all other panels close."""
     entries = []
     for knob, values, instead in multiples_of(algorithm):
         label = knobs_of(algorithm)[knob].label
@@ -219,7 +219,7 @@ def live_slider(
 ) -> None:
     """Draw a slider that sends its value while dragged, read with ``session.sent_by(key, "value")``.
 
-    formulas : formulas with a term that it moves, see ``rbmviz.equations``
+    formulas : formulas with a term that the slider changes, see ``rbmviz.equations``
     """
     _live_slider(
         key=key,

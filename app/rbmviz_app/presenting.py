@@ -1,7 +1,7 @@
 """Presenting: the page for a projector, large, fitted to the window, with one or two knobs.
 
 ``present`` in the address turns it on, for every page and after a reload: ``1``, or the names of the knobs to
-keep. With ``paused=1`` the runs wait for Play, as they do if the browser prefers less motion.
+keep. With ``paused=1`` the runs wait for Play, as they also do if the browser asks for reduced motion.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def draw_switch() -> None:
     with st.container(key="presenting", horizontal=True, gap="small"):
         keys.draw_list()
         if links.presenting():
-            # Not in the global style sheet: leaving this sheet out turns all of it off.
+            # Not part of the global style sheet: leaving this sheet out turns all its rules off.
             st.html(folder / "presenting.css")
             st.button(
                 "Leave",
@@ -101,7 +101,7 @@ def draw_reader() -> None:
             comparison.pause()
 
     with st.container(key="reader"):  # takes no space
-        # Our own files, because components are loaded later than some charts.
+        # Scripts from our own files, not a component: components are loaded later than some charts.
         st.html(f"<script>{FIRST_SCRIPTS}</script>", unsafe_allow_javascript=True)
         _reader(
             key="browser",

@@ -1,11 +1,11 @@
-"""Presets: what a menu button sets, its caption, and the numbers behind the caption.
+"""Presets: the panels and settings behind a menu button, its caption, and the numbers behind the caption.
 
 A preset sets every control of its page: controls it does not name get their defaults. Its claims are data: a
 test performs the runs without a browser, at full speed, and compares the numbers that the panels would show.
 
 A claim is written as in lessons (``rbmviz.lessons.claims``): ``panel2.isl > panel1.isl + 50 at 1800
 samples``. ``panel1.likelihood@3000`` is the number after a different number of steps; ``, not of panel4`` at
-the end names the negative control: with it instead of the claim's panel, the claim must not hold. On the
+the end names the negative control: with this panel in place of the claim's, the claim must not hold. On the
 Tune page, panels after the first are settings of the sweep, and their numbers are measures, averaged over
 seeds.
 """
@@ -26,10 +26,10 @@ class Preset:
     label : text of its button
     caption : what to look for; shown above the panels while the screen shows the preset
     panels : the panels, as in a link
-    settings : values of settings by their names in the address; others have their defaults
+    settings : values of settings by their names in the address; other settings have their defaults
     claims : the caption's statements as numbers, reached within about thirty seconds at the speed of the
         preset
-    invites : names of knobs that the caption invites the visitor to turn; it stays when they are turned
+    invites : names of knobs that the caption invites the visitor to turn; turning them keeps the caption
     variants : panels after such a turn, or settings of a sweep; claims may refer to them: their numbers
         continue after ``panels``
     """

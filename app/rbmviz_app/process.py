@@ -16,19 +16,19 @@ MMAP_THRESHOLD, ARENA_MAX = -3, -8
 LARGE = 2**20
 """Arrays of at least this many bytes are mapped separately, and returned to the system when freed.
 
-By default this bound rises to the largest array ever freed, and memory that visitors leave behind stays
+By default, this bound rises to the largest array ever freed, and memory that visitors leave behind stays
 between blocks in use: four visitors at full speed took 174 MB and left 147; with this bound, 102 and 18.
 """
 
 ARENAS = 2
 """Number of memory pools for all threads; glibc would create up to eight per core.
 
-Each keeps free space between blocks in use: 60 MB with eight visitors, 12 MB with two pools.
+Each pool keeps free space between blocks in use: 60 MB with eight visitors, 12 MB with two pools.
 """
 
 
 def configure_allocators() -> None:
-    """Return freed memory to the system: glibc's, if that is the C library, and Arrow's.
+    """Make the allocators return freed memory to the system: glibc's, if that is the C library, and Arrow's.
 
     Call it before pyarrow is imported: Streamlit sends Arrow tables, and Arrow's own allocator would grow a
     little every minute.
@@ -44,7 +44,7 @@ COLLECT_SECONDS = 10
 """Seconds between full collections, after which free memory returns to the system.
 
 A page with charts leaves about 60 objects per second in reference cycles (Altair's charts have some). Python
-waits until there are many: its own full collections are tens of minutes apart, and the process grew by 0.8 MB
+waits until there are many: its own full collections are tens of minutes apart, and the process grew 0.8 MB
 a minute per open page. A collection takes 1 ms for one visitor.
 """
 
@@ -73,5 +73,5 @@ async def collect_garbage() -> None:
         try:
             tidy()
             trim()
-        except Exception:  # the loop goes on
+        except Exception:  # the loop must go on
             log.exception("garbage was not collected")

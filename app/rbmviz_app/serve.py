@@ -28,7 +28,7 @@ PORTS = 100
 """Number of ports to try if none is requested."""
 
 START_SECONDS, TRY_SECONDS = 300.0, 0.05
-"""Seconds within which the server must answer, and between attempts."""
+"""Maximum seconds until the server answers, and seconds between attempts to reach it."""
 
 BOOLEANS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 READ_SETTING: dict[type, Callable[[str], Any]] = {
@@ -36,7 +36,7 @@ READ_SETTING: dict[type, Callable[[str], Any]] = {
     int: int,
     float: float,
 }
-"""How to parse an environment variable, by the type of the setting; other settings are strings."""
+"""Parsers of environment variables, by the type of the setting; other settings are strings."""
 
 
 def packaged_settings() -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _flattened(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def settings_of_environment() -> dict[str, Any]:
-    """Return Streamlit's settings in the environment, which only its own command reads."""
+    """Return Streamlit's settings from environment variables, which only its own command reads."""
     values: dict[str, Any] = {}
     for name, option in config.get_config_options().items():
         text = os.environ.get(option.env_var)
@@ -125,16 +125,16 @@ def serve(
 ) -> None:
     """Serve the app until the process is asked to stop.
 
-    model : opened on the Sample page, pretrained or from a file; None: the page's default
+    model : model to open on the Sample page, pretrained or from a file; None: the page's default
     address, port, share : see ``settings``, also for errors
     browser : whether to open the page in a browser, if there is a screen
     announce : called from another thread as soon as the server answers, with the address of the page and the
         address for other machines ("": none)
     results : sweep folders listed on the Tune page, with their plans
-    lessons : listed on the Learn page after those shipped with rbmviz
+    lessons : further lessons, listed on the Learn page after the shipped ones
     """
     chosen = settings(address, port, share)
-    for name, value in chosen.items():  # importing the app sets the routes and who may reach them
+    for name, value in chosen.items():  # importing the app sets its routes and access rules
         config.set_option(name, value)
     shared.set_first_model(model)
     shared.RESULTS_OF_COMMAND[:] = results

@@ -66,9 +66,9 @@ class SettingsState:
     replaced. So each widget carries the revision with which it was drawn, and reports from an earlier
     revision are ignored.
 
-    values : settings that have been set, by name; others have their defaults. Each name belongs to one page,
-        so one record serves all pages.
-    revision : how often the server has set settings (``show``)
+    values : settings that have been set, by name; others have their defaults. Each name except ``tried``
+        belongs to one page, so one record serves all pages.
+    revision : number of times that the server has set settings (``show``)
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def show(values: Mapping[str, Any]) -> None:
 
 
 def set_undrawn(values: Mapping[str, Any]) -> None:
-    """Set settings by name whose widgets do not exist or have not been drawn in this session."""
+    """Set settings, by name, whose widgets do not exist or have not been drawn in this session."""
     SETTINGS_STATE.set(SETTINGS_STATE.value.replace(values))
 
 
@@ -130,7 +130,7 @@ class Setting(Generic[T]):
     def fold(self) -> dict[str, Any]:
         """Return the arguments of a fold, as ``widget`` does.
 
-        Streamlit treats a fold with another ``expanded`` as a new one, so it is left out.
+        Streamlit treats a fold with another ``expanded`` as a new fold, so this argument is left out.
         """
         widget = self.widget()
         st.session_state.setdefault(widget["key"], self.value)
@@ -139,7 +139,7 @@ class Setting(Generic[T]):
     def widget(self, then: Callable[[], object] | None = None, variant: str = "") -> dict[str, Any]:
         """Return the arguments that make a Streamlit widget report to this setting.
 
-        then : called after a change by the user; variant : differs if the same options have other labels
+        then : called after a change by the user; variant : must differ if the same options get other labels
         """
         revision = SETTINGS_STATE.value.revision
         key = f"{self.key} {revision % KEYS}{variant}"
@@ -162,7 +162,7 @@ ALL_SETTINGS: dict[str, Setting[Any]] = {}
 class PageSettings(Mapping[str, Setting[Any]]):
     """The settings of a page, by name or as attributes: ``Settings.seed.value``.
 
-    Pages with a setting of the same name share its value and its place in the address; only ``tried`` is so.
+    Pages with a setting of the same name (only ``tried``) share its value and its place in the address.
     """
 
     def __init__(self, specs: Mapping[str, SettingSpec]) -> None:
@@ -223,10 +223,10 @@ OWNER: Entry[str] = Entry("owner", str)
 """The secret that identifies this browser to sweeps, see ``rbmviz_app.links``; "" before first use."""
 
 TOKEN: Entry[str] = Entry("token", str)
-"""Token of this session's trainings, or of its link's; see ``rbmviz_app.checkpoints``."""
+"""Token of the training runs of this session or its link; see ``rbmviz_app.checkpoints``."""
 
 EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
-"""How often each uploader was emptied. A new key is the only way to empty one in Streamlit."""
+"""Number of times that each uploader was emptied. In Streamlit, only a new key empties an uploader."""
 
 LIVE_TRAININGS: Entry[Any] = Entry("live trainings", lambda: None)
 """Train: the ``rbmviz_app.checkpoints.LiveTrainings`` of this session."""
@@ -267,10 +267,10 @@ PRESENTED: Entry[str] = Entry("presented", _presented)
 """Presenting: "" (no), "1", or the names of the knobs to keep; initially from the address."""
 
 EMBEDDED: Entry[bool] = Entry("embedded", lambda: st.query_params.get("ui") == "min")
-"""Whether the page is embedded in another one; initially from the address."""
+"""Whether the page is embedded in another page; initially from the address."""
 
 EMBEDDED_KNOBS: Entry[str] = Entry("embedded knobs", lambda: st.query_params.get("show", "")[:300])
-"""Names of the knobs to keep there, separated by commas, as in the address."""
+"""Names of the knobs to keep in an embedded page, separated by commas, as in the address."""
 
 STARTS_PAUSED: Entry[bool] = Entry("starts paused", lambda: st.query_params.get("paused") == "1")
 """Whether runs wait for Play when a page opens; initially from the address."""
@@ -321,18 +321,18 @@ POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Number of picks in each popover. It is part of the key: after a pick, a new, closed popover appears."""
 
 UNDO_SETTINGS: Entry[dict[str, tuple[int, dict[str, Any]]]] = Entry("undo settings", dict)
-"""What Undo restores on each page besides its runs: the number of a command and the settings it changed."""
+"""For Undo on each page, besides the runs: the number of a command, and the settings that it changed."""
 
 
 OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
-"""What the download buttons of the session make."""
+"""Files that the session's download buttons make."""
 
 
 class StoppedTimer(NamedTuple):
     """The state of a page fragment when its timer stopped.
 
     comparison : the comparison that the fragment shows
-    state : what it showed, see ``timer.display_state``
+    state : the state that it showed, see ``timer.display_state``
     hidden : whether it stopped because the browser requested no frames; otherwise nothing had changed
     """
 
@@ -356,7 +356,7 @@ SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
 """Timed fragments drawn less often than every second, by name."""
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
-"""Name and model shown by each page's panels; the limits may have refused the chosen one."""
+"""Name and model shown by each page's panels; the limits may have refused the chosen model."""
 
 OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
@@ -365,10 +365,10 @@ EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
 """How it works: the editor's initial matrix, float64 (states, states); None: the preset's."""
 
 TABLE_VERSION: Entry[int] = Entry("table version", int)
-"""How it works: how often the editor was refilled. It is part of the key, so that edits are discarded."""
+"""How it works: number of refills of the editor. As part of its key, it makes a refill discard edits."""
 
 AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
-"""Tune: settings that name knobs, by key, of the kind not tuned now (samplers or trainers)."""
+"""Tune: values of the settings that name knobs, for the kind not tuned now, by kind (samplers, trainers)."""
 
 CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
 """How it works: the start state of a chain, by its number of states."""
@@ -390,7 +390,7 @@ OWN_SWEEPS: Entry[dict[str, Sweep]] = Entry("own sweeps", dict)
 """Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
 
 FURTHER_RUNS: Entry[dict[str, FurtherRun]] = Entry("further runs", dict)
-"""Papers: the further seeds that this visitor has run, by recipe."""
+"""Papers: the additional seeds that this visitor has run, by recipe."""
 
 POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 """Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
@@ -405,7 +405,7 @@ DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
 """Tune: keys and runs of the panels beside the map when the whole page was last drawn."""
 
 TRIED: Entry[dict[tuple[object, ...], Tried]] = Entry("tried", dict)
-"""Sample: the settings that its panels have had, with their scores, newest last."""
+"""Sample: settings tried in its panels, with their scores, newest last."""
 
 
 class LessonStep(NamedTuple):
@@ -440,7 +440,7 @@ REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
 class Attempt(NamedTuple):
     """Result of a challenge.
 
-    runs : the judged runs: other runs are another attempt
+    runs : the judged runs; other runs count as another attempt
     missed : the first goal not reached, in words; "": all were reached
     """
 
@@ -471,7 +471,7 @@ def forget_step(lesson: str, step: int) -> None:
 
 
 SHARED_PAGE: Entry[Share | None] = Entry("shared page", lambda: None)
-"""What this session shares with watchers; None: nothing."""
+"""The share that this session has opened to watchers; None: there is none."""
 
 
 def add_link_warning(sentence: object, page: str = "") -> None:

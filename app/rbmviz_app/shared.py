@@ -1,4 +1,4 @@
-"""Shared by all sessions: models and data by name, and results computed from them once."""
+"""Objects shared by all sessions: models and data by name, and results computed from them once."""
 
 import functools
 import threading
@@ -42,7 +42,7 @@ class SharedObjects(Generic[T]):
         self._lock = threading.Lock()
 
     def get(self, key: Any, make: Callable[[], T]) -> T:
-        """Return the object of this key; make it if there is none."""
+        """Return the object for this key; make it if there is none."""
         value = self._used.get(key)
         if value is None:
             value = make()
@@ -109,7 +109,7 @@ def _titles() -> dict[str, str]:
 
 
 def title_of_model(name: str) -> str:
-    """Return the title shown instead of a model's name; visitors' own names stay."""
+    """Return the title shown in place of a model's name; names given by visitors stay as they are."""
     return _titles().get(name) or name
 
 
@@ -119,7 +119,7 @@ def once(key: Hashable, make: Callable[[], T]) -> T:
 
 
 def own_data() -> dict[str, Dataset]:
-    """Return the data that this visitor has uploaded on any page, by name; the name has a file's ending."""
+    """Return the data that this visitor has uploaded on any page, by name, including the file extension."""
     contents = (upload.content for upload in UPLOADS.value.values())
     return {data.name: data for data in contents if isinstance(data, Dataset) and is_upload(data)}
 
@@ -147,7 +147,7 @@ def _training_part_isl(key: str, kernel: Kernel, _dataset: Dataset) -> float:
 
 def training_part_isl(dataset: Dataset, kernel: Kernel) -> float:
     """Return the ISL of a data set's training part against its own test part."""
-    # All visitors share the results, and two may have files of one name.
+    # All visitors share the results, and two visitors may have files with the same name.
     key = data_digest(dataset) if is_upload(dataset) else dataset.name
     return _training_part_isl(key, kernel, dataset)
 
@@ -163,7 +163,7 @@ def is_known_model(name: str) -> bool:
 
 
 def own_content(plan: SweepPlan) -> Own:
-    """Return the models and data in a plan that are this visitor's, or the command line's."""
+    """Return the models and data in a plan that belong to this visitor or come from the command line."""
     models = {name: model_called(name) for name in plan.models if is_own_model(name)}
     names = {plan.data} if plan.data else {data_name(model.meta) for model in models.values()}
     return Own(models, {name: dataset for name, dataset in own_data().items() if name in names})
@@ -186,7 +186,7 @@ class _Lenient(Sources):
 
 
 def page_sources(lenient: bool = True) -> Sources:
-    """Return where the setups of pages find this visitor's models and data, and the server's.
+    """Return the sources of models and data for the setups of pages: this visitor's and the server's.
 
     lenient : whether to return None for missing data
     """

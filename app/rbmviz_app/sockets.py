@@ -1,7 +1,7 @@
 """Limits of all WebSockets of the server: origin, message length, and messages per second.
 
 One middleware guards all sockets: Streamlit's, the live path's, and the watchers'. Without it, one program
-that sends messages of 36 bytes freezes all pages, because each message makes Streamlit run a script.
+sending 36-byte messages would freeze all pages, because each message makes Streamlit run a script.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from rbmviz_app.share.routes import watch_path
 from rbmviz_app.stream.socket import live_path
 
 POLICY = 1008
-"""Standard close code for what a server does not allow."""
+"""Standard close code for messages that violate the server's policy."""
 
 
 class Rate(NamedTuple):
-    """How much a socket accepts.
+    """Limits of a socket.
 
-    per_second : messages read per second. Faster messages wait at the sender.
+    per_second : messages read per second; messages that come faster wait
     burst : messages read at once after a pause, such as a lost connection
     size : maximum bytes of a message
     """
@@ -38,20 +38,20 @@ STREAMLIT = Rate(20, 30, 64_000)
 a held key turns a knob five times a second (``rbmviz/view/panel/base.js``)."""
 
 LIVE = Rate(250, 250, 4096)
-"""The live path: a page at 60 frames a second that drags a knob sends 120 messages."""
+"""The live path: at 60 frames a second, a page sends 120 messages a second while a knob is dragged."""
 
 WATCHING = Rate(4, 4, 64)
 """Watchers send three words."""
 
 PATIENCE_SECONDS = 10.0
-"""Maximum seconds that a message waits; a sender further ahead is not one of our pages, and is refused."""
+"""Maximum seconds that a message waits; a sender further ahead is refused: it is not one of our pages."""
 
 PENALTY_SECONDS = 5.0
-"""How long a refused connection stays open, unread, so that reconnecting at once gains nothing."""
+"""Seconds that a refused connection stays open, unread, so that reconnecting at once gains nothing."""
 
 
 def rate_of(path: str) -> Rate:
-    """Return what the socket at this path accepts."""
+    """Return the limits of the socket at this path."""
     if path.startswith(live_path()):
         return LIVE
     return WATCHING if path.startswith(watch_path()) else STREAMLIT
@@ -66,7 +66,7 @@ class Inbox:
     def __init__(self, rate: Rate, receive: Receive) -> None:
         self._rate, self._receive = rate, receive
         self._now = asyncio.get_running_loop().time
-        self._turn = 0.0  # of the newest message
+        self._turn = 0.0  # time when the newest message is due
         self._waiting: asyncio.Queue[tuple[Message, float]] = asyncio.Queue()
         self._over = asyncio.Event()  # no more will come
         self.refusal = ""
@@ -104,7 +104,7 @@ class Inbox:
 
 
 class Sockets:
-    """Middleware that reads sockets at their rates, and closes those that do what our pages never do."""
+    """Middleware that reads sockets at their rates, and closes sockets that no page of ours would open."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -136,6 +136,6 @@ class Sockets:
 
 
 def _length(message: Message) -> int:
-    """Return the bytes of a received message."""
+    """Return the length of a received message in bytes."""
     text = message.get("text")
     return len(message.get("bytes") or b"") if text is None else len(text.encode(errors="replace"))

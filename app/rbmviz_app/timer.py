@@ -30,11 +30,11 @@ HIDDEN_SECONDS = 5.0
 """Seconds from the first draw without a browser's request for a frame until the timer stops."""
 
 ENDED_STATUSES = ("finished", "failed")
-"""Statuses of runs that make no steps although they were told to run."""
+"""Statuses of runs that make no more steps even if they are told to run."""
 
 
 def display_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
-    """Return a value that changes when there is something new to draw; does not renew leases.
+    """Return a value that changes when there is something new to draw, without renewing leases.
 
     Snapshots are held as weak references, which are equal only for the same snapshot.
     """
@@ -45,10 +45,10 @@ def display_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
 
 
 def waits_for_command(comparison: Comparison[Any]) -> bool:
-    """Return whether nothing moves without a command.
+    """Return whether nothing will change without a command.
 
-    Runs that were told to run are paused until their first step: they wait for a common start, perhaps until
-    a page opened in the background is looked at, or for a core of a busy server.
+    Runs that were told to run count as paused until their first step: they wait for a common start, perhaps
+    until a page opened in the background is viewed, or for a core of a busy server.
     """
     at_rest = ENDED_STATUSES if comparison.running else ("paused", *ENDED_STATUSES)
     return all(snapshot.status in at_rest for _, snapshot in comparison.peek())
@@ -65,7 +65,7 @@ def is_needed(comparison: Comparison[Any], stopped: StoppedTimer) -> bool:
 
 
 def growth(before: tuple[Any, ...], now: tuple[Any, ...]) -> float:
-    """Return the share of the runs' current steps that is new: the largest of all panels, 0 to 1.
+    """Return the largest share of new steps in any run, from 0 to 1.
 
     before, now : displayed states, see ``display_state``
     """
@@ -77,7 +77,7 @@ def growth(before: tuple[Any, ...], now: tuple[Any, ...]) -> float:
 def seconds_to_next(grown: float, passed: float, slowdown: float = 1.0) -> float:
     """Return the seconds until the next draw: one of INTERVALS.
 
-    grown : share of steps that are new since the previous draw, ``passed`` seconds ago
+    grown : share of steps made since the previous draw, ``passed`` seconds ago
     slowdown : slowdown of a server without free cores
     """
     wanted = max(passed * MIN_GROWTH / grown if grown > 0 else math.inf, slowdown)
@@ -87,9 +87,9 @@ def seconds_to_next(grown: float, passed: float, slowdown: float = 1.0) -> float
 def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None:
     """Redraw slower fragments every second again; call it after a command.
 
-    If timers have stopped and something has changed since, redraw the page with them.
+    If timers have stopped and something has changed since, redraw the page with its timers.
 
-    commanded : a command was just given, whose effect may not be visible yet
+    commanded : whether a command was just given; its effect may not be visible yet
     """
     for slow in SLOW_TIMERS.value.values():
         set_interval(slow.fragment_id, INTERVALS[0])
@@ -117,9 +117,9 @@ def every_second(
     such a function only once, because its name identifies it.
 
     On a server without free cores, the interval is longer. A timer costs about 1 % of a core. It stops on a
-    page that is paused or hidden in its browser: the page is drawn once more without the timer, and with it
-    again after the next command or when the page is shown (``restart_timers``; ``rbmviz/view/panel/base.js``
-    redraws the fragment that calls it).
+    page that is paused or hidden in its browser: the page is drawn once more without the timer. The timer
+    returns after the next command or when the page is shown (``restart_timers``;
+    ``rbmviz/view/panel/base.js`` redraws the fragment that calls it).
 
     The fragment has its own container: if the timer fires just as the whole page has been drawn, Streamlit
     removes the fragment for a moment, and the elements below would move up.
@@ -130,10 +130,10 @@ def every_second(
 def as_curves_grow(
     draw: Callable[Concatenate[Comparison[Any], Args], None],
 ) -> Callable[Concatenate[Comparison[Any], Args], None]:
-    """Redraw like ``every_second``, but less often once runs are so long that little is new.
+    """Redraw like ``every_second``, but less often once runs are long and little is new.
 
-    At a constant speed, the interval is two seconds after a quarter of a minute, and five after 40 seconds. A
-    command redraws the fragment a second later.
+    At a constant speed, the interval is two seconds after a quarter of a minute, and five after 40 seconds.
+    The fragment is redrawn one second after a command.
     """
     return _timed(draw, lambda grown, passed: seconds_to_next(grown, passed, SCHEDULER.slowdown))
 

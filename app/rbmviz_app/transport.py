@@ -1,4 +1,4 @@
-"""The buttons Play or Pause, Step and Reset, whose presses travel over the page's own socket.
+"""The Play or Pause, Step and Reset buttons, whose presses travel over the page's own socket.
 
 Streamlit may report the click of its buttons twice or, while a connection is re-established, not at all. A
 press of these buttons is numbered, sent again until it is answered, and carried out once
@@ -20,9 +20,9 @@ def draw(page: str, socket: str, running: bool, play: str, step: str, reset: str
 
     page : name of the page
     socket : path of its live socket
-    running : whether it plays. From then on the frames report it.
-    play, step, reset : what each button does
-    held : why Play and Step are disabled; "": they are not
+    running : whether the runs are playing now; later changes arrive with the frames
+    play, step, reset : help texts of the buttons
+    held : why Play and Step are disabled; "" if they are not
     """
     data: dict[str, Any] = {
         "socket": socket,

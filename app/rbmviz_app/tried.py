@@ -16,7 +16,7 @@ from rbmviz_app.session import TRIED
 from rbmviz_app.shared import title_of_model
 
 MIN_SAMPLES = 100
-"""Settings with fewer samples, such as those a slider passes through, are not noted."""
+"""Minimum number of samples for noting a setting; settings that a slider only passes through have fewer."""
 
 MOST = 100
 """Maximum number of tried settings; the oldest is dropped first."""
@@ -58,7 +58,7 @@ def _put(records: dict[tuple[object, ...], Tried], record: Tried) -> None:
 
 
 def tried() -> list[Tried]:
-    """Return the settings of the link and of this session, each with its score after the most samples."""
+    """Return the settings from the link and from this session, each with its score after the most samples."""
     records: dict[tuple[object, ...], Tried] = {}
     for record in (*map(Tried.read, session.ALL_SETTINGS["tried"].value), *TRIED.value.values()):
         _put(records, record)
@@ -83,12 +83,12 @@ def draw(
     draw_first: Callable[[], None] = lambda: None,
     more: Callable[[Tried], Mapping[str, Any]] = lambda record: {},
 ) -> None:
-    """Draw the menu with the table of tried settings, which is computed while it is open.
+    """Draw the menu with the table of tried settings; the table is computed only while the menu is open.
 
     draw_first : draws the part above the table
     more : returns further columns for a setting, by title
     """
-    # With the newest names and scores: releasing a knob redraws only the panels.
+    # Opening it reruns the page for the newest names and scores: releasing a knob redraws only the panels.
     popover = st.popover(label, icon=":material/tune:", key=f"{page} tried", on_change="rerun")
     with popover:
         draw_first()

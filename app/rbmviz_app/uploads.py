@@ -1,4 +1,4 @@
-"""A visitor's uploaded or trained models and data: read once, counted, kept while the session lives.
+"""A visitor's uploaded or trained models and data: read once, counted, kept while the session lasts.
 
 ``place`` is the key of an uploader, which identifies its file. The bytes arrive through a route of Streamlit,
 which holds them until the session ends; ``CountedUploads`` guards this route.
@@ -45,7 +45,7 @@ SCORED_DATA = "score_data"
 DATA_SUFFIXES = ["npz", "npy", "csv", "txt", "zip"]
 
 FORGOTTEN = "The server forgets the file when you reload or close the page: upload it again then."
-"""What the server forgets, and when; data on the Train page are kept with their trainings."""
+"""Note on when the server forgets a file; data on the Train page are kept with their training runs."""
 
 
 class Upload(NamedTuple):
@@ -57,9 +57,9 @@ class Upload(NamedTuple):
 
 
 def uploader(place: str, label: str, suffixes: list[str], help: str) -> Any:
-    """Draw an uploader; return its file, None without one.
+    """Draw an uploader; return its file, or None without one.
 
-    On a reopened page the uploader is empty: what was read stays until the visitor removes it.
+    On a reopened page the uploader is empty, but the content read before stays until the visitor removes it.
     """
 
     def changed() -> None:
@@ -88,8 +88,8 @@ class UploadedFiles(VisitorUsage):
     def expect(self, session: str, size: int) -> None:
         """Count a file that a session is about to send; BadInput if there is no room for it.
 
-        All files together may take as much room as one visitor, and one session's files half of what the
-        others leave free.
+        All files together may take as much room as one visitor; one session's files may take half of the
+        room that the others leave free.
         """
         with self._lock:
             own = insides.stored_bytes().get(session, 0) + self._coming[session]
@@ -102,7 +102,7 @@ class UploadedFiles(VisitorUsage):
             self._coming[session] += size
 
     def came(self, session: str, size: int) -> None:
-        """Stop counting a file that has arrived, which Streamlit now holds, or was refused."""
+        """Stop counting a file once Streamlit has stored or refused it."""
         with self._lock:
             self._coming[session] -= size
             self._coming += Counter()  # drops zeros
@@ -115,7 +115,7 @@ def uploaded_files() -> UploadedFiles:
 
 
 class CountedUploads:
-    """Middleware that refuses a file for which the server has no room, and discards its bytes."""
+    """Middleware that refuses a file if the server has no room for it, and discards its bytes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -154,7 +154,7 @@ WAIT_SECONDS = 0.2
 def one_reader() -> Iterator[None]:
     """Read a visitor's file: one at a time, within the server's free memory, while its page is open.
 
-    Reading briefly takes a multiple of the file's size, so only one file is read at a time.
+    Reading briefly needs memory of several times the file's size, so only one file is read at a time.
     """
 
     def stop_with_the_page() -> None:
@@ -187,9 +187,9 @@ def offer_to_leave(place: str, file: Any) -> None:
 
 
 def remove_own_data(used: object = None) -> bool:
-    """Remove the visitor's own data from the Train page, which is set to others; return whether it had any.
+    """Remove the visitor's own data from the Train page; return whether there were any.
 
-    They would replace the data that a preset, a lesson or another page opens there.
+    Otherwise they would replace the data that a preset, a lesson or another page opens there.
 
     used : data that the page is set to; their file stays (default: none)
     """
@@ -221,7 +221,7 @@ def send_model(title: str, model: Model) -> str:
 
 
 def own_model(place: str, file: Any) -> Upload | None:
-    """Return the model of an uploader's file, or the last one read; None: there is none."""
+    """Return the model of an uploader's file, or the last one read; None if there is none."""
     return _read_once(place, file, "", lambda: load_model_bytes(file.getvalue(), file.name))
 
 
@@ -235,7 +235,7 @@ def _free_name(place: str, name: str) -> str:
 
 
 def own_data(place: str, file: Any, rule: str) -> Upload | None:
-    """Return the data of an uploader's file, or the last read; rule : how grey values become bits."""
+    """Return the data of an uploader's file, or the data last read; rule : turns grey values into bits."""
 
     def read() -> Dataset:
         how = {} if file.name.lower().endswith(".txt") else {"binarise": rule}
@@ -247,7 +247,7 @@ def own_data(place: str, file: Any, rule: str) -> Upload | None:
 def put_in_place(place: str, name: str, content: Model | Dataset, key: object = None) -> Upload:
     """Replace an uploader's model or data; BadInput if there is no room.
 
-    key : identifies the file that it was read from; None: it comes from elsewhere
+    key : identifies the file of the content; None: the content comes from elsewhere
     """
     VISITOR.ensure().keep(place, _size(content))
     UPLOADS.ensure()[place] = Upload(name, key, content)
@@ -255,7 +255,7 @@ def put_in_place(place: str, name: str, content: Model | Dataset, key: object = 
 
 
 def drop_upload(place: str) -> None:
-    """Forget the content of an uploader's file, and the sweeps of it."""
+    """Forget the content of an uploader's file, and delete the sweeps that use it."""
     gone = UPLOADS.value.pop(place, None)
     if gone is not None:
         VISITOR.value.keep(place, 0)

@@ -1,4 +1,4 @@
-"""The curves of a chart, and the point where all are compared."""
+"""The curves of a chart, and the point where all of them are compared."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ MIN_ROOM = 0.35
 
 
 class Curve(NamedTuple):
-    """One curve of a chart: its style, with its full name; its short name; and its run, as a snapshot."""
+    """One curve of a chart: its style (with its full name), its short name, and a snapshot of its run."""
 
     style: Style
     label: str

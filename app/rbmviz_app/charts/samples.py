@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 from rbmviz.session import Allowance, Comparison, NewestSamples, write_array
 
 EXPORT_ROWS = 4096
-"""Samples unpacked at a time for a download."""
+"""Number of samples unpacked at a time for a download."""
 
 
 def mosaic(
@@ -71,7 +71,7 @@ def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
         for i, (panel, name) in enumerate(zip(comparison.panels, names, strict=True)):
             (first, packed), log = panel.worker.read(lambda run: (run.held_packed(), run.run_log()))
             shape = len(packed), model.rbm.n_visible
-            # Unpacked, they would take hundreds of megabytes: write a few thousand rows at a time.
+            # Unpacked samples would take hundreds of megabytes: write a few thousand rows at a time.
             blocks = (packed[at : at + EXPORT_ROWS] for at in range(0, len(packed), EXPORT_ROWS))
             rows = (np.unpackbits(block, axis=1, count=shape[1]).tobytes() for block in blocks)
             write_array(archive, f"v{i}", np.uint8, shape, rows)
@@ -82,7 +82,7 @@ def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
 
 
 def samples_help(allowance: Allowance, n_visible: int, panels: int) -> str:
-    """Say how many samples the download of a page with this many panels holds."""
+    """Describe the download of samples from a page with this many panels."""
     return (
         f"The newest {allowance.samples(n_visible, panels):,} samples of every panel (all together keep "
         f"{allowance.n_bytes / 1e6:g} MB), and the log that makes them again (.npz)."

@@ -1,4 +1,4 @@
-"""What pages and panels say about algorithms, and tables as files."""
+"""Short texts for pages and panels, and tables as CSV files."""
 
 import csv
 import io
@@ -9,12 +9,12 @@ from rbmviz.session import TrainingPlan
 
 
 def number_text(value: float) -> str:
-    """Return a number in a short form: 1,412, 0.25."""
+    """Return a number in short form: 1,412 or 0.25."""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
 def origin_text(plan: TrainingPlan) -> str:
-    """Say where a training began: "", `` from CD at 1,200``, `` from mnist_cd1``, or `` resumed``."""
+    """Describe a training run's start: "", `` from CD at 1,200``, `` from mnist_cd1``, or `` resumed``."""
     if plan.origin is None:
         return " resumed" if plan.checkpoint else ""
     at = f" at {plan.origin.update:,}" if plan.origin.update else ""

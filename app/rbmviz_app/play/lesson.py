@@ -1,4 +1,4 @@
-"""A lesson as a page without a server: its steps run in the browser, and their claims are evaluated there."""
+"""A lesson as a page without a server: the browser runs its steps and evaluates their claims."""
 
 import base64
 from collections.abc import Sequence
@@ -45,17 +45,17 @@ from rbmviz_app.share.prose import marked
 PLAY_FOLDER = SHARE_FOLDER.parent / "play"
 
 MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
-"""A picture of the page How it works with a matrix (``python -m tests.browser.pictures matrix``)."""
+"""Picture of the matrix part of the page How it works (``python -m tests.browser.pictures matrix``)."""
 
 BROWSER_NUMBERS = {
     "sample": {"sweeps", "largest_class"} | {number.name for number in SCORES} - {"ink"},
     "chain": {"empty", "states"} | {number.name for number in OF_LANDSCAPE} - {"rate"},
 }
-"""The numbers of each page that a browser knows, and claims may be about."""
+"""Numbers of each page that browsers can compute; claims may be about these only."""
 
 
 class LessonPage:
-    """A lesson's page in the making: the data of its steps, and the arrays that they share."""
+    """Builder of a lesson's page: the data of its steps, and the arrays that they share."""
 
     def __init__(self) -> None:
         self.blocks = Blocks()
@@ -125,7 +125,7 @@ class LessonPage:
 
 
 def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
-    """Return the data of a page of walks over a landscape; contents of arrays are added to the blocks."""
+    """Return the data of a page with walks over a landscape; array contents are added to ``blocks``."""
     setup, algorithms, settings = state.setup(), state.algorithms(), state.settings
     model = setup.model
     rbm, name = model.rbm, settings["land"]
@@ -148,7 +148,7 @@ def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
 def heads_of(
     styles: Sequence[Style], algorithms: Sequence[Sampler], numbers: Sequence[Number]
 ) -> list[dict[str, Any]]:
-    """Return the heads of runs that have not begun; numbers: the numbers of each panel."""
+    """Return the heads of runs that have not begun; numbers : numbers of each panel."""
     empty = {"first": 0, "n_chains": 1, "segments": [], "knobs_at": []}
     return [
         empty | {"key": key, "spec": panel_data(key, style, sampler, numbers) | live_knobs(sampler)}
@@ -159,7 +159,7 @@ def heads_of(
 def card_data(step: Step, part: str) -> dict[str, Any]:
     """Return the card of a step.
 
-    part : "live", or what the step's page shows: without a run there is nothing to do
+    part : "live", or the part that the step's page shows; the card of "matrix" has nothing to do or look at
     """
     return {
         "title": step.title,
@@ -179,7 +179,7 @@ def card_data(step: Step, part: str) -> dict[str, Any]:
 
 
 def claim_data(claim: StepClaim, step: Step) -> dict[str, Any]:
-    """Return a claim as ``Claim`` of ``claims.js``, with its words."""
+    """Return a claim, with its words, as a ``Claim`` of ``claims.js``."""
     page, names = step.state.page, panel_names(step)
     before, after = (words(claim, page, names) for words in (watched_words, stated_words))
     fields = {name: getattr(claim, name) for name in ("panel", "metric", "operator", "number", "of", "n")}
@@ -187,7 +187,7 @@ def claim_data(claim: StepClaim, step: Step) -> dict[str, Any]:
 
 
 def units_data(n: int = 1000) -> dict[str, Any]:
-    """Return the ``UnitsSpec`` of ``units.js``; n: random numbers, which then repeat."""
+    """Return the ``UnitsSpec`` of ``units.js``; n : number of random numbers before they repeat."""
     state = UnitByUnit.begin()
     return {
         "W": state.rbm.W.tolist(),
@@ -199,7 +199,7 @@ def units_data(n: int = 1000) -> dict[str, Any]:
 
 
 def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
-    """Return the page of a lesson, as the bytes of an HTML file, and the data of which it contains a part.
+    """Return the HTML page of a lesson, as bytes, and the data set that it contains in part, if any.
 
     Raises BadInput if a step has no form for browsers.
     """

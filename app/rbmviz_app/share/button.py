@@ -1,4 +1,4 @@
-"""The menu entry that shares the page, and says with whom."""
+"""The menu entry for sharing the page, with the link and the number of watchers."""
 
 from urllib.parse import urlsplit
 
@@ -26,7 +26,7 @@ ONLY_HERE = (
     ":material/warning: Only browsers on this computer can open the link. Before a class watches, whoever "
     "started the app has to start it for sharing; *Classroom* in the documentation says how."
 )
-"""What to do first if other machines cannot reach the server."""
+"""Instruction shown if other machines cannot reach the server."""
 
 QR_CODE_PIXELS = 280
 """Width of the QR code: a phone must read it from a projector across a room."""
@@ -41,7 +41,7 @@ def draw_opener() -> None:
 
 
 def draw() -> None:
-    """Draw what the menu says of sharing: an explanation, or the link, the watchers and the stop button."""
+    """Draw the sharing part of the menu: an explanation, or the link, the watchers and the stop button."""
     share = SHARED_PAGE.value
     with st.container(key="sharing"):
         others = reaches_others()
@@ -85,7 +85,7 @@ def _draw_watchers() -> None:
 
 
 def _host() -> str:
-    """Return the name or address at which watchers find this server."""
+    """Return this server's host name or address for watchers."""
     host = urlsplit(st.context.url or "").hostname or "localhost"
     return access.ADDRESSES_OF_COMMAND[0] if is_loopback(host) and access.ADDRESSES_OF_COMMAND else host
 

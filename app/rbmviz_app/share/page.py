@@ -70,12 +70,12 @@ def units_script() -> str:
 
 
 def units_style() -> str:
-    """Return the style of the units, which on their own page are in a shadow root."""
+    """Return the style of the units; on their own page, the units are in a shadow root."""
     return f".drawing {{\n{(CHAIN_FOLDER / 'units.css').read_text('utf-8')}\n}}"
 
 
 def _styles() -> dict[str, str]:
-    """Return the style sheets by page; "": all pages."""
+    """Return the style sheets by page; "" stands for all pages."""
     files = PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", VIEW_FOLDER / "curves.css"
     shared = (*files, SHARE_FOLDER / "lesson_card.css", SHARE_FOLDER / "watch.css")
     sheets = {"": "\n".join([*(file.read_text("utf-8") for file in shared), units_style()])}

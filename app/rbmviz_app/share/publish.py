@@ -1,4 +1,4 @@
-"""What a page's script runs tell its watchers; without a share nothing happens."""
+"""Reports of a page's script runs to its watchers; without a share, these functions do nothing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ FOR_WATCHERS = (
 
 
 def begin_run(page: str, title: str, hidden: Hidden) -> None:
-    """Report that drawing the whole page begins; hidden : what watchers do not get."""
+    """Report that a run of the whole page begins; hidden : content kept from watchers."""
     if (share := share_of_session()) is not None:
         share.begin_run(page, title, hidden)
 
@@ -37,7 +37,7 @@ def tell(**changes: Any) -> None:
 
 
 def card(content: Mapping[str, Any] | None) -> None:
-    """Publish the card of the open step; texts are Markdown. None: no lesson is open."""
+    """Publish the card of the open step, with its texts as Markdown; None: no lesson is open."""
     if content is not None and SHARED_PAGE.value is not None:
         texts = ("text", "question", "do", "reveal")
         content = {**content, **{name: marked(content[name]) for name in texts}}

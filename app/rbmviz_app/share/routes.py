@@ -23,11 +23,11 @@ from rbmviz_app.share.watching import Audience, Watcher
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 
 ALIVE, KEY_FRAME, VOTE = "alive", "key", re.compile("vote ([0-9])", re.ASCII)
-"""Messages of watchers: that they are alive, that they need a key frame, and the index of an answer."""
+"""Messages from watchers: a sign of life, a request for a key frame, and a vote with an answer's index."""
 
 ALIVE_SECONDS = 90.0
-"""Seconds of silence after which a watcher counts as gone: phones that lose the network close no
-connection."""
+"""Seconds of silence after which a watcher counts as gone: phones that lose the network do not close their
+connections."""
 
 SILENT = 4408
 """Close code for a silent watcher: a phone that wakes up reconnects."""
@@ -42,7 +42,7 @@ def watch_path() -> str:
 
 
 def shared(token: str) -> Share | None:
-    """Return what is shared under a token; None: nothing now."""
+    """Return the share with this token; None if nothing is shared under it now."""
     share = shares_by_token().get(token.lower())  # some phones capitalise the first letter
     return None if share is None or share.over else share
 
@@ -124,7 +124,7 @@ async def _send(socket: WebSocket, watcher: Watcher) -> None:
 
 
 async def _read(socket: WebSocket, share: Share, watcher: Watcher) -> None:
-    """Read a watcher's messages: that it is alive, that it needs a key frame, or a vote.
+    """Read a watcher's messages: signs of life, requests for a key frame, and votes.
 
     Raises TimeoutError if it sends nothing for ALIVE_SECONDS, and BadInput if it sends anything else.
     """

@@ -26,7 +26,7 @@ def _open_page(token: str, _share: Share) -> Share:
 
 
 def begin_sharing() -> None:
-    """Share the page of this session, if the server has room for one more share; BadInput if it has none."""
+    """Share the page of this session; BadInput if the server has no room for another share."""
     shared = [share for share in list(shares_by_token().values()) if not share.over]
     if len(shared) >= MAX_SHARES:
         raise BadInput(f"This server shares {MAX_SHARES} views already: try again when one has ended.")
@@ -36,14 +36,14 @@ def begin_sharing() -> None:
 
 
 def stop_sharing() -> None:
-    """End what this session shares."""
+    """End this session's share, if it has one."""
     if (share := SHARED_PAGE.value) is not None:
         share.stop()
         SHARED_PAGE.set(None)
 
 
 def share_of_session() -> Share | None:
-    """Return this session's share, and arrange to notice when its page closes; None: nothing."""
+    """Return this session's share, and watch for its page being closed; None if nothing is shared."""
     share = SHARED_PAGE.value
     if share is not None and share.over:
         SHARED_PAGE.set(None)

@@ -1,4 +1,4 @@
-"""What a visitor shares: the current page, for everybody who knows the token."""
+"""A visitor's share: the current page, for everybody who knows the token."""
 
 import secrets
 import threading
@@ -12,13 +12,13 @@ from rbmviz.session import Comparison
 from rbmviz_app.stream.requests import Hidden
 
 AWAY_SECONDS = 600.0
-"""Seconds after closing the shared page until the share ends; a session lasts no longer."""
+"""Seconds from the closing of the shared page to the end of the share; a session lasts no longer."""
 
 SHARE_SECONDS = 8 * 3600.0
-"""Maximum duration of a share: nobody remembers it the next day."""
+"""Maximum duration of a share, in seconds: nobody remembers it the next day."""
 
 VOTE_SECONDS = 0.5
-"""Minimum time between two votes of a connection; an earlier one does not count."""
+"""Minimum seconds between two votes of a connection; a vote that comes sooner does not count."""
 
 ENDED = "This view is no longer shared: ask for the new link."
 """Message for watchers whose token has expired or never existed."""
@@ -41,7 +41,7 @@ class SharedView(NamedTuple):
 
     page, title, question : name of the page's folder, title, and question
     caption : the sentence above its panels (see ``prose.marked``)
-    link : path and query of the page's current state, which open it for somebody else
+    link : path and query that open the page's current state for somebody else
     card : the open step of a lesson (its fields: ``card._draw_open``); None: no lesson is open
     canvas : the folder whose ``panel.js`` draws the panels; "": the page has none
     data : data for that script (see ``panel.Canvas.mount``)
@@ -49,7 +49,7 @@ class SharedView(NamedTuple):
     drawing : data for the drawing of a small RBM's units (see ``pages.chain.units``); None: no drawing
     charts : mapping of str to (Chart, str); the charts of the page by key, in order, each with its
         description in words
-    hidden : what watchers do not get, because a step of a lesson waits for an answer
+    hidden : content kept from watchers while a lesson step waits for an answer
     """
 
     page: str = ""
@@ -85,19 +85,19 @@ class Share:
         self._stopped = False
         self._drawn: set[str] = set()  # by the current run of the whole script
         self._votes: dict[object, tuple[int, float]] = {}  # answer and time, by connection
-        self._voted_on: tuple[str, str] | None = None  # the step that they are about
+        self._voted_on: tuple[str, str] | None = None  # the step of these votes
         self._lock = threading.Lock()
 
     @property
     def over(self) -> bool:
-        """Whether watching is over."""
+        """Whether the share has ended."""
         now, away = self._clock(), self._away_since
         too_long = now - self._begun_at > SHARE_SECONDS
         return self._stopped or too_long or (away is not None and now - away > AWAY_SECONDS)
 
     @property
     def away(self) -> bool:
-        """Whether the shared page is closed at the moment, so that its runs rest."""
+        """Whether the shared page is closed now, so that its runs rest."""
         return self._away_since is not None
 
     def stop(self) -> None:
@@ -109,7 +109,7 @@ class Share:
         self._away_since = self._clock()
 
     def vote(self, connection: object, answer: int) -> None:
-        """Count the answer of a watching connection to the question on the card; its last one counts.
+        """Count a connection's answer to the question on the card; only its last answer counts.
 
         An answer that the step does not have is ignored, because the watcher's page may be a moment behind.
         """
@@ -138,7 +138,7 @@ class Share:
         return [answers.count(answer) for answer in range(len(card["answers"]))]
 
     def publish(self, **changes: Any) -> None:
-        """Change fields of the view; values equal to the current ones keep their identity."""
+        """Change fields of the view; a value equal to the current one does not replace it."""
         self._drawn |= changes.keys()
         with self._lock:
             self._away_since = None
@@ -169,7 +169,7 @@ class Share:
             self.view = self.view._replace(charts={**self.view.charts, key: (chart, label)})
 
     def end_run(self) -> None:
-        """Remove what the run of the whole page has not redrawn."""
+        """Remove the parts that the run of the whole page has not redrawn."""
         charts = {key: chart for key, chart in self.view.charts.items() if f"chart {key}" in self._drawn}
         if len(charts) < len(self.view.charts):
             with self._lock:

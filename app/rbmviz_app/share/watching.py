@@ -1,8 +1,8 @@
 """The watchers of a shared view: each message is made once and sent to all of them.
 
 A broadcast has one encoder for all watchers of a share. Changes are sent to watchers who are up to date. A
-watcher who has just joined, or was too slow for its waiting messages, gets a key frame instead: everything on
-the page now. Watchers only report that they are alive, that they need a key frame, or an answer.
+watcher who has just joined, or has fallen too far behind, gets a key frame instead: everything on the page
+now. Watchers send only signs of life, requests for a key frame, and answers.
 """
 
 import asyncio
@@ -30,20 +30,20 @@ WATCHED_FPS = 10.0
 """Maximum frames per second for watchers; fewer if the server is short of cores."""
 
 MAX_BYTES_PER_SECOND = 12e6
-"""Bandwidth for all watchers of a share: what a wireless network carries. Large frames come less often."""
+"""Bandwidth for all watchers of a share: a wireless network's capacity. Large frames come less often."""
 
 SETTLE_SECONDS, LATEST_SECONDS = 0.15, 1.0
-"""A page is shown when it has not changed for this long, or after the second time at the latest: while being
-drawn, it is neither the old page nor the new one."""
+"""A page is shown once it has been unchanged for the first time, or after the second time at the latest:
+while being drawn, it is neither the old page nor the new one."""
 
 CHART_SECONDS = 1.0
 """Minimum seconds between two drawings of the charts."""
 
 SIGN_OF_LIFE_SECONDS = 5.0
-"""While nothing changes, interval of telling watchers that the server is alive."""
+"""Seconds between signs of life sent to watchers while nothing changes."""
 
 MAX_MESSAGES_WAITING = 12
-"""Maximum number of messages waiting for a watcher; beyond that it gets a key frame instead."""
+"""Maximum number of messages waiting for a watcher; with more, it gets a key frame instead."""
 
 FRAME_COMPRESSION = 1
 """Compression level of deflate: fast, because the data are mostly zeros and text."""
@@ -53,7 +53,7 @@ NAMELESS_SPEC = {
     **{"knobs": [], "values": {}, "multiples": [], "readouts": []},
     **{"trace_label": "", "n_hidden": 0},
 }
-"""What watchers get of a panel, besides its key, while a quiz hides its algorithm."""
+"""Panel data for watchers, in addition to the key, while a quiz hides the panel's algorithm."""
 
 CANVASES_OF_PICTURES = ("sample", "chain", "train")
 """Pages whose panels have content besides names and numbers."""
@@ -66,9 +66,9 @@ class Watcher:
 
     def __init__(self) -> None:
         self.needs_key = True
-        """Whether it missed something sent to the others."""
+        """Whether it missed a message sent to the other watchers."""
         self.ended = ""
-        """Why no more will come; "": more will."""
+        """Why no more messages will come; "" while more may come."""
         self._waiting: deque[Message] = deque()
         self._ready = asyncio.Event()
         self._sending = False
@@ -94,7 +94,7 @@ class Watcher:
         self._ready.set()
 
     async def take(self) -> Message | None:
-        """Wait for the next message; None: there will be none. The one taken before counts as sent."""
+        """Wait for the next message; None if no more will come. The one taken before counts as sent."""
         self._sending = False
         while not self._waiting and not self.ended:
             self._ready.clear()
@@ -118,13 +118,13 @@ class Broadcast:
         self._view_at = -1e9  # when it was adopted from the share
         self._texts: dict[str, str] = {}  # newest message of each kind
         self._encoder: FrameEncoder | None = None
-        self._encoder_of: Any = None  # the comparison whose frames it makes, and what they hide
+        self._encoder_of: Any = None  # the encoder's comparison and hidden content
         self._scene = 0  # number of the encoder: a new one begins with empty panels
         self._canvas_of: Any = None  # the scene and data in the newest canvas message
         self._charts_of: Any = None  # the charts in the newest charts message
         self._charts_at = -1e9  # when it was made
         self._charts_logged: set[str] = set()  # charts whose failure has been logged
-        self._newest_state: Any = None  # what the newest frame shows: request, running, counts
+        self._newest_state: Any = None  # request, running and counts of the newest frame
         self._sent_at = -1e9  # when something was last sent
         self.seconds_to_next = 1 / WATCHED_FPS
         """Seconds until the next step is due."""
@@ -142,7 +142,7 @@ class Broadcast:
                 )
 
     def step(self) -> None:
-        """Send the watchers what is new, or a key frame."""
+        """Send each watcher the changes or a key frame."""
         self._take_view()
         changed = self._changed_texts()
         in_step = [watcher for watcher in self.watchers if not watcher.needs_key]
@@ -217,19 +217,19 @@ class Broadcast:
         return changed
 
     def _content(self, key: str, chart: Chart, label: str) -> dict[str, Any] | None:
-        """Return a chart's content; None if it is empty or fails, which must not end the whole view."""
+        """Return a chart's content; None if it is empty or fails: one chart must not end the whole view."""
         try:
             content = chart.plot.content(chart.rows, label)
             json.dumps(content, allow_nan=False)  # NaN would break the message of all charts
         except Exception:
-            if key not in self._charts_logged:  # and not again every second
+            if key not in self._charts_logged:  # log it once, not every second
                 self._charts_logged.add(key)
                 log.exception("The chart '%s' of a shared page cannot be shown to its watchers.", key)
             return None
         return content
 
     def _request(self) -> FrameRequest | None:
-        """Return the request for the page's frames; None: it has no panels now."""
+        """Return the request for the page's frames; None if it has no panels to show now."""
         data = self._view.data
         if (
             data is None
@@ -242,7 +242,7 @@ class Broadcast:
         return FrameRequest(WATCHED_FPS, data["view"], data["pixels"], cells, data["n_visible"], keys)
 
     def _next_frame(self) -> bytes | None:
-        """Return what is new since the last frame; None: nothing."""
+        """Return a frame with the changes since the last one; None if there are none."""
         request, comparison = self._request(), self._view.comparison
         if request is None or comparison is None or self._encoder is None:
             self._newest_state = None  # a frame signals that the page is back, even if it is paused
@@ -254,7 +254,7 @@ class Broadcast:
         return self._encoder.encode_next(request)
 
     def _key_frame(self) -> bytes | None:
-        """Return everything that the panels show now; None: there are no panels."""
+        """Return a frame with everything in the panels; None if there are no panels."""
         request, comparison = self._request(), self._view.comparison
         if request is None or comparison is None:
             return None
@@ -262,7 +262,7 @@ class Broadcast:
 
     @property
     def _hidden(self) -> Hidden:
-        """What watchers do not get, on the displayed page or on the page being drawn.
+        """Content kept from watchers, on the displayed page or on the page being drawn.
 
         A step's runs begin before its page is drawn, and the previous step's runs end after the answer.
         """
@@ -271,14 +271,14 @@ class Broadcast:
 
 
 def _nameless_data(canvas: str, data: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the data of a canvas without anything that identifies its algorithms; None: nothing is left."""
+    """Return a canvas's data without anything that identifies its algorithms; None if nothing is left."""
     if data is None or canvas not in CANVASES_OF_PICTURES:
         return None
     return data | {"panels": [{"key": panel["key"]} | NAMELESS_SPEC for panel in data["panels"]]}
 
 
 def _put_frame(frame: bytes, watchers: list[Watcher]) -> int:
-    """Queue a frame for all of these watchers, compressed once; return the bytes to send."""
+    """Compress a frame once and queue it for all of these watchers; return the number of bytes to send."""
     packed = zlib.compress(frame, FRAME_COMPRESSION) if watchers else b""
     for watcher in watchers:
         watcher.put(packed)
@@ -302,7 +302,7 @@ class Audience:
         return sum(len(broadcast.watchers) for broadcast, _ in list(self._broadcasts.values()))
 
     def check_room(self) -> None:
-        """Refuse one more watcher if the limit would be exceeded; BadInput if there is no room."""
+        """Raise BadInput if there is no room for one more watcher."""
         most = limits().watchers
         if self.watchers >= most:
             raise BadInput(f"The server is at its limit of watching browsers ({most:,}): try again later.")

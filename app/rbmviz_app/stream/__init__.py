@@ -1,1 +1,1 @@
-"""The live path: the WebSocket route, what a browser may send, and the frames that it receives."""
+"""The live path: the WebSocket route, the messages from browsers, and the frames sent to them."""

@@ -1,7 +1,7 @@
-"""The next frame for one browser: for each panel, only what this browser does not have yet.
+"""The next frame for one browser: for each panel, only the data that this browser does not have yet.
 
 Each kind of snapshot has one encoder, registered with ``frame_encoder`` in the ``panel.py`` of its page. A
-browser can only request pictures of a page that this process has drawn, which has loaded its ``panel.py``.
+browser can only request pictures of a page that this process has drawn, and drawing it loads ``panel.py``.
 """
 
 import math
@@ -19,21 +19,21 @@ from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 NUMBERS_SECONDS = 0.18
 """Minimum seconds between frames with the numbers and texts of active runs: every fourth of 20 frames per
-second. Nobody could read more, and they take more than half of a frame's time; pictures come with every
-frame."""
+second. Nobody could read them faster, and they take more than half of a frame's time; pictures come with
+every frame."""
 
 SLOW_SECONDS = 0.5
 """Seconds between frames with the slow parts: class strips, filters, traces, some readouts."""
 
 
 class ClientState(NamedTuple):
-    """What a browser already has of a panel's run.
+    """The data of a panel's run that a browser already has.
 
     run : number of the run
-    newest_sent : for things numbered and sent once, such as samples or pairs: the newest number sent, by name
+    newest_sent : newest number sent, by name, for items numbered and sent once, such as samples or pairs
     slow_at : time.monotonic() of the last frame with the slow parts
     numbers_due : whether the next frame has numbers and texts; otherwise ``encode`` skips work needed only
-        for them, and the browser keeps those that it has
+        for them, and the browser keeps its old ones
     """
 
     run: int
@@ -43,11 +43,11 @@ class ClientState(NamedTuple):
 
     @property
     def slow_due(self) -> bool:
-        """Whether the slow parts are due again; they only come with numbers."""
+        """Whether the slow parts are due again; they come only in frames with numbers."""
         return self.numbers_due and time.monotonic() - self.slow_at > SLOW_SECONDS
 
     def after(self, newest_sent: Mapping[str, int], slow: bool = False) -> "ClientState":
-        """Return the state after a frame with ``newest_sent``; slow: whether the frame had the slow parts."""
+        """Return the state after a frame with ``newest_sent``; slow : whether it had the slow parts."""
         return ClientState(self.run, newest_sent, time.monotonic() if slow else self.slow_at)
 
 
@@ -57,7 +57,7 @@ class PanelContent(NamedTuple):
     values : JSON values for the panel's own JavaScript. Register sentences with numbers in WORDS_OF_NUMBERS,
         and blocks that identify algorithms in BLOCKS_OF_NUMBERS: a quiz hides them.
     blocks : arrays by name
-    client : what the browser has after the frame
+    client : the browser's state after the frame
     warning : one sentence for the reader; "" (the default): none
     """
 
@@ -68,7 +68,7 @@ class PanelContent(NamedTuple):
 
 
 Encode = Callable[[Any, FrameRequest, ClientState], PanelContent | None]
-"""Encodes a snapshot of one kind; None if its pictures differ in size from the request."""
+"""Encodes a snapshot of one kind; returns None if its pictures differ in size from the request."""
 
 Readouts = Callable[[Any, Any], Sequence[Number]]
 """Returns the numbers of a panel with this algorithm and plan."""
@@ -84,7 +84,7 @@ LookBack = Callable[[Comparison[Any], Snapshots, int], Snapshots]
 
 
 class PanelEncoder(NamedTuple):
-    """How one kind of snapshot is sent: its encoder, its readouts, and the views that may be requested."""
+    """The encoder of one kind of snapshot, its readouts, and the views that may be requested."""
 
     encode: Encode
     readouts: Readouts
@@ -106,7 +106,7 @@ def frame_encoder(
     """Register the decorated function as the encoder of a kind of snapshot.
 
     adjust_all : adjusts the snapshots of all panels before each is encoded; None: no adjustment
-    look_back : the same for a request to look back; None: looking back is not possible
+    look_back : returns them to an earlier state if a request looks back; None: looking back is not possible
     """
 
     def register(encode: Encode) -> Encode:
@@ -134,7 +134,7 @@ BLOCKS_OF_NUMBERS = ("trace", "histogram")
 class FrameEncoder:
     """Makes the frames for one browser, and remembers what the browser has.
 
-    hidden : what the frames omit; without names they only have pictures and class strips
+    hidden : content that the frames omit; without names, they have only pictures and class strips
     """
 
     def __init__(self, comparison: Comparison[Any], hidden: Hidden = "nothing") -> None:
@@ -144,17 +144,17 @@ class FrameEncoder:
         self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
         self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
         self._numbers_of: Any = None  # the request, and run, status and knobs of each panel
-        self._numbers_left_out = False  # of the last frame
-        self._numbers_point: Any = None  # of the chart: point and unit of the last numbers
-        self._slow_of: dict[int, Any] = {}  # by key of a panel: what its last slow parts were encoded from
-        self._slow_due_at = math.inf  # time.monotonic() at which omitted slow parts are due
+        self._numbers_left_out = False  # from the last frame
+        self._numbers_point: Any = None  # the chart's unit and point for the last numbers
+        self._slow_of: dict[int, Any] = {}  # the source of the last slow parts, by key of the panel
+        self._slow_due_at = math.inf  # time.monotonic() when omitted slow parts are due
 
     @property
     def is_behind(self) -> bool:
         """Whether a frame is due although nothing is new.
 
-        It has what the last frame omitted because it followed another too soon, or the numbers at another
-        point of the chart.
+        Such a frame has the parts that the last one omitted because it came too soon, or the numbers at
+        another point of the chart.
         """
         now = time.monotonic()
         if self._numbers_left_out:
@@ -219,7 +219,7 @@ class FrameEncoder:
     def _as_asked(self, snapshots: Snapshots, at: int | None, numbers: bool) -> Snapshots:
         """Return the snapshots of all panels as requested by the browser.
 
-        at : state after this many steps, None: now; numbers : include the numbers of a common point
+        at : steps of the requested state, None: now; numbers : whether to include numbers at a common point
         """
         if not snapshots:
             return snapshots
@@ -244,7 +244,7 @@ class FrameEncoder:
         return round(seconds[0], 1) if seconds and seconds[0] is not None else None
 
     def _values(self, key: int, snapshot: Snapshot, slow: bool) -> dict[str, Any]:
-        """Return the values of a panel's readouts; slow: include the slow ones."""
+        """Return the values of a panel's readouts; slow : whether to include slow readouts."""
         readouts = self._readouts[key]
         return {name: finite(value(snapshot)) for name, value, is_slow in readouts if slow or not is_slow}
 

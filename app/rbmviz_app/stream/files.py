@@ -1,7 +1,7 @@
-"""The route of the download buttons: a click asks for a file, and is answered with it or with one sentence.
+"""The route of the download buttons: a click requests a file; the answer is the file or one sentence.
 
-Nothing is kept: the file is made after the click, on a thread, and sent at once. A button makes what the last
-script run that drew it has declared, as long as the session lives.
+No file is kept: it is made after the click, on a thread, and sent at once. A button makes the file declared
+by the last script run that drew the button, as long as the session lasts.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ from rbmviz_app.access import base_path, is_own_origin
 log = logging.getLogger(__name__)
 
 MAX_WAITING = 8
-"""Maximum number of files that a session waits for."""
+"""Maximum number of files being made for a session at a time."""
 
 PIECE = 2**18
 """Bytes sent at once: a slow browser holds up a file, not the server's memory."""
 
 _pool = ThreadPoolExecutor(2, thread_name_prefix="file")
-"""Few threads: a picture of a chart keeps the interpreter for as long as a tenth of a second."""
+"""Only two threads: a picture of a chart holds the interpreter for up to a tenth of a second."""
 
 
 class OfferedFile(NamedTuple):
@@ -50,20 +50,20 @@ class OfferedFiles:
         self._numbers: dict[str, int] = {}
 
     def offer(self, button: str, file: OfferedFile) -> str:
-        """Offer a file, which replaces the one that the same button offered before; return its address."""
+        """Offer a file, which replaces the button's previous file; return its address."""
         number = self._numbers.setdefault(button, len(self._numbers))
         self._files[number] = file
         offered_by_token()[self.token] = self
         return f"{files_path()}{self.token}/{number}"
 
     def get(self, number: int) -> OfferedFile | None:
-        """Return the file with this number; None: there is none."""
+        """Return the file with this number; None if there is none."""
         return self._files.get(number)
 
 
 @st.cache_resource(show_spinner=False)
 def offered_by_token() -> MutableMapping[str, OfferedFiles]:
-    """Return what the sessions of this process offer, by their unguessable token."""
+    """Return the files offered by this process's sessions, by the sessions' unguessable tokens."""
     return weakref.WeakValueDictionary()
 
 
@@ -73,7 +73,7 @@ def files_path() -> str:
 
 
 async def send_file(request: Request) -> Response:
-    """Make a file and send it; anything else that can happen is a sentence for the reader."""
+    """Make a file and send it, or answer with a sentence that says why not."""
     if not is_own_origin(request.headers.get("origin"), request.headers.get("host")):
         return PlainTextResponse("This page is of another server.", 403)
     offered = offered_by_token().get(request.path_params["token"])

@@ -1,6 +1,6 @@
-"""Presses of Play, Pause, Step and Reset, each carried out once although a browser may send it again.
+"""Presses of Play, Pause, Step and Reset, each carried out once even if a browser sends it again.
 
-A browser numbers its presses, and sends those without an answer again when its socket has been reopened.
+A browser numbers its presses, and sends unanswered presses again when its socket has been reopened.
 """
 
 import threading
@@ -18,14 +18,14 @@ CARRIES_OUT: dict[str, Callable[[Comparison[Any]], None]] = {
     "step": Comparison.step,
     "reset": Comparison.reset,
 }
-"""What each button does. Play and Pause are two commands, so that no press means the opposite on arrival."""
+"""Action of each button. Play and Pause are two commands, so that no press means the opposite on arrival."""
 
 MAX_PAGES = 16
-"""Number of pages of a browser, each with its own count, that a comparison remembers."""
+"""Maximum number of pages, each with its own count of presses, that a comparison remembers."""
 
 
 class PressCounts:
-    """The newest press that each page of a browser has had carried out."""
+    """The newest press carried out for each page of a browser."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -36,14 +36,14 @@ _counts: weakref.WeakKeyDictionary[Comparison[Any], PressCounts] = weakref.WeakK
 
 
 def carry_out(comparison: Any, press: Press) -> None:
-    """Carry out a press, unless it has been already; call it from any thread except the event loop's.
+    """Carry out a press unless this was done before; call it from any thread except the event loop's.
 
-    Raises BadInput if the socket's page has no runs to command.
+    Raises BadInput if the socket's page has no runs to control.
     """
     if not isinstance(comparison, Comparison):
         raise BadInput("This page has nothing to play.")
     counts = _counts.setdefault(comparison, PressCounts())
-    with counts.lock:  # also against the dead connection that the browser has replaced
+    with counts.lock:  # a dead connection, which the browser has replaced, may still carry out presses
         if press.n <= counts.newest.get(press.page, 0):
             return
         CARRIES_OUT[press.press](comparison)

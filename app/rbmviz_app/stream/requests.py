@@ -1,4 +1,4 @@
-"""Messages of a browser on the live socket: requests for frames, changes of live knobs, presses of buttons.
+"""Messages from a browser on the live socket: requests for frames, changes of live knobs, button presses.
 
 Anybody who knows the token can send messages, so names, types and numbers are checked before use; ``sockets``
 limits the length of messages.
@@ -16,29 +16,29 @@ MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED, MAX_SAMPLES_ASKED = 100, 1000, 100_000
 """Maximum numbers in a request; pages ask for far less."""
 
 MAX_INTEGER = 2**53
-"""Maximum absolute value of an integer in a message: exact in JavaScript, too."""
+"""Maximum absolute value of an integer in a message; up to it, integers are exact in JavaScript, too."""
 
 MAX_FPS = 60
 """Maximum frames per second; few screens show more."""
 
 MAX_FRAMES_ASKED = 8
-"""Maximum frames per request: what a slow connection may have to deliver before it sees a turned knob."""
+"""Maximum frames per request; a slow connection may have to deliver them all before a turned knob shows."""
 
 Hidden = Literal["nothing", "numbers", "names"]
-"""What to hide while it is being guessed: numbers, or anything that identifies the algorithm, and numbers."""
+"""Content hidden during a quiz: "numbers", or with "names" also anything that identifies the algorithm."""
 
 PRESSES = ("play", "pause", "step", "reset")
 """Buttons whose presses a page sends."""
 
 PAGE_OF_PRESSES = re.compile(r"[0-9a-f]{16}")
-"""Random name of a page that counts its presses."""
+"""Random name of a page, which counts its own presses."""
 
 PIXELS = ("binary", "mean")
 """Content of pictures: the 0/1 samples, or their means."""
 
 
 class FrameRequest(NamedTuple):
-    """The frames that a browser requests; when the request changes, the browser drops what it has received.
+    """The frames that a browser requests; when its request changes, the browser drops all earlier data.
 
     fps : frames per second
     view : one of the views declared in the page's ``panel.py``. For a sampler: "sequence", or "single" (only
@@ -48,8 +48,8 @@ class FrameRequest(NamedTuple):
     n_visible : pixels of a picture
     panels : keys of the panels
     frames : number of frames requested
-    at : paused panels show their pictures after this many samples; None (also if missing from a message): as
-        they are now
+    at : paused panels show their pictures after this many samples; None (also if missing from a message): the
+        current pictures
     """
 
     fps: float
@@ -83,7 +83,7 @@ class Press(NamedTuple):
 
 
 Received = FrameRequest | KnobChange | Press
-"""A message of a browser."""
+"""A message from a browser."""
 
 
 def read_message(text: str, views: Collection[str]) -> Received:
@@ -92,7 +92,7 @@ def read_message(text: str, views: Collection[str]) -> Received:
     text : the received message
     views : the views that may be requested
 
-    Raises BadInput if it is not JSON, or not a valid request.
+    Raises BadInput if the text is not JSON, or not a valid message.
     """
     try:
         message = json.loads(text, parse_constant=_no_number)
@@ -123,7 +123,7 @@ def _knob_change(message: dict[str, Any]) -> KnobChange:
         raise BadInput("panel is not the number of a panel, or knobs is not an object of 1 to 30 knobs.")
     if not all(isinstance(value, int | float | str) for value in knobs.values()):
         raise BadInput("The value of a knob is neither a number nor a text.")
-    # A longer integer does not fit a float: comparing them would fail.
+    # A very large integer does not fit a float: comparing the two would fail.
     if any(isinstance(value, int) and abs(value) > MAX_INTEGER for value in knobs.values()):
         raise BadInput("The value of a knob is a whole number beyond 2^53.")
     return KnobChange(panel, knobs)

@@ -1,13 +1,13 @@
 """The WebSocket route of the live path: the browser requests frames, turns knobs and presses buttons.
 
-Because the browser asks, a slow one gets fewer frames and a hidden one none. Its messages are JSON: a
-``FrameRequest`` asks for the next few frames, ``{"panel": key, "knobs": {...}}`` sets live knobs of a panel,
-and a ``Press`` is answered with its number once it has been carried out (see ``requests``). A frame is one
-self-describing binary message (see ``frames``).
+Because browsers ask for frames, a slow browser gets fewer frames and a hidden one gets none. The messages are
+JSON: a ``FrameRequest`` asks for the next few frames, ``{"panel": key, "knobs": {...}}`` sets live knobs of a
+panel, and a ``Press`` is answered with its number once it has been carried out (see ``requests``). A frame is
+one self-describing binary message (see ``frames``).
 
-No browser can take more than its share. A new request replaces the one before, a knob has one value, and the
-number of presses that wait is limited. A frame is made when the previous one has been sent. ``sockets``
-limits the rate and origin of messages.
+No browser can take more than its share. A new request replaces the previous one, each knob has one pending
+value, and the number of waiting presses is limited. A frame is made once the previous one has been sent.
+``sockets`` limits the rate and origin of messages.
 """
 
 import asyncio
@@ -43,10 +43,10 @@ from rbmviz_app.stream.presses import carry_out
 from rbmviz_app.stream.requests import FrameRequest, Press, Received, read_message
 
 UNKNOWN_TOKEN = 4403
-"""Close code for an unknown token: the page must not try again."""
+"""Close code for an unknown token: the page must not reconnect."""
 
 UNSUPPORTED = 1003
-"""Standard close code for a message that makes no sense."""
+"""Standard close code for an invalid message."""
 
 BUSY = 1013
 """Standard close code for too many connections: try again later."""
@@ -58,24 +58,24 @@ KNOB_SECONDS = 1 / 60
 """Minimum seconds between two changes of knobs."""
 
 PRESS_SECONDS = 1 / 50
-"""Minimum seconds between two presses of buttons, which come faster only after a lost connection."""
+"""Minimum seconds between two button presses, which come faster only after a lost connection."""
 
 MAX_PRESSES = 200
-"""Maximum number of presses that wait; a page has at most half as many without an answer."""
+"""Maximum number of waiting presses; a page has at most half as many unanswered presses."""
 
 POLL_SECONDS, PAUSED_POLL_SECONDS, RESTING_POLL_SECONDS = 0.02, 0.1, 0.3
 """Seconds between checks for something new to send: on a running page, a paused page, and a page at rest. On
 a paused page, only a command changes anything."""
 
 BEATING_POLL_SECONDS = 0.1
-"""The same while the beat drives all panels: the beat signals its own end (``EndOfBeat``), and only other
-changes, such as a panel leaving it, are noticed this late."""
+"""Seconds between checks while the beat drives all panels: the beat signals its own end (``EndOfBeat``), and
+only other changes, such as a panel leaving the beat, are noticed this late."""
 
 RESTS_AFTER_SECONDS = 3.0
-"""Seconds without a change until a paused page rests: most visitors who step do so again within seconds."""
+"""Seconds without a change until a paused page rests; most visitors who press Step soon press it again."""
 
 MAX_SOCKETS = 8
-"""Maximum connections to a page: a browser has one and, briefly after losing Wi-Fi, its dead ones."""
+"""Maximum number of connections to a page; a browser has one and, briefly after losing Wi-Fi, dead ones."""
 
 
 class PendingMessages:
@@ -90,7 +90,7 @@ class PendingMessages:
     def put(self, message: Received) -> None:
         """Add a message, which replaces an earlier request or earlier values of the same knobs.
 
-        Raises BadInput if more presses wait than a page of ours leaves without an answer.
+        Raises BadInput if more presses wait than our pages ever leave unanswered.
         """
         if isinstance(message, FrameRequest):
             self._request = message
@@ -112,7 +112,7 @@ class PendingMessages:
         return self._request
 
     def has_request(self) -> bool:
-        """Return whether a request is waiting, besides the one being answered."""
+        """Return whether another request is waiting while one is being answered."""
         return self._has_request.is_set()
 
     async def newer_request(self, seconds: float) -> FrameRequest | None:
@@ -143,15 +143,15 @@ class EndOfBeat:
         self._ended = self._waiting = False
 
     def note(self) -> None:
-        """Signal that a beat has ended; wake the loop only if it is waiting. For any thread."""
+        """Signal that a beat has ended; wake the loop only if it is waiting. Any thread may call this."""
         self._ended = True
         if self._waiting:
-            with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+            with contextlib.suppress(RuntimeError):  # the loop has since been closed
                 self._loop.call_soon_threadsafe(self._woken.set)
 
     async def wait(self, seconds: float) -> None:
-        """Wait for the end of a beat since the last call, with a timeout in seconds."""
-        self._waiting = True  # set before checking for an end: ``note`` does it in the opposite order
+        """Wait until a beat has ended since the last call, for at most this many seconds."""
+        self._waiting = True  # set before checking ``_ended``; ``note`` uses the opposite order
         if not self._ended:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -161,7 +161,7 @@ class EndOfBeat:
 
 
 _connections: Counter[str] = Counter()
-"""Connections by token."""
+"""Number of connections, by token."""
 
 
 async def live(socket: WebSocket) -> None:
@@ -187,7 +187,7 @@ async def live(socket: WebSocket) -> None:
         pass
     except* BadInput as refused:
         reason = str(refused.exceptions[0]).encode()[:120].decode(errors="ignore")  # 123 bytes fit
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has closed meanwhile
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has since closed
             await socket.close(code=UNSUPPORTED, reason=reason)
     finally:
         _connections[token] -= 1
@@ -214,13 +214,13 @@ async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> Non
     """Set dragged knobs, always to their newest values."""
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
-            # In a thread: a run may hold its lock for a moment, which must not delay anybody else.
+            # In a thread: a run may hold its lock for a moment, which must not delay other browsers.
             await anyio.to_thread.run_sync(functools.partial(comparison.set_live_knobs, panel, **knobs))
         await asyncio.sleep(KNOB_SECONDS)
 
 
 async def _carry_out_presses(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
-    """Carry out presses of buttons in their order, and tell the browser."""
+    """Carry out button presses in order, and report each one to the browser."""
     while True:
         press = await pending.take_press()
         await anyio.to_thread.run_sync(carry_out, comparison, press)
@@ -248,7 +248,7 @@ async def _answer_requests(
     encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
     sent_state: tuple[Any, ...] | None = None
     due = changed_at = 0.0  # time of the next allowed frame, and of the last change
-    left = 0  # frames of the request to come
+    left = 0  # frames of the request still to be sent
     while True:
         if left == 0:
             request = await pending.take_request()
@@ -256,7 +256,7 @@ async def _answer_requests(
         interval = SCHEDULER.slowdown / request.fps
         if comparison.running and comparison.beating:
             # A frame may come up to one interval early, so that it follows its beat or a command at once.
-            # The shorter interval soon lets another frame be early.
+            # The shorter interval soon allows another early frame.
             due = max(due + 0.8 * interval, now())
             wait = due - interval - now()
         else:
@@ -266,7 +266,7 @@ async def _answer_requests(
             await asyncio.sleep(wait)
         quiet_until = now() + QUIET_SECONDS
         while True:
-            if pending.has_request():  # the page has changed, perhaps to other panels, at rest
+            if pending.has_request():  # the page has changed, perhaps to other panels at rest
                 request = await pending.take_request()
                 left = request.frames
             state = (request, comparison.running, *comparison.poll())
@@ -280,7 +280,7 @@ async def _answer_requests(
                     await beat.wait(BEATING_POLL_SECONDS * SCHEDULER.slowdown)
                 else:
                     await asyncio.sleep(POLL_SECONDS * SCHEDULER.slowdown)
-                    due = now()  # frames count from here
+                    due = now()  # the next interval begins here
             else:  # a newer request, such as for looking back, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
@@ -293,9 +293,9 @@ async def _answer_requests(
 
 @contextlib.asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
-    """Warm up in the background: the server answers at once, and the first page finds most of it loaded.
+    """Warm up in the background: the server answers at once, and the first page finds most modules loaded.
 
-    On a new machine, other processes meanwhile compile what the first page needs, then the rest.
+    On a new machine, other processes meanwhile compile the kernels of the first page, then the others.
     """
     if runtime.exists():
         insides.mend(runtime.get_instance())
@@ -311,7 +311,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 
 def _warm_up() -> None:
-    """Import what the first page needs, and load the kernels once they are compiled; runs on a thread."""
+    """Import the first page's modules, and load the kernels once they are compiled; runs on a thread."""
     import altair  # noqa: F401
     import pandas  # noqa: F401
 
