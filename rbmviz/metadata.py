@@ -103,7 +103,7 @@ def _key(key: Any, what: str) -> str:
 
 
 def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
-    """Return a checked JSON value; ``left`` holds one number, how many more values are allowed."""
+    """Return a checked JSON value; ``left`` holds one number, the count of values still allowed."""
     left[0] -= 1
     if depth > MAX_DEPTH or left[0] < 0:
         raise BadInput(

@@ -28,13 +28,13 @@ REASONS = {
 
 
 def reason(error: OSError) -> str:
-    """Return in a few words why the operating system refused."""
+    """Return the operating system's reason for a refusal, in a few words."""
     return REASONS.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
 
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Turn every ``OSError`` inside into an ``OutputFailure`` that names this file."""
+    """Turn every ``OSError`` in the block into an ``OutputFailure`` that names this file."""
     try:
         yield
     except OutputFailure:
@@ -53,8 +53,8 @@ def neighbour(path: Path) -> Path:
 def write_whole(path: str | Path, content: bytes) -> None:
     """Write a file completely or not at all: to a temporary file beside it, flushed to disk, then renamed.
 
-    A symbolic link is followed and stays a link. A new file has the permissions that the umask leaves; a file
-    that is replaced keeps its permissions.
+    A symbolic link is followed and stays a link. A new file gets the permissions that the umask allows; a
+    replaced file keeps its own.
 
     Raises
     ------
@@ -139,15 +139,15 @@ def check_writable(path: str | Path) -> None:
 
 
 def rescue(name: str, write: Callable[[Path], None]) -> Path | None:
-    """Write a result to the system's temporary folder, after it could not be written to its own place.
+    """Write a result to the system's temporary folder, after writing it to its own place failed.
 
     name : name of the file, in a new folder ``rbmviz-kept-...``
-    write : writes the file to the path that it is given
+    write : function that writes the file to a given path
 
     Returns
     -------
     Path or None
-        The file, or None if it cannot be written there either.
+        Path of the file, or None if it cannot be written there either.
     """
     folder = None
     try:

@@ -18,7 +18,7 @@ from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import copy_into, empty_samples
 
 TARGET_STRIDE = 100
-"""Samples between the models of an average."""
+"""Number of samples between the models of an average."""
 
 
 class TargetAverage:
@@ -27,9 +27,9 @@ class TargetAverage:
     Attributes
     ----------
     samples : int
-        Samples so far.
+        Number of samples so far.
     models : int
-        Models in the mean.
+        Number of models in the mean.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class TargetLikelihood:
     model, now, averaged : (float, float) or None
         For the model itself, theta + theta_F now, and its average over the samples (None before the first).
     samples : int
-        Samples behind the average.
+        Number of samples that the average covers.
     """
 
     model: tuple[float, float]
@@ -85,7 +85,7 @@ class TargetLikelihood:
 
     @property
     def method(self) -> str:
-        """How log Z was computed: "exact" or "ais"."""
+        """Method used for log Z: "exact" or "ais"."""
         return "ais" if self.model[1] else "exact"
 
 
@@ -136,7 +136,7 @@ def target_likelihood(
     now : RBM
         ``sampler.target(state)``.
     average : TargetAverage
-        The average behind the samples.
+        The average over its samples.
     v : uint8 (n, n_visible)
         Rows of 0 and 1, such as the training set.
     **settings
