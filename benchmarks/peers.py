@@ -1,7 +1,7 @@
 """The peers: the same work in numpy and scikit-learn, and in torch and rbms if they are installed.
 
 Each function takes the model and a seed, and returns a function that does one unit of work per call. The
-numpy versions are what an experienced user writes: float32, preallocated parameters, one expression a line.
+numpy versions are what an experienced user writes: float32, preallocated parameters, one expression per line.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ import numpy as np
 from rbmviz.rbm import RBM, Model
 
 STATES = 4096
-"""Hidden states that are enumerated at a time."""
+"""Number of hidden states enumerated at a time."""
 
 
 def installed() -> dict[str, str]:

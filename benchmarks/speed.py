@@ -29,7 +29,7 @@ OURS, ROOFLINE = "rbmviz", "roofline"
 BEST = "best peer"
 
 BENCH_BURN_IN = 1000
-"""Sweeps before a chain is timed, because a chain flips more units at its start."""
+"""Number of sweeps before a chain is timed, because a chain flips more units at its start."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Row:
     unit : str
         Name of one unit of work.
     make : callable
-        Function from whether peers take part to the contestants.
+        Function that takes whether peers take part, and returns the contestants.
     targets : tuple of Target
         Required speeds.
     recorded : mapping of str to float
@@ -266,7 +266,7 @@ def ucd_row(rbm: RBM, data: np.ndarray, n_chains: int, peers: bool) -> Match:
 def update_row(
     model: Model, data: np.ndarray, trainer_name: str, peers: bool, size: int = 100, rate: float = 1e-6
 ) -> Match:
-    """One update with a mini-batch; the rate is so small that the model stays what it is."""
+    """Return the row for one mini-batch update, at a rate so small that the model hardly changes."""
     persistent = {"n_chains": size} if trainers[trainer_name].chains == "persistent" else {}
     trainer: Any = make_trainer(trainer_name, batch_size=size, learning_rate=rate, **persistent)
     state = trainer.init(model.rbm, data, 0)
@@ -290,7 +290,7 @@ def update_row(
 
 
 def fit_row(data: np.ndarray, peers: bool) -> Match:
-    """Return the row for one pass over the data by the estimator of this name, its rates included."""
+    """Return the row for one pass of ``BernoulliRBM.fit`` over the data, including the rates."""
     from rbmviz.sklearn import BernoulliRBM
 
     units = BernoulliRBM().n_components
@@ -609,11 +609,11 @@ def speed(
     Parameters
     ----------
     rows : sequence of str, optional
-        Names from ``BENCH_ROWS``; ``gibbs*`` means all that begin with gibbs (default: all rows).
+        Names from ``BENCH_ROWS``; ``gibbs*`` means all names that begin with gibbs (default: all rows).
     peers : bool
         Whether numpy, scikit-learn, and if installed torch and rbms, are timed too (default True).
     quick : bool
-        Whether there are only a few very short rounds, to check that everything runs (default False).
+        Whether to time only a few very short rounds, to check that everything runs (default False).
 
     Yields
     ------

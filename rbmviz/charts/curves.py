@@ -61,7 +61,7 @@ COLUMNS_OF_KIND: dict[str, tuple[str, ...]] = {
 class Level(NamedTuple):
     """A dashed horizontal line, with its label above or below it, and perhaps a band around it.
 
-    Its curves begin on one side of it: the label is on the other. On a phone it ends before a parenthesis.
+    Its curves begin on one side, and its label is on the other; on a phone it ends before a parenthesis.
     """
 
     value: float

@@ -35,7 +35,7 @@ BOTTOM_PADDING = 4
 
 
 class Plot(ABC):
-    """How rows are drawn: a frozen data class. Equal plots have the same spec, which a live chart keeps.
+    """Style of a chart, as a frozen dataclass. Equal plots have the same spec, which a live chart keeps.
 
     height : pixels of the whole chart
     width : pixels, or 0 (the default): the width of its container

@@ -159,7 +159,7 @@ FREE_COLOURS = ("#bd4c0c", "#7a7a7a", "#618651", "#b583b4", "#8a6d1d", "#2f6f8f"
 
 
 def colours_of_names(series: Sequence[str]) -> list[str]:
-    """Return a colour per series: of the algorithm that its name begins with, unless it is taken."""
+    """Return a colour per series: the colour of the algorithm that begins its name, unless taken."""
     colour_of = {}
     for table in (samplers, trainers):
         for name in table:

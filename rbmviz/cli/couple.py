@@ -19,7 +19,7 @@ MAX_SD = 100
 """Largest standard deviation of a random model's parameters; units are deterministic long before it."""
 
 PAIR_BYTES = 500
-"""Bytes of one pair besides its units: random state, counts, and its meeting time in the output."""
+"""Bytes of one pair in addition to its units: random state, counts, and its meeting time in the output."""
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 

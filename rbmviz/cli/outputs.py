@@ -27,7 +27,7 @@ def check_outputs(
     Raises
     ------
     BadInput
-        If two paths mean the same file, also by ``..``, by links, or on a disk that ignores upper case.
+        If two paths mean the same file, even by ``..``, through links, or on a disk that ignores case.
     OutputFailure
         If the system refuses to write a file there.
     """

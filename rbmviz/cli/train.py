@@ -41,10 +41,10 @@ from rbmviz.trainers import STATS, Progress, Training, list_trainers, train, tra
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 HISTORY_REPLICATES = 100
-"""Maximum number of trainings of one command."""
+"""Maximum number of trainings in one command."""
 
 N_SCORED = 10_000
-"""Samples of each of these samplers that are scored."""
+"""Number of scored samples for each of these samplers."""
 
 SCORED_SAMPLERS = {
     "gibbs": make_sampler("gibbs"),
@@ -115,7 +115,7 @@ def add(commands: Any) -> None:
 def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
     """Return the scores that a model file stores: the ISL of its samples and of the training set, in nats.
 
-    Each sampler takes 10,000 samples with seed 0; its chain starts at the first validation example.
+    Each sampler draws 10,000 samples with seed 0; its chain starts at the first validation example.
     """
     isl = {}
     for name, sampler in SCORED_SAMPLERS.items():
@@ -149,7 +149,7 @@ def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[
 
 
 def history_bytes(rows: list[dict[str, Any]], source: dict[str, Any]) -> bytes:
-    """Return the rows as CSV, with where they come from."""
+    """Return the rows as CSV, with their origin."""
     return with_origin(csv_bytes(rows), "history.csv", source)
 
 
@@ -164,7 +164,7 @@ class _Files:
 
 @dataclass
 class _Outcome:
-    """The state of a training, whether it is complete, interrupted or failed.
+    """The state of a complete, interrupted or failed training.
 
     rows : the history, one row per step
     last : the newest progress, whose model is finite; None before the first step
@@ -237,7 +237,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _origin(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
-    """Return where the history comes from, with the seeds of all replicates."""
+    """Return the origin of the history, with the seeds of all replicates."""
     return origin_of(args, {}, dataset) | {"seeds": list(range(args.seed, args.seed + args.replicates))}
 
 
@@ -291,7 +291,7 @@ def _prepare(args: argparse.Namespace, checkpoint: Path) -> tuple[Dataset, Train
 def _earlier_rows(
     args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training
 ) -> list[dict[str, Any]]:
-    """Return the history of the training that is resumed; [] if there is none."""
+    """Return the history of the resumed training; [] if there is none."""
     if not (files.history and args.resume):
         return []
     columns = (*HISTORY_SPENT, *STATS, *steps.trainer.own_stats, *HISTORY_LIKELIHOOD)
@@ -304,7 +304,7 @@ def _earlier_rows(
 
 HISTORY_SPENT = ("update", "seconds", "sweeps")
 HISTORY_LIKELIHOOD = ("log_likelihood", "log_likelihood_error", "ais_ess", "independent_log_likelihood")
-"""Columns of a history beside the statistics of the trainer."""
+"""Columns of a history besides the statistics of the trainer."""
 
 
 def _row(step: Progress) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def _row(step: Progress) -> dict[str, Any]:
 
 
 def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
-    """Return the last and most expensive columns of a row: of the model and of independent units."""
+    """Return the last columns of a row, the likelihoods of the model (expensive) and of independent units."""
     rows = dataset.train
     if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD:
         values: tuple[Any, ...] = metrics.log_likelihood(rbm, rows), 0.0, ""
@@ -354,7 +354,7 @@ def _replicates(
 
 
 def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return for each row the means over trainings, and of all but the update the band of replicates."""
+    """Return for each row the means over trainings, and the band of replicates for all but the update."""
     measured = []
     for same in zip(*trainings, strict=True):
         row = {"update": same[0]["update"], "replicates": len(same)}
@@ -418,7 +418,7 @@ def _save_checkpoint(files: _Files, content: bytes, history: bytes, before: str)
 def _make_model(
     args: argparse.Namespace, out: Path, dataset: Dataset, steps: Training, last: Progress, exact: bool
 ) -> Model:
-    """Return the model with its provenance: the command that repeats it, its likelihood if that is exact."""
+    """Return the model with its provenance: the command that repeats it, and its likelihood if exact."""
     command = shlex.join(
         ["rbmviz", "train", "--dataset", args.dataset, "--trainer", args.trainer]
         + ["--n-hidden", f"{last.rbm.n_hidden}", "--iterations", f"{args.iterations}"]
@@ -441,7 +441,7 @@ def _with_scores(model: Model, dataset: Dataset) -> Model:
 
 
 def _report(outcome: _Outcome, last: Progress, out: Path, problems: list[str]) -> None:
-    """Print the warning, then raise what went wrong: files that could not be written, or a failed update."""
+    """Print the warning, then raise the error: unwritable files, or a failed update."""
     if outcome.warning:
         print_message(outcome.warning)
     if any(problems):

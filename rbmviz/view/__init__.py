@@ -26,4 +26,4 @@ SHARED_SCRIPTS = tuple(
         "base",
     )
 )
-"""Scripts of panels that precede a page's own, in this order, joined into one file: there is no bundler."""
+"""Panel scripts that precede a page's own, in this order, joined into one file without a bundler."""

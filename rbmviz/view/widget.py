@@ -40,7 +40,7 @@ PACKED = 1
 
 
 def _module() -> str:
-    """Return the page's scripts as anywidget's module, in a function: each widget has its own state."""
+    """Return the page's scripts as anywidget's module, in a function that gives each widget its own state."""
     style = re.sub(r":root\[(.*?)\]", r":host([\1])", page_style()).replace(":root", ":host")
     script = live_script() + "\n" + (VIEW_FOLDER / "widget.js").read_text("utf-8")
     style = re.sub(r"^body \{", ":host {", style, flags=re.MULTILINE)
