@@ -36,7 +36,7 @@ def main() -> int:
     if status == 130:
         os._exit(status)  # does not wait for threads whose result is no longer needed
     for number in stops:
-        signal.signal(number, signal.SIG_IGN)  # the status is final: no signal may replace it by a traceback
+        signal.signal(number, signal.SIG_IGN)  # the status is final: no signal may turn it into a traceback
     return status
 
 

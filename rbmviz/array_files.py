@@ -161,7 +161,7 @@ def damaged() -> Iterator[None]:
 
 
 class _Bounded(io.BufferedIOBase):
-    """A file that refuses long reads: ``ZipFile`` reads a directory of any declared length in one piece."""
+    """A file that refuses long reads: ``ZipFile`` reads a directory of any declared length at once."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

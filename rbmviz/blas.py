@@ -44,7 +44,7 @@ def _release() -> None:
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread within the block; of blocks that overlap, until the last one ends."""
+    """Limit BLAS to one thread in the block; if blocks overlap, the limit holds until the last one ends."""
     _hold()
     try:
         yield

@@ -1,4 +1,4 @@
-"""The memory budget of one input (file, upload, checkpoint, link), and the error if an input exceeds it."""
+"""The memory budget of one input (file, upload, checkpoint, link), and the error for larger inputs."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -63,7 +63,7 @@ def bits(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
 
 
 def bit_rows(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
-    """Return x as it is, after checking that it is uint8 rows of 0 and 1; there may be none, of any type.
+    """Return x as uint8 rows, after checking that it holds uint8 rows of 0 and 1, or no rows of any type.
 
     what : name of the array in the error message
     x : uint8 (n, n_visible)

@@ -63,7 +63,7 @@ _PACKAGE_OF_MODULE = {
     "sklearn": "scikit-learn",
     "vl_convert": "vl-convert-python",
 }
-"""Names of packages that differ from their modules' names."""
+"""Module -> package, where their names differ."""
 
 
 @contextlib.contextmanager

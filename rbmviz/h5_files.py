@@ -29,7 +29,7 @@ FILTERS = {"gzip", None}
 
 
 class _File:
-    """An open HDF5 file, with the name of it for error messages and the bytes that have been read."""
+    """An open HDF5 file, with its name for error messages and the number of bytes read so far."""
 
     def __init__(self, file: Any, what: str) -> None:
         self.file, self.what, self.nbytes = file, what, 0
@@ -41,7 +41,7 @@ class _File:
         return list(self.file)
 
     def _own(self, path: str) -> Any:
-        """Return the data set at a path, None if there is none; links lead to nothing outside the file."""
+        """Return the data set at a path, or None if there is none; links and outside data are refused."""
         import h5py
 
         at = self.file

@@ -74,7 +74,7 @@ class Knob:
         return f"{'0, or ' if self.zero else ''}{self.lo:g} to {self.hi:g}"
 
     def check(self, value: Any, owner: str) -> Value:
-        """Return ``value`` as this knob's kind (so that 1 and 1.0 compile one kernel), or raise BadInput."""
+        """Return ``value`` as this knob's kind, so that 1 and 1.0 compile one kernel, or raise BadInput."""
         wrong = BadInput(f"{owner}: {self.name} = {quoted(value)} is outside {self.range_text}.")
         if self.kind is bool or self.kind is str:
             if not isinstance(value, self.kind) or (self.choices and value not in self.choices):

@@ -21,7 +21,7 @@ FOLDER = Path(str(resources.files("rbmviz.pretrained")))
 """Folder of the pretrained models: ``pretrained/`` in a checkout, within the package in an installation."""
 
 NO_MODELS = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
-"""Name of an empty list of models in messages."""
+"""Message for an empty list of models."""
 
 
 def as_model(model: AnyModel) -> Model:

@@ -64,10 +64,10 @@ def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
 def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
     """Return a file's content with its origin written into it, where its format has a place for it.
 
-    A table (.csv) gets a last column ``origin``, whose first row has the JSON: any reader of CSV still reads
-    it; a table without rows gets an empty one for it. An archive of arrays (.npz) gets an array ``origin``
-    with the JSON, a picture (.png, .gif, .svg) a comment or metadata, a page (.html) a tag ``meta``. Other
-    files stay unchanged.
+    A table (.csv) gets a last column ``origin`` with the JSON in its first row, which any CSV reader accepts;
+    a table without rows gets an empty row for it. An archive of arrays (.npz) gets an array ``origin`` with
+    the JSON, a picture (.png, .gif, .svg) a comment or metadata, a page (.html) a tag ``meta``. Other files
+    stay unchanged.
 
     content : the file
     name : name of the file; its extension gives the format

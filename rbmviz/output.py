@@ -44,7 +44,7 @@ def writing(path: str | Path) -> Iterator[None]:
 
 
 def neighbour(path: Path) -> Path:
-    """Return a new hidden path in the same folder, ``.name.xxxxxxxx``: leftovers can be recognised by it."""
+    """Return a new hidden path in the same folder, ``.name.xxxxxxxx``, which identifies leftovers."""
     # A file name has at most 255 bytes, and 'name' may use all of them.
     name = os.fsencode(path.name)[:200].decode(errors="ignore")
     return path.with_name(f".{name}.{secrets.token_hex(4)}")

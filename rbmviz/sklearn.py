@@ -49,8 +49,8 @@ class BernoulliRBM(neural_network.BernoulliRBM):
     random_state : int, RandomState or None
         The same integer gives the same model. scikit-learn draws other numbers and gets another model.
     trainer : str or Trainer
-        One of ``rbmviz.list_trainers()``, perhaps with knobs (``"cd:k=10"``); default ``"pcd"``, which is
-        scikit-learn's. Weights begin at N(0, 0.01^2) and biases at 0, as there, unless it says otherwise.
+        One of ``rbmviz.list_trainers()``, perhaps with knobs (``"cd:k=10"``); default ``"pcd"``, as in
+        scikit-learn. Weights begin at N(0, 0.01^2) and biases at 0, unless it says otherwise.
     sampler : str or Sampler
         Sampler for ``sample``: one of ``rbmviz.list_samplers()``, perhaps with knobs (default gibbs).
 
@@ -181,7 +181,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
     def log_likelihood(self, X: Any) -> float:
         """Return the mean log-likelihood of binary rows X in nats; ``score_samples`` is only a proxy.
 
-        Exact if the smaller layer has at most 25 units, else with log Z by annealed importance sampling.
+        It is exact if the smaller layer has at most 25 units, else log Z is estimated by AIS.
         """
         check_is_fitted(self)
         rbm = self.model_.rbm

@@ -1,4 +1,4 @@
-"""How algorithms and their settings are named and coloured in charts and panels."""
+"""Names and colours of algorithms and their settings in charts and panels."""
 
 import itertools
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def colour(name: str) -> str:
 
 
 def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequence[str] = ()) -> list[str]:
-    """Give algorithms unique names: add the knobs in which namesakes differ.
+    """Give algorithms unique names, by adding the knobs in which namesakes differ.
 
     origins : a word for each algorithm's start, "" for the default start
     marks : a word before each name, which also distinguishes them; none: no words
@@ -42,7 +42,7 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequen
     named = []
     for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
         namesakes = [other for other in algorithms if other.name == algorithm.name]
-        # Named like its slider.
+        # Each knob is named like its slider.
         labels = {knob: knobs_of(algorithm)[knob].label for knob in _differing(namesakes)}
         knobs = ", ".join(
             f"{label[0].lower()}{label[1:]} {value_text(values_of(algorithm)[knob])}"

@@ -6,7 +6,7 @@ request that the frame answers, and an object for each panel. The entry ``blocks
 name, dtype and shape of each block of the panel. The bytes of the blocks follow in the order of these lists.
 
 A dtype is the name of a numpy dtype, or ``"bits"``: then the last axis of the shape counts bits, packed along
-that axis (``numpy.packbits``), so that each row ends at a byte.
+that axis (``numpy.packbits``), so that each row ends at a byte boundary.
 
 ``rbmviz/view/panel/frame.js`` reads frames.
 """
@@ -25,7 +25,7 @@ DTYPES = {
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 LENGTH_BYTES = 4
-"""Bytes of the header's length, at the start of a frame."""
+"""Number of bytes for the header's length, at the start of a frame."""
 
 _to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 

@@ -1,7 +1,7 @@
 """The live page as a notebook widget, wherever anywidget works.
 
 Python receives the log of each run, not its samples: a cell cannot wait for a browser, because the kernel
-reads messages only between cells. From the log it repeats the run, bit for bit, with means and traces.
+reads messages only between cells. It repeats the run from the log, bit for bit, with means and traces.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from rbmviz.view.replay import FASTEST, Replay, page_style
 from rbmviz.view.specs import shape_of
 
 PACKED = 1
-"""Compression level of the frames, the fastest: most notebooks run near their kernel."""
+"""Fastest compression level for the frames, because most notebooks run near their kernel."""
 
 
 def _module() -> str:
@@ -62,7 +62,7 @@ class LiveSamplers(anywidget.AnyWidget):
         One of ten, beginning with the seed given to ``rbmviz.play``. A new seed restarts all runs.
     playing : bool
     error : str
-        Why nothing runs, in a sentence; "" while all is well.
+        Sentence that explains why nothing runs; "" if there is no error.
     """
 
     _esm = _module()
