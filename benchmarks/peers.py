@@ -1,7 +1,7 @@
 """The peers: the same work in numpy and scikit-learn, and in torch and rbms if they are installed.
 
 Each function takes the model and a seed, and returns a function that does one unit of work per call. The
-numpy versions are what an experienced user writes: float32, preallocated parameters, one expression per line.
+numpy code is what an experienced user would write: float32, preallocated parameters, one expression per line.
 """
 
 import importlib.util

@@ -41,7 +41,7 @@ MEASURES = (
 
 @dataclass(eq=False)
 class _Run:
-    """The chains of one sampler with their metrics; ``seconds`` is the time of sampling alone."""
+    """The chains of one sampler with their metrics; ``seconds`` counts only the time of sampling."""
 
     sampler: Sampler
     state: Any

@@ -84,7 +84,7 @@ class Row:
         Required speeds.
     recorded : mapping of str to float
         Seconds per unit of programs that cannot be imported, measured on another machine (4 cores of an Ice
-        Lake at 2.8 GHz, one thread): only a rough comparison with times of this machine.
+        Lake at 2.8 GHz, one thread): only a rough comparison with times on this machine.
     """
 
     name: str
@@ -129,7 +129,7 @@ def adding_rows(rbm: RBM, v: np.ndarray, of_v: int, of_h: int) -> tuple[Contesta
 
 
 def _available(table: Mapping[str, Callable[..., Any]], allowed: bool) -> dict[str, Callable[..., Any]]:
-    """Return the peers of a table that take part: none if not ``allowed``, else the installed ones."""
+    """Return the peers in a table that take part: none unless ``allowed``, else the installed ones."""
     libraries, found = ("numpy", "scikit-learn", "torch", "rbms"), others.installed()
     return {
         name: peer for name, peer in table.items() if allowed and (name in found or name not in libraries)
@@ -604,7 +604,7 @@ def speed(
 ) -> Iterator[dict[str, Any]]:
     """Time the rows, one after another; the contestants of a row are timed in interleaved rounds.
 
-    Everything uses one thread: BLAS and torch are limited to one, and the kernels of rbmviz have one.
+    Everything uses one thread: BLAS and torch are limited to one, and rbmviz's kernels have one.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class Times:
     def ratio(self, one: str, other: str) -> tuple[float, float, float]:
         """Return the time of ``one`` over the time of ``other``: median and quartiles over the rounds.
 
-        The times are divided round by round, so that a round that was slow for both does not matter.
+        The times are divided round by round, so that a round that is slow for both does not matter.
         """
         middle, low, high = np.quantile(self.seconds[one] / self.seconds[other], [0.5, 0.25, 0.75])
         return float(middle), float(low), float(high)

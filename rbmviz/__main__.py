@@ -34,7 +34,7 @@ def main() -> int:
 
     status = run()
     if status == 130:
-        os._exit(status)  # does not wait for threads whose result is no longer needed
+        os._exit(status)  # does not wait for threads with results that nobody needs any more
     for number in stops:
         signal.signal(number, signal.SIG_IGN)  # the status is final: no signal may turn it into a traceback
     return status

@@ -5,7 +5,7 @@ headers with the declared shapes; check the caller's estimate of the memory need
 read only the wanted arrays, each into memory of exactly the declared size. Nothing is ever unpickled.
 
 There are two errors. ``BadInput`` has a whole sentence: the memory budget or the file system refuses the
-file. ``Damaged`` says in a few words how the content is invalid; the caller makes a sentence of them.
+file. ``Damaged`` says in a few words how the content is invalid; the caller completes the sentence.
 """
 
 import io
@@ -68,7 +68,7 @@ TENSORS = {
 
 
 class Damaged(ValueError):
-    """Invalid content; the text says why, without a full stop."""
+    """Invalid content; the text gives the reason, without a full stop."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return one file of an archive, at most its declared size, which the caller has checked."""
+    """Return one file of an archive, up to its declared size, which the caller has checked."""
     content = bytearray()
     with open_member(archive, info) as file:
         while block := file.read(2**20):
@@ -286,7 +286,7 @@ def _fill(file: BinaryIO, first: bytes, header: Header, fortran: bool, own_size:
     if own_size and (len(first) > len(memory) or file.read(1)):
         raise Damaged("it has more bytes than it declares")
     del memory
-    if array.dtype.kind == "b":  # numpy computes wrongly with booleans whose byte is neither 0 nor 1
+    if array.dtype.kind == "b":  # numpy miscalculates with booleans whose byte is neither 0 nor 1
         np.not_equal(array.view(np.uint8), 0, out=array)
     if not array.dtype.isnative:
         array = array.byteswap(inplace=True).view(array.dtype.newbyteorder("="))

@@ -1,4 +1,4 @@
-"""Find W, b and c among the arrays of another program's model, by their names or as the caller says."""
+"""Find W, b and c among the arrays of another program's model, by their names or as stated by the caller."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -26,7 +26,7 @@ _READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 @contextmanager
 def reading(room: int, go_on: Callable[[], object]) -> Iterator[None]:
-    """Limit the reading of a file to a server's free memory, and to the time that somebody waits for it.
+    """Limit the reading of a file to a server's free memory, and to the time that someone waits for it.
 
     room : maximum number of bytes for reading; ``memory_budget()`` is a second limit
     go_on : called between the parts of a long file; an exception from it ends the reading

@@ -35,7 +35,7 @@ class _File:
         self.file, self.what, self.nbytes = file, what, 0
 
     def names(self) -> list[str]:
-        """Return the names at the top."""
+        """Return the names at the top level."""
         if len(self.file) > MAX_LINKS:
             raise Damaged(f"it has {len(self.file):,} entries")
         return list(self.file)

@@ -30,7 +30,7 @@ class Knob:
         Field name, type (int, float, bool or str) and default value. The default decides the type, not the
         annotation: a float knob has the default 1.0, not 1.
     label, help, unit
-        Texts for the user; ``help`` is one sentence that says what to look for.
+        Texts for the user; ``help`` is one sentence about the effect to look for.
     lo, hi
         Smallest and largest value, both allowed (numbers only).
     scale
@@ -106,7 +106,7 @@ class Knob:
         return self.check(number, owner)
 
     def text(self, value: Value) -> str:
-        """Write a value so that ``parse`` gives it back exactly (whole numbers up to 2^53)."""
+        """Write a value as text that ``parse`` reads back exactly (whole numbers up to 2^53)."""
         if isinstance(value, bool):
             return str(value).lower()
         return repr(value) if isinstance(value, float) else str(value)

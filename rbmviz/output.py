@@ -51,7 +51,7 @@ def neighbour(path: Path) -> Path:
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file completely or not at all: to a temporary file beside it, flushed to disk, then renamed.
+    """Write a file completely or not at all: write a temporary file beside it, flush it to disk, rename it.
 
     A symbolic link is followed and stays a link. A new file gets the permissions that the umask allows; a
     replaced file keeps its own.

@@ -63,7 +63,7 @@ def mosaic(
     samples : Samples, Dataset, ndarray (rows, units), or a mapping of names to them
         Pass ``samples[-100:]`` for the newest. For a data set, the training part is drawn.
     image_shape : (int, int), optional
-        Rows and columns of a picture (default: as the model or the data set says, or else square).
+        Rows and columns of a picture (default: from the model or the data set, or else square).
     n, columns : int
         Most pictures (default 100), and pictures side by side (default 10).
     means : bool

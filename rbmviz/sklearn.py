@@ -50,7 +50,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         The same integer gives the same model. scikit-learn draws other numbers and gets another model.
     trainer : str or Trainer
         One of ``rbmviz.list_trainers()``, perhaps with knobs (``"cd:k=10"``); default ``"pcd"``, as in
-        scikit-learn. Weights begin at N(0, 0.01^2) and biases at 0, unless it says otherwise.
+        scikit-learn. As there, weights begin at N(0, 0.01^2) and biases at 0, unless it says otherwise.
     sampler : str or Sampler
         Sampler for ``sample``: one of ``rbmviz.list_samplers()``, perhaps with knobs (default gibbs).
 

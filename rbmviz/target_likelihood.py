@@ -1,7 +1,7 @@
 """Does a driven sampler improve its model? The likelihood of theta + theta_F, now and averaged over time.
 
 Paper rates-FPCD, abstract and section 4: sampling with rates optimises a lower bound on the training set's
-log-likelihood, and so improves a model that had not converged. The claim concerns the average over time: at
+log-likelihood, and so improves a model that has not converged. The claim concerns the average over time: at
 any moment theta + theta_F is pushed away from the newest samples, and is far worse.
 """
 
@@ -22,7 +22,7 @@ TARGET_STRIDE = 100
 
 
 class TargetAverage:
-    """The mean of the models that a sampler samples from, theta + theta_F after every TARGET_STRIDE samples.
+    """The mean of a sampler's target models: theta + theta_F after every TARGET_STRIDE samples.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def mean_log_likelihood(
 def target_likelihood(
     model: RBM, now: RBM, average: TargetAverage, v: np.ndarray, **settings: Any
 ) -> TargetLikelihood:
-    """Compare a model with the model that a sampler samples from, now and on average.
+    """Compare a model with a sampler's target model, now and on average.
 
     Parameters
     ----------

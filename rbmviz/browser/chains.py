@@ -1,7 +1,7 @@
 """A chain as data for ``engine.js``: the arrays that ``init`` makes, with equal contents stored once.
 
 Weights are the largest part. The transposes of W and R are not stored. A large block stores the first byte of
-every number, then the second bytes, and so on, because signs and exponents then compress.
+every number, then the second bytes, and so on, so that signs and exponents compress well.
 """
 
 import hashlib
@@ -65,7 +65,7 @@ class Blocks:
 
 
 def leaves(path: str, state: Any) -> dict[str, Any]:
-    """Return the arrays of a state, or of a kernel's argument, by path: names of fields, after dots."""
+    """Return the arrays of a state, or of a kernel's argument, by path: field names, separated by dots."""
     if is_dataclass(state):
         parts = {field.name: getattr(state, field.name) for field in fields(state)}
     elif isinstance(state, tuple):

@@ -35,7 +35,7 @@ def styled(names: Sequence[str], colours: Sequence[str], first: int = 0) -> tupl
 
 @dataclass(frozen=True)
 class ChartAxis:
-    """A direction of a chart.
+    """An axis of a chart.
 
     field : column of the coordinates
     title : a line break begins another line

@@ -72,7 +72,9 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Curves(Plot):
-    """Plot of curves. series : column of the names of the curves
+    """Plot of curves.
+
+    series : column of the names of the curves
     styles : style of each curve, even without rows yet, so that the spec stays the same
     tips : tuple of (str, str, str); columns of the tooltip, with title and format
     kinds : kinds of rows besides points

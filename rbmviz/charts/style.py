@@ -23,8 +23,8 @@ and clear on both themes."""
 def colour(name: str) -> str:
     """Return the colour of a sampler, trainer or coupling.
 
-    Algorithms declare theirs; a sampler and a trainer of the same method share one. Tests check how different
-    they look to protan, deutan and tritan eyes, and their contrast with both backgrounds
+    Algorithms declare theirs; a sampler and a trainer of the same method share one. Tests check how well
+    protan, deutan and tritan eyes distinguish them, and their contrast with both backgrounds
     (``tests/app/test_colours.py``).
     """
     declared = {other: table[other].colour for table in (trainers, samplers) for other in table}

@@ -9,7 +9,7 @@ JSON values, and ``text`` formats this result for the terminal. The exit status 
 3    a claim that was checked does not hold
 130  interrupted by Ctrl-C, SIGTERM or SIGHUP; the results so far are kept
 
-With every status but 0 there is one sentence on standard error. ``RBMVIZ_TRACEBACK=1`` adds the traceback of
+Every status but 0 comes with one sentence on standard error. ``RBMVIZ_TRACEBACK=1`` adds the traceback of
 an internal error.
 """
 

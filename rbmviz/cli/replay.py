@@ -144,7 +144,7 @@ def scored_data(model: Model, args: argparse.Namespace) -> Dataset | None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Make the samples, then write the file."""
+    """Draw the samples, then write the file."""
     target = check_page(args, (".html", ".gif"), MAX_SIDE_BY_SIDE)
     with brought_by("app", "A file that plays samples"):
         from rbmviz.view import moving

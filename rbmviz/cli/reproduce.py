@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _run_further(args: argparse.Namespace) -> dict[str, Any]:
-    """Run further seeds of one recipe, and return its claims, each with what was there before."""
+    """Run further seeds of one recipe, and return its claims, each with the earlier result."""
     if args.name == "all":
         raise BadInput("reproduce: --more runs one recipe: name it in place of 'all'.")
     recipe, shipped = recipe_named(args.name), stored(args.name)

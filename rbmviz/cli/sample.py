@@ -40,7 +40,7 @@ WRITE_SECONDS = 0.2
 """Target time of a chunk, in seconds: an interrupt takes effect after the current chunk."""
 
 CHUNK_BYTES = 2**24
-"""Maximum size in bytes of a chunk; at most one chunk of samples is in memory, however many are requested."""
+"""Maximum size in bytes of a chunk; memory holds at most one chunk of samples, however many are requested."""
 
 
 def add(commands: Any) -> None:
@@ -241,7 +241,7 @@ def _write_samples(
     average: TargetAverage | None,
     keep_traces: bool,
 ) -> _Outcome:
-    """Make the samples chunk by chunk, and write the selected ones to the files of ``parts``.
+    """Draw the samples chunk by chunk, and write the selected ones to the files of ``parts``.
 
     Traces are kept in memory if ``keep_traces`` is set. Errors name the file ``target``. Interrupts and
     errors are raised if nothing has been written yet.
@@ -275,7 +275,7 @@ def _write_samples(
             raise
         outcome.interrupted = True
     except OutputFailure as error:
-        for path, dtype in parts.values():  # the last chunk may be only partly on the disk
+        for path, dtype in parts.values():  # the last chunk may be on the disk only in part
             rows = path.stat().st_size // (np.dtype(dtype).itemsize * width) if path.exists() else 0
             outcome.done = min(outcome.done, rows)
         if not outcome.done:

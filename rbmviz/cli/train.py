@@ -392,11 +392,11 @@ def _run_steps(
                     unsaved = _save_checkpoint(files, content, rows, unsaved)
                     saved = step.update
                 bar.update(step.update - bar.n)
-            if outcome.last is None:  # the checkpoint is of the last update
+            if outcome.last is None:  # the checkpoint holds the last update
                 outcome.last = steps.trainer.step(steps.state, 0)
         except KeyboardInterrupt:
             outcome.interrupted = True
-        except Exception as error:  # it diverged or ran out of memory: the result so far is kept
+        except Exception as error:  # the training diverged or ran out of memory: keep the result so far
             if outcome.last is None:
                 raise
             outcome.failure = error

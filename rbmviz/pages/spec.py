@@ -25,7 +25,7 @@ def _make(key: Hashable, make: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True)
 class Sources:
-    """The source of the models and data that the settings name.
+    """The source of the models and data named by the settings.
 
     model : returns the model with a name (default: a pretrained model)
     data : returns the data set with a name (default: a registered data set)

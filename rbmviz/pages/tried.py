@@ -34,7 +34,7 @@ class Tried(NamedTuple):
     algorithm : str
         The sampler with all its knobs.
     model, data : str
-        Their names.
+        Names of the model and the data.
     start, kernel, seed
         See ``SamplingSetup``.
     n : int
@@ -60,7 +60,7 @@ class Tried(NamedTuple):
 
     @property
     def fits_link(self) -> bool:
-        """Whether a link can hold the names of its model and data."""
+        """Whether a link can hold the names of the model and the data."""
         return all(LINKED_NAME.fullmatch(name) and name.isprintable() for name in (self.model, self.data))
 
     def write(self) -> str:

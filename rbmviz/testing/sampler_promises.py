@@ -45,7 +45,7 @@ def _declaration(cls: Any) -> None:
     promises.check_declaration(cls, "sampler", exact_chain=flag, deterministic=flag, needs_rates=flag)
     n_chains = knobs_of(cls).get("n_chains")
     require(cls().n_chains == 1 and not (n_chains and n_chains.live), "n_chains must be 1, and live=False.")
-    if not cls.needs_rates:  # if it needs rates after all, the error says so
+    if not cls.needs_rates:  # if the sampler needs rates after all, the error says so
         cls().init(Model(_model().rbm), 0)
 
 

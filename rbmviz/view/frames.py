@@ -20,7 +20,7 @@ import numpy as np
 DTYPES = {
     name: np.dtype(name).newbyteorder("<") for name in ("uint8", "uint16", "uint32", "float32", "float64")
 }
-"""Dtypes of a block, besides bits."""
+"""Dtypes of blocks, besides bits."""
 
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 

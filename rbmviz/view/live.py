@@ -72,7 +72,7 @@ def starts_of(setup: SamplingSetup) -> Starts:
 
 
 def runs_to_record(setup: SamplingSetup, samplers: Sequence[Sampler]) -> list[SamplingRun]:
-    """Return the runs whose first RECORDED samples are the recording of a page."""
+    """Return the runs; their first RECORDED samples are the recording of a page."""
     room = len(samplers) * RECORDED * -(-setup.model.rbm.n_visible // 8)
     plan = setup._replace(allowance=Allowance(room)).plan()
     return [SamplingRun(1, plan, sampler) for sampler in samplers]

@@ -40,7 +40,7 @@ EXPORTED = re.compile(r"^export default component => mount\((\w+), component\);$
 """The last line of a page's ``panel.js``: it names the class that draws its panels."""
 
 FASTEST = 5000
-"""Maximum samples per second; at full speed nobody would see anything."""
+"""Maximum samples per second; at full speed, viewers would see nothing."""
 
 COMPRESSION = 9
 """Compression level of deflate: a file is made once."""
@@ -282,9 +282,9 @@ def _panel(
 
 
 def _changes(history: RunHistory) -> list[tuple[int, Mapping[str, Value]]]:
-    """Return the changes of knobs since just before the first stored sample."""
+    """Return the knob changes, from the last one before the first stored sample onwards."""
     changes: list[tuple[int, Mapping[str, Value]]] = list(history.changes)
-    if not changes:  # there are too many for a log
+    if not changes:  # there were too many changes for a log
         return [(0, values_of(history.algorithm))] if not history.first else []
     before = [n for n, _ in changes if n <= history.first]
     return [change for change in changes if change[0] >= max(before, default=0)]
