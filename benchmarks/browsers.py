@@ -1,4 +1,4 @@
-"""The time of a sample in browsers and natively: engines of live pages, one thread each, in turns.
+"""Time per sample in browsers and natively: engines of live pages, one thread each, in turns.
 
 Linux counts the processor time of the thread that makes the samples, so that other programs matter little,
 except through their effect on the caches.
@@ -58,8 +58,8 @@ def browsers(
     Yields
     ------
     dict
-        model, sampler; n: samples of a turn; seconds: median time of a sample, by engine; best: the fastest
-        round's; ratios: median of the time of a sample over the native time in the same round.
+        model, sampler; n: samples of a turn; seconds: median time per sample, by engine; best: time in the
+        fastest round; ratios: median of the time per sample over the native time in the same round.
     """
     from tests.kernels.engines import frame_of
 

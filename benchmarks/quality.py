@@ -135,7 +135,7 @@ def quality(
     models : sequence of str
         Names of pretrained models, or files.
     samplers : sequence of Sampler or str
-        Samplers, or their texts: ``gibbs``, ``rates_fpcd:eps=0.1,n_chains=10``.
+        Samplers, or texts that describe them: ``gibbs``, ``rates_fpcd:eps=0.1,n_chains=10``.
     seeds : int
         Number of runs of each sampler, with seeds 0, 1, ... (default 3).
     n : int

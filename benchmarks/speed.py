@@ -114,7 +114,7 @@ def adding_rows(rbm: RBM, v: np.ndarray, of_v: int, of_h: int) -> tuple[Contesta
     """Return a contestant that adds the rows of active units, and a description.
 
     The unit of work has ``of_v`` products of v, and ``of_h`` products of h (drawn given v), with a matrix of
-    the size of W. Because most bits are 0, dense products would be no lower bound; an addition takes a vector
+    the size of W. Because most bits are 0, dense products are not a lower bound; an addition takes a vector
     unit as long as a multiply-add.
     """
     active = of_v * v.mean() + of_h * rbm.mean_hidden(v.astype(np.float32)).mean()
@@ -204,7 +204,7 @@ def batch_row(model: Model, n_chains: int, peers: bool) -> Match:
 
 
 def fpcd_row(model: Model, alpha: float, peers: bool, eps: float = 0.03, block: int = 100) -> Match:
-    """Return the row for one chain of rates-FPCD, k = 1, with Gibbs of rbmviz and of the peers beside it."""
+    """Return the row for one chain of rates-FPCD, k = 1, beside Gibbs sampling by rbmviz and by the peers."""
     sampler, gibbs = make_sampler("rates_fpcd", eps=eps, alpha=alpha), make_sampler("gibbs")
     state: Any = sampler.init(model, 0)
     v0 = sampler.step(state, BENCH_BURN_IN).v[-1]

@@ -37,7 +37,7 @@ class TimingBudget(NamedTuple):
     turn : float
         Minimum seconds of one contestant in one round.
     most : float
-        Maximum seconds in all; at least ``MIN_ROUNDS`` rounds are measured, though.
+        Maximum seconds in all, unless ``MIN_ROUNDS`` rounds take longer.
     """
 
     rounds: int

@@ -2,7 +2,7 @@
 
 A small archive can declare a large array, and the declaration can be false. Reading has three steps: read the
 headers with the declared shapes; check the caller's estimate of the memory needed against the memory budget;
-read only the wanted arrays, each into memory of exactly the declared size. Nothing is ever unpickled.
+read only the wanted arrays, each into exactly the declared amount of memory. Nothing is ever unpickled.
 
 There are two errors. ``BadInput`` has a whole sentence: the memory budget or the file system refuses the
 file. ``Damaged`` says in a few words how the content is invalid; the caller completes the sentence.
@@ -282,7 +282,7 @@ def _fill(file: BinaryIO, first: bytes, header: Header, fortran: bool, own_size:
             raise Damaged("it ends before its data do")
         memory[at : at + len(block)] = block
         at += len(block)
-    # Reading to the very end makes zipfile compare the checksum.
+    # Reading to the very end makes zipfile verify the checksum.
     if own_size and (len(first) > len(memory) or file.read(1)):
         raise Damaged("it has more bytes than it declares")
     del memory

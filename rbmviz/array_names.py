@@ -33,7 +33,7 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
     if not isinstance(stated or {}, Mapping):
         raise BadInput(f"names is {quoted(stated)}: give the names of W, b and c as a dict.")
     stated = dict(stated or {})
-    available = [name for name in available if not name.startswith("rates.")]  # means of our own files
+    available = [name for name in available if not name.startswith("rates.")]  # mean statistics of our files
     holds = ", ".join(printable(str(name))[:40] for name in list(available)[:20]) or "nothing"
     for key, name in stated.items():
         if key not in OTHER_ARRAY_NAMES:
@@ -62,8 +62,8 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
 def oriented(arrays: Mapping[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:
     """Return W as (n_visible, n_hidden), and b and c as vectors.
 
-    W is transposed if its stated name says so, or if it fits b and c only then. The second rule does not
-    apply if all names are W, b and c: then b and c may equally well have been swapped.
+    W is transposed if its stated name says so, or if it fits b and c only when transposed. The second rule
+    does not apply to arrays named W, b and c: there, b and c may have been swapped instead.
     """
     W, b, c = (np.asarray(arrays[key]) for key in "Wbc")
     b, c = (x.reshape(-1) if x.ndim == 2 and 1 in x.shape else x for x in (b, c))

@@ -25,7 +25,7 @@ MAX_SHOWN = 60
 
 
 def shortened(text: str, most: int = MAX_SHOWN) -> str:
-    """Return a text that a message quotes, cut after ``most`` characters."""
+    """Return a text for quotation in a message, cut after ``most`` characters."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 

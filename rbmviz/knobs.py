@@ -1,7 +1,7 @@
 """Knobs: the parameters of an algorithm that a user may change, each declared once.
 
 A knob is metadata of a dataclass field. Widgets, command-line flags, parameters of links, checks and
-documentation are all made from it.
+documentation are all generated from it.
 """
 
 import dataclasses
@@ -43,7 +43,7 @@ class Knob:
     choices
         The allowed values of a str knob.
     front
-        Whether its slider is shown even on pages with room for only a few; each page's ``panel.py`` decides.
+        Whether its slider is shown even where there is room for only a few; each page's ``panel.py`` decides.
     symbol
         Its symbol in the equation of the algorithm, in LaTeX (see ``equations``); "": the equation does not
         contain it; None: not declared.

@@ -30,7 +30,7 @@ def as_model(model: AnyModel) -> Model:
     Raises
     ------
     BadInput
-        If ``model`` is none of these, or cannot be loaded.
+        If ``model`` is none of these, or the model cannot be loaded.
     """
     if isinstance(model, Model):
         return model
@@ -139,7 +139,7 @@ def load_chains(path: str | Path) -> np.ndarray:
     Raises
     ------
     BadInput
-        If there is no such archive, it has no chains, or they are not bits.
+        If there is no such archive, or it has no chains, or the chains are not bits.
     """
     path = Path(path)
     try:

@@ -22,7 +22,7 @@ TILE_PIXELS = 40
 
 
 def short_repr(record: Any) -> str:
-    """Return one line for a dataclass: arrays by type and shape, mappings by their names."""
+    """Return one line for a dataclass: arrays by type and shape, mappings by their keys."""
     fields = [field.name for field in dataclasses.fields(record) if not field.name.startswith("_")]
     return (
         f"{type(record).__name__}({', '.join(f'{name}={_short(getattr(record, name))}' for name in fields)})"
@@ -61,7 +61,7 @@ def picture_shape(n_visible: int, image_shape: Sequence[int] | None) -> tuple[in
 
 
 def notebook_html(record: Any, rows: np.ndarray | None, shape: tuple[int, int] | None) -> str:
-    """Return the line of a record as HTML, above a mosaic of rows (n, pixels) if there are any."""
+    """Return a record's one-line text as HTML, above a mosaic of rows (n, pixels) if there are any."""
     line = f"<code>{html.escape(repr(record))}</code>"
     if rows is None or shape is None or not len(rows):
         return line

@@ -62,7 +62,7 @@ def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
-    """Return a file's content with its origin written into it, where its format has a place for it.
+    """Return a file's content with its origin written into it, if its format has a place for it.
 
     A table (.csv) gets a last column ``origin`` with the JSON in its first row, which any CSV reader accepts;
     a table without rows gets an empty row for it. An archive of arrays (.npz) gets an array ``origin`` with
@@ -79,7 +79,7 @@ def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
 
 def _csv(content: bytes, text: str) -> bytes:
     rows = list(csv.reader(io.StringIO(content.decode(), newline="")))
-    end = next((i for i, row in enumerate(rows) if not row), len(rows))  # of the first of several tables
+    end = next((i for i, row in enumerate(rows) if not row), len(rows))  # end of the first table
     head, body = rows[0], rows[1:end] or [[""] * len(rows[0])]
     table = [[*head, ORIGIN_KEY], [*body[0], text], *([*row, ""] for row in body[1:])]
     written = io.StringIO()

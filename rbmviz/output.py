@@ -24,7 +24,7 @@ REASONS = {
     errno.ENOTDIR: "its folder is a file",
     errno.EEXIST: "its folder is a file",
 }
-"""Reasons for a refused write, in plain words; for other codes the system's own words are used."""
+"""Reasons for a refused write, in plain words; other codes get the system's own words."""
 
 
 def reason(error: OSError) -> str:
@@ -93,7 +93,7 @@ def output_path(path: str | Path) -> Path:
         If the path cannot be a file: its folder does not exist, it is a folder or a device, or its name is
         too long.
     OutputFailure
-        If the system refuses access, or a write-protected file is there.
+        If the system refuses access, or the existing file is write-protected.
     """
     if not os.fspath(path):
         raise BadInput("An output file has an empty name: name a file.")

@@ -3,7 +3,7 @@
 A chart at the end of a notebook's cell is displayed; ``chart.save("isl.pdf")`` writes SVG, PNG or PDF without
 a browser, and Altair's own methods, such as ``chart.properties(width=240)``, change it. Most functions take
 one result, or several by name: ``isl({"Gibbs": a, "rates-FPCD": b})``. A name that begins with an algorithm's
-name has its colour. Needs ``pip install "rbmviz[figures]"``.
+name gets that algorithm's colour. Needs ``pip install "rbmviz[figures]"``.
 """
 
 import base64
@@ -65,7 +65,7 @@ def mosaic(
     image_shape : (int, int), optional
         Rows and columns of a picture (default: from the model or the data set, or else square).
     n, columns : int
-        Most pictures (default 100), and pictures side by side (default 10).
+        Maximum number of pictures (default 100), and pictures per row (default 10).
     means : bool
         Whether the means of samples are drawn instead of the bits (default False).
 
@@ -95,7 +95,7 @@ def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
     model : Model, RBM, name or file
         Its visible units are the pixels of a picture.
     n, columns : int
-        Most pictures (default 100), and pictures side by side (default 10).
+        Maximum number of pictures (default 100), and pictures per row (default 10).
 
     Returns
     -------
@@ -482,7 +482,7 @@ def _drawn(chart: Chart, width: float = CHART_WIDTH) -> Any:
 
 
 def _finished(chart: Any) -> Any:
-    """Return a chart with the look of light paper."""
+    """Return a chart in the style for light paper."""
     words = {"labelColor": INK["light"], "titleColor": INK["light"]}
     note = {"note": {"color": INK["light"], "fill": INK["light"]}}
     title = {"color": INK["light"], "fontSize": 12}

@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Table:
-    """Named entries of one kind, filled from one folder of the package."""
+    """Named entries of one kind, read from one folder of the package."""
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind

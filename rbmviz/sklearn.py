@@ -116,7 +116,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         Raises
         ------
         BadInput
-            If the trainer is unknown or cannot train this model, or the training diverges.
+            If the trainer is unknown or cannot train this model, or if training diverges.
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
         rows = self._begin(X)
@@ -172,7 +172,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         return Model(RBM(*self._parameters()), self._rates, meta)
 
     def sample(self, n: int) -> Samples:
-        """Return n samples of ``sampler``; the next call continues the random numbers, not the chain."""
+        """Return n samples of ``sampler``; the next call continues the random stream, not the chain."""
         check_is_fitted(self)
         if not hasattr(self, "random_state_"):
             self.random_state_ = check_random_state(self.random_state)

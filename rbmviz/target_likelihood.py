@@ -37,7 +37,7 @@ class TargetAverage:
         self._sums: list[np.ndarray] = []
 
     def step(self, sampler: Sampler, state: Any, n: int) -> Samples:
-        """Return the next n samples of the sampler, unchanged by the average."""
+        """Return the next n samples of the sampler; averaging does not change them."""
         out, done = None, 0
         while done < n:
             m = min(TARGET_STRIDE - self.samples % TARGET_STRIDE, n - done)
@@ -136,7 +136,7 @@ def target_likelihood(
     now : RBM
         ``sampler.target(state)``.
     average : TargetAverage
-        The average over its samples.
+        The average over the drawn samples.
     v : uint8 (n, n_visible)
         Rows of 0 and 1, such as the training set.
     **settings

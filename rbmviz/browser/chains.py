@@ -1,6 +1,6 @@
 """A chain as data for ``engine.js``: the arrays that ``init`` makes, with equal contents stored once.
 
-Weights are the largest part. The transposes of W and R are not stored. A large block stores the first byte of
+Weights take the most space. The transposes of W and R are not stored. A large block stores the first byte of
 every number, then the second bytes, and so on, so that signs and exponents compress well.
 """
 
@@ -29,7 +29,7 @@ KERNEL_KNOBS = {
     "driven": ("eps", "alpha", "k", "statistics"),
     "herding": ("eps", "alpha", "max_sweeps"),
 }
-"""Knobs that ``Chain.advance`` in ``engine.js`` takes, by kernel; others keep their defaults."""
+"""Knobs that ``Chain.advance`` in ``engine.js`` accepts, by kernel; others keep their defaults."""
 
 STORED_SEEDS = 10
 """Number of seeds with which a page can begin."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from rbmviz.charts.style import DASHES
 
 LEGEND_LETTERS = 36
-"""Characters in a line of a legend that fit a chart on a phone."""
+"""Number of characters in a legend line that fit a chart on a phone."""
 
 
 class Style(NamedTuple):
@@ -48,7 +48,7 @@ class ChartAxis:
     ticks : approximate number of ticks, or their places; 0 (the default): Vega's own
     tick_labels : labels of ``ticks``, if they are places; empty (the default): the numbers
     names : names of the places from 0 to 1, 1 to 2, ... on an axis without numbers
-    grid : whether a vertical axis has lines across the chart
+    grid : whether a vertical axis has grid lines across the chart
     orient : side of the axis; "" (the default): the usual one
     """
 

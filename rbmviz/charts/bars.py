@@ -15,7 +15,7 @@ MAX_BARS = 600
 """Maximum number of bars on a canvas; more cannot be distinguished."""
 
 CELL_COLOUR = "#7048e8"
-"""Colour of a cell of value 1; others are paler, by the square root of their value."""
+"""Colour of a cell of value 1; other cells are paler, by the square root of their value."""
 
 WHITE_FROM = 0.45
 """Value from which a cell's number is white; there, both colours have a contrast of 4.6."""

@@ -28,7 +28,7 @@ SCORE_TIPS = (
 )
 
 UPPER_BOUND_LABEL = "the data themselves"
-"""Label of the line that no curve of a likelihood can pass."""
+"""Label of the line that no likelihood curve can cross."""
 
 DATA = Style("data", GREY)
 """Style of the examples behind samples."""

@@ -21,7 +21,7 @@ MAX_CURVES, MAX_CURVE_POINTS = 24, 400
 """Maximum number of lines on a canvas, and of points on a line; more cannot be distinguished."""
 
 LEADER_PIXELS = 18
-"""Distance from the plot to the column of labels at the right; dots connect each to the end of its curve."""
+"""Distance from the plot to the column of labels on the right; dots connect each to the end of its curve."""
 
 MAX_LABEL_PIXELS = 170
 
@@ -84,8 +84,8 @@ class Curves(Plot):
     band : (str, str) or None; columns of the lower and the upper end
     spread : whether a band is an area, or a line at each point
     order : column by which points are joined; "" (the default): by x
-    pale, size : columns: points without the first are pale, and the second gives their size; "": all are
-        alike
+    pale, size : columns: points with a false value in the first are pale, and the second gives their size;
+        "": all are alike
     legend : None (the default): the curves are labelled at their ends, or by panels
     wide_ends : whether names are shown at the ends only in a wide window
     clip : whether anything outside the axes is clipped
@@ -261,7 +261,7 @@ class Curves(Plot):
     def _places(
         self, rows: "pd.DataFrame", band: Sequence[str] = (), in_order: bool = False
     ) -> list[tuple[float, ...]]:
-        """Return the points in these rows as they are joined, perhaps with both ends of their band."""
+        """Return the points in these rows, in joining order, perhaps with both ends of their band."""
         columns = [self.x.field, self.y.field, *band]
         places = [
             tuple(short(value) for value in (x, y, *(end if self.y.shows(end) else y for end in ends)))

@@ -58,7 +58,7 @@ def end_rows(
 
 
 def _crowds(ends: Rows, ys: Sequence[float], gap: float) -> list[Rows]:
-    """Return the ends in groups from the top, each less than ``gap`` below the first of its group."""
+    """Return the ends in groups from the top, each end less than ``gap`` below the first of its group."""
     crowds: list[Rows] = []
     top = math.inf
     for y, end in sorted(zip(ys, ends, strict=True), key=lambda pair: -pair[0]):

@@ -29,7 +29,7 @@ TALL = 480
 WINDOW_PER_WORD = 50
 """Maximum size of large text, as a share of the window's height."""
 NARROW_WINDOW, TITLE_SIZE, TITLE_PADDING = 640, 14, 16
-"""Window width in pixels up to which axes have no titles; their size and padding, as in Streamlit."""
+"""Window width, in pixels, up to which axes have no titles; size and padding of titles, as in Streamlit."""
 BOTTOM_PADDING = 4
 """Padding below a chart, in pixels; Streamlit's 20 would be a sixth of a chart on a phone."""
 
@@ -101,7 +101,7 @@ class Chart(NamedTuple):
         import altair as alt
 
         spec = readable(self.plot.spec(), "light") | {"width": width}
-        del spec["config"], spec["usermeta"], spec["$schema"], spec["padding"]  # these are for pages
+        del spec["config"], spec["usermeta"], spec["$schema"], spec["padding"]  # entries for pages only
         # Passed as values, because Altair refuses data frames of more than 5,000 rows.
         spec["data"] = {"values": json.loads(self.rows.to_json(orient="records"))}
         return alt.Chart.from_dict(spec)
@@ -141,7 +141,7 @@ def short(value: float) -> float:
 def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
     """Return a copy of a spec whose text has a contrast of at least 4.5 with the background of this theme.
 
-    theme : "light", "dark" or None (not known yet: the colours stay)
+    theme : "light", "dark" or None (not yet known: colours stay)
     size : font size in pixels, in a window that is tall enough; 0: Streamlit's
     """
     words_size = {"expr": f"min({size}, max(14, windowSize()[1] / {WINDOW_PER_WORD}))"}

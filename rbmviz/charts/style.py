@@ -96,7 +96,7 @@ DASHES = ([1, 0], [8, 3], [2, 2], [9, 2, 2, 2], [14, 4], [4, 2], [9, 2, 2, 2, 2,
 def dashes(algorithms: Sequence[str]) -> list[list[int]]:
     """Return the dashes of each curve of a chart: the first is solid, the first eight all differ.
 
-    Colours alone do not distinguish curves in a grey print or for colour-blind eyes.
+    Colours alone do not distinguish curves in greyscale print or for colour-blind eyes.
     """
     return [DASHES[i % len(DASHES)] for i in range(len(algorithms))]
 

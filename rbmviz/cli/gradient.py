@@ -84,7 +84,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return bias and variance of each estimator, squared, per parameter."""
+    """Return squared bias and variance of each estimator, per parameter."""
     model = load_model(args.model)
     rbm, dataset = model.rbm, data_of(model, args.dataset, load_dataset)
     names = split_algorithms(args.estimators)

@@ -118,7 +118,7 @@ def check_target(args: argparse.Namespace, endings: tuple[str, ...]) -> Path:
 def runs_of(args: argparse.Namespace) -> tuple[Model, list[Sampler], Dataset | None]:
     """Return the model, with rates if they are needed, the samplers, and the data to score against."""
     model = load_model(args.model)
-    algorithms = read_algorithms(samplers, args.samplers, args.rest)  # knobs in a text go before flags
+    algorithms = read_algorithms(samplers, args.samplers, args.rest)  # knobs in a text override flags
     data = scored_data(model, args)
     if args.init == "data" and data is None:
         raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")

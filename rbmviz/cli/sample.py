@@ -293,7 +293,7 @@ def _put_in_place(
     outcome: _Outcome,
     pack: Callable[..., None],
 ) -> Path | None:
-    """Pack the samples into the file ``whole``, and rename it to the target.
+    """Pack the samples into the file ``whole``, and rename that file to the target.
 
     An interrupt ends the compression, which takes most of the time; no sample is lost. If packing fails, the
     error is the outcome's failure, and the samples are packed into the system's temporary folder. Returns the

@@ -106,7 +106,7 @@ def _read(path: Path, array: str) -> _Samples:
 
 
 def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
-    """Return ESS, and R-hat of several chains, for the activity and for the free energy; the two may differ.
+    """Return ESS, and R-hat of several chains, for activity and for free energy; the results may differ.
 
     Row t of the file belongs to chain t % n_chains; an incomplete round at the end is left out.
     """

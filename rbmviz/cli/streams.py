@@ -44,7 +44,7 @@ class _NeverFailing:
 @contextmanager
 def never_failing_stderr() -> Iterator[None]:
     """Keep messages and progress bars from raising errors in the block."""
-    if sys.stderr is None:  # closed: a file opened next would get its descriptor, and the messages of C code
+    if sys.stderr is None:  # closed: the next file opened would get its descriptor, and C code's messages
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
     with redirect_stderr(_NeverFailing(sys.stderr)):  # type: ignore[type-var]
         yield

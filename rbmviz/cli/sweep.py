@@ -54,7 +54,7 @@ ACTIONS = {
 }
 
 EVERY_SECONDS = 10.0
-"""Seconds between two lines of progress where standard error is not a terminal."""
+"""Seconds between two progress lines if standard error is not a terminal."""
 
 BUDGET_UNITS = {
     "n": "samples",
@@ -63,7 +63,7 @@ BUDGET_UNITS = {
     "seconds": "seconds",
     "updates": "updates",
 }
-"""Values of --budget and --effort; "n" is samples, or updates of trainers."""
+"""Values of --budget and --effort; "n" stands for samples, or for updates of trainers."""
 
 
 def add(commands: Any) -> None:
@@ -220,7 +220,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_other_code(store: Store) -> StoredTable:
-    """Return results of other code: per algorithm and model, of the version with the most rows."""
+    """Return results of other code versions: for each algorithm and model, the version with most rows."""
     stored = store.read()
     if not stored.cells:
         return stored
@@ -234,7 +234,7 @@ def _of_other_code(store: Store) -> StoredTable:
 
 
 def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
-    """Check the output files, and that the packages that draw them are installed."""
+    """Check the endings of the output files, and that the files can be written."""
     outputs = {f"--{name}": getattr(args, name) for name in ("csv", "parquet", "figure")}
     for flag, endings in (("--parquet", (".parquet",)), ("--figure", (".svg", ".png"))):
         path = outputs[flag]
@@ -338,7 +338,7 @@ def _command(args: argparse.Namespace) -> str:
 
 
 class _Lines:
-    """Standard error where it is not a terminal: each state of a bar gets its own line."""
+    """Standard error that is not a terminal: each state of a bar gets its own line."""
 
     def write(self, text: str) -> None:
         if text.strip():
@@ -461,7 +461,7 @@ def _result(
 
 
 def _row(scored: ScoredSetting, choice: Choice) -> dict[str, Any]:
-    """Return a setting as an entry of JSON, and a row of the CSV."""
+    """Return a setting as a JSON entry, which is also a row of the CSV."""
     entry = dataclasses.asdict(scored)
     by_seed = entry.pop("by_seed")
     lo, hi = entry.pop("interval")
@@ -482,7 +482,7 @@ def _row(scored: ScoredSetting, choice: Choice) -> dict[str, Any]:
 
 
 def _choice(choice: Choice) -> dict[str, Any]:
-    """Return the comparison on one model as an entry of JSON.
+    """Return the comparison on one model as a JSON entry.
 
     ``best`` is null if several may be best, or if neither high nor low values of the measure are better.
     """

@@ -129,14 +129,14 @@ def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
 
 
 def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[str, Any]]:
-    """Return the rows of an interrupted training's history, up to the update at which it resumes."""
+    """Return the rows of an interrupted training's history, up to the update from which it resumes."""
     if not path.exists():
         return []
     try:
         lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
         rows = list(csv.DictReader(lines))
         for row in rows:
-            row.pop("origin", None)  # it is rewritten
+            row.pop("origin", None)  # the origin is rewritten
         if any(set(row) != set(columns) or None in row.values() for row in rows):
             raise Damaged("it has other columns")
         return [row for row in rows if int(row["update"]) <= updates]
@@ -330,7 +330,7 @@ def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
 def _replicates(
     args: argparse.Namespace, dataset: Dataset, first: Training, rows: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Train with the seeds after the first; return rows of means and bands, and whether it was interrupted.
+    """Train with the seeds after the first; return rows of means and bands, and whether an interrupt came.
 
     After an interrupt, or if a training diverges, the bands cover the trainings that are complete by then.
     """
@@ -379,7 +379,7 @@ def _run_steps(
         try:
             for step in steps:
                 # All are set between two steps: an interrupt may leave a step incomplete, or a row without
-                # its likelihood, which a resumed training then computes.
+                # its likelihood, which is computed when training resumes.
                 content, row = steps.checkpoint(), _row(step)
                 outcome.rows.append(row)
                 outcome.last, outcome.kept = step, content

@@ -32,7 +32,7 @@ def check_sampler(algorithm: type[Sampler]) -> None:
     Raises
     ------
     AssertionError
-        If it breaks a promise: one sentence with the promise, the observation, and a remedy.
+        If the sampler breaks a promise: one sentence with the promise, the observation, and a remedy.
     """
     _check(algorithm, SAMPLER_PROMISES)
 

@@ -130,7 +130,7 @@ def check_live_knobs(
 def check_bytes(algorithm: Any, n_visible: int, n_hidden: int, make: Callable[[], Any]) -> None:
     """Check that ``state_bytes`` is between one and two times the size of the result of ``make``."""
     gc.freeze()  # otherwise the collection below would visit all earlier objects
-    make()  # compiles, and fills caches
+    make()  # compiles kernels, and fills caches
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     state = make()

@@ -5,8 +5,8 @@ blocks, without gaps. All numbers are little endian. The header is ``{"request":
 request that the frame answers, and an object for each panel. The entry ``blocks`` of such an object lists
 name, dtype and shape of each block of the panel. The bytes of the blocks follow in the order of these lists.
 
-A dtype is the name of a numpy dtype, or ``"bits"``: then the last axis of the shape counts bits, packed along
-that axis (``numpy.packbits``), so that each row ends at a byte boundary.
+A dtype is the name of a numpy dtype, or ``"bits"``: in that case the last axis of the shape counts bits,
+packed along it (``numpy.packbits``), so that each row ends at a byte boundary.
 
 ``rbmviz/view/panel/frame.js`` reads frames.
 """

@@ -92,7 +92,7 @@ def live_script(*more: Path) -> str:
 def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes]:
     """Return the frames of the page: ``run`` with the recording, and ``live`` with the data for sampling.
 
-    replay : the recording, with the samplers of the page; its data set is in the page, too
+    replay : the recording, with the samplers of the page; its data set is part of the page
     starts : sequence of (seed, v0); the seeds to choose from, the recording's first
     """
     check_size(model)
@@ -137,7 +137,7 @@ def live_data(
     """Return the runs of a page; contents of arrays are added to the blocks.
 
     scores : see ``score_data``
-    land : the model's landscape, over which the chains walk; None (the default): none
+    land : the model's landscape, on which the chains walk; default None
     """
     scores = dict(scores or {})
     return {

@@ -43,7 +43,7 @@ FASTEST = 5000
 """Maximum samples per second; at full speed, viewers would see nothing."""
 
 COMPRESSION = 9
-"""Compression level of deflate: a file is made once."""
+"""Compression level of deflate; the highest, because a file is made only once."""
 
 PAGE_HTML = """<!doctype html>
 <html lang="en">
@@ -228,7 +228,7 @@ def page_data(
 
 
 def panel_data(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Number]) -> dict[str, Any]:
-    """Return a panel's spec, without knobs."""
+    """Return a panel's spec, but no knobs."""
     return {
         "key": key,
         "label": style.name,

@@ -70,7 +70,7 @@ def shape_of(
 
 
 def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int]]:
-    """Return the words of the visible units and their indices, rarest in the examples first."""
+    """Return the words of the visible units with their indices, the rarest in the examples first."""
     if dataset is None or dataset.vocabulary is None or dataset.n_visible != n_visible:
         return []
     order = dataset.train.mean(axis=0).argsort(kind="stable")

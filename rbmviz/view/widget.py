@@ -1,7 +1,7 @@
 """The live page as a notebook widget, wherever anywidget works.
 
 Python receives the log of each run, not its samples: a cell cannot wait for a browser, because the kernel
-reads messages only between cells. It repeats the run from the log, bit for bit, with means and traces.
+reads messages only between cells. Python repeats the run from the log, bit for bit, with means and traces.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ def _module() -> str:
 class LiveSamplers(anywidget.AnyWidget):
     """Samplers that run in the browser, side by side; made by ``rbmviz.play``.
 
-    All traits follow the page, and the page follows them. A change on the page arrives about half a second
+    Traits and page follow each other. A change on the page arrives about half a second
     later, or once the kernel is idle.
 
     Attributes
@@ -151,7 +151,7 @@ class LiveSamplers(anywidget.AnyWidget):
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the page as an HTML file, as ``rbmviz play`` does; its runs begin again.
+        """Write the page as an HTML file, as ``rbmviz play`` does; its runs start anew.
 
         The file contains part of the data.
         """
