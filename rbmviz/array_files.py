@@ -45,7 +45,7 @@ MAX_SIZE = 2**62
 """Cap on computed sizes, so that they fit into an int64; every memory budget is smaller."""
 
 NPY_START = 2**14
-"""Bytes that hold the whole header of an .npy: numpy reads no header longer than 10,000 characters."""
+"""Bytes enough for the whole header of an .npy: numpy reads no header of more than 10,000 characters."""
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Accepted compression methods; with others, the file decides how much memory unpacking allocates first."""

@@ -60,7 +60,7 @@ PAGE_HTML = """<!doctype html>
 </body>
 </html>
 """
-"""Template of a page that is not served by Streamlit."""
+"""Template of the program's pages outside Streamlit."""
 
 META = """<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="generator" content="rbmviz">"""

@@ -50,8 +50,8 @@ def _module() -> str:
 class LiveSamplers(anywidget.AnyWidget):
     """Samplers that run in the browser, side by side; made by ``rbmviz.play``.
 
-    Traits and page follow each other. A change on the page arrives about half a second
-    later, or once the kernel is idle.
+    Traits and page follow each other. A change on the page arrives about half a second later, or once the
+    kernel is idle.
 
     Attributes
     ----------
