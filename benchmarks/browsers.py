@@ -1,7 +1,7 @@
-"""The time of a sample in browsers, and natively: the engine of live pages, one thread each, by turns.
+"""Time per sample in browsers and natively: engines of live pages, one thread each, in turns.
 
-It is the processor time of the thread that makes the samples, as Linux counts it: other programs then matter
-little, except by what they do to the caches.
+Linux counts the processor time of the thread that makes the samples, so that other programs matter little,
+except through their effect on the caches.
 """
 
 import contextlib
@@ -24,19 +24,19 @@ from rbmviz.samplers import make_sampler
 BROWSERS_MODELS = ("mnist_fpcd", "usps_fpcd")
 
 SLOWER = 6
-"""How much Chromium's developer tools slow down a page; they leave its workers alone."""
+"""Factor by which Chromium's developer tools slow down a page; they leave its workers alone."""
 
 ROUNDS = 20
-"""Turns of each engine; the first one is not counted, because browsers compile while they run."""
+"""Number of turns of each engine; the first one is not counted, because browsers compile while they run."""
 
 TURN = 0.03
-"""Seconds that the samples of a turn take natively, which decide how many there are: few interruptions."""
+"""Native duration of a turn in seconds, which sets its number of samples; interruptions are few."""
 
 NATIVE = "native"
 
 
 def engines(stack: contextlib.ExitStack) -> dict[str, Any]:
-    """Start the engines, until the stack is closed."""
+    """Start the engines; closing the stack stops them."""
     from tests.kernels.engines import chromium_pages, node, window_of
 
     begin = stack.enter_context
@@ -58,8 +58,8 @@ def browsers(
     Yields
     ------
     dict
-        model, sampler; n: samples of a turn; seconds: median time of a sample, by engine; best: the fastest
-        round's; ratios: median of the time of a sample over the native one of the same round.
+        model, sampler; n: samples of a turn; seconds: median time per sample, by engine; best: time in the
+        fastest round; ratios: median of the time per sample over the native time in the same round.
     """
     from tests.kernels.engines import frame_of
 
@@ -88,7 +88,7 @@ def _threads() -> dict[str, int]:
     found = {}
     for process in (here, *here.children(recursive=True)):
         for task in Path(f"/proc/{process.pid}/task").glob("*/schedstat"):
-            with contextlib.suppress(OSError):  # it has ended
+            with contextlib.suppress(OSError):  # the thread has ended
                 found[str(task)] = int(task.read_text("utf-8").split()[0])
     return found
 

@@ -1,7 +1,7 @@
 """The peers: the same work in numpy and scikit-learn, and in torch and rbms if they are installed.
 
 Each function takes the model and a seed, and returns a function that does one unit of work per call. The
-numpy versions are what an experienced user writes: float32, preallocated parameters, one expression a line.
+numpy code is what an experienced user would write: float32, preallocated parameters, one expression per line.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ import numpy as np
 from rbmviz.rbm import RBM, Model
 
 STATES = 4096
-"""Hidden states that are enumerated at a time."""
+"""Number of hidden states enumerated at a time."""
 
 
 def installed() -> dict[str, str]:
@@ -155,7 +155,7 @@ def numpy_rates_fpcd(
 def naive_rates_fpcd(
     model: Model, v0: np.ndarray, seed: int, eps: float, alpha: float
 ) -> Callable[[], tuple[np.ndarray, np.ndarray, list[np.ndarray]]]:
-    """Return rates-FPCD in numpy as the paper writes it, in float64; a call returns v, h and theta_F."""
+    """Return rates-FPCD in numpy as written in the paper, in float64; a call returns v, h and theta_F."""
     assert model.rates is not None
     g, v = np.random.default_rng(seed), v0.astype(float)
     W, b, c, R_W, R_b, R_c = (x.astype(float) for of in (model.rbm, model.rates) for x in (of.W, of.b, of.c))
@@ -177,7 +177,7 @@ def naive_rates_fpcd(
 
 
 def _add_to_histograms(histograms: np.ndarray, distances: np.ndarray) -> np.ndarray:
-    """Count a block of distances (samples, points) in the histograms, and return these."""
+    """Count a block of distances (samples, points) in the histograms, and return the histograms."""
     rows = np.arange(histograms.shape[0])
     for distance in distances:
         histograms[rows, distance] += 1

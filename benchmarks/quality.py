@@ -23,11 +23,11 @@ from rbmviz.registry import samplers as registered
 from rbmviz.samplers import Sampler, sample
 
 BENCH_CHUNK, BENCH_ROUNDS = 100, 10
-"""Samples of one turn of a sampler, and fewest samples of one turn of each chain. Samplers take turns, so
+"""Samples in a sampler's turn, and minimum samples per chain in a turn. Samplers take turns, so
 that other load on the machine slows all of them alike."""
 
 CLASSIFIED_EXAMPLES = 5000
-"""Training examples among which the nearest gives the class of a sample."""
+"""Number of training examples; the nearest one gives the class of a sample."""
 
 MEASURES = (
     "isl",
@@ -41,7 +41,7 @@ MEASURES = (
 
 @dataclass(eq=False)
 class _Run:
-    """The chains of one sampler with their metrics; ``seconds`` is the time of sampling alone."""
+    """The chains of one sampler with their metrics; ``seconds`` counts only the time of sampling."""
 
     sampler: Sampler
     state: Any
@@ -111,7 +111,7 @@ def _summary(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def dataset_of(name: str, model: Model, dataset: str | None) -> Dataset:
-    """Return the data set to score samples against: the given one, or the one that the model names."""
+    """Return the data set to score samples against: the given one, or else the model's own."""
     if dataset is None and data_name(model.meta) is None:
         raise BadInput(f"bench: {name} does not say what data to score against: give --dataset.")
     return load_dataset(dataset) if dataset else data_of(model)
@@ -135,7 +135,7 @@ def quality(
     models : sequence of str
         Names of pretrained models, or files.
     samplers : sequence of Sampler or str
-        Samplers, or their texts: ``gibbs``, ``rates_fpcd:eps=0.1,n_chains=10``.
+        Samplers, or texts that describe them: ``gibbs``, ``rates_fpcd:eps=0.1,n_chains=10``.
     seeds : int
         Number of runs of each sampler, with seeds 0, 1, ... (default 3).
     n : int
@@ -151,7 +151,7 @@ def quality(
         ``isl`` after n samples (binary kernel, nats per test example);
         ``isl_equal_time`` after as much sampling time as the fastest sampler needed for n samples (the last
         earlier point of the curve);
-        ``nats_per_second`` the ISL gained since the first sample, divided by this same time, because the gain
+        ``nats_per_second`` the ISL gained since the first sample, divided by the same time, because the gain
         becomes slower with time;
         ``ess_per_second`` effective samples of the free energy: a chain that stays in one mode can have a
         high ESS, and a driven chain has no stationary law that its samples could represent;

@@ -29,7 +29,7 @@ OURS, ROOFLINE = "rbmviz", "roofline"
 BEST = "best peer"
 
 BENCH_BURN_IN = 1000
-"""Sweeps before a chain is timed, because a chain flips more units at its start."""
+"""Number of sweeps before a chain is timed, because a chain flips more units at its start."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ class Row:
     unit : str
         Name of one unit of work.
     make : callable
-        Function from whether peers take part to the contestants.
+        Function that takes whether peers take part, and returns the contestants.
     targets : tuple of Target
         Required speeds.
     recorded : mapping of str to float
         Seconds per unit of programs that cannot be imported, measured on another machine (4 cores of an Ice
-        Lake at 2.8 GHz, one thread): only a rough comparison with times of this machine.
+        Lake at 2.8 GHz, one thread): only a rough comparison with times on this machine.
     """
 
     name: str
@@ -114,7 +114,7 @@ def adding_rows(rbm: RBM, v: np.ndarray, of_v: int, of_h: int) -> tuple[Contesta
     """Return a contestant that adds the rows of active units, and a description.
 
     The unit of work has ``of_v`` products of v, and ``of_h`` products of h (drawn given v), with a matrix of
-    the size of W. Because most bits are 0, dense products would be no lower bound; an addition takes a vector
+    the size of W. Because most bits are 0, dense products are not a lower bound; an addition takes a vector
     unit as long as a multiply-add.
     """
     active = of_v * v.mean() + of_h * rbm.mean_hidden(v.astype(np.float32)).mean()
@@ -129,7 +129,7 @@ def adding_rows(rbm: RBM, v: np.ndarray, of_v: int, of_h: int) -> tuple[Contesta
 
 
 def _available(table: Mapping[str, Callable[..., Any]], allowed: bool) -> dict[str, Callable[..., Any]]:
-    """Return the peers of a table that take part: none if not ``allowed``, else the installed ones."""
+    """Return the peers in a table that take part: none unless ``allowed``, else the installed ones."""
     libraries, found = ("numpy", "scikit-learn", "torch", "rbms"), others.installed()
     return {
         name: peer for name, peer in table.items() if allowed and (name in found or name not in libraries)
@@ -204,7 +204,7 @@ def batch_row(model: Model, n_chains: int, peers: bool) -> Match:
 
 
 def fpcd_row(model: Model, alpha: float, peers: bool, eps: float = 0.03, block: int = 100) -> Match:
-    """Return the row for one chain of rates-FPCD, k = 1, with Gibbs of rbmviz and of the peers beside it."""
+    """Return the row for one chain of rates-FPCD, k = 1, beside Gibbs sampling by rbmviz and by the peers."""
     sampler, gibbs = make_sampler("rates_fpcd", eps=eps, alpha=alpha), make_sampler("gibbs")
     state: Any = sampler.init(model, 0)
     v0 = sampler.step(state, BENCH_BURN_IN).v[-1]
@@ -266,7 +266,7 @@ def ucd_row(rbm: RBM, data: np.ndarray, n_chains: int, peers: bool) -> Match:
 def update_row(
     model: Model, data: np.ndarray, trainer_name: str, peers: bool, size: int = 100, rate: float = 1e-6
 ) -> Match:
-    """One update with a mini-batch; the rate is so small that the model stays what it is."""
+    """Return the row for one mini-batch update, at a rate so small that the model hardly changes."""
     persistent = {"n_chains": size} if trainers[trainer_name].chains == "persistent" else {}
     trainer: Any = make_trainer(trainer_name, batch_size=size, learning_rate=rate, **persistent)
     state = trainer.init(model.rbm, data, 0)
@@ -290,7 +290,7 @@ def update_row(
 
 
 def fit_row(data: np.ndarray, peers: bool) -> Match:
-    """Return the row for one pass over the data by the estimator of this name, its rates included."""
+    """Return the row for one pass of ``BernoulliRBM.fit`` over the data, including the rates."""
     from rbmviz.sklearn import BernoulliRBM
 
     units = BernoulliRBM().n_components
@@ -604,16 +604,16 @@ def speed(
 ) -> Iterator[dict[str, Any]]:
     """Time the rows, one after another; the contestants of a row are timed in interleaved rounds.
 
-    Everything uses one thread: BLAS and torch are limited to one, and the kernels of rbmviz have one.
+    Everything uses one thread: BLAS and torch are limited to one, and rbmviz's kernels have one.
 
     Parameters
     ----------
     rows : sequence of str, optional
-        Names from ``BENCH_ROWS``; ``gibbs*`` means all that begin with gibbs (default: all rows).
+        Names from ``BENCH_ROWS``; ``gibbs*`` means all names that begin with gibbs (default: all rows).
     peers : bool
         Whether numpy, scikit-learn, and if installed torch and rbms, are timed too (default True).
     quick : bool
-        Whether there are only a few very short rounds, to check that everything runs (default False).
+        Whether to time only a few very short rounds, to check that everything runs (default False).
 
     Yields
     ------

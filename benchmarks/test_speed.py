@@ -15,7 +15,7 @@ from benchmarks.speed import BENCH_ROWS, Row
 
 @pytest.mark.parametrize("row", BENCH_ROWS, ids=lambda row: row.name)
 def test_row(row: Row, benchmark: Any) -> None:
-    """Time what rbmviz does in one row."""
+    """Time the rbmviz part of one row."""
     ours = row.make(False).ours
     with threadpool_limits(limits=1):
         benchmark.extra_info["work"] = ours.work

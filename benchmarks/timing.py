@@ -28,16 +28,16 @@ class Contestant:
 
 
 class TimingBudget(NamedTuple):
-    """How long to measure.
+    """Limits of a measurement.
 
     Attributes
     ----------
     rounds : int
-        Most rounds.
+        Maximum number of rounds.
     turn : float
-        Seconds of one contestant in one round, at least.
+        Minimum seconds of one contestant in one round.
     most : float
-        Seconds in all, at most; but at least ``MIN_ROUNDS`` rounds are measured.
+        Maximum seconds in all, unless ``MIN_ROUNDS`` rounds take longer.
     """
 
     rounds: int
@@ -65,7 +65,7 @@ class Times:
     def ratio(self, one: str, other: str) -> tuple[float, float, float]:
         """Return the time of ``one`` over the time of ``other``: median and quartiles over the rounds.
 
-        The times are divided round by round, so that a round that was slow for both does not matter.
+        The times are divided round by round, so that a round that is slow for both does not matter.
         """
         middle, low, high = np.quantile(self.seconds[one] / self.seconds[other], [0.5, 0.25, 0.75])
         return float(middle), float(low), float(high)
@@ -75,14 +75,14 @@ def interleave(contestants: Mapping[str, Contestant], pace: TimingBudget = USUAL
     """Time contestants in interleaved rounds, with BLAS limited to one thread.
 
     The first call of each contestant is not timed (compilation, caches); the second one decides how many
-    calls fill a turn. Each round begins with another contestant.
+    calls fill a turn. Each round begins with a different contestant.
 
     Parameters
     ----------
     contestants : mapping of str to Contestant
         Contestants by name.
     pace : TimingBudget
-        How long to measure (default ``USUAL``).
+        Limits of the measurement (default ``USUAL``).
     """
     names = list(contestants)
     calls = {}

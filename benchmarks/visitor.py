@@ -1,7 +1,7 @@
-"""What one visitor costs: the processor time of four panels at the speed of the page, without any page.
+"""The cost of one visitor: processor time of four panels at the speed of the page, without any page.
 
-It is the time of the whole process, so nothing else may run in it. What a page adds (frames over a
-socket, charts) is measured over a real server by ``tests/attack/sharing.py``.
+The whole process is timed, so nothing else may run in it. ``tests/attack/sharing.py`` measures the cost that
+a page adds (frames over a socket, charts), on a real server.
 """
 
 import threading
@@ -28,7 +28,7 @@ PHASES = {
     "paused, snapshots": "a pause, with snapshots taken as often",
     "paused": "a pause, while no page shows the panels",
 }
-"""What is measured, one after another."""
+"""The measured phases, in order."""
 
 PATIENCE = 600.0
 """Seconds to wait for the panels before the benchmark fails."""
@@ -45,7 +45,7 @@ def visitor(
     seconds: float = 20.0,
     min_samples: float = MIN_SAMPLES,
 ) -> Iterator[dict[str, Any]]:
-    """Measure what the panels of a page cost, one phase after another.
+    """Measure the cost of a page's panels, one phase after another.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def visitor(
     samplers : sequence of str
         Names of samplers, one per panel.
     dataset : str, optional
-        Data to score samples against; default: those that the model names.
+        Data to score samples against; default: the data that the model names.
     rate : float
         Samples per second of each panel.
     seconds : float
@@ -65,7 +65,7 @@ def visitor(
     Yields
     ------
     dict
-        phase: one of PHASES; share: processor time of the process by the time of the clock; samples: of all
+        phase: one of PHASES; share: processor time of the process per wall-clock time; samples: of all
         panels; sample_seconds: processor time per sample, None if there was none.
     """
     loaded = load_model(model)

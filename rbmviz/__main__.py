@@ -1,4 +1,4 @@
-"""``python -m rbmviz`` and the console script: the command line as a process, from start to exit.
+"""Entry point of ``python -m rbmviz`` and the console script: one command, from start to exit.
 
 Little is imported here, because an interrupt before ``main`` would end in a traceback. ``rbmviz.cli.signals``
 handles interrupts while a command runs.
@@ -23,7 +23,7 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
 def main() -> int:
     """Run the command of this process and return its exit status."""
     stops = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # nohup has the process ignore SIGHUP, and it stays ignored.
+    # nohup makes the process ignore SIGHUP; keep ignoring it.
     stops = [number for number in stops if signal.getsignal(number) is not signal.SIG_IGN]
     for number in stops:
         signal.signal(number, _leave)
@@ -34,9 +34,9 @@ def main() -> int:
 
     status = run()
     if status == 130:
-        os._exit(status)  # does not wait for threads whose result is no longer needed
+        os._exit(status)  # does not wait for threads with results that nobody needs any more
     for number in stops:
-        signal.signal(number, signal.SIG_IGN)  # the status is final: no signal may replace it by a traceback
+        signal.signal(number, signal.SIG_IGN)  # the status is final: no signal may turn it into a traceback
     return status
 
 

@@ -1,4 +1,4 @@
-"""The makers of algorithms, and ``fit``: their stub beside this file names every knob, for editors."""
+"""Constructors of algorithms, and ``fit``; the stub beside this file names every knob, for editors."""
 
 from rbmviz.samplers import make_sampler
 from rbmviz.trainers import fit, make_trainer

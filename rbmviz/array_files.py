@@ -1,12 +1,11 @@
 """Reading array files from untrusted sources: the declared sizes are checked before anything is unpacked.
 
-A small archive can declare a large array, and the declaration can be false. Reading has three steps: the
-headers with the declared shapes; the caller's estimate of the memory that it needs for them, which is checked
-against the memory budget; then only the wanted arrays, each into memory of exactly the declared size. Nothing
-is ever unpickled.
+A small archive can declare a large array, and the declaration can be false. Reading has three steps: read the
+headers with the declared shapes; check the caller's estimate of the memory needed against the memory budget;
+read only the wanted arrays, each into exactly the declared amount of memory. Nothing is ever unpickled.
 
-There are two kinds of error. ``BadInput`` is a whole sentence: the memory budget or the file system refuses
-the file. ``Damaged`` says in a few words, for the caller's sentence, how the content is invalid.
+There are two errors. ``BadInput`` has a whole sentence: the memory budget or the file system refuses the
+file. ``Damaged`` says in a few words how the content is invalid; the caller completes the sentence.
 """
 
 import io
@@ -28,10 +27,10 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 
 Content = bytes | Path
-"""A file: its bytes (of an upload), or its path."""
+"""Content of a file: the bytes of an upload, or the path."""
 
 is_file, is_folder = os.path.isfile, os.path.isdir
-"""Whether a path is a regular file, or a folder; False for invalid paths, unlike the methods of ``Path``."""
+"""Tests for a regular file and for a folder; False for invalid paths, unlike the methods of ``Path``."""
 
 MAX_ZIP_DIRECTORY = 2**24
 """Maximum size in bytes of a zip archive's directory, enough for some 200,000 files."""
@@ -46,10 +45,10 @@ MAX_SIZE = 2**62
 """Cap on computed sizes, so that they fit into an int64; every memory budget is smaller."""
 
 NPY_START = 2**14
-"""Bytes that hold the whole header of an .npy: numpy reads no header longer than 10,000 characters."""
+"""Bytes enough for the whole header of an .npy: numpy reads no header of more than 10,000 characters."""
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Accepted compression methods: with the others, the file decides how much memory unpacking starts with."""
+"""Accepted compression methods; with others, the file decides how much memory unpacking allocates first."""
 
 TENSORS = {
     "BOOL": "|b1",
@@ -65,11 +64,11 @@ TENSORS = {
     "I64": "<i8",
     "F64": "<f8",
 }
-"""Types of .safetensors that numpy has; bfloat16 and the 8-bit floats are not among them."""
+"""Types of .safetensors that numpy supports; bfloat16 and the 8-bit floats are not among them."""
 
 
 class Damaged(ValueError):
-    """Invalid content; the text says why, without a full stop."""
+    """Invalid content; the text gives the reason, without a full stop."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,8 @@ class Header:
 
 Headers = Mapping[str, Header]
 Need = Callable[[Headers], int]
-"""Function from the headers of the wanted arrays to the peak of memory, in bytes, that reading and using them
-takes. It may raise ``Damaged`` or ``BadInput`` if a shape or type is not acceptable."""
+"""Function that takes the headers of the wanted arrays and returns the peak memory, in bytes, for reading and
+using them. It may raise ``Damaged`` or ``BadInput`` if a shape or type is not acceptable."""
 
 
 def why(error: BaseException) -> str:
@@ -116,7 +115,7 @@ def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
 
     path : the file to read
     what : name of the file in error messages
-    factor : memory that the caller will take, as a multiple of the file's size (default 1)
+    factor : memory that the caller will use, as a multiple of the file's size (default 1)
 
     Raises
     ------
@@ -162,14 +161,14 @@ def damaged() -> Iterator[None]:
 
 
 class _Bounded(io.BufferedIOBase):
-    """A file that refuses long reads: ``ZipFile`` reads a directory of any declared length in one piece."""
+    """A file that refuses long reads: ``ZipFile`` reads a directory of any declared length at once."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.most = 0
 
     def read(self, n: int | None = -1, /) -> bytes:
-        if n is None or n < 0:  # ZipFile reads the comment at the end so; it has at most 64 kB
+        if n is None or n < 0:  # how ZipFile reads the comment at the end, at most 64 kB
             return self._file.read(2**17)
         if n > MAX_ZIP_DIRECTORY:
             raise Damaged("its directory is too long")
@@ -215,7 +214,7 @@ def zip_archive(content: Content, what: str) -> Iterator[zipfile.ZipFile]:
 
 
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
-    """Open one file of an archive; it is unpacked while it is read, up to its declared size at most."""
+    """Open one file of an archive; reading unpacks it, up to its declared size."""
     if info.flag_bits & 1:
         raise Damaged("it is encrypted")
     if info.compress_type not in METHODS:
@@ -224,7 +223,7 @@ def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return one file of an archive, at most its declared size, which the caller has checked."""
+    """Return one file of an archive, up to its declared size, which the caller has checked."""
     content = bytearray()
     with open_member(archive, info) as file:
         while block := file.read(2**20):
@@ -283,11 +282,11 @@ def _fill(file: BinaryIO, first: bytes, header: Header, fortran: bool, own_size:
             raise Damaged("it ends before its data do")
         memory[at : at + len(block)] = block
         at += len(block)
-    # Reading to the very end makes zipfile compare the checksum.
+    # Reading to the very end makes zipfile verify the checksum.
     if own_size and (len(first) > len(memory) or file.read(1)):
         raise Damaged("it has more bytes than it declares")
     del memory
-    if array.dtype.kind == "b":  # numpy computes wrongly with booleans whose byte is neither 0 nor 1
+    if array.dtype.kind == "b":  # numpy miscalculates with booleans whose byte is neither 0 nor 1
         np.not_equal(array.view(np.uint8), 0, out=array)
     if not array.dtype.isnative:
         array = array.byteswap(inplace=True).view(array.dtype.newbyteorder("="))
@@ -303,7 +302,7 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
 
     content : the file
     what : name of the file in error messages
-    wanted : function from the name of an array to whether it is wanted
+    wanted : function that takes the name of an array and returns whether to read it
     need : see ``Need``
 
     Returns
@@ -314,7 +313,7 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
     Raises
     ------
     BadInput
-        If ``need`` is more than the memory budget; nothing has been unpacked then.
+        If ``need`` exceeds the memory budget; nothing is unpacked in that case.
     Damaged
         If the file is not an .npz or is damaged, or if a wanted array holds neither numbers nor text.
     """
@@ -346,14 +345,14 @@ def read_npy(content: Content, what: str, need: Callable[[Header], int]) -> np.n
 
     content : the file
     what : name of the file in error messages
-    need : function from the declared header to the peak of memory in bytes, see ``Need``
+    need : function that takes the declared header and returns the peak memory in bytes, see ``Need``
 
     Raises
     ------
     BadInput
-        If ``need`` is more than the memory budget; nothing but the header has been read then.
+        If ``need`` exceeds the memory budget; only the header is read in that case.
     Damaged
-        If the file is not an .npy or is damaged, or holds neither numbers nor text: a pickle, for example.
+        If the file is not an .npy or is damaged, or holds neither numbers nor text (a pickle, for example).
     """
     with damaged(), _opened(content) as file:
         size = file.seek(0, os.SEEK_END)
@@ -365,7 +364,7 @@ def read_npy(content: Content, what: str, need: Callable[[Header], int]) -> np.n
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Put the name of the array before the text of every ``Damaged`` that is raised inside."""
+    """Put the name of the array before the text of every ``Damaged`` raised in the block."""
     try:
         with damaged():
             yield
@@ -399,7 +398,7 @@ def read_json(text: str | bytes) -> Any:
 
 
 def text_of(array: np.ndarray | None, name: str) -> str:
-    """Return the string that an array of one element holds, or '{}' (empty JSON) if the array is None.
+    """Return the string in an array of one element, or '{}' (empty JSON) if the array is None.
 
     Raises Damaged if the array does not hold exactly one string.
     """
@@ -416,9 +415,9 @@ def read_safetensors(
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Return the wanted arrays of a .safetensors file, and the texts of its header.
 
-    The library ``safetensors`` is not used: it maps a file into memory, and a file that shrinks meanwhile
-    then ends the process by SIGBUS (0.8); from bytes it copies all arrays, wanted or not, before their
-    headers can be checked. Parameters and errors are the same as for ``read_npz``.
+    The library ``safetensors`` (0.8) is not used: it maps a file into memory, and SIGBUS ends the process if
+    the file shrinks meanwhile; given bytes, it copies all arrays, wanted or not, before their headers can be
+    checked. Parameters and errors are the same as for ``read_npz``.
     """
     with damaged(), _opened(content) as file:
         length = int.from_bytes(file.read(8), "little")

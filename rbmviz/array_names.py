@@ -1,4 +1,4 @@
-"""Find W, b and c among the arrays of another program's model, by their names or as the caller says."""
+"""Find W, b and c among the arrays of another program's model, by their names or as stated by the caller."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -13,27 +13,27 @@ OTHER_ARRAY_NAMES = {
     "b": ("bv", "b_v", "vbias", "v_bias", "bias_v", "visible_bias", "intercept_visible_"),
     "c": ("bh", "b_h", "hbias", "h_bias", "bias_h", "hidden_bias", "intercept_hidden_"),
 }
-"""Names that other programs give the arrays, in lower case, behind the last full stop: ``rbm.h_bias``."""
+"""Names of the arrays in other programs, in lower case, after the last full stop: ``rbm.h_bias``."""
 
 TRANSPOSED = ".T"
-"""End of a stated name: the array is (n_hidden, n_visible)."""
+"""Suffix of a stated name: the array is (n_hidden, n_visible)."""
 
 Names = Mapping[str, str]
 
 
 def array_names(available: Collection[str], stated: Names | None, what: str) -> dict[str, str]:
-    """Return the name in the file of each of W, b and c.
+    """Return the names of W, b and c in the file.
 
     available : names of all arrays
     stated : names of some of W, b, c; ``weight.T`` is the transposed array ``weight``
     what : name of the model in error messages
 
-    Raises BadInput if an array is missing, or several have names that mean the same.
+    Raises BadInput if an array is missing, or if several names mean the same array.
     """
     if not isinstance(stated or {}, Mapping):
         raise BadInput(f"names is {quoted(stated)}: give the names of W, b and c as a dict.")
     stated = dict(stated or {})
-    available = [name for name in available if not name.startswith("rates.")]  # means of our own files
+    available = [name for name in available if not name.startswith("rates.")]  # mean statistics of our files
     holds = ", ".join(printable(str(name))[:40] for name in list(available)[:20]) or "nothing"
     for key, name in stated.items():
         if key not in OTHER_ARRAY_NAMES:
@@ -62,8 +62,8 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
 def oriented(arrays: Mapping[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:
     """Return W as (n_visible, n_hidden), and b and c as vectors.
 
-    W is transposed if its stated name says so, or if only then it fits b and c. Not so under our own names:
-    there, b and c may as well have been mistaken for each other.
+    W is transposed if its stated name says so, or if it fits b and c only when transposed. The second rule
+    does not apply to arrays named W, b and c: there, b and c may have been swapped instead.
     """
     W, b, c = (np.asarray(arrays[key]) for key in "Wbc")
     b, c = (x.reshape(-1) if x.ndim == 2 and 1 in x.shape else x for x in (b, c))
@@ -74,5 +74,5 @@ def oriented(arrays: Mapping[str, np.ndarray], names: Names) -> dict[str, np.nda
 
 
 def as_numpy(array: Any) -> Any:
-    """Return a tensor of torch as an array of numpy; anything else as it is."""
+    """Return a torch tensor as a numpy array, and anything else unchanged."""
     return array.detach().cpu().numpy() if hasattr(array, "detach") else array

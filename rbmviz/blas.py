@@ -1,7 +1,7 @@
-"""BLAS on one thread, where a computation fills the cores itself or must add in a fixed order.
+"""Limit BLAS to one thread, for computations that fill the cores themselves or must add in a fixed order.
 
 The number of BLAS threads belongs to the whole process. If each computation set and restored it, the first of
-two overlapping ones to end would lift the limit of the other.
+two overlapping computations to end would lift the other's limit.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ _limit: Any = None
 
 @functools.cache
 def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # to look for the libraries takes a millisecond: numpy is loaded by now
+    return ThreadpoolController()  # finding the libraries takes a millisecond; numpy is loaded by now
 
 
 def _hold() -> None:
@@ -44,7 +44,7 @@ def _release() -> None:
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread within the block; of blocks that overlap, until the last one ends."""
+    """Limit BLAS to one thread in the block; if blocks overlap, the limit holds until the last one ends."""
     _hold()
     try:
         yield
@@ -54,7 +54,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @functools.cache
 def one_blas_thread_for_good() -> None:
-    """Keep BLAS to one thread from now on: of a process that does nothing else than run chains."""
+    """Limit BLAS to one thread from now on, in a process that only runs chains."""
     _hold()
 
 
@@ -63,8 +63,8 @@ def in_threads(
 ) -> Iterator[Result]:
     """Yield ``run(job, stop)`` for each job, in order; BLAS has one thread meanwhile.
 
-    run : does a job; it should return soon once ``stop`` is set, which closing the generator does
-    workers : jobs at a time, each on a thread of its own (default: one per core); 1: on the calling thread
+    run : does a job; it should return soon after closing the generator has set ``stop``
+    workers : jobs at a time, each on its own thread (default: one per core); 1: on the calling thread
     """
     stop = threading.Event()
     with one_blas_thread():

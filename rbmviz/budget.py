@@ -1,4 +1,4 @@
-"""The memory budget of one input (file, upload, checkpoint, link), and the error if an input exceeds it."""
+"""The memory budget of one input (file, upload, checkpoint, link), and the error for larger inputs."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -26,10 +26,10 @@ _READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 @contextmanager
 def reading(room: int, go_on: Callable[[], object]) -> Iterator[None]:
-    """Read a file within the free memory of a server, as long as somebody waits for it.
+    """Limit the reading of a file to a server's free memory, and to the time that someone waits for it.
 
-    room : bytes that reading may take at most, besides ``memory_budget()``
-    go_on : called between two parts of a long file; what it raises ends the reading
+    room : maximum number of bytes for reading; ``memory_budget()`` is a second limit
+    go_on : called between the parts of a long file; an exception from it ends the reading
     """
     token = _READING.set(Reading(room, go_on))
     try:
@@ -39,13 +39,13 @@ def reading(room: int, go_on: Callable[[], object]) -> Iterator[None]:
 
 
 def go_on() -> None:
-    """Stop reading a file that nobody waits for any more; readers call it between two parts of a file."""
+    """Stop reading if nobody waits for the file any more; readers call this between the parts of a file."""
     if (now := _READING.get()) is not None:
         now.go_on()
 
 
 def memory_budget() -> int:
-    """Return how many bytes opening one file, upload, checkpoint or link may take; default 10^9 (1 GB).
+    """Return the maximum number of bytes for opening a file, upload, checkpoint or link; default 10^9 (1 GB).
 
     Raises BadInput if the environment variable ``RBMVIZ_MEMORY_MB`` is not a positive whole number.
     """
@@ -61,7 +61,7 @@ def check_memory(what: str, needed: int, advice: str) -> None:
     """Raise ``BadInput`` if an input needs more than the memory budget, before any memory is allocated.
 
     what : name of the input, at the beginning of a sentence: ``'samples.npz'``
-    needed : estimated peak of memory in bytes, from the declared shapes
+    needed : estimated peak memory in bytes, from the declared shapes
     advice : what to do instead of raising the budget, as an imperative: ``give fewer rows``
 
     Raises BadInput if ``needed`` is more than ``memory_budget()``, or than a server has left (``reading``).

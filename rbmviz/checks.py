@@ -8,7 +8,7 @@ import numpy as np
 from rbmviz.errors import BadInput, quoted
 
 MAX_EXACT_INTEGER = 2**53
-"""Largest whole number that is accepted: float64 does not represent every whole number beyond it."""
+"""Largest accepted whole number: float64 does not represent every whole number beyond it."""
 
 
 def whole(what: str, x: Any, lo: int = 0, hi: int = MAX_EXACT_INTEGER) -> int:
@@ -63,13 +63,13 @@ def bits(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
 
 
 def bit_rows(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
-    """Return x as it is, after checking that it is uint8 rows of 0 and 1; there may be none, of any type.
+    """Return x as uint8 rows, after checking that it holds uint8 rows of 0 and 1, or no rows of any type.
 
     what : name of the array in the error message
     x : uint8 (n, n_visible)
     n_visible : required length of a row (default: any)
 
-    Raises BadInput if x has another shape, type or other values.
+    Raises BadInput if x has another shape, another type or other values.
     """
     rows = numbers(what, x)
     if rows.ndim != 2 or n_visible not in (None, rows.shape[1]):

@@ -1,9 +1,8 @@
-r"""The equations that define an algorithm: data of its class, in which the terms that knobs move are marked.
+r"""The equations that define an algorithm: data of its class, with marks on the terms that knobs control.
 
-``equation`` of a sampler or trainer is a tuple of short formulas in LaTeX, in the order in which they are
-computed. Where a knob moves a term, ``\knob{eps}`` prints the symbol that the knob declares
-(``knobs.Knob.symbol``). The pages show them beside the knobs. If a value of a knob makes another formula of
-it, ``equation`` is a property.
+``equation`` of a sampler or trainer is a tuple of short formulas in LaTeX, in order of computation. Where a
+knob controls a term, ``\knob{eps}`` prints the symbol that the knob declares (``knobs.Knob.symbol``). Pages
+show the formulas beside the knobs. If the value of a knob changes a formula, ``equation`` is a property.
 """
 
 import re
@@ -12,11 +11,11 @@ from typing import Any
 from rbmviz.knobs import knobs_of
 
 MARK = re.compile(r"\\knob\{(\w+)\}")
-"""A term that a knob moves; its group is the name of the knob."""
+"""Pattern of a term that a knob controls; its group is the name of the knob."""
 
 
 def equation_of(algorithm: Any) -> tuple[str, ...]:
-    """Return the formulas of an algorithm: its own, then the ones that all algorithms of its kind share.
+    """Return the formulas of an algorithm: its own, then the formulas shared by all algorithms of its kind.
 
     Parameters
     ----------

@@ -21,11 +21,11 @@ class OutputFailure(OSError):
 
 
 MAX_SHOWN = 60
-"""Characters of a value that a message shows."""
+"""Maximum number of characters of a value in a message."""
 
 
 def shortened(text: str, most: int = MAX_SHOWN) -> str:
-    """Return a text that a message quotes, cut after ``most`` characters."""
+    """Return a text for quotation in a message, cut after ``most`` characters."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 
@@ -42,7 +42,7 @@ def quoted(value: Any) -> str:
 def unknown(kind: str, name: str, names: Iterable[str], listed: str = "") -> BadInput:
     """Return the error for an unknown name, with the most similar known name, or all known names.
 
-    If there are too many for one sentence, ``listed`` names what lists them.
+    If there are too many for one sentence, ``listed`` says where they are listed.
     """
     choices = sorted(names)
     near = difflib.get_close_matches(name[:MAX_SHOWN], choices, n=1, cutoff=0.5)
@@ -51,7 +51,7 @@ def unknown(kind: str, name: str, names: Iterable[str], listed: str = "") -> Bad
 
 
 def lacking(what: str, package: str, extra: str) -> BadInput:
-    """Return the error for something that needs a package which comes with an extra of rbmviz only."""
+    """Return the error for a feature that needs a package from an extra of rbmviz."""
     return BadInput(
         f"{what} needs the package {package}, which is not installed: run 'pip install \"rbmviz[{extra}]\"'."
     )
@@ -63,19 +63,19 @@ _PACKAGE_OF_MODULE = {
     "sklearn": "scikit-learn",
     "vl_convert": "vl-convert-python",
 }
-"""Names of packages that differ from their modules' names."""
+"""Module -> package, where their names differ."""
 
 
 @contextlib.contextmanager
 def brought_by(extra: str, what: str) -> Iterator[None]:
-    """Turn the failure of an import in the block into ``lacking``, for packages of an extra.
+    """Turn a failed import in the block into the error ``lacking``, for packages of an extra.
 
     Parameters
     ----------
     extra : str
         Name of the extra, one of ``project.optional-dependencies`` in pyproject.toml.
     what : str
-        What needs the package: the beginning of the sentence.
+        Feature that needs the package, as the beginning of the sentence.
     """
     try:
         yield

@@ -145,20 +145,20 @@ from typing import NamedTuple
 
 
 class Words(NamedTuple):
-    """A part of the glossary: its title, and each word, or several with one meaning, with what it means."""
+    """A part of the glossary: its title, and the meaning of each word or group of synonyms."""
 
     title: str
     meanings: dict[str, str]
 
 
 def glossary() -> list[Words]:
-    """Return the parts of the glossary in order; none where Python keeps no docstrings (``-OO``)."""
-    text = re.sub(r"\n +", " ", (__doc__ or "").partition("\n\n")[2].strip())  # one line an entry
+    """Return the parts of the glossary in order; empty if Python keeps no docstrings (``-OO``)."""
+    text = re.sub(r"\n +", " ", (__doc__ or "").partition("\n\n")[2].strip())  # one line per entry
     parts = [part.splitlines() for part in text.split("\n\n")] if text else []
     return [Words(lines[0], dict(_entry(line) for line in lines[1:])) for lines in parts]
 
 
 def _entry(line: str) -> tuple[str, str]:
-    """Return word and meaning of a line; two spaces or more stand between them."""
+    """Return the word and the meaning in a line; at least two spaces separate them."""
     word, meaning = re.split(r"\s{2,}", line, maxsplit=1)
     return word, meaning

@@ -1,7 +1,7 @@
 """Models in HDF5: the archives of rbms (PyTorch), and the files of RestrictedBoltzmannMachinesHDF5.jl.
 
 An HDF5 file can refer to other files and run its own filters. Here only numbers and texts in the file itself
-are read, packed by deflate at most, after their declared sizes have been checked.
+are read, uncompressed or packed by deflate, after a check of their declared sizes.
 """
 
 import io
@@ -29,19 +29,19 @@ FILTERS = {"gzip", None}
 
 
 class _File:
-    """An open HDF5 file, with the name of it for error messages and the bytes that have been read."""
+    """An open HDF5 file, with its name for error messages and the number of bytes read so far."""
 
     def __init__(self, file: Any, what: str) -> None:
         self.file, self.what, self.nbytes = file, what, 0
 
     def names(self) -> list[str]:
-        """Return the names at the top."""
+        """Return the names at the top level."""
         if len(self.file) > MAX_LINKS:
             raise Damaged(f"it has {len(self.file):,} entries")
         return list(self.file)
 
     def _own(self, path: str) -> Any:
-        """Return the data set at a path, None if there is none; links lead to nothing outside the file."""
+        """Return the data set at a path, or None if there is none; links and outside data are refused."""
         import h5py
 
         at = self.file
@@ -64,8 +64,8 @@ class _File:
             return None
         if dataset.dtype.kind not in "biuf" or dataset.shape is None or len(dataset.shape) > 8:
             raise Damaged(f"{path} holds no array of numbers")
-        # Of each array the file's type and float32 are in memory, and one copy while it is transposed. Chunks
-        # are unpacked as wholes, and may be larger than the array.
+        # Memory holds each array in the file's type and in float32, and one copy while it is transposed.
+        # Chunks are unpacked whole, and may be larger than the array.
         size, itemsize = math.prod(dataset.shape), dataset.dtype.itemsize
         beyond = max(math.prod(dataset.chunks or ()) - size, 0)
         self.nbytes += min(size * (itemsize + 8) + beyond * itemsize, MAX_SIZE)
@@ -101,10 +101,10 @@ def read_h5(
     """Return the arrays W, b, c of a model in HDF5, and its metadata.
 
     what : name of the file in error messages
-    update : which update of an archive of rbms (default: the last one)
+    update : number of an update in an archive of rbms (default: the last one)
 
-    Raises BadInput if h5py is not installed, the file needs more than the memory budget, holds a model of
-    another kind, or has no such update; Damaged if it is not an HDF5 file of one of these layouts.
+    Raises BadInput if h5py is not installed, or if the file needs more than the memory budget, holds another
+    kind of model, or has no such update; Damaged if it is not an HDF5 file of one of these layouts.
     """
     with _opened(content, what) as file:
         if JULIA_HEADER in (names := file.names()):
@@ -145,7 +145,7 @@ def read_chains(content: Content, what: str) -> np.ndarray | None:
 def _read_julia(file: _File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read the layout of version 1.0.0; Julia's arrays have their first axis last in the file.
 
-    Layers may have several axes: a visible layer of two is a picture.
+    Layers may have several axes; a visible layer with two axes is a picture.
     """
     kinds = [file.text(name) for name in ("rbm_type", "visible_type", "hidden_type")]
     if file.text(JULIA_HEADER) != "1.0.0" or kinds != ["RBM", "Binary", "Binary"]:
@@ -163,9 +163,9 @@ def _read_julia(file: _File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def h5_bytes(W: np.ndarray, b: np.ndarray, c: np.ndarray, updates: int, layout: Layout) -> bytes:
-    """Return a model as a file of rbms or of RestrictedBoltzmannMachinesHDF5.jl.
+    """Return the bytes of a model file for rbms or for RestrictedBoltzmannMachinesHDF5.jl.
 
-    An archive of rbms has chains: 100 here, bits drawn from the visible biases alone.
+    An archive of rbms has chains; here there are 100, with bits drawn from the visible biases alone.
     """
     with brought_by("models", "Writing HDF5"):
         import h5py

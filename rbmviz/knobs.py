@@ -1,7 +1,7 @@
 """Knobs: the parameters of an algorithm that a user may change, each declared once.
 
 A knob is metadata of a dataclass field. Widgets, command-line flags, parameters of links, checks and
-documentation are all made from it.
+documentation are all generated from it.
 """
 
 import dataclasses
@@ -28,25 +28,25 @@ class Knob:
     ----------
     name, kind, default
         Field name, type (int, float, bool or str) and default value. The default decides the type, not the
-        annotation: the default of a float is 1.0, not 1.
+        annotation: a float knob has the default 1.0, not 1.
     label, help, unit
-        Texts for the user; ``help`` is one sentence that says what to look for.
+        Texts for the user; ``help`` is one sentence about the effect to look for.
     lo, hi
         Smallest and largest value, both allowed (numbers only).
     scale
         Whether a slider runs from lo to hi linearly or logarithmically.
     zero
-        Whether 0, with a special meaning such as "switched off", is allowed although lo > 0, as log scales
-        need it.
+        Whether 0, with a special meaning such as "switched off", is allowed although lo > 0, which log scales
+        need.
     live
-        Whether it may change during a run; otherwise a change restarts the run.
+        Whether the knob may change during a run; otherwise a change restarts the run.
     choices
         The allowed values of a str knob.
     front
-        Whether its slider is shown even on pages that have room for few; each page's ``panel.py`` decides.
+        Whether its slider is shown even where there is room for only a few; each page's ``panel.py`` decides.
     symbol
-        Its letter in the equation of the algorithm, in LaTeX (see ``equations``); "": the equation does not
-        contain it; None: nothing is said.
+        Its symbol in the equation of the algorithm, in LaTeX (see ``equations``); "": the equation does not
+        contain it; None: not declared.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Knob:
         return f"{'0, or ' if self.zero else ''}{self.lo:g} to {self.hi:g}"
 
     def check(self, value: Any, owner: str) -> Value:
-        """Return ``value`` as this knob's kind (so that 1 and 1.0 compile one kernel), or raise BadInput."""
+        """Return ``value`` as this knob's kind, so that 1 and 1.0 compile one kernel, or raise BadInput."""
         wrong = BadInput(f"{owner}: {self.name} = {quoted(value)} is outside {self.range_text}.")
         if self.kind is bool or self.kind is str:
             if not isinstance(value, self.kind) or (self.choices and value not in self.choices):
@@ -106,7 +106,7 @@ class Knob:
         return self.check(number, owner)
 
     def text(self, value: Value) -> str:
-        """Write a value so that ``parse`` gives it back exactly (whole numbers up to 2^53)."""
+        """Write a value as text that ``parse`` reads back exactly (whole numbers up to 2^53)."""
         if isinstance(value, bool):
             return str(value).lower()
         return repr(value) if isinstance(value, float) else str(value)
@@ -173,7 +173,7 @@ def check_names(cls: Any, names: Mapping[str, Any]) -> None:
 
 
 def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
-    """Write knobs as text: ``eps=0.03,alpha=1.0``; ``only`` these names, None: all."""
+    """Write knobs as text, ``eps=0.03,alpha=1.0``; ``only`` limits them to these names (None: all)."""
     values = values_of(algorithm)
     return ",".join(
         f"{name}={declared.text(values[name])}"
@@ -183,15 +183,15 @@ def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
 
 
 def write_algorithm(algorithm: Any, only: Collection[str] | None = None) -> str:
-    """Write a sampler or trainer: ``gibbs:temperature=1.0,k=1``; ``only``: names of its knobs, None: all."""
+    """Write a sampler or trainer, ``gibbs:temperature=1.0,k=1``; ``only`` is as in ``write_knobs``."""
     return f"{algorithm.name}:{write_knobs(algorithm, only)}".removesuffix(":")
 
 
 def read_algorithm(table: Any, text: str) -> Any:
-    """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a bare name.
+    """Return the algorithm described by a text like ``rates_fpcd:eps=0.03,k=2``, or by a bare name.
 
     table : classes of algorithms by name
-    text : what ``write_algorithm`` writes; knobs may be left out
+    text : in the format of ``write_algorithm``; knobs may be left out
 
     Raises BadInput if the algorithm or a knob is unknown, or a value is out of range.
     """
@@ -200,7 +200,7 @@ def read_algorithm(table: Any, text: str) -> Any:
 
 
 def read_knobs(cls: Any, text: str) -> dict[str, Any]:
-    """Read what write_knobs writes; some may be left out.
+    """Read knobs in the format of ``write_knobs``; some may be left out.
 
     Raises
     ------
@@ -221,14 +221,14 @@ def split_knobs(text: str, owner: str) -> dict[str, str]:
 
 
 def read_algorithms(table: Any, texts: Sequence[str], shared: Mapping[str, str]) -> list[Any]:
-    """Return the algorithms of texts like ``rates_fpcd:eps=0.1,k=2``, or of bare names.
+    """Return the algorithms described by texts like ``rates_fpcd:eps=0.1,k=2``, or by bare names.
 
     table : classes of algorithms by name
     texts : one for each algorithm; the knobs in a text are set for that algorithm only
-    shared : texts of further knobs by name; each is set for every algorithm that has it and whose text does
-        not name it
+    shared : texts of further knobs by name; each is set for every algorithm that has the knob, unless its own
+        text names it
 
-    Raises BadInput if an algorithm or a knob is unknown, a value is out of range, or a shared knob is set for
+    Raises BadInput if an algorithm or a knob is unknown, a value is out of range, or a shared knob applies to
     none.
     """
     classes = [table[text.partition(":")[0]] for text in texts]
@@ -249,7 +249,7 @@ def read_algorithms(table: Any, texts: Sequence[str], shared: Mapping[str, str])
 
 
 def parse_knobs(cls: Any, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of knobs that are given as texts, by name; see ``read_knobs``."""
+    """Return the values of knobs given as texts, by name; see ``read_knobs``."""
     check_names(cls, texts)
     knobs = knobs_of(cls)
     return {name: knobs[name].parse(value, cls.name) for name, value in texts.items()}

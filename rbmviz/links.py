@@ -1,8 +1,8 @@
-"""The grammar of links: what the address of a page says, from text to algorithms and back.
+"""The grammar of links: conversion of a page's address from text to algorithms and back.
 
-A link names the algorithms of the panels, ``rates_fpcd:eps=0.03,k=2``, and values of settings; the rest has
-its default. The app writes every knob of a panel, so that an address opens the same runs when a default
-has changed.
+A link names the algorithms of the panels, ``rates_fpcd:eps=0.03,k=2``, and values of settings; the others
+keep their defaults. The app writes every knob of a panel, so that an address opens the same runs even after a
+default has changed.
 """
 
 import math
@@ -15,7 +15,7 @@ from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import read_algorithm, values_of, write_algorithm
 
 NO_PANEL = "none"
-"""In a link, the panels of a page without any."""
+"""Entry in a link for a page without panels."""
 
 
 class Algorithms(Protocol):
@@ -44,12 +44,12 @@ def write_changed_panel(algorithm: Any) -> str:
 
 
 def write_panels(algorithms: Sequence[Any], only: Collection[str] | None = None) -> list[str]:
-    """Write the panels of a page; ``only``: names of the knobs that are written (None: all)."""
+    """Write the panels of a page; ``only`` limits the knobs to these names (None: all)."""
     return [write_algorithm(algorithm, only) for algorithm in algorithms] or [NO_PANEL]
 
 
 def address_text(value: Any) -> str:
-    """Return the value of a setting as written in the address; infinity is "full", full speed."""
+    """Return the value of a setting as written in the address; infinity is "full", for full speed."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -79,12 +79,12 @@ def write_matrix(A: np.ndarray) -> str:
 
 
 def read_matrix(text: str, least: int, most: int) -> np.ndarray:
-    """Return the square matrix of a text, float64 (n, n), with ``least`` to ``most`` rows of numbers 0 to 1.
+    """Return the square matrix in a text, float64 (n, n), with ``least`` to ``most`` rows of numbers 0 to 1.
 
     Raises
     ------
     BadInput
-        If it is something else; nothing larger is ever built.
+        If the text holds anything else; a larger matrix is never built.
     """
     rows = [row.split(",", most) for row in text.split(";", most)]
     if not least <= len(rows) <= most or {len(row) for row in rows} != {len(rows)}:

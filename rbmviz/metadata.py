@@ -79,7 +79,7 @@ def data_name(meta: Mapping[str, Any]) -> str | None:
 def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
     """Return a checked copy of a model's metadata; ``what`` is its name at the beginning of an error message.
 
-    The known keys hold None or what ``SCHEMA_OF_KEYS`` requires; all other keys hold JSON values of bounded
+    Known keys hold None or a value valid under ``SCHEMA_OF_KEYS``; all other keys hold JSON values of bounded
     size. Control characters in texts become spaces; NaN and infinity, which JSON does not have, become None.
 
     Raises BadInput if a value has the wrong type, is too long, or is nested too deeply.
@@ -103,7 +103,7 @@ def _key(key: Any, what: str) -> str:
 
 
 def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
-    """Return a checked JSON value; ``left`` holds one number, how many more values are allowed."""
+    """Return a checked JSON value; ``left`` holds one number, the count of values still allowed."""
     left[0] -= 1
     if depth > MAX_DEPTH or left[0] < 0:
         raise BadInput(

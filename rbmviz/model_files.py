@@ -1,4 +1,4 @@
-"""Models by name or file, and the doors through which every public function takes a model."""
+"""Models by name or file, and the conversions that every public function applies to its model."""
 
 from collections.abc import Mapping
 from importlib import resources
@@ -21,16 +21,16 @@ FOLDER = Path(str(resources.files("rbmviz.pretrained")))
 """Folder of the pretrained models: ``pretrained/`` in a checkout, within the package in an installation."""
 
 NO_MODELS = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
-"""Name of an empty list of models in messages."""
+"""Message for an empty list of models."""
 
 
 def as_model(model: AnyModel) -> Model:
-    """Return the model that a name, a file, a Model or an RBM stands for.
+    """Return the model given as a name, a file, a Model or an RBM.
 
     Raises
     ------
     BadInput
-        If it is none of them, or cannot be loaded.
+        If ``model`` is none of these, or the model cannot be loaded.
     """
     if isinstance(model, Model):
         return model
@@ -60,17 +60,17 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
         A name of ``list_models()``, or a path that ends in .safetensors or .npz, or in .h5: an archive of
         rbms (PyTorch), or a file of RestrictedBoltzmannMachinesHDF5.jl.
     names : mapping of str, optional
-        What W, b and c are called in an .npz or a .safetensors, as ``{"W": "weight.T", "b": "bias_v", "c":
-        "bias_h"}``; ``.T`` says that the array is (n_hidden, n_visible). Default: these names, or usual ones
+        Names of W, b and c in an .npz or .safetensors file, such as ``{"W": "weight.T", "b": "bias_v", "c":
+        "bias_h"}``; ``.T`` says that the array is (n_hidden, n_visible). Default: W, b and c, or usual names
         such as ``weights``, ``vbias``, ``hbias``; W is then transposed if only that fits the biases.
     update : int, optional
-        Which update of an archive of rbms (default: the last one).
+        Number of an update in an archive of rbms (default: the last one).
 
     Raises
     ------
     BadInput
         If there is no such model, or the file is not a model (see ``rbm.load_model_file``). Pickles (.pkl,
-        .joblib, .pt) are never opened, because that would run code in them.
+        .joblib, .pt) are never opened, because that would run the code in them.
 
     Examples
     --------
@@ -94,20 +94,20 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
 
 
 def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
-    """Return a model of another program's arrays: torch's ``state_dict``, the ``vars`` of a PyDeep model.
+    """Return a model of another program's arrays: a torch ``state_dict``, or ``vars`` of a PyDeep model.
 
     Parameters
     ----------
     arrays : mapping of str to array or tensor
-        W, b and c under these or other names; other entries are ignored. With ``ov`` and ``oh`` the model
-        is centred, as PyDeep's: E(v, h) = -(v - ov)'W(h - oh) - b'(v - ov) - c'(h - oh).
+        W, b and c under these or other names; other entries are ignored. With ``ov`` and ``oh`` the model is
+        centred, as in PyDeep: E(v, h) = -(v - ov)'W(h - oh) - b'(v - ov) - c'(h - oh).
     names : mapping of str, optional
         See ``load_model``.
 
     Raises
     ------
     BadInput
-        If an array is missing, or they do not fit each other.
+        If an array is missing, or the arrays do not fit each other.
 
     Examples
     --------
@@ -134,12 +134,12 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
 
 
 def load_chains(path: str | Path) -> np.ndarray:
-    """Return the chains of an archive of rbms, uint8 (chains, n_visible): starts ``v0`` of as many chains.
+    """Return the chains of an archive of rbms, uint8 (chains, n_visible), for use as starts ``v0``.
 
     Raises
     ------
     BadInput
-        If there is no such archive, it has no chains, or they are not bits.
+        If there is no such archive, or it has no chains, or the chains are not bits.
     """
     path = Path(path)
     try:

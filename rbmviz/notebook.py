@@ -16,13 +16,13 @@ MOSAIC_TILES = 60
 """Maximum number of tiles of a mosaic, in rows of ``MOSAIC_COLUMNS``."""
 MOSAIC_COLUMNS = 20
 GAP = 215
-"""Grey level between tiles, and where there are none."""
+"""Grey level between tiles and in place of missing ones."""
 TILE_PIXELS = 40
-"""Minimum width of a tile on the screen; its pixels are enlarged by a whole number."""
+"""Minimum width of a tile on the screen; its pixels are enlarged by a whole factor."""
 
 
 def short_repr(record: Any) -> str:
-    """Return one line for a dataclass: arrays by type and shape, mappings by their names."""
+    """Return one line for a dataclass: arrays by type and shape, mappings by their keys."""
     fields = [field.name for field in dataclasses.fields(record) if not field.name.startswith("_")]
     return (
         f"{type(record).__name__}({', '.join(f'{name}={_short(getattr(record, name))}' for name in fields)})"
@@ -53,7 +53,7 @@ def data_frame(columns: Mapping[str, Any]) -> Any:
 
 
 def picture_shape(n_visible: int, image_shape: Sequence[int] | None) -> tuple[int, int] | None:
-    """Return the shape in which to draw a row: its own, else a square of at least 4 x 4, else None."""
+    """Return the shape of a row's picture: as stated, else a square of at least 4 x 4, else None."""
     if image_shape is not None and image_shape[0] * image_shape[1] == n_visible:
         return int(image_shape[0]), int(image_shape[1])
     side = round(n_visible**0.5)
@@ -61,7 +61,7 @@ def picture_shape(n_visible: int, image_shape: Sequence[int] | None) -> tuple[in
 
 
 def notebook_html(record: Any, rows: np.ndarray | None, shape: tuple[int, int] | None) -> str:
-    """Return the line of a record as HTML, above a mosaic of rows (n, pixels) if there are any."""
+    """Return a record's one-line text as HTML, above a mosaic of rows (n, pixels) if there are any."""
     line = f"<code>{html.escape(repr(record))}</code>"
     if rows is None or shape is None or not len(rows):
         return line
@@ -93,7 +93,7 @@ def mosaic(rows: np.ndarray, shape: tuple[int, int], columns: int = MOSAIC_COLUM
 
 
 def grey_png(pixels: np.ndarray) -> bytes:
-    """Return a grey picture, uint8 (height, width), as PNG; pillow is in extras only."""
+    """Return a grey picture, uint8 (height, width), as PNG, without pillow, which only extras install."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return (
@@ -103,7 +103,7 @@ def grey_png(pixels: np.ndarray) -> bytes:
     height, width = pixels.shape
     lines = np.hstack(
         [np.zeros((height, 1), np.uint8), pixels]
-    ).tobytes()  # each begins with its filter: none
+    ).tobytes()  # each row begins with its filter: none
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         chunk(kind, content)

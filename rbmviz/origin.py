@@ -1,4 +1,4 @@
-"""Where results come from, written into their files: version, digests, seeds, command, how to cite."""
+"""The origin of results, written into their files: version, digests, seeds, command, citation."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from rbmviz.rbm import Model
 from rbmviz.sweeps.cell import data_digest, model_digest
 
 ORIGIN_KEY = "origin"
-"""Name of the entry, the array, the column or the tag in which a file has its origin."""
+"""Name of the entry, array, column or tag that holds a file's origin."""
 
 
 def origin(
@@ -30,9 +30,9 @@ def origin(
     data: Sequence[Dataset | None] = (),
     seeds: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """Return where results come from, as JSON values.
+    """Return the origin of results, as JSON values.
 
-    command : what repeats them: a command, or Python code
+    command : command or Python code that repeats them
     models : models by the names under which they were loaded
     data : data sets; None is left out
     seeds : seeds of the runs
@@ -62,15 +62,15 @@ def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
-    """Return a file's content with its origin written into it, where its form has a place for that.
+    """Return a file's content with its origin written into it, if its format has a place for it.
 
-    A table (.csv) gets a last column ``origin``, whose first row has the JSON: any reader of CSV still reads
-    it; a table without rows gets an empty one for it. An archive of arrays (.npz) gets an array ``origin``
-    with the JSON, a picture (.png, .gif, .svg) a comment or metadata, a page (.html) a tag ``meta``. Every
-    other file stays as it is.
+    A table (.csv) gets a last column ``origin`` with the JSON in its first row, which any CSV reader accepts;
+    a table without rows gets an empty row for it. An archive of arrays (.npz) gets an array ``origin`` with
+    the JSON, a picture (.png, .gif, .svg) a comment or metadata, a page (.html) a tag ``meta``. Other files
+    stay unchanged.
 
     content : the file
-    name : its name; the ending gives the format
+    name : name of the file; its extension gives the format
     source : see ``origin``
     """
     write = _WRITERS.get(PurePath(name).suffix.lower())
@@ -79,7 +79,7 @@ def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
 
 def _csv(content: bytes, text: str) -> bytes:
     rows = list(csv.reader(io.StringIO(content.decode(), newline="")))
-    end = next((i for i, row in enumerate(rows) if not row), len(rows))  # of the first of several tables
+    end = next((i for i, row in enumerate(rows) if not row), len(rows))  # end of the first table
     head, body = rows[0], rows[1:end] or [[""] * len(rows[0])]
     table = [[*head, ORIGIN_KEY], [*body[0], text], *([*row, ""] for row in body[1:])]
     written = io.StringIO()

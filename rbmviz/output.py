@@ -24,17 +24,17 @@ REASONS = {
     errno.ENOTDIR: "its folder is a file",
     errno.EEXIST: "its folder is a file",
 }
-"""Reasons for a refused write, in plain words; for other codes the system's own words are used."""
+"""Reasons for a refused write, in plain words; other codes get the system's own words."""
 
 
 def reason(error: OSError) -> str:
-    """Return in a few words why the operating system refused."""
+    """Return the operating system's reason for a refusal, in a few words."""
     return REASONS.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
 
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Turn every ``OSError`` inside into an ``OutputFailure`` that names this file."""
+    """Turn every ``OSError`` in the block into an ``OutputFailure`` that names this file."""
     try:
         yield
     except OutputFailure:
@@ -44,17 +44,17 @@ def writing(path: str | Path) -> Iterator[None]:
 
 
 def neighbour(path: Path) -> Path:
-    """Return a new hidden path in the same folder, ``.name.xxxxxxxx``: leftovers can be recognised by it."""
+    """Return a new hidden path in the same folder, ``.name.xxxxxxxx``, which identifies leftovers."""
     # A file name has at most 255 bytes, and 'name' may use all of them.
     name = os.fsencode(path.name)[:200].decode(errors="ignore")
     return path.with_name(f".{name}.{secrets.token_hex(4)}")
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file completely or not at all: to a temporary file beside it, flushed to disk, then renamed.
+    """Write a file completely or not at all: write a temporary file beside it, flush it to disk, rename it.
 
-    A symbolic link is followed and stays a link. A new file has the permissions that the umask leaves; a file
-    that is replaced keeps its permissions.
+    A symbolic link is followed and stays a link. A new file gets the permissions that the umask allows; a
+    replaced file keeps its own.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def output_path(path: str | Path) -> Path:
         If the path cannot be a file: its folder does not exist, it is a folder or a device, or its name is
         too long.
     OutputFailure
-        If the system refuses access, or a write-protected file is there.
+        If the system refuses access, or the existing file is write-protected.
     """
     if not os.fspath(path):
         raise BadInput("An output file has an empty name: name a file.")
@@ -139,15 +139,15 @@ def check_writable(path: str | Path) -> None:
 
 
 def rescue(name: str, write: Callable[[Path], None]) -> Path | None:
-    """Write a result to the system's temporary folder, after it could not be written to its own place.
+    """Write a result to the system's temporary folder, after writing it to its own place failed.
 
     name : name of the file, in a new folder ``rbmviz-kept-...``
-    write : writes the file to the path that it is given
+    write : function that writes the file to a given path
 
     Returns
     -------
     Path or None
-        The file, or None if it cannot be written there either.
+        Path of the file, or None if it cannot be written there either.
     """
     folder = None
     try:

@@ -9,7 +9,7 @@ from platformdirs import user_cache_dir
 def cache_dir() -> Path:
     """Return the cache folder: ``RBMVIZ_CACHE_DIR``, or else the user's cache folder.
 
-    For a user without a home folder, the path that is returned cannot be created.
+    For a user without a home folder, the returned path cannot be created.
     """
     if named := os.environ.get("RBMVIZ_CACHE_DIR"):
         return Path(named)

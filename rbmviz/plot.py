@@ -1,9 +1,9 @@
-"""Figures, with the look of the app: each function returns an Altair chart.
+"""Figures in the style of the app: each function returns an Altair chart.
 
-A chart shows itself at the end of a notebook's cell; ``chart.save("isl.pdf")`` writes SVG, PNG or PDF without
+A chart at the end of a notebook's cell is displayed; ``chart.save("isl.pdf")`` writes SVG, PNG or PDF without
 a browser, and Altair's own methods, such as ``chart.properties(width=240)``, change it. Most functions take
 one result, or several by name: ``isl({"Gibbs": a, "rates-FPCD": b})``. A name that begins with an algorithm's
-has its colour. Needs ``pip install "rbmviz[figures]"``.
+name gets that algorithm's colour. Needs ``pip install "rbmviz[figures]"``.
 """
 
 import base64
@@ -45,7 +45,7 @@ AnyDataset = Dataset | str | Path | None
 AnyRows = Samples | Dataset | np.ndarray
 
 CHART_WIDTH, PICTURE_WIDTH, CLASS_PIXELS, ENLARGED = 480, 42, 14, 4
-"""Width of a plot, least width of a tile, height of a class in a strip, enlargement of pixels in files."""
+"""Width of a plot, minimum width of a tile, height of a class in a strip, enlargement of pixels in files."""
 
 
 def mosaic(
@@ -56,16 +56,16 @@ def mosaic(
     columns: int = 10,
     means: bool = False,
 ) -> Any:
-    """Return the first n rows as pictures, row by row, 1 black; several by name are side by side.
+    """Return the first n rows as pictures, in reading order, 1 black; named samples are side by side.
 
     Parameters
     ----------
     samples : Samples, Dataset, ndarray (rows, units), or a mapping of names to them
-        Take ``samples[-100:]`` for the newest. Of a data set, the training part is drawn.
+        Pass ``samples[-100:]`` for the newest. For a data set, the training part is drawn.
     image_shape : (int, int), optional
-        Rows and columns of a picture (default: as the model or the data set says, or else square).
+        Rows and columns of a picture (default: from the model or the data set, or else square).
     n, columns : int
-        Most pictures (default 100), and pictures side by side (default 10).
+        Maximum number of pictures (default 100), and pictures per row (default 10).
     means : bool
         Whether the means of samples are drawn instead of the bits (default False).
 
@@ -77,7 +77,7 @@ def mosaic(
     Raises
     ------
     BadInput
-        If rows are no pictures, or Altair is not installed.
+        If rows cannot be drawn as pictures, or Altair is not installed.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
     model : Model, RBM, name or file
         Its visible units are the pixels of a picture.
     n, columns : int
-        Most pictures (default 100), and pictures side by side (default 10).
+        Maximum number of pictures (default 100), and pictures per row (default 10).
 
     Returns
     -------
@@ -105,7 +105,7 @@ def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
     Raises
     ------
     BadInput
-        If the visible units are no picture, or Altair is not installed.
+        If the visible units do not form a picture, or Altair is not installed.
     """
     model = as_model(model)
     shape = _shape(model.rbm.n_visible, model.meta.get("image_shape"))
@@ -121,7 +121,7 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
         One strip each. A sample has the class of the nearest training example, or none if it is spurious
         (``metrics.Coverage``).
     dataset : Dataset, name or file, optional
-        Data with labels (default: those that the model was trained on).
+        Data with labels (default: the data that the model was trained on).
 
     Returns
     -------
@@ -141,16 +141,16 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
 def isl(
     samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *, kernel: Kernel = "binary"
 ) -> Any:
-    """Return how well the samples cover unseen data: the ISL against the number of samples.
+    """Return the ISL against the number of samples: how well the samples cover unseen data.
 
     The dashed line is the score of the training set itself.
 
     Parameters
     ----------
     samples : Samples, or a mapping of names to them
-        A curve for each.
+        One curve each.
     dataset : Dataset, name or file, optional
-        Data with a validation and a test part (default: those that the model was trained on).
+        Data with a validation and a test part (default: the data that the model was trained on).
     kernel : "binary" or "mean"
         Kernels around the samples, or around their means (see ``metrics.ISL``).
 
@@ -179,12 +179,12 @@ def likelihood(
     *,
     part: Literal["train", "test"] = "train",
 ) -> Any:
-    """Return the exact log-likelihood of data during trainings, which are made to their end.
+    """Return the exact log-likelihood of data during trainings, which are run to their end.
 
     Parameters
     ----------
     trainings : Training, iterable of Progress, or a mapping of names to them
-        What ``rbmviz.train`` returns; each progress is a point of the curve.
+        Results of ``rbmviz.train``; each progress is a point on the curve.
     dataset : Dataset, name or file, optional
         Default: the data of the training.
     part : "train" (default) or "test"
@@ -227,12 +227,12 @@ def likelihood(
 
 
 def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> Any:
-    """Return the histogram of meeting times; the bar at the right has the pairs that were cut off.
+    """Return the histogram of meeting times; the bar at the right shows the pairs that were cut off.
 
     Parameters
     ----------
     pairs : Pairs, or a mapping of names to them
-        What ``rbmviz.couple`` returns.
+        Results of ``rbmviz.couple``.
     log : bool
         Whether shares have a logarithmic axis (default False).
 
@@ -244,7 +244,7 @@ def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> A
     Raises
     ------
     BadInput
-        If these are no pairs, or Altair is not installed.
+        If ``pairs`` are not Pairs, or Altair is not installed.
     """
     named = _named(pairs, Pairs, "pairs")
     if isinstance(pairs, Pairs):
@@ -267,7 +267,7 @@ def log_weights(populations: Population | Mapping[str, Population]) -> Any:
     Parameters
     ----------
     populations : Population, or a mapping of names to them
-        What ``rbmviz.pop_weights`` returns. Weights are divided by their mean, which estimates Z.
+        Results of ``rbmviz.pop_weights``. Weights are divided by their mean, which estimates Z.
 
     Returns
     -------
@@ -277,7 +277,7 @@ def log_weights(populations: Population | Mapping[str, Population]) -> Any:
     Raises
     ------
     BadInput
-        If these are no populations, or Altair is not installed.
+        If ``populations`` are not Populations, or Altair is not installed.
     """
     named = _named(populations, Population, "samples")
     logs = {name: population.log_weights - population.log_z_estimate for name, population in named.items()}
@@ -301,7 +301,7 @@ def sweep_map(result: Any) -> Any:
     Parameters
     ----------
     result : SweepResult
-        What ``rbmviz.sweep`` returns.
+        Result of ``rbmviz.sweep``.
 
     Returns
     -------
@@ -319,14 +319,14 @@ def sweep_map(result: Any) -> Any:
 def landscape(
     model: AnyModel, samples: Samples | Mapping[str, Samples] | None = None, *, order: Order = "valley"
 ) -> Any:
-    """Return -log p(v) of every state of a small model, and how often samples have visited it.
+    """Return -log p(v) of every state of a small model, and -log of the state's share of samples.
 
     Parameters
     ----------
     model : Model, RBM, name or file
-        At most 10 visible units.
+        A model with at most 10 visible units.
     samples : Samples, or a mapping of names to them, optional
-        -log of the share of the samples in each state is drawn, too; states without samples are gaps.
+        Samples whose shares per state are drawn as -log; states without samples are gaps.
     order : "valley" (default), "gray" or "index"
         Order of the states, see ``metrics.landscape``; in "valley" likely states are wider.
 
@@ -371,11 +371,11 @@ def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *,
     Parameters
     ----------
     samples : Samples, or a mapping of names to them
-        At most n of each, evenly spaced, are drawn above as many training examples.
+        At most n of each, evenly spaced, are drawn over as many training examples.
     dataset : Dataset, name or file, optional
         Default: the data that the model was trained on.
     n : int
-        Most points of a kind (default 500).
+        Maximum number of points of each kind (default 500).
 
     Returns
     -------
@@ -400,7 +400,7 @@ def compare(samples: Mapping[str, Samples] | Samples, dataset: AnyDataset = None
     Parameters
     ----------
     samples : mapping of names to Samples, or Samples
-        Of one model, drawn with one seed from one start for a fair comparison.
+        For a fair comparison, draw them from one model, with one seed and one start.
     dataset : Dataset, name or file, optional
         Default: the data that the model was trained on.
 
@@ -442,7 +442,7 @@ def _altair() -> Any:
 
 
 def _named(results: T | Mapping[str, T], kind: type[T], name: str) -> dict[str, T]:
-    """Return results by name; ``name`` : for a single result."""
+    """Return results by name; a single result is called ``name``."""
     named = dict(results) if isinstance(results, Mapping) else {name: results}
     for label, result in named.items():
         if not isinstance(result, kind) or isinstance(result, str):
@@ -482,7 +482,7 @@ def _drawn(chart: Chart, width: float = CHART_WIDTH) -> Any:
 
 
 def _finished(chart: Any) -> Any:
-    """Return a chart with the look of light paper."""
+    """Return a chart in the style for light paper."""
     words = {"labelColor": INK["light"], "titleColor": INK["light"]}
     note = {"note": {"color": INK["light"], "fill": INK["light"]}}
     title = {"color": INK["light"], "fontSize": 12}
@@ -511,7 +511,7 @@ def _mosaics(
         shape = _shape(rows.shape[1], image_shape, stated)
         tiles = tiled(rows[:n].astype(np.float64), shape, columns)
         zoom = -(-PICTURE_WIDTH // shape[1]) * min(columns, 7) / columns
-        # Pixels are enlarged in the file: programs that show a picture would blur them.
+        # Pixels are enlarged in the file, because picture viewers would blur them.
         png = base64.b64encode(grey_png(tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)))
         size = {"width": tiles.shape[1] * zoom, "height": tiles.shape[0] * zoom}
         image = alt.Chart(alt.InlineData([{"url": f"data:image/png;base64,{png.decode()}"}])).mark_image(

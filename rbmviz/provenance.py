@@ -1,4 +1,4 @@
-"""Where results come from: the commit, the machine, and how the program is cited."""
+"""The provenance of results: commit, machine, and citation of the program."""
 
 import functools
 import os
@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 
 RESULT_SOURCES = ("rbmviz", "app", "pretrained")
-"""Folders of a checkout on which results and what is shown of them depend."""
+"""Folders of a checkout that determine results and their display."""
 
 
 def processor() -> str:
@@ -33,7 +33,7 @@ def machine() -> dict[str, Any]:
 
 @functools.cache
 def commit() -> str:
-    """Return the commit of this checkout, "-changed" behind it if files differ; "" in an installation."""
+    """Return the commit of this checkout, followed by "-changed" if files differ; "" in an installation."""
     if not (ROOT / ".git").exists():
         return ""
 
@@ -52,5 +52,5 @@ def commit() -> str:
 
 
 def how_to_cite() -> str:
-    """Return how the program is cited, as CITATION.cff says."""
+    """Return the citation of the program, as in CITATION.cff."""
     return f"The rbmviz authors. rbmviz: see Markov chains mix. Version {version('rbmviz')}, MIT licence."

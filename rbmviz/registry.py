@@ -1,9 +1,8 @@
 """The tables of samplers, trainers, metrics and data sets.
 
-One new file in ``samplers/`` (or ``trainers/`` ...) with one decorated class is all it takes: the
-folder is imported when its table is first read, and a file that does not import fails loudly. A file of a
-sampler or trainer whose name begins with an underscore is an example to copy: what it decorates is not
-registered.
+A new entry takes one file in ``samplers/`` (or ``trainers/`` ...) with one decorated class: the folder is
+imported when its table is first read, and a file that cannot be imported raises its error. A sampler or
+trainer file whose name begins with an underscore is an example to copy; its class is not registered.
 """
 
 import dataclasses
@@ -20,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Table:
-    """Named entries of one kind, filled from one folder of the package."""
+    """Named entries of one kind, read from one folder of the package."""
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
@@ -29,16 +28,16 @@ class Table:
         self._discovered = False
 
     def add(self, name: str, entry: Any) -> None:
-        """Register an entry; ValueError if another module has registered one of the same name.
+        """Register an entry; ValueError if another module has registered the same name.
 
-        A module that is imported again replaces its own; so does a second class of that name in one module.
+        A module imported again replaces its own entry, as does a second class of the same name in one module.
         """
         if name in self._entries and self._entries[name].__module__ != entry.__module__:
             raise ValueError(f"two {self.kind}s are called '{name}'")
         self._entries[name] = entry
 
     def is_example(self, module: str) -> bool:
-        """Whether a module of the folder is meant to be copied: its name begins with an underscore."""
+        """Return whether a module is an example to copy: its name begins with an underscore."""
         return module.startswith(f"{self.package}._")
 
     def _discover(self) -> None:
@@ -60,13 +59,13 @@ class Table:
         return iter(sorted(self._entries))
 
     def make(self, name: str, **knobs: Any) -> Any:
-        """Return the algorithm ``name`` with these knobs, the others at their defaults."""
+        """Return the algorithm ``name`` with these knobs, and defaults for the others."""
         cls = self[name]
         check_names(cls, knobs)
         return cls(**knobs)
 
     def read(self, text: str) -> Any:
-        """Return the algorithm of a text, see ``rbmviz.knobs.read_algorithm``."""
+        """Return the algorithm described by a text, see ``rbmviz.knobs.read_algorithm``."""
         return read_algorithm(self, text)
 
 
@@ -79,16 +78,16 @@ datasets = Table("data set", "rbmviz.datasets")
 
 def _algorithm(table: Table, name: str, label: str, paper: str, colour: str) -> Callable[[C], C]:
     def register(cls: C) -> C:
-        # Installed before dataclass() looks for it: every instance, also one made by
-        # dataclasses.replace, is checked.
-        if getattr(cls, "__post_init__", check_all) is not check_all:  # also one of a base
+        # Installed before dataclass() looks for it, so that every instance is checked, including those made
+        # by dataclasses.replace.
+        if getattr(cls, "__post_init__", check_all) is not check_all:  # also if inherited
             raise TypeError(
                 f"{cls.__qualname__}: a {table.kind} has no __post_init__ of its own, which would take the "
                 "place of the check of its knobs; give each knob its range or choices instead"
             )
         for base in cls.__mro__[1:]:
             fields = [key for key, value in vars(base).items() if isinstance(value, dataclasses.Field)]
-            if fields:  # dataclass() would have replaced them by their defaults: the base is none
+            if fields:  # the base is no dataclass: dataclass() would have put defaults in their place
                 raise TypeError(
                     f"{cls.__qualname__}: its base {base.__qualname__} has knobs ({', '.join(fields)}), but "
                     "only a dataclass hands them on: decorate it with dataclass(frozen=True, kw_only=True)"
@@ -110,11 +109,11 @@ def sampler(name: str, *, label: str, paper: str, colour: str = "") -> Callable[
     Parameters
     ----------
     name : str
-        The word of the command line, of links and of files.
+        Identifier on the command line, in links and in files.
     label : str
-        What people read.
+        Name shown to people.
     paper : str
-        Where the algorithm comes from.
+        Source of the algorithm.
     colour : str
         Its colour in charts and panels, ``#rrggbb``; "" lets the app choose one.
     """
@@ -141,7 +140,7 @@ def metric(name: str) -> Callable[[F], F]:
 
 
 def live_metric(name: str) -> Callable[[F], F]:
-    """Return a decorator that registers a metric that runs keep up to date, see ``rbmviz.metrics.live``."""
+    """Return a decorator that registers a metric updated during runs, see ``rbmviz.metrics.live``."""
     return _entry(live_metrics, name)
 
 
@@ -150,10 +149,10 @@ def dataset(name: str, *, label: str = "", bundled_with: str = "", file: str = "
 
     The first line of the function's docstring is the description of the data set.
 
-    name : the word of the command line and of links
-    label : what people read, with what tells it from its namesakes in brackets; default ``name``
-    bundled_with : the package that brings the data; "" for data that are generated or lie in a file
-    file : name of the published file that it is cut from, in ``raw.SOURCES``; default ``name``
+    name : identifier on the command line and in links
+    label : name shown to people, with a distinction from namesakes in brackets; default ``name``
+    bundled_with : package that contains the data; "" for data that are generated or stored in a file
+    file : name in ``raw.SOURCES`` of the published file that the data are cut from; default ``name``
     """
 
     def register(function: F) -> F:

@@ -29,30 +29,30 @@ with brought_by("sklearn", "rbmviz.sklearn"):
 
 
 class BernoulliRBM(neural_network.BernoulliRBM):
-    """A restricted Boltzmann machine as a scikit-learn estimator, which replaces scikit-learn's own class.
+    """A restricted Boltzmann machine as a scikit-learn estimator, in place of scikit-learn's own class.
 
-    Everything that is not named below is inherited: ``transform``, ``gibbs``, ``score_samples``, feature
-    names, pandas output, sparse input (which is made dense here).
+    Everything not named below is inherited: ``transform``, ``gibbs``, ``score_samples``, feature
+    names, pandas output, sparse input (converted to dense here).
 
     Parameters
     ----------
     n_components : int
-        Hidden units (default 256).
+        Number of hidden units (default 256).
     learning_rate : float
         Learning rate of the first update (default 0.1).
     batch_size : int
-        Rows of a mini-batch (default 10). Persistent chains are as many, unless ``trainer`` says otherwise.
+        Rows of a mini-batch (default 10), and number of persistent chains unless ``trainer`` says otherwise.
     n_iter : int
         Passes over the training rows (default 10), each of ceil(n / batch_size) updates.
     verbose : int
         Whether the pseudo-likelihood is printed after every pass (default 0).
     random_state : int, RandomState or None
-        Same number, same model; scikit-learn draws other random numbers and gets another model.
+        The same integer gives the same model. scikit-learn draws other numbers and gets another model.
     trainer : str or Trainer
-        One of ``rbmviz.list_trainers()``, perhaps with knobs (``"cd:k=10"``); default ``"pcd"``, which is
-        scikit-learn's. Weights begin at N(0, 0.01^2) and biases at 0, as there, unless it says otherwise.
+        One of ``rbmviz.list_trainers()``, perhaps with knobs (``"cd:k=10"``); default ``"pcd"``, as in
+        scikit-learn. As there, weights begin at N(0, 0.01^2) and biases at 0, unless it says otherwise.
     sampler : str or Sampler
-        What ``sample`` draws with: one of ``rbmviz.list_samplers()``, perhaps with knobs (default gibbs).
+        Sampler for ``sample``: one of ``rbmviz.list_samplers()``, perhaps with knobs (default gibbs).
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         Raises
         ------
         BadInput
-            If the trainer is unknown or cannot train this model, or the training diverges.
+            If the trainer is unknown or cannot train this model, or if training diverges.
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
         rows = self._begin(X)
@@ -138,7 +138,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
                     f"time = {seconds:.2f}s"
                 )
         self._rates = self.model_.rbm.mean_statistics(rows.values)
-        del self._state.batches  # a pickle of the estimator is not to hold the data
+        del self._state.batches  # a pickle of the estimator must not hold the data
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -150,7 +150,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
             self._state.batches = _Rows.of(X, self._state.starts_generator, self._state)
         else:
             self._begin(X)
-        if not first:  # they may have been set by hand
+        if not first:  # the parameters may have been set by hand
             self._state.theta = Parameters(*(np.array(x, np.float32) for x in self._parameters()))
         step = dataclasses.replace(
             self._trainer,  # type: ignore[type-var]
@@ -172,16 +172,16 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         return Model(RBM(*self._parameters()), self._rates, meta)
 
     def sample(self, n: int) -> Samples:
-        """Return n samples of ``sampler``; the next call continues the random numbers, not the chain."""
+        """Return n samples of ``sampler``; the next call continues the random stream, not the chain."""
         check_is_fitted(self)
         if not hasattr(self, "random_state_"):
             self.random_state_ = check_random_state(self.random_state)
         return sample(self.model_, self.sampler, n, _seed(self.random_state_))
 
     def log_likelihood(self, X: Any) -> float:
-        """Return the mean log-likelihood of binary rows X in nats, instead of ``score_samples``, a proxy.
+        """Return the mean log-likelihood of binary rows X in nats; ``score_samples`` is only a proxy.
 
-        Exact if the smaller layer has at most 25 units, else with log Z by annealed importance sampling.
+        It is exact if the smaller layer has at most 25 units, else log Z is estimated by AIS.
         """
         check_is_fitted(self)
         rbm = self.model_.rbm
@@ -194,12 +194,12 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         return self.components_.T, self.intercept_visible_, self.intercept_hidden_
 
     def _begin(self, X: Any) -> "_Rows":
-        """Make the trainer and its state at new random weights; return the rows."""
+        """Make the trainer and its state with new random weights; return the rows."""
         (_, m), seed = X.shape, _seed(check_random_state(self.random_state))
         trainer = self._trainer = self._chosen_trainer()
         needed = trainer.state_bytes(m, self.n_components) + 16 * m * self.n_components
         check_memory("This training", needed, "give fewer components or chains")
-        ends = np.repeat(np.array([[0], [1]], np.uint8), m, axis=1)  # ``init`` wants bits that differ
+        ends = np.repeat(np.array([[0], [1]], np.uint8), m, axis=1)  # ``init`` requires bits that differ
         rbm = initial_rbm(ends, self.n_components, seed, trainer)
         self._state = dataclasses.replace(trainer, batch_size=1).init(rbm, ends, seed)  # type: ignore[type-var]
         rows = self._state.batches = _Rows.of(X, self._state.batches.generator, self._state)
@@ -218,7 +218,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         return cls(**{**own, "initial_biases": "zero", **chains, **knobs})
 
     def _publish(self, rbm: RBM, dtype: np.dtype) -> None:
-        """Set what scikit-learn calls the parameters."""
+        """Set the parameters under scikit-learn's names."""
         self.components_ = rbm.W.astype(dtype).T
         self.intercept_visible_, self.intercept_hidden_ = rbm.b.astype(dtype), rbm.c.astype(dtype)
         self._n_features_out = self.n_components

@@ -1,7 +1,7 @@
 """Does a driven sampler improve its model? The likelihood of theta + theta_F, now and averaged over time.
 
 Paper rates-FPCD, abstract and section 4: sampling with rates optimises a lower bound on the training set's
-log-likelihood, and so improves a model that had not converged. The claim concerns the average over time: at
+log-likelihood, and so improves a model that has not converged. The claim concerns the average over time: at
 any moment theta + theta_F is pushed away from the newest samples, and is far worse.
 """
 
@@ -18,18 +18,18 @@ from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import copy_into, empty_samples
 
 TARGET_STRIDE = 100
-"""Samples between the models of an average."""
+"""Number of samples between the models of an average."""
 
 
 class TargetAverage:
-    """The mean of the models that a sampler samples from, theta + theta_F after every TARGET_STRIDE samples.
+    """The mean of a sampler's target models: theta + theta_F after every TARGET_STRIDE samples.
 
     Attributes
     ----------
     samples : int
-        Samples so far.
+        Number of samples so far.
     models : int
-        Models in the mean.
+        Number of models in the mean.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class TargetAverage:
         self._sums: list[np.ndarray] = []
 
     def step(self, sampler: Sampler, state: Any, n: int) -> Samples:
-        """Return the next n samples of the sampler, unchanged by the average."""
+        """Return the next n samples of the sampler; averaging does not change them."""
         out, done = None, 0
         while done < n:
             m = min(TARGET_STRIDE - self.samples % TARGET_STRIDE, n - done)
@@ -75,7 +75,7 @@ class TargetLikelihood:
     model, now, averaged : (float, float) or None
         For the model itself, theta + theta_F now, and its average over the samples (None before the first).
     samples : int
-        Samples behind the average.
+        Number of samples that the average covers.
     """
 
     model: tuple[float, float]
@@ -85,7 +85,7 @@ class TargetLikelihood:
 
     @property
     def method(self) -> str:
-        """How log Z was computed: "exact" or "ais"."""
+        """Method used for log Z: "exact" or "ais"."""
         return "ais" if self.model[1] else "exact"
 
 
@@ -127,7 +127,7 @@ def mean_log_likelihood(
 def target_likelihood(
     model: RBM, now: RBM, average: TargetAverage, v: np.ndarray, **settings: Any
 ) -> TargetLikelihood:
-    """Compare a model with the model that a sampler samples from, now and on average.
+    """Compare a model with a sampler's target model, now and on average.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def target_likelihood(
     now : RBM
         ``sampler.target(state)``.
     average : TargetAverage
-        The average behind the samples.
+        The average over the drawn samples.
     v : uint8 (n, n_visible)
         Rows of 0 and 1, such as the training set.
     **settings

@@ -1,11 +1,11 @@
 """The project's own kernels in browsers: one WebAssembly module, and JavaScript that samples with it.
 
 ``kernels.wasm`` is compiled from ``rbmviz.kernels`` by ``build``, and ships with the package, so that users
-need no linker. ``kernels.json`` says which arguments each of its functions takes; ``engine.js`` reads it. A
+need no linker. ``kernels.json`` lists the arguments of each of its functions; ``engine.js`` reads it. A
 chain is sent as the arrays that ``init`` makes (``chains``).
 
-Samples have the bits that the processor makes. Exp and log are the browser's: ISL differs by about 1e-15, and
-the whole numbers that ``prepare`` computes with log are tested.
+Samples are the same bit for bit as native ones. Exp and log are the browser's, so ISL differs by about 1e-15;
+tests check the whole numbers that ``prepare`` computes with log.
 """
 
 import json

@@ -24,10 +24,10 @@ MAX_BYTES = 150_000
 STACK_BYTES = 262_144
 
 IMPORTED = {"exp", "log"}
-"""Functions that the module takes from the browser."""
+"""Functions that the module imports from the browser."""
 
 EXAMPLE_UNITS = 70, 40
-"""Units of the example whose arrays tell the types."""
+"""Numbers of units of the example whose arrays determine the types."""
 
 
 def exports() -> dict[str, tuple[Any, dict[str, Any]]]:
@@ -93,7 +93,7 @@ def described(arguments: dict[str, Any], records: dict[str, Any]) -> list[list[A
 
 
 def slots_of(axes: int) -> int:
-    """Return the slots of a number (-1 axes), or of an array: seven words with one axis, nine with two."""
+    """Return the slots for a number (-1 axes) or an array: seven words with one axis, nine with two."""
     return 5 + 2 * axes if axes >= 0 else 1
 
 
@@ -102,7 +102,7 @@ def build(folder: Path) -> None:
     for tool, package in (("wasm-ld", "lld"), ("wasm-opt", "binaryen")):
         if shutil.which(tool) is None:
             raise BadInput(f"{tool} is not installed: it is in Debian's package {package}.")
-    exported = exports()  # runs kernels, which needs the processor's form
+    exported = exports()  # runs kernels, in the processor's form
     kernels.webassembly.begin()
     regime = kernels.fast_weights.regime
     kernels.webassembly.compile_functions(regime)

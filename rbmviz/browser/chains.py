@@ -1,7 +1,7 @@
-"""A chain as data for ``engine.js``: the arrays that ``init`` makes, each content once.
+"""A chain as data for ``engine.js``: the arrays that ``init`` makes, with equal contents stored once.
 
-Weights are the largest part. The transposes of W and R are not stored. A large block stores the first byte of
-every number, then the second bytes, and so on, because signs and exponents then compress.
+Weights take the most space. The transposes of W and R are not stored. A large block stores the first byte of
+every number, then the second bytes, and so on, so that signs and exponents compress well.
 """
 
 import hashlib
@@ -29,19 +29,19 @@ KERNEL_KNOBS = {
     "driven": ("eps", "alpha", "k", "statistics"),
     "herding": ("eps", "alpha", "max_sweeps"),
 }
-"""Knobs that ``Chain.advance`` in ``engine.js`` takes, by kernel; others have their defaults."""
+"""Knobs that ``Chain.advance`` in ``engine.js`` accepts, by kernel; others keep their defaults."""
 
 STORED_SEEDS = 10
-"""Seeds that a page can begin at."""
+"""Number of seeds with which a page can begin."""
 
 RECORDED = 1000
-"""Samples of each panel that browsers without WebAssembly SIMD play."""
+"""Number of samples per panel that browsers without WebAssembly SIMD play."""
 
 MAX_LIVE_PANELS = 6
-"""Samplers in a page: each has a worker, and phones have few cores."""
+"""Maximum number of samplers in a page: each has a worker, and phones have few cores."""
 
 SHUFFLED_BYTES = 100_000
-"""Size from which the bytes of a block are stored by their places in a number."""
+"""Minimum size of a block whose bytes are stored by their position within a number."""
 
 
 class Blocks:
@@ -65,7 +65,7 @@ class Blocks:
 
 
 def leaves(path: str, state: Any) -> dict[str, Any]:
-    """Return the arrays of a state, or of a kernel's argument, by path: names of fields, after dots."""
+    """Return the arrays of a state, or of a kernel's argument, by path: field names, separated by dots."""
     if is_dataclass(state):
         parts = {field.name: getattr(state, field.name) for field in fields(state)}
     elif isinstance(state, tuple):
@@ -131,7 +131,7 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 
 def _source(path: str, state: dict[str, np.ndarray], blocks: Blocks) -> str | list[str] | None:
-    """Return where the content of an array is: nowhere (zeros), in a block, or in its transpose."""
+    """Return the source of an array's content: none (zeros), a block, or its transpose."""
     array = state[path]
     if not _bytes(array).any():
         return None

@@ -10,10 +10,10 @@ from rbmviz.metrics.coverage import COMPARED_EXAMPLES, Coverage
 from rbmviz.metrics.isl import BETAS, CURVE_COUNTS
 
 MAX_SCORE_ROWS = 500
-"""Maximum number of test points, and of validation points: the file stays small, and phones keep up."""
+"""Maximum number of test points, and of validation points, so that files stay small and phones keep up."""
 
 MAX_COUNT = 1_000_000
-"""Samples at which an ISL curve ends."""
+"""Number of samples at the end of an ISL curve."""
 
 
 def spaced(rows: np.ndarray) -> np.ndarray:

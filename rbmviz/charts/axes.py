@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from rbmviz.charts.style import DASHES
 
 LEGEND_LETTERS = 36
-"""Characters in a line of a legend that fit a chart on a phone."""
+"""Number of characters in a legend line that fit a chart on a phone."""
 
 
 class Style(NamedTuple):
@@ -35,21 +35,20 @@ def styled(names: Sequence[str], colours: Sequence[str], first: int = 0) -> tupl
 
 @dataclass(frozen=True)
 class ChartAxis:
-    """A direction of a chart.
+    """An axis of a chart.
 
     field : column of the coordinates
     title : a line break begins another line
-    scale : "symlog" is log(1 + x); the column of "words" has no numbers, and such a chart has no
-        canvas
+    scale : "symlog" is log(1 + x); for "words" the column holds no numbers, and the chart has no canvas
     form : format of the numbers, in D3's language; a share in percent has "%". "": Vega's own.
-    unit : unit after each number, which then is not abbreviated: 0.1 s, not 100m
+    unit : unit after each number, which is then not abbreviated: 0.1 s, not 100m
     domain : (float, float) or None; range; None (the default): the range of the rows
     nice : whether the range ends at round numbers; None (the default): unless the scale is logarithmic
     zero : whether the range includes zero
     ticks : approximate number of ticks, or their places; 0 (the default): Vega's own
     tick_labels : labels of ``ticks``, if they are places; empty (the default): the numbers
     names : names of the places from 0 to 1, 1 to 2, ... on an axis without numbers
-    grid : whether a vertical axis has lines across the chart
+    grid : whether a vertical axis has grid lines across the chart
     orient : side of the axis; "" (the default): the usual one
     """
 
@@ -68,7 +67,7 @@ class ChartAxis:
     orient: str = ""
 
     def channel(self, alt: Any, way: Literal["X", "Y"], field: str = "") -> Any:
-        """Return the encoding of this axis; field : column, if it is another one."""
+        """Return the encoding of this axis; field : another column, if any."""
         title = (self.title.split("\n") if "\n" in self.title else self.title) or None
         channel = getattr(alt, way)(
             f"{field or self.field}:{'N' if self.scale == 'words' else 'Q'}", title=title
@@ -123,9 +122,9 @@ class Legend(NamedTuple):
     """A legend.
 
     orient : side of the chart
-    columns, phone : number of columns, and on a phone
-    limit : maximum pixels of a name; 0: none, and long names are wrapped
-    only : series that it has; none: all
+    columns, phone : number of columns, in general and on a phone
+    limit : maximum width of a name in pixels; 0: none, and long names are wrapped
+    only : series to show; empty: all
     """
 
     orient: Literal["top", "bottom"] = "top"

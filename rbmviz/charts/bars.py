@@ -15,18 +15,17 @@ MAX_BARS = 600
 """Maximum number of bars on a canvas; more cannot be distinguished."""
 
 CELL_COLOUR = "#7048e8"
-"""Colour of a cell of value 1; others are paler, by the square root of their value."""
+"""Colour of a cell of value 1; other cells are paler, by the square root of their value."""
 
 WHITE_FROM = 0.45
-"""Value of a cell from which its number is white; both colours have a contrast of 4.6 there."""
+"""Value from which a cell's number is white; there, both colours have a contrast of 4.6."""
 
 
 @dataclass(frozen=True)
 class Bars(Plot):
-    """How bars are drawn: rectangles from ``x`` to "x2" and from ``y`` to "y2", which are columns.
+    """Plot of bars: rectangles from ``x`` to "x2" and from ``y`` to "y2", which are columns.
 
-    series : column of the names, which have colours; "" (the default): cells, whose column "share" is from 0
-        to 1
+    series : column of the names, which have colours; "" (the default): cells, whose "share" is from 0 to 1
     tips : tuple of (str, str, str); columns of the tooltip, with title and format
     pale : (str, ((str, float), ...)) or None; a column, and the opacity of each of its values, with a
         separate legend

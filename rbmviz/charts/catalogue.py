@@ -1,4 +1,4 @@
-"""Charts that pages and ``rbmviz.plot`` share: for each, how its rows are drawn."""
+"""Charts shared by pages and ``rbmviz.plot``, each with the plot of its rows."""
 
 from collections.abc import Sequence
 
@@ -28,10 +28,10 @@ SCORE_TIPS = (
 )
 
 UPPER_BOUND_LABEL = "the data themselves"
-"""Label of the line that no curve of a likelihood can pass."""
+"""Label of the line that no likelihood curve can cross."""
 
 DATA = Style("data", GREY)
-"""Examples behind samples."""
+"""Style of the examples behind samples."""
 
 
 def isl_curves(
@@ -43,7 +43,7 @@ def isl_curves(
     band: tuple[str, str] | None = None,
     line: tuple[str, float] | None = None,
 ) -> Curves:
-    """Return how ISL curves are drawn; y : title; line : label and height of the training set's score."""
+    """Return the plot of ISL curves; y : title; line : label and height of the training set's score."""
     levels = () if line is None else (Level(line[1], line[0]),)
     return Curves(
         *(x, ChartAxis("y", y), "sampler", styles, tips, kinds),
@@ -62,7 +62,7 @@ def training_curves(
     log: bool = False,
     wide_ends: bool = False,
 ) -> Curves:
-    """Return how curves of trainers are drawn, with bands; levels : label and height of reference lines."""
+    """Return the plot of trainers' curves, with bands; levels : label and height of reference lines."""
     return Curves(
         x,
         ChartAxis("y", title, "log" if log else "linear", nice=True),
@@ -94,9 +94,9 @@ def distributions(
     legend: Legend | None = None,
     height: int = 200,
 ) -> Curves:
-    """Return how histograms are drawn, one outline for each series.
+    """Return the plot of histograms, one outline for each series.
 
-    x, y : titles; whole : whether values are whole numbers, which spread over decades
+    x, y : titles; whole : whether values are whole numbers that span decades
     """
     return Curves(
         ChartAxis("x", x, "log" if whole else "linear", "~s", nice=False, ticks=6),
@@ -130,7 +130,7 @@ def meeting_time_rows(name: str, edges: np.ndarray, shares: np.ndarray, cut: flo
 
 
 def meeting_times(rows: Rows, styles: tuple[Style, ...], pairs: int, log: bool, legend: Legend) -> Chart:
-    """Return the chart of these rows (``meeting_time_rows``); pairs : most of a series."""
+    """Return the chart of these rows (``meeting_time_rows``); pairs : maximum number in a series."""
     names, drawn = [style.name for style in styles], []
     for row in rows:
         begin, end = row["x"], row["x2"]
@@ -168,7 +168,7 @@ def plane_rows(data: Dataset, named: Sequence[tuple[str, np.ndarray, np.ndarray]
 
 
 def plane(styles: Sequence[Style], shares: np.ndarray, legend: Legend | None = None) -> Curves:
-    """Return how rows are drawn in the first two principal directions, above the data.
+    """Return the plot of rows in the first two principal directions, above the data.
 
     shares : share of the data's variance in each direction
     """

@@ -18,29 +18,29 @@ COMMON_DASH = (2, 3)
 """Dashes of the vertical line at the common point."""
 
 MAX_CURVES, MAX_CURVE_POINTS = 24, 400
-"""Maximum lines on a canvas, and points of a line; more cannot be distinguished."""
+"""Maximum number of lines on a canvas, and of points on a line; more cannot be distinguished."""
 
 LEADER_PIXELS = 18
-"""Distance from the plot to the column of labels at the right; dots connect each to the end of its curve."""
+"""Distance from the plot to the column of labels on the right; dots connect each to the end of its curve."""
 
 MAX_LABEL_PIXELS = 170
 
 NARROW = "windowSize()[0] < 1600"
-"""Whether a presented chart is narrow: then it has no labels (the panels beside it show the same strokes)."""
+"""Test for a narrow presented chart, which has no labels (the panels beside it show the same strokes)."""
 
 PHONE = f"windowSize()[0] <= {NARROW_WINDOW}"
-"""Whether a chart is on a phone."""
+"""Test for a chart on a phone."""
 
 MIN_WIDTH = 420
 """Width in pixels below which a plot only has room for the short label of the common point."""
 
 ROOM_ABOVE = 15
-"""Height of the label of the common point, which is above the plot, where no curve is, in pixels."""
+"""Height in pixels of the label of the common point, above the plot, where there are no curves."""
 
 Kind = Literal["past", "mark", "guide", "common", "end"]
-"""Kind of a row, in its column "kind"; all others are points of a curve ("point").
+"""Kind of a row, in its column "kind"; all other rows are points of a curve ("point").
 
-- "past": a point before a turn of a knob; pieces are told apart by "change";
+- "past": a point before a turn of a knob; "change" tells pieces apart;
 - "mark": a mark on a curve, with its shape in "mark" and a text in "note";
 - "guide": a point of a line without a name: "guide" tells such lines apart, "tone" is the colour, "solid"
   whether it has no dashes, "order" the number of the point;
@@ -61,7 +61,7 @@ COLUMNS_OF_KIND: dict[str, tuple[str, ...]] = {
 class Level(NamedTuple):
     """A dashed horizontal line, with its label above or below it, and perhaps a band around it.
 
-    Its curves begin on one side of it: the label is on the other. On a phone it ends before a parenthesis.
+    Its curves begin on one side, and its label is on the other; on a phone it ends before a parenthesis.
     """
 
     value: float
@@ -72,20 +72,20 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Curves(Plot):
-    """How curves are drawn.
+    """Plot of curves.
 
     series : column of the names of the curves
-    styles : the look of each, also of those without rows yet, so that the spec stays the same
+    styles : style of each curve, even without rows yet, so that the spec stays the same
     tips : tuple of (str, str, str); columns of the tooltip, with title and format
-    kinds : kinds of rows beside points
+    kinds : kinds of rows besides points
     line : "linear", "monotone", "step-after" or ""; how points are joined; "": not at all
     line_width, opacity : of lines, and of a "rule"
     points : area of each point in square pixels; 0 (the default): points are not drawn
     band : (str, str) or None; columns of the lower and the upper end
     spread : whether a band is an area, or a line at each point
     order : column by which points are joined; "" (the default): by x
-    pale, size : columns: points without the first are pale, and the second is the size of points; "": all
-        are alike
+    pale, size : columns: points with a false value in the first are pale, and the second gives their size;
+        "": all are alike
     legend : None (the default): the curves are labelled at their ends, or by panels
     wide_ends : whether names are shown at the ends only in a wide window
     clip : whether anything outside the axes is clipped
@@ -217,7 +217,7 @@ class Curves(Plot):
         """Return a line; without points: the look of a line that a page's script draws.
 
         points : (x, y), or (x, y, low, high) with a band
-        look : what differs from line to line, such as its name and colour
+        look : properties of this line, such as its name and colour
         """
         points = _thinned(points)
         same: Content = {"name": "", "dash": (), "shape": "", "step": self.line == "step-after"}
@@ -261,7 +261,7 @@ class Curves(Plot):
     def _places(
         self, rows: "pd.DataFrame", band: Sequence[str] = (), in_order: bool = False
     ) -> list[tuple[float, ...]]:
-        """Return the points in these rows as they are joined, perhaps with both ends of their band."""
+        """Return the points in these rows, in joining order, perhaps with both ends of their band."""
         columns = [self.x.field, self.y.field, *band]
         places = [
             tuple(short(value) for value in (x, y, *(end if self.y.shows(end) else y for end in ends)))

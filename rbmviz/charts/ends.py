@@ -8,7 +8,7 @@ from rbmviz.charts.plot import Rows
 LABEL_PIXELS = 15
 """Distance between labels, which form a column on the right so that they cover no curve."""
 LOW_PLOT = 45
-"""Height of a plot on a phone, where labels that would overlap are one, with the number of the others."""
+"""Height of a plot on a phone, where overlapping labels become one, with the number of the others."""
 CURVE_KINDS = ("point", "past")
 """Kinds of rows on a curve; "past": before a knob was turned."""
 
@@ -58,7 +58,7 @@ def end_rows(
 
 
 def _crowds(ends: Rows, ys: Sequence[float], gap: float) -> list[Rows]:
-    """Return the ends in groups from the top, each less than ``gap`` below the first of its group."""
+    """Return the ends in groups from the top, each end less than ``gap`` below the first of its group."""
     crowds: list[Rows] = []
     top = math.inf
     for y, end in sorted(zip(ys, ends, strict=True), key=lambda pair: -pair[0]):
@@ -70,7 +70,7 @@ def _crowds(ends: Rows, ys: Sequence[float], gap: float) -> list[Rows]:
 
 
 def spread(values: Sequence[float], low: float, high: float, most: float) -> list[float]:
-    """Return the nearest values that are at least (high - low) / most apart.
+    """Return the nearest values at least (high - low) / most apart.
 
     They keep their order, and stay between low and high if there is room.
     """

@@ -1,4 +1,4 @@
-"""What all charts have in common: rows, a spec in Vega-Lite, and the content for a canvas."""
+"""Common parts of all charts: rows, a spec in Vega-Lite, and the content for a canvas."""
 
 import copy
 import functools
@@ -16,7 +16,7 @@ Spec = dict[str, Any]
 """A chart in Vega-Lite, as JSON values."""
 
 Content = dict[str, Any]
-"""A chart for ``curves.js``, as JSON values; ``Plot.content`` lists them."""
+"""A chart for ``curves.js``, as JSON values; ``Plot.content`` lists its entries."""
 
 Rows = list[dict[str, Any]]
 
@@ -29,13 +29,13 @@ TALL = 480
 WINDOW_PER_WORD = 50
 """Maximum size of large text, as a share of the window's height."""
 NARROW_WINDOW, TITLE_SIZE, TITLE_PADDING = 640, 14, 16
-"""Up to this width of the window, in pixels, axes have no titles; the others are as in Streamlit."""
+"""Window width, in pixels, up to which axes have no titles; size and padding of titles, as in Streamlit."""
 BOTTOM_PADDING = 4
-"""Below a chart, in pixels; Streamlit's 20 are a sixth of a chart on a phone."""
+"""Padding below a chart, in pixels; Streamlit's 20 would be a sixth of a chart on a phone."""
 
 
 class Plot(ABC):
-    """How rows are drawn: a frozen data class. Equal plots have the same spec, which a live chart keeps.
+    """Style of a chart, as a frozen dataclass. Equal plots have the same spec, which a live chart keeps.
 
     height : pixels of the whole chart
     width : pixels, or 0 (the default): the width of its container
@@ -57,7 +57,7 @@ class Plot(ABC):
         return _spec(self)
 
     def content(self, rows: "pd.DataFrame", label: str) -> Content | None:
-        """Return the content of a canvas; None: nothing to draw.
+        """Return the content of a canvas, or None if there is nothing to draw.
 
         label : description of the chart
 
@@ -91,7 +91,7 @@ class Plot(ABC):
 
 
 class Chart(NamedTuple):
-    """Rows, and how they are drawn."""
+    """Rows and their plot."""
 
     rows: "pd.DataFrame"
     plot: Plot
@@ -101,15 +101,15 @@ class Chart(NamedTuple):
         import altair as alt
 
         spec = readable(self.plot.spec(), "light") | {"width": width}
-        del spec["config"], spec["usermeta"], spec["$schema"], spec["padding"]  # of a page
-        # As values: Altair refuses data frames of more than 5,000 rows.
+        del spec["config"], spec["usermeta"], spec["$schema"], spec["padding"]  # entries for pages only
+        # Passed as values, because Altair refuses data frames of more than 5,000 rows.
         spec["data"] = {"values": json.loads(self.rows.to_json(orient="records"))}
         return alt.Chart.from_dict(spec)
 
 
 @functools.lru_cache(maxsize=128)
 def _spec(plot: Plot) -> Spec:
-    """Make a spec, which takes Altair about 35 ms; pages that redraw every second reuse it for long."""
+    """Make a spec, which takes Altair about 35 ms; pages that redraw every second reuse it."""
     import altair as alt
 
     title = {"title": plot.title} if plot.title else {}
@@ -141,7 +141,7 @@ def short(value: float) -> float:
 def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
     """Return a copy of a spec whose text has a contrast of at least 4.5 with the background of this theme.
 
-    theme : "light", "dark" or None (not known yet: the colours stay)
+    theme : "light", "dark" or None (not yet known: colours stay)
     size : font size in pixels, in a window that is tall enough; 0: Streamlit's
     """
     words_size = {"expr": f"min({size}, max(14, windowSize()[1] / {WINDOW_PER_WORD}))"}
@@ -150,7 +150,7 @@ def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
         {"labelFontSize": words_size, "titleFontSize": words_size} if size else {}
     )
     note = ({"color": ink, "fill": ink} if ink else {}) | ({"fontSize": words_size} if size else {})
-    # A title longer than a low axis leaves no room for the chart: on a phone the words above it suffice.
+    # A title longer than its axis leaves no room for the chart; on a phone the words above it suffice.
     wide = f"windowSize()[0] > {NARROW_WINDOW}"
     titles = {
         "titleFontSize": {"expr": f"{wide} ? {TITLE_SIZE} : 0"},

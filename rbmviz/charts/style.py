@@ -1,4 +1,4 @@
-"""How algorithms and their settings are named and coloured in charts and panels."""
+"""Names and colours of algorithms and their settings in charts and panels."""
 
 import itertools
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ and clear on both themes."""
 def colour(name: str) -> str:
     """Return the colour of a sampler, trainer or coupling.
 
-    Algorithms declare theirs; a sampler and a trainer of the same method share one. Tests check how different
-    they look to protan, deutan and tritan eyes, and their contrast with both backgrounds
+    Algorithms declare theirs; a sampler and a trainer of the same method share one. Tests check how well
+    protan, deutan and tritan eyes distinguish them, and their contrast with both backgrounds
     (``tests/app/test_colours.py``).
     """
     declared = {other: table[other].colour for table in (trainers, samplers) for other in table}
@@ -34,7 +34,7 @@ def colour(name: str) -> str:
 
 
 def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequence[str] = ()) -> list[str]:
-    """Give algorithms unique names: add the knobs in which namesakes differ.
+    """Give algorithms unique names, by adding the knobs in which namesakes differ.
 
     origins : a word for each algorithm's start, "" for the default start
     marks : a word before each name, which also distinguishes them; none: no words
@@ -42,7 +42,7 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequen
     named = []
     for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
         namesakes = [other for other in algorithms if other.name == algorithm.name]
-        # Named like its slider.
+        # Each knob is named like its slider.
         labels = {knob: knobs_of(algorithm)[knob].label for knob in _differing(namesakes)}
         knobs = ", ".join(
             f"{label[0].lower()}{label[1:]} {value_text(values_of(algorithm)[knob])}"
@@ -96,7 +96,7 @@ DASHES = ([1, 0], [8, 3], [2, 2], [9, 2, 2, 2], [14, 4], [4, 2], [9, 2, 2, 2, 2,
 def dashes(algorithms: Sequence[str]) -> list[list[int]]:
     """Return the dashes of each curve of a chart: the first is solid, the first eight all differ.
 
-    Colours alone do not distinguish curves in a grey print or for colour-blind eyes.
+    Colours alone do not distinguish curves in greyscale print or for colour-blind eyes.
     """
     return [DASHES[i % len(DASHES)] for i in range(len(algorithms))]
 
@@ -159,7 +159,7 @@ FREE_COLOURS = ("#bd4c0c", "#7a7a7a", "#618651", "#b583b4", "#8a6d1d", "#2f6f8f"
 
 
 def colours_of_names(series: Sequence[str]) -> list[str]:
-    """Return a colour per series: of the algorithm that its name begins with, unless it is taken."""
+    """Return a colour per series: the colour of the algorithm that begins its name, unless taken."""
     colour_of = {}
     for table in (samplers, trainers):
         for name in table:

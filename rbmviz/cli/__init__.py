@@ -9,7 +9,7 @@ JSON values, and ``text`` formats this result for the terminal. The exit status 
 3    a claim that was checked does not hold
 130  interrupted by Ctrl-C, SIGTERM or SIGHUP; the results so far are kept
 
-With every status but 0 there is one sentence on standard error. ``RBMVIZ_TRACEBACK=1`` adds the traceback of
+Every status but 0 comes with one sentence on standard error. ``RBMVIZ_TRACEBACK=1`` adds the traceback of
 an internal error.
 """
 
@@ -34,7 +34,7 @@ from rbmviz.errors import BadInput, OutputFailure, shortened, unknown
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser with one-sentence errors, which accepts an option only once unless it collects."""
+    """An argument parser with one-sentence errors, which accepts an option once unless it collects values."""
 
     def __init__(self, **named: Any) -> None:
         super().__init__(**named)
@@ -171,7 +171,7 @@ COMMANDS = {
     "completion": ("completion", "Print the script by which a shell completes commands and options."),
     "warmup": ("warmup", "Compile and cache the kernels; later starts take about a second."),
 }
-"""The module of each command, and what the command does in a sentence."""
+"""The module of each command, and a sentence that describes the command."""
 
 CHECKOUT = Path(__file__).parents[2]
 if (CHECKOUT / "benchmarks" / "command.py").is_file():  # an installation has no benchmarks
@@ -185,8 +185,8 @@ if (CHECKOUT / "benchmarks" / "command.py").is_file():  # an installation has no
 def parser(words: Sequence[str] | None = None) -> Parser:
     """Return the parser of all commands.
 
-    words : arguments that will be parsed: only the module of the command that they name is imported, and only
-        its arguments are declared (default: all)
+    words : arguments to parse; only the module of their command is imported, and only its arguments are
+        declared (default: all)
     """
     top = Parser(prog="rbmviz", description="See Markov chains mix.", allow_abbrev=False)
     top.add_argument("--version", action=_PrintVersion, help="print the version and leave")
@@ -209,7 +209,7 @@ def _names_by_module() -> dict[str, list[str]]:
 
 
 def _named(words: Sequence[str]) -> str | None:
-    """Return the command that these arguments name, None: none; no option before it takes a value."""
+    """Return the command named in these arguments, or None; no option before it takes a value."""
     name = next((word for word in words if not word.startswith("-")), None)
     if name is not None and name not in COMMANDS:
         raise unknown("command", name, COMMANDS, "'rbmviz --help' lists them.")
@@ -223,7 +223,7 @@ def add_command(
     run: Callable[[argparse.Namespace], dict[str, Any]],
     text: Callable[[dict[str, Any]], str],
 ) -> Parser:
-    """Add a command with the parts that all commands have: ``--json`` and an example."""
+    """Add a command with the parts that all commands share: ``--json`` and an example."""
     about = COMMANDS[name][1]
     command: Parser = commands.add_parser(
         name,
@@ -301,7 +301,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             if stops:  # some libraries turn an interrupt during their import into another error
                 raise KeyboardInterrupt from None
             raise
-    # Where it comes from is for files and programs.
+    # The origin is only for files and programs.
     summary = {key: value for key, value in result.items() if key != "origin"}
     print_result(to_json(result) if args.json else args.text(summary))
     if result.get("interrupted"):

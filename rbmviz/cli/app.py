@@ -84,5 +84,5 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Return "": the addresses are already printed."""
+    """Return "", because the addresses are already printed."""
     return ""

@@ -1,4 +1,4 @@
-"""``rbmviz completion``: the script by which a shell completes commands and options."""
+"""``rbmviz completion``: the script with which a shell completes commands and options."""
 
 import argparse
 from typing import Any
@@ -24,6 +24,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(result: dict[str, Any]) -> str:
-    """Return the script as it is."""
+    """Return the script unchanged."""
     script: str = result["script"]
     return script.rstrip()

@@ -16,10 +16,10 @@ from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
 
 MAX_SD = 100
-"""Largest standard deviation of a random model's parameters; units are deterministic long before it."""
+"""Largest standard deviation of a random model's parameters; units are deterministic far below it."""
 
 PAIR_BYTES = 500
-"""Bytes of one pair besides its units: random state, counts, and its meeting time in the output."""
+"""Bytes of one pair in addition to its units: random state, counts, and its meeting time in the output."""
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 

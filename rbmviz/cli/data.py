@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     path = path_of(name)
     if path is None:
         if SOURCES[name].hosts:
-            with brought_by("data", "A download"):  # before it is announced
+            with brought_by("data", "A download"):  # before the download is announced
                 import pooch  # noqa: F401
             print_message(f"Downloading {name}.")
         path = fetch(name)

@@ -84,7 +84,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return bias and variance of each estimator, squared, per parameter."""
+    """Return squared bias and variance of each estimator, per parameter."""
     model = load_model(args.model)
     rbm, dataset = model.rbm, data_of(model, args.dataset, load_dataset)
     names = split_algorithms(args.estimators)
@@ -118,13 +118,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def reference_of(rbm: RBM, rows: np.ndarray, args: argparse.Namespace) -> GradientReference:
-    """Return the reference of the biases: enumerated, read from a file, or sampled now."""
+    """Return the reference for the biases: enumerated, read from a file, or sampled now."""
     if not too_large(rbm) and args.reference is None and args.reference_samples is None:
         return enumerated(rbm, rows)
     if args.reference is not None and Path(args.reference).exists():
         entry = load_reference(args.reference, rbm, rows)
     else:
-        check_outputs({"--reference": args.reference})  # before what may take an hour
+        check_outputs({"--reference": args.reference})  # before a run that may take an hour
         samples = args.reference_samples or TEMPERED_SAMPLES
         seed = rng.child(args.seed, "reference")
         ladders = tempered_ladders(rbm, samples=samples, seed=seed)

@@ -15,7 +15,7 @@ from rbmviz.registry import Table
 def texts_by_knob(rest: Sequence[str], name: str) -> dict[str, str]:
     """Return the text of each knob, by name, from the arguments that the command does not declare itself.
 
-    name : of the algorithm, or several, for messages
+    name : name of the algorithm, or of several, for messages
     """
     texts: dict[str, str] = {}
     words = list(rest)
@@ -36,7 +36,7 @@ def texts_by_knob(rest: Sequence[str], name: str) -> dict[str, str]:
 
 
 def read_algorithms(table: Table, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
-    """Return the algorithms of texts, see ``knobs.read_algorithms``; ``rest``: the shared knobs as flags."""
+    """Return algorithms from texts, see ``knobs.read_algorithms``; ``rest`` has the shared knobs as flags."""
     names = [table[text.partition(":")[0]].name for text in texts]
     return read_with(table, texts, texts_by_knob(rest, " and ".join(names)))
 
@@ -62,7 +62,7 @@ def add_knobs(command: Parser, table: Table) -> None:
 def knob_help(table: Table, names: Sequence[str]) -> str:
     """Return the lines of ``--help`` that list the knobs, starting with the shared ones.
 
-    All algorithms declare a shared knob with the same range and help; uncommon defaults are named.
+    All algorithms declare a shared knob with the same range and help; the line names defaults that differ.
     """
     knobs = [knobs_of(table[name]) for name in names]
     shared = [

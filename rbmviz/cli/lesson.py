@@ -1,4 +1,4 @@
-"""``rbmviz lesson``: the lessons of the Learn page, and whether their claims hold."""
+"""``rbmviz lesson``: list the lessons of the Learn page, and check their claims."""
 
 import argparse
 from typing import Any
@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the lessons with their steps, and for each claim what was measured."""
+    """Return the lessons with their steps, and the measurement for each claim."""
     if args.action == "list" and args.files:
         raise BadInput("rbmviz lesson list: it takes no file (see 'rbmviz lesson --help').")
     lessons = [load_lesson(name) for name in args.files or shipped_lessons()]

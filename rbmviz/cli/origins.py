@@ -1,4 +1,4 @@
-"""Where the results of a command come from, for its JSON and its files."""
+"""The origin of a command's results, for its JSON and its files."""
 
 import argparse
 import shlex
@@ -14,10 +14,10 @@ from rbmviz.rbm import Model
 def origin_of(
     args: argparse.Namespace, models: Mapping[str, Model] | None = None, *data: Dataset | None
 ) -> dict[str, Any]:
-    """Return where the results of a command come from, with digests of its models and data.
+    """Return the origin of a command's results, with digests of its models and data.
 
-    The command names the files it writes without their folders, which concern nobody else: the same results
-    have the same bytes in any folder.
+    The command that it contains names output files without their folders, so that the same results have the
+    same bytes in any folder.
     """
     words = args.words
     for flag in ("out", "history"):

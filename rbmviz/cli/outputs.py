@@ -1,4 +1,4 @@
-"""Check of a command's output files before anything is computed."""
+"""Check a command's output files before anything is computed."""
 
 import os
 import unicodedata
@@ -27,7 +27,7 @@ def check_outputs(
     Raises
     ------
     BadInput
-        If two paths mean the same file, also by ``..``, by links, or on a disk that ignores upper case.
+        If two paths refer to the same file, even by ``..``, through links, or on a disk that ignores case.
     OutputFailure
         If the system refuses to write a file there.
     """
@@ -50,12 +50,12 @@ def check_outputs(
 
 
 def _model_files(name: str) -> list[Path]:
-    """Return the existing files that a model's name or path may mean."""
+    """Return the existing files that a model's name or path may refer to."""
     return [path for path in (Path(name), FOLDER / f"{name}.safetensors") if path.is_file()]
 
 
 def _data_files(name: str) -> list[Path]:
-    """Return the existing files that a data set's name or path, with or without a variant, may mean."""
+    """Return the existing files that a data set's name or path, with or without a variant, may refer to."""
     names = {name, name.rpartition("@")[0] or name}
     paths = [Path(name) for name in names]
     published = {datasets[name].file for name in names if name in list_datasets()} & set(SOURCES)

@@ -1,4 +1,4 @@
-"""``rbmviz play``: a page in which samplers run live, in any browser, without a server or network."""
+"""``rbmviz play``: a page that runs samplers live, in any browser, without a server or network."""
 
 import argparse
 import importlib
@@ -24,7 +24,7 @@ from rbmviz.models import describe_model
 from rbmviz.session import SamplingSetup, Start
 
 OF_SAMPLERS = "model", "samplers", "title", "caption", "dataset", "no_data"
-"""Arguments that a lesson makes needless."""
+"""Arguments that are refused with a lesson."""
 
 
 def add(commands: Any) -> None:

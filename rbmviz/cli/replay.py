@@ -25,13 +25,13 @@ from rbmviz.session import Allowance, RunHistory, SamplingRun, SamplingSetup, St
 from rbmviz.session.recorder import MAX_HELD_SAMPLES
 
 MAX_REPLAY_BYTES = 100_000_000
-"""Bytes of packed samples in one file: a larger page takes browsers too long to open."""
+"""Maximum bytes of packed samples in one file: browsers take too long to open a larger page."""
 
 MAX_SIDE_BY_SIDE = 12
-"""Runs side by side."""
+"""Maximum number of runs side by side."""
 
 MAX_HEADING = 1000
-"""Characters of a title or a caption."""
+"""Maximum number of characters of a title or a caption."""
 
 
 def add_page(commands: Any, name: str, example: str, run: Any, needed: bool = True) -> Parser:
@@ -116,9 +116,9 @@ def check_target(args: argparse.Namespace, endings: tuple[str, ...]) -> Path:
 
 
 def runs_of(args: argparse.Namespace) -> tuple[Model, list[Sampler], Dataset | None]:
-    """Return the model, with rates where they are needed, the samplers, and the data to score against."""
+    """Return the model, with rates if they are needed, the samplers, and the data to score against."""
     model = load_model(args.model)
-    algorithms = read_algorithms(samplers, args.samplers, args.rest)  # knobs in a text go before flags
+    algorithms = read_algorithms(samplers, args.samplers, args.rest)  # knobs in a text override flags
     data = scored_data(model, args)
     if args.init == "data" and data is None:
         raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
@@ -144,7 +144,7 @@ def scored_data(model: Model, args: argparse.Namespace) -> Dataset | None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Make the samples, then write the file."""
+    """Draw the samples, then write the file."""
     target = check_page(args, (".html", ".gif"), MAX_SIDE_BY_SIDE)
     with brought_by("app", "A file that plays samples"):
         from rbmviz.view import moving
@@ -176,7 +176,7 @@ def replay_of(
     caption: str,
     data: Dataset | None = None,
 ) -> Any:
-    """Return the runs with the text around them; ``caption`` if none is given; data: for the pictures."""
+    """Return the runs and their text; ``caption`` is a default, ``data`` gives the shape of pictures."""
     from rbmviz.view.replay import Replay  # imported here, because it needs the libraries of an extra
     from rbmviz.view.specs import shape_of
 
@@ -194,7 +194,7 @@ def replay_of(
 def written(
     args: argparse.Namespace, target: Path, content: bytes, model: Model | None, dataset: Dataset | None
 ) -> dict[str, Any]:
-    """Write a page, and return the part of the result that all pages have."""
+    """Write a page, and return the part of the result shared by all pages."""
     source = origin_of(args, {} if model is None else {args.model: model}, dataset)
     content = with_origin(content, target.name, source)
     write_whole(target, content)
@@ -223,7 +223,7 @@ def histories_of(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], boo
             for run in runs:
                 run.prepare()
                 run.watched = False
-            while not all(run.n == n for run in runs):  # in turns: an interrupt leaves some of each
+            while not all(run.n == n for run in runs):  # in turns, so that an interrupt leaves some of each
                 for run in runs:
                     m = min(run.max_steps(), n - run.n)
                     if m:

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _run_further(args: argparse.Namespace) -> dict[str, Any]:
-    """Run further seeds of one recipe, and return its claims, each with what was there before."""
+    """Run further seeds of one recipe, and return its claims together with the earlier claims."""
     if args.name == "all":
         raise BadInput("reproduce: --more runs one recipe: name it in place of 'all'.")
     recipe, shipped = recipe_named(args.name), stored(args.name)
@@ -120,7 +120,7 @@ def _listed(name: str, recipe: Recipe) -> dict[str, Any]:
 
 
 def _claim(result: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
-    """Return a claim as an entry of JSON."""
+    """Return a claim as a JSON entry."""
     return {
         **{"recipe": result["recipe"], "claim": claim["claim"], "text": claim["text"]},
         **{"source": f"{PAPERS[result['paper']].title}, {result['source']}"},  # type: ignore[index]

@@ -40,7 +40,7 @@ WRITE_SECONDS = 0.2
 """Target time of a chunk, in seconds: an interrupt takes effect after the current chunk."""
 
 CHUNK_BYTES = 2**24
-"""Maximum size in bytes of a chunk; at most one chunk of samples is in memory, however many are requested."""
+"""Maximum size in bytes of a chunk; memory holds at most one chunk of samples, however many are requested."""
 
 
 def add(commands: Any) -> None:
@@ -87,7 +87,7 @@ def add(commands: Any) -> None:
 
 
 def _data(model: Model, args: argparse.Namespace, sampler: Sampler) -> Dataset | None:
-    """Return the data that chains start at, that are scored, or that give rates; None: nothing needs them."""
+    """Return the data needed for starts, scores or rates; None if nothing needs them."""
     rates = sampler.needs_rates and model.rates is None and args.dataset is not None
     if args.init == "random" and not args.likelihood and not rates:
         return None
@@ -106,7 +106,7 @@ def _data(model: Model, args: argparse.Namespace, sampler: Sampler) -> Dataset |
 class _Selection:
     """The selection of written samples: ``n``, from every ``thin``-th round of one sample per chain.
 
-    Row t of the file is of chain t % n_chains.
+    Row t of the file belongs to chain t % n_chains.
     """
 
     n: int
@@ -120,7 +120,7 @@ class _Selection:
         return (last_round * self.thin + self.thin - 1) * self.n_chains + last_chain + 1
 
     def of(self, begin: int, end: int) -> np.ndarray:
-        """Return which of the samples begin, ..., end - 1 are written, bool (end - begin,)."""
+        """Return the mask of written samples among begin, ..., end - 1, bool (end - begin,)."""
         return np.arange(begin, end) // self.n_chains % self.thin == self.thin - 1
 
 
@@ -159,7 +159,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     _check_disk(args, width, target)
     dataset = _data(model, args, sampler)
     if for_arviz:
-        needed = 17 * args.n * width  # v and p, three times; and the doubles of some rows
+        needed = 17 * args.n * width  # three copies of v and p, and some rows in float64
         check_memory(f"sample: {args.n:,} samples for ArviZ", needed, "take fewer, or write an .npz")
         classes_of = data_of(model, args.dataset, load_dataset) if args.dataset else None
     if dataset is not None and sampler.needs_rates and model.rates is None:
@@ -221,7 +221,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _check_disk(args: argparse.Namespace, width: int, target: Path) -> None:
-    """Refuse more samples than the disk has room for: the temporary files, and the archive."""
+    """Refuse more samples than fit on the disk, in the temporary files and in the archive."""
     needed = 2 * args.n * width * (1 if args.no_means else 5)
     free = shutil.disk_usage(target.parent).free
     if needed > free:
@@ -241,9 +241,9 @@ def _write_samples(
     average: TargetAverage | None,
     keep_traces: bool,
 ) -> _Outcome:
-    """Make the samples chunk by chunk, and write the selected ones to the files of ``parts``.
+    """Draw the samples chunk by chunk, and write the selected ones to the files of ``parts``.
 
-    Their traces are kept in memory if they are asked for. Errors name the file ``target``. Interrupts and
+    Traces are kept in memory if ``keep_traces`` is set. Errors name the file ``target``. Interrupts and
     errors are raised if nothing has been written yet.
     """
     outcome, n_drawn, chunk, total = _Outcome(), 0, 1, selection.total
@@ -275,7 +275,7 @@ def _write_samples(
             raise
         outcome.interrupted = True
     except OutputFailure as error:
-        for path, dtype in parts.values():  # the last chunk may be only partly on the disk
+        for path, dtype in parts.values():  # the last chunk may be on the disk only in part
             rows = path.stat().st_size // (np.dtype(dtype).itemsize * width) if path.exists() else 0
             outcome.done = min(outcome.done, rows)
         if not outcome.done:
@@ -293,10 +293,10 @@ def _put_in_place(
     outcome: _Outcome,
     pack: Callable[..., None],
 ) -> Path | None:
-    """Pack the samples into the file ``whole``, and rename it to the target.
+    """Pack the samples into the file ``whole``, and rename that file to the target.
 
-    An interrupt ends the compression, which takes most of the time; no sample is lost. If packing fails, that
-    is the outcome's failure, and the samples are packed into the temporary folder of the system. Returns the
+    An interrupt ends the compression, which takes most of the time; no sample is lost. If packing fails, the
+    error is the outcome's failure, and the samples are packed into the system's temporary folder. Returns the
     file that contains them, or None.
     """
     try:
@@ -339,7 +339,7 @@ def _pack(
     compression: int = zipfile.ZIP_DEFLATED,
     stops: Sequence[int] = (),
 ) -> None:
-    """Write the sample file from its temporary files; KeyboardInterrupt once ``stops`` has a signal."""
+    """Write the sample file from its temporary files; KeyboardInterrupt once ``stops`` holds a signal."""
     with path.open("wb") as file:
         with zipfile.ZipFile(file, "w", compression, compresslevel=1) as archive:
             for name, (raw, dtype) in parts.items():
@@ -362,7 +362,7 @@ def _pack_tree(
     compression: int = zipfile.ZIP_DEFLATED,
     stops: Sequence[int] = (),
 ) -> None:
-    """Write the samples as a NetCDF file of ArviZ, see ``Samples.to_arviz``."""
+    """Write the samples as a NetCDF file for ArviZ, see ``Samples.to_arviz``."""
     rows = {name: np.fromfile(raw, dtype)[: math.prod(shape)] for name, (raw, dtype) in parts.items()}
     v = rows["v"].reshape(shape)
     p = rows.get("p", v).reshape(shape)

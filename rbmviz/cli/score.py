@@ -106,9 +106,9 @@ def _read(path: Path, array: str) -> _Samples:
 
 
 def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
-    """Return ESS, and R-hat of several chains, for the activity and for the free energy; the two may differ.
+    """Return ESS, and R-hat of several chains, for activity and for free energy; the results may differ.
 
-    Row t of the file is of chain t % n_chains; an incomplete round at the end is left out.
+    Row t of the file belongs to chain t % n_chains; an incomplete round at the end is left out.
     """
     name, v, n_chains = args.model or samples.model, samples.v, samples.n_chains
     if name is None or v is None:
@@ -137,7 +137,7 @@ def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
 
 
 def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
-    """Return ink, shares of blank and spurious samples, and with labels the classes, as the app has them."""
+    """Return ink, shares of blank and spurious samples, and with labels the classes, as in the app."""
     if samples.v is None:
         return {}
     coverage = Coverage(dataset, COMPARED_EXAMPLES, samples.n_chains)

@@ -12,12 +12,12 @@ from types import FrameType
 STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 SAME_SIGNAL_SECONDS = 1.0
-"""Signals within this many seconds count as one: a key is held down, or a launcher passes its signal on."""
+"""Signals within this many seconds count as one: a key is held down, or a launcher forwards its signal."""
 
 
 @contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Install a signal handler inside the block; signals that the parent process ignored stay ignored."""
+    """Install a signal handler in the block; signals that the parent process ignored stay ignored."""
     before = {}
     try:
         if threading.current_thread() is threading.main_thread():  # only this thread may set handlers

@@ -11,8 +11,8 @@ from rbmviz.output import reason
 
 
 def _redirect_to_null(stream: Any) -> None:
-    """Send a stream's buffered and later output to the null device: Python would flush it again at exit."""
-    with suppress(OSError, ValueError, AttributeError):  # a stream of a test has no file descriptor
+    """Send a stream's buffered and later output to the null device; Python would flush it again at exit."""
+    with suppress(OSError, ValueError, AttributeError):  # streams in tests have no file descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
@@ -43,8 +43,8 @@ class _NeverFailing:
 
 @contextmanager
 def never_failing_stderr() -> Iterator[None]:
-    """Let no message and no progress bar raise an error in the block."""
-    if sys.stderr is None:  # closed: a file opened next would get its descriptor, and the messages of C code
+    """Keep messages and progress bars from raising errors in the block."""
+    if sys.stderr is None:  # closed: the next file opened would get its descriptor, and C code's messages
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
     with redirect_stderr(_NeverFailing(sys.stderr)):  # type: ignore[type-var]
         yield

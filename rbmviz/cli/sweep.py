@@ -1,4 +1,4 @@
-"""``rbmviz sweep``: a grid of knobs over models and seeds; resumed, extended, compared, drawn."""
+"""``rbmviz sweep``: run, resume, extend, compare and draw a grid of knobs over models and seeds."""
 
 import argparse
 import dataclasses
@@ -54,7 +54,7 @@ ACTIONS = {
 }
 
 EVERY_SECONDS = 10.0
-"""Seconds between two lines of progress where standard error is not a terminal."""
+"""Seconds between two progress lines if standard error is not a terminal."""
 
 BUDGET_UNITS = {
     "n": "samples",
@@ -63,7 +63,7 @@ BUDGET_UNITS = {
     "seconds": "seconds",
     "updates": "updates",
 }
-"""Values of --budget and --effort; "n" is samples, or updates of trainers."""
+"""Values of --budget and --effort; "n" stands for samples, or for updates of trainers."""
 
 
 def add(commands: Any) -> None:
@@ -101,7 +101,7 @@ def add(commands: Any) -> None:
 
 
 def _action_first(words: Sequence[str]) -> list[str]:
-    """Return the arguments with the action in front, where argparse wants it; without one it is ``run``."""
+    """Return the arguments with the action in front, where argparse expects it; the default is ``run``."""
     for i, word in enumerate(words):
         is_value = i > 0 and re.fullmatch("-n|--(?!json$)[^=]+", words[i - 1])
         if word in ACTIONS and not is_value:
@@ -220,7 +220,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_other_code(store: Store) -> StoredTable:
-    """Return the results of another version of the code, the one with the most rows of each algorithm."""
+    """Return results of other code versions: for each algorithm and model, the version with most rows."""
     stored = store.read()
     if not stored.cells:
         return stored
@@ -234,7 +234,7 @@ def _of_other_code(store: Store) -> StoredTable:
 
 
 def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
-    """Check the output files, and that the packages that draw them are installed."""
+    """Check the endings of the output files, and that the files can be written."""
     outputs = {f"--{name}": getattr(args, name) for name in ("csv", "parquet", "figure")}
     for flag, endings in (("--parquet", (".parquet",)), ("--figure", (".svg", ".png"))):
         path = outputs[flag]
@@ -248,9 +248,9 @@ def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
 
 
 def _check_installed(args: argparse.Namespace) -> None:
-    """Say which extra is missing before anything is read."""
+    """Raise the error for a missing extra before anything is read."""
     if vars(args).get("scheduler"):
-        import rbmviz.sweeps.cluster  # noqa: F401, says so itself
+        import rbmviz.sweeps.cluster  # noqa: F401, raises its own error
     check_installed()
     if vars(args).get("figure"):
         figures.check_installed()
@@ -333,12 +333,12 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """Return the call, for notes and figures."""
+    """Return the command line, for notes and figures."""
     return f"rbmviz {shlex.join(args.words)}"
 
 
 class _Lines:
-    """Standard error where it is not a terminal: each state of a bar is a line of its own."""
+    """Standard error that is not a terminal: each state of a bar gets its own line."""
 
     def write(self, text: str) -> None:
         if text.strip():
@@ -349,7 +349,7 @@ class _Lines:
 
 
 def _bar(total: int, done: int) -> tqdm:
-    """Return the progress of cells: a bar on a terminal, else a line now and then."""
+    """Return the progress of cells: a bar on a terminal, else an occasional line."""
     # No smoothing, because cells of different settings differ in length.
     common: dict[str, Any] = {"total": total, "initial": done, "unit": "cell", "smoothing": 0}
     if sys.stderr.isatty():
@@ -461,7 +461,7 @@ def _result(
 
 
 def _row(scored: ScoredSetting, choice: Choice) -> dict[str, Any]:
-    """Return a setting as an entry of JSON, and a row of the CSV."""
+    """Return a setting as a JSON entry, which is also a row of the CSV."""
     entry = dataclasses.asdict(scored)
     by_seed = entry.pop("by_seed")
     lo, hi = entry.pop("interval")
@@ -482,9 +482,9 @@ def _row(scored: ScoredSetting, choice: Choice) -> dict[str, Any]:
 
 
 def _choice(choice: Choice) -> dict[str, Any]:
-    """Return the comparison on one model as an entry of JSON.
+    """Return the comparison on one model as a JSON entry.
 
-    ``best`` is null where several may be, or where neither high nor low values of the measure are better.
+    ``best`` is null if several may be best, or if neither high nor low values of the measure are better.
     """
     best = choice.best
     alone = len(choice.region) == 1 and not undirected(choice.by)
@@ -515,7 +515,7 @@ def _write_files(
 
 
 def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
-    """Return where the files of a sweep come from; its table has the digests."""
+    """Return the origin of a sweep's files, with the digests in its table."""
     columns = stored.columns
 
     def digests(name: str) -> dict[str, str]:

@@ -41,10 +41,10 @@ from rbmviz.trainers import STATS, Progress, Training, list_trainers, train, tra
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 HISTORY_REPLICATES = 100
-"""Maximum number of trainings of one command."""
+"""Maximum number of trainings in one command."""
 
 N_SCORED = 10_000
-"""Samples of each of these samplers that are scored."""
+"""Number of scored samples for each of these samplers."""
 
 SCORED_SAMPLERS = {
     "gibbs": make_sampler("gibbs"),
@@ -115,7 +115,7 @@ def add(commands: Any) -> None:
 def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
     """Return the scores that a model file stores: the ISL of its samples and of the training set, in nats.
 
-    Each sampler takes 10,000 samples with seed 0; its chain starts at the first validation example.
+    Each sampler draws 10,000 samples with seed 0; its chain starts at the first validation example.
     """
     isl = {}
     for name, sampler in SCORED_SAMPLERS.items():
@@ -129,14 +129,14 @@ def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
 
 
 def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[str, Any]]:
-    """Return the rows of an interrupted training's history, up to the update at which it resumes."""
+    """Return the rows of an interrupted training's history, up to the update from which it resumes."""
     if not path.exists():
         return []
     try:
         lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
         rows = list(csv.DictReader(lines))
         for row in rows:
-            row.pop("origin", None)  # it is rewritten
+            row.pop("origin", None)  # the origin is rewritten
         if any(set(row) != set(columns) or None in row.values() for row in rows):
             raise Damaged("it has other columns")
         return [row for row in rows if int(row["update"]) <= updates]
@@ -149,7 +149,7 @@ def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[
 
 
 def history_bytes(rows: list[dict[str, Any]], source: dict[str, Any]) -> bytes:
-    """Return the rows as CSV, with where they come from."""
+    """Return the rows as CSV, with their origin."""
     return with_origin(csv_bytes(rows), "history.csv", source)
 
 
@@ -164,7 +164,7 @@ class _Files:
 
 @dataclass
 class _Outcome:
-    """The state of a training, whether it is complete, interrupted or failed.
+    """The state of a complete, interrupted or failed training.
 
     rows : the history, one row per step
     last : the newest progress, whose model is finite; None before the first step
@@ -237,7 +237,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _origin(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
-    """Return where the history comes from, with the seeds of all replicates."""
+    """Return the origin of the history, with the seeds of all replicates."""
     return origin_of(args, {}, dataset) | {"seeds": list(range(args.seed, args.seed + args.replicates))}
 
 
@@ -291,7 +291,7 @@ def _prepare(args: argparse.Namespace, checkpoint: Path) -> tuple[Dataset, Train
 def _earlier_rows(
     args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training
 ) -> list[dict[str, Any]]:
-    """Return the history of the training that is resumed; [] if there is none."""
+    """Return the history of the resumed training; [] if there is none."""
     if not (files.history and args.resume):
         return []
     columns = (*HISTORY_SPENT, *STATS, *steps.trainer.own_stats, *HISTORY_LIKELIHOOD)
@@ -304,7 +304,7 @@ def _earlier_rows(
 
 HISTORY_SPENT = ("update", "seconds", "sweeps")
 HISTORY_LIKELIHOOD = ("log_likelihood", "log_likelihood_error", "ais_ess", "independent_log_likelihood")
-"""Columns of a history beside the statistics of the trainer."""
+"""Columns of a history besides the statistics of the trainer."""
 
 
 def _row(step: Progress) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def _row(step: Progress) -> dict[str, Any]:
 
 
 def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
-    """Return the last and most expensive columns of a row: of the model and of independent units."""
+    """Return the last columns of a row, the likelihoods of the model (expensive) and of independent units."""
     rows = dataset.train
     if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD:
         values: tuple[Any, ...] = metrics.log_likelihood(rbm, rows), 0.0, ""
@@ -330,7 +330,7 @@ def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
 def _replicates(
     args: argparse.Namespace, dataset: Dataset, first: Training, rows: list[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Train with the seeds after the first; return rows of means and bands, and whether it was interrupted.
+    """Train with the seeds after the first; return rows of means and bands, and whether an interrupt came.
 
     After an interrupt, or if a training diverges, the bands cover the trainings that are complete by then.
     """
@@ -354,7 +354,7 @@ def _replicates(
 
 
 def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return for each row the means over trainings, and of all but the update the band of replicates."""
+    """Return for each row the means over trainings, and the band of replicates for all but the update."""
     measured = []
     for same in zip(*trainings, strict=True):
         row = {"update": same[0]["update"], "replicates": len(same)}
@@ -379,7 +379,7 @@ def _run_steps(
         try:
             for step in steps:
                 # All are set between two steps: an interrupt may leave a step incomplete, or a row without
-                # its likelihood, which a resumed training then computes.
+                # its likelihood, which is computed when training resumes.
                 content, row = steps.checkpoint(), _row(step)
                 outcome.rows.append(row)
                 outcome.last, outcome.kept = step, content
@@ -392,11 +392,11 @@ def _run_steps(
                     unsaved = _save_checkpoint(files, content, rows, unsaved)
                     saved = step.update
                 bar.update(step.update - bar.n)
-            if outcome.last is None:  # the checkpoint is of the last update
+            if outcome.last is None:  # the checkpoint holds the last update
                 outcome.last = steps.trainer.step(steps.state, 0)
         except KeyboardInterrupt:
             outcome.interrupted = True
-        except Exception as error:  # it diverged or ran out of memory: the result so far is kept
+        except Exception as error:  # the training diverged or ran out of memory: keep the result so far
             if outcome.last is None:
                 raise
             outcome.failure = error
@@ -418,7 +418,7 @@ def _save_checkpoint(files: _Files, content: bytes, history: bytes, before: str)
 def _make_model(
     args: argparse.Namespace, out: Path, dataset: Dataset, steps: Training, last: Progress, exact: bool
 ) -> Model:
-    """Return the model with its provenance: the command that repeats it, its likelihood if that is exact."""
+    """Return the model with its provenance: the command that repeats it, and its likelihood if exact."""
     command = shlex.join(
         ["rbmviz", "train", "--dataset", args.dataset, "--trainer", args.trainer]
         + ["--n-hidden", f"{last.rbm.n_hidden}", "--iterations", f"{args.iterations}"]
@@ -441,7 +441,7 @@ def _with_scores(model: Model, dataset: Dataset) -> Model:
 
 
 def _report(outcome: _Outcome, last: Progress, out: Path, problems: list[str]) -> None:
-    """Print the warning, then raise what went wrong: files that could not be written, or a failed update."""
+    """Print the warning, then raise the error: unwritable files, or a failed update."""
     if outcome.warning:
         print_message(outcome.warning)
     if any(problems):

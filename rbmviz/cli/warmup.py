@@ -13,7 +13,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the seconds that compiling took."""
+    """Compile the kernels, and return the seconds it took."""
     return {"seconds": warm_up()}
 
 

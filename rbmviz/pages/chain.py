@@ -1,4 +1,4 @@
-"""How it works: an RBM unit by unit, a model with few enough states to draw them all, an editable matrix."""
+"""How it works: an RBM unit by unit, a model small enough to draw all its states, an editable matrix."""
 
 import math
 from collections.abc import Mapping

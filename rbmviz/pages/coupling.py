@@ -14,7 +14,7 @@ from rbmviz.session import Coupling, CouplingSetup, random_rbm
 
 
 def models() -> list[str]:
-    """Return the names of the models with chains that can be coupled."""
+    """Return the names of the models whose chains can be coupled."""
     return [RANDOM_MODEL, *list_models()]
 
 

@@ -41,7 +41,7 @@ SPEC = PageSpec(
     name="sample",
     panels_key="p",
     algorithms=samplers,
-    # At step size 0 rates-FPCD is the same chain as Gibbs, so that the first drag of a visitor sets it free.
+    # At step size 0, rates-FPCD is the same chain as Gibbs, until a visitor's first drag sets it free.
     default_panels=("gibbs", "rates_fpcd:eps=0", "rates_herding", "sample_penalization"),
     settings={
         "model": SettingSpec(

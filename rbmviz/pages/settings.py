@@ -101,12 +101,12 @@ class SettingSpec:
 
 
 def seed_setting(help: str) -> SettingSpec:
-    """Return the setting of a page's seed; ``help``: what the same seed repeats."""
+    """Return the setting of a page's seed; ``help`` says what the same seed repeats."""
     return SettingSpec(0, Whole(0, 2**31 - 1), "Seed", help, makes_samples=True)
 
 
 def read_value(name: str, text: str, allowed: Allowed) -> Any:
-    """Return the value of a text; BadInput if it is not allowed."""
+    """Return the value in a text; BadInput if it is not allowed."""
     if isinstance(allowed, Whole):
         if re.fullmatch("[0-9]{1,10}", text, re.ASCII) and allowed.lo <= int(text) <= allowed.hi:
             return int(text)

@@ -25,7 +25,7 @@ def _make(key: Hashable, make: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True)
 class Sources:
-    """The source of the models and data that the settings name.
+    """The source of the models and data named by the settings.
 
     model : returns the model with a name (default: a pretrained model)
     data : returns the data set with a name (default: a registered data set)
@@ -40,7 +40,7 @@ class Sources:
     allowance: Allowance | None = None
 
     def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
-        """Return the data with this name for scoring a model; None: the data it was trained on.
+        """Return the data with this name for scoring a model; None: the data that the model was trained on.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class PageSpec:
     own_numbers : returns further numbers of its runs, given a panel's algorithm or None for all algorithms
         (default: none)
     only : the only algorithm that its panels can run (default "": any)
-    single : whether it always has exactly one panel (default False)
+    single : whether the page always has exactly one panel (default False)
     own_parts : further names in the address that refer to a visitor's own content, with a description of each
     """
 

@@ -34,7 +34,7 @@ class Tried(NamedTuple):
     algorithm : str
         The sampler with all its knobs.
     model, data : str
-        Their names.
+        Names of the model and the data.
     start, kernel, seed
         See ``SamplingSetup``.
     n : int
@@ -55,16 +55,16 @@ class Tried(NamedTuple):
 
     @property
     def setting(self) -> tuple[object, ...]:
-        """All but the score."""
+        """All fields but the score."""
         return self[:6]
 
     @property
     def fits_link(self) -> bool:
-        """Whether a link can hold the names of its model and data."""
+        """Whether a link can hold the names of the model and the data."""
         return all(LINKED_NAME.fullmatch(name) and name.isprintable() for name in (self.model, self.data))
 
     def write(self) -> str:
-        """Return the text in a link, which ``read`` reads."""
+        """Return the text for a link, which ``read`` parses."""
         return ";".join((*map(str, self[:7]), f"{self.isl:.6g}", f"{self.std_error:.3g}"))
 
     @classmethod
@@ -92,10 +92,10 @@ class Tried(NamedTuple):
 def place_of(
     tried: Tried, plan: SweepPlan, settings: Sequence[GridSetting]
 ) -> tuple[int, float, float] | None:
-    """Return the index of the setting of a sweep that is nearest to a tried one, and its places on two axes.
+    """Return the index of the sweep setting nearest to a tried one, and the tried one's places on two axes.
 
-    Places are indices of values of the first two axes, or between them, 0 on an axis that the sampler lacks.
-    None: it is on another model, of another sampler, or beyond the grid.
+    A place is the index of a value of the axis, or lies between two; it is 0 on an axis that the sampler
+    lacks. Returns None for another model, another sampler, or a setting beyond the grid.
     """
     if plan.kind != "sampler" or (tried.start, tried.kernel) != (plan.start, plan.kernel):
         return None
@@ -113,7 +113,7 @@ def place_of(
 
 
 def _index_among(value: Any, values: Sequence[Any]) -> float:
-    """Return the index of a value among rising ones, between two indices for one in between; NaN: beyond."""
+    """Return the index of a value among increasing ones, interpolated between two; NaN outside."""
     if value in values:
         return float(values.index(value))
     if any(isinstance(each, str | bool) for each in values) or not values[0] < value < values[-1]:

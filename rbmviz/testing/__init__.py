@@ -4,7 +4,7 @@
 >>> rbmviz.testing.check_sampler(Gibbs)
 
 The checks use an algorithm as the program does, through ``samplers.Sampler`` and ``trainers.Trainer``. They
-never read a sampler's state, and read only those parts of a trainer's state that the training loop reads.
+never read a sampler's state, and of a trainer's state they read only the parts that the training loop reads.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ def check_sampler(algorithm: type[Sampler]) -> None:
     Raises
     ------
     AssertionError
-        If it breaks a promise: one sentence with the promise, what was observed, and what to do.
+        If the sampler breaks a promise: one sentence with the promise, the observation, and a remedy.
     """
     _check(algorithm, SAMPLER_PROMISES)
 

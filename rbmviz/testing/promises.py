@@ -23,7 +23,7 @@ BYTES = "state_bytes is what a state takes, at most twice as much"
 
 @dataclass(frozen=True)
 class Runner:
-    """How the checks run samplers, or trainers.
+    """Functions by which the checks run samplers, or trainers.
 
     begin : returns the state for an algorithm and a seed
     arrays : returns copies of everything that a seed determines in consecutive results of ``step``
@@ -128,9 +128,9 @@ def check_live_knobs(
 
 
 def check_bytes(algorithm: Any, n_visible: int, n_hidden: int, make: Callable[[], Any]) -> None:
-    """Check that ``state_bytes`` is between one and two times the bytes of what ``make`` returns."""
+    """Check that ``state_bytes`` is between one and two times the size of the result of ``make``."""
     gc.freeze()  # otherwise the collection below would visit all earlier objects
-    make()  # compiles, and fills caches
+    make()  # compiles kernels, and fills caches
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     state = make()
@@ -163,7 +163,7 @@ def sizes(cls: Any, *values: int) -> list[dict[str, Value]]:
 
 
 def live_values(algorithm: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each live knob with new values for it, small ones because no training survives the largest."""
+    """Yield each live knob with new values, which are small: no training survives the largest."""
     for knob in knobs_of(algorithm).values():
         if knob.live and knob.kind in (int, float):
             numbers = [knob.lo, min(max(2 * float(knob.default), knob.lo), knob.hi), *[0.0] * knob.zero]

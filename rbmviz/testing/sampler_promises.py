@@ -20,7 +20,7 @@ MAX_STANDARD_ERRORS = 5.0
 
 
 def _model(n_visible: int = 70, n_hidden: int = 37) -> Model:
-    """Return a model of sizes that need padding, and more visible units than a block of 64 draws."""
+    """Return a model whose sizes need padding, with more visible units than a block of 64 draws."""
     g = np.random.default_rng(1)
     rbm = RBM(*(g.normal(0, 0.3, shape) for shape in ((n_visible, n_hidden), n_visible, n_hidden)))
     return Model(rbm, rbm.rates(bits(200, n_visible, 2)))
@@ -45,7 +45,7 @@ def _declaration(cls: Any) -> None:
     promises.check_declaration(cls, "sampler", exact_chain=flag, deterministic=flag, needs_rates=flag)
     n_chains = knobs_of(cls).get("n_chains")
     require(cls().n_chains == 1 and not (n_chains and n_chains.live), "n_chains must be 1, and live=False.")
-    if not cls.needs_rates:  # if it needs rates after all, the error says so
+    if not cls.needs_rates:  # if the sampler needs rates after all, the error says so
         cls().init(Model(_model().rbm), 0)
 
 
@@ -132,7 +132,7 @@ def _law(cls: Any) -> None:
         return
     size, samples_per_chain = 5000, 7  # enough to detect a temperature of 1.2
     states, g = np.array(list(np.ndindex(2, 2, 2, 2)), np.uint8), np.random.default_rng(2)
-    W, b, c = (g.normal(0, 0.5, shape) for shape in ((4, 37), 4, 37))  # 37: no multiple of a padding
+    W, b, c = (g.normal(0, 0.5, shape) for shape in ((4, 37), 4, 37))  # 37: not a multiple of a padding
     for rbm in (random_model(n_visible=4, n_hidden=3, scale=3, seed=1).rbm, RBM(W, b - W.sum(axis=1) / 2, c)):
         model, law = Model(rbm, rbm.rates(bits(200, 4, 2))), probabilities(rbm)
         starts, v = states[g.choice(16, size, p=law)], np.zeros((0, 4), np.uint8)

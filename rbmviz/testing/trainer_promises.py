@@ -22,7 +22,7 @@ _COMMON = {field.name for field in dataclasses.fields(CommonKnobs)}
 
 
 def _data() -> np.ndarray:
-    """Return 60 rows, 6 wide, with structure: the second half repeats the first."""
+    """Return 60 rows of 6 bits, with structure: the second half repeats the first."""
     return np.tile(bits(60, 3, 0), 2)
 
 
@@ -42,7 +42,7 @@ _TRAINER = Runner(_begin, _arrays)
 
 
 def _with_knobs(cls: Any, **values: Any) -> Any:
-    """Return the trainer with these knobs, as far as it has them; numbers are moved into their ranges."""
+    """Return the trainer with these knobs, unless it lacks them; numbers are clipped to their ranges."""
     knobs = {name: knob for name, knob in knobs_of(cls).items() if name in values}
     numbers = {name for name, knob in knobs.items() if knob.kind in (int, float) and values[name]}
     return cls(

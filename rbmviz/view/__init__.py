@@ -1,8 +1,8 @@
-"""What live panels show, and pages in which samples play: for the app, for files and for notebooks.
+"""Contents of live panels, and pages that play samples: for the app, for files and for notebooks.
 
 ``panel/`` has the scripts that all panels share, and ``sample/`` the scripts of a sampler's panel;
-``specs`` has the data that they draw. ``replay`` makes pages of recorded samples, ``live`` pages in which the
-samplers run, and ``widget`` shows such a page in a notebook. Frames (``frames``) carry samples to all of
+``specs`` has the data that they draw. ``replay`` makes pages of recorded samples, ``live`` makes pages that
+run samplers, and ``widget`` shows such a page in a notebook. Frames (``frames``) carry samples to all of
 them.
 """
 
@@ -26,4 +26,4 @@ SHARED_SCRIPTS = tuple(
         "base",
     )
 )
-"""Scripts of panels that precede a page's own, in this order, joined into one file: there is no bundler."""
+"""Panel scripts that precede a page's own, in this order, joined into one file without a bundler."""

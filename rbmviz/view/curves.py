@@ -13,7 +13,7 @@ from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.snapshot import Segment
 
 MIN_CURVE_SAMPLES = 5
-"""Number of the sample at which a curve begins."""
+"""Number of samples at a curve's first point."""
 
 AXIS_TITLES: dict[CostUnit, str] = {
     "samples": "Samples",
@@ -42,12 +42,12 @@ def isl_plot(
     line: tuple[str, float] | None = None,
     present: bool = False,
 ) -> Curves:
-    """Return how the curves are drawn; see ``isl_chart`` of the Sample page."""
+    """Return the plot of the curves; see ``isl_chart`` of the Sample page."""
     of_means = " of means" if kernel == "mean" else ""
     what = f"Indirect sampling likelihood{of_means} (nats)"
     if kind != "ISL":
         what = f"ISL{of_means} minus the best (nats)"
-    # While presenting, the panels beside the chart show the same strokes, and large names.
+    # In presentations, the panels beside the chart show the same strokes, and large names.
     ends: tuple[Kind, ...] = () if present else ("end",)
     return catalogue.isl_curves(
         cost_axis(cost_unit, "log"),

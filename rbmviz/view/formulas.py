@@ -1,6 +1,6 @@
 """Prose with formulas: LaTeX between dollar signs, shown as MathML in panels and by Streamlit elsewhere.
 
-Canvases are outside Streamlit's Markdown. Browsers draw MathML natively: nothing is fetched.
+Streamlit's Markdown does not reach canvases. Browsers draw MathML natively, so nothing is fetched.
 """
 
 import functools

@@ -5,8 +5,8 @@ blocks, without gaps. All numbers are little endian. The header is ``{"request":
 request that the frame answers, and an object for each panel. The entry ``blocks`` of such an object lists
 name, dtype and shape of each block of the panel. The bytes of the blocks follow in the order of these lists.
 
-A dtype is the name of a numpy dtype, or ``"bits"``: then the last axis of the shape counts bits, packed along
-that axis (``numpy.packbits``), so that each row ends at a byte.
+A dtype is the name of a numpy dtype, or ``"bits"``: in that case the last axis of the shape counts bits,
+packed along it (``numpy.packbits``), so that each row ends at a byte boundary.
 
 ``rbmviz/view/panel/frame.js`` reads frames.
 """
@@ -20,12 +20,12 @@ import numpy as np
 DTYPES = {
     name: np.dtype(name).newbyteorder("<") for name in ("uint8", "uint16", "uint32", "float32", "float64")
 }
-"""Dtypes of a block, besides bits."""
+"""Dtypes of blocks, besides bits."""
 
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 LENGTH_BYTES = 4
-"""Bytes of the header's length, at the start of a frame."""
+"""Number of bytes for the header's length, at the start of a frame."""
 
 _to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 

@@ -1,7 +1,7 @@
-"""The page in which samplers run: a replay file with the kernels, the chains and the data for scores.
+"""Page that runs samplers: a replay file with the kernels, the chains and the data for scores.
 
-The recording is what browsers without WebAssembly SIMD play. Everything else is one more frame, ``live``,
-with the worker's script as a text, which the page starts from a blob.
+Browsers without WebAssembly SIMD play the recording. Everything else is in a second frame, ``live``, with the
+worker's script as text; the page starts the worker from a blob.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ from rbmviz.view.replay import Replay, assembled, replay_frame, shared_script
 from rbmviz.view.specs import knob_spec
 
 MAX_WEIGHT_BYTES = 40_000_000
-"""Maximum size of weights and rates in a page: larger pages take phones too long to open."""
+"""Maximum size of weights and rates in a page: phones take too long to open larger pages."""
 
 LIVE_POLICY = "'wasm-unsafe-eval'; worker-src blob:; connect-src 'none'"
 """Permissions of the page beyond its own script: compile the kernels, and start workers with them."""
 
 Starts = Sequence[tuple[int, np.ndarray | None]]
-"""Seeds, and where their chains start; None: at random bits."""
+"""Seeds, with the starts of their chains; None: random bits."""
 
 
 def check_size(model: Model) -> None:
@@ -66,13 +66,13 @@ def is_playable(samplers: Sequence[Sampler], model: Model) -> bool:
 
 
 def starts_of(setup: SamplingSetup) -> Starts:
-    """Return the seeds of a page, beginning with the setup's, and where their chains start."""
+    """Return the seeds of a page, beginning with the setup's, and the starts of their chains."""
     seeds = range(setup.seed, setup.seed + STORED_SEEDS)
     return [(seed, setup._replace(seed=seed).starts(1)) for seed in seeds]
 
 
 def runs_to_record(setup: SamplingSetup, samplers: Sequence[Sampler]) -> list[SamplingRun]:
-    """Return the runs whose first RECORDED samples are the recording of a page."""
+    """Return the runs; their first RECORDED samples are the recording of a page."""
     room = len(samplers) * RECORDED * -(-setup.model.rbm.n_visible // 8)
     plan = setup._replace(allowance=Allowance(room)).plan()
     return [SamplingRun(1, plan, sampler) for sampler in samplers]
@@ -85,14 +85,14 @@ def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
 
 
 def live_script(*more: Path) -> str:
-    """Return the scripts of a live page, which do nothing by themselves; more: see ``shared_script``."""
+    """Return the scripts of a live page, which do nothing by themselves; ``more``: see ``shared_script``."""
     return shared_script(*more) + "\n" + (VIEW_FOLDER / "live.js").read_text("utf-8")
 
 
 def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes]:
-    """Return the frames of the page: ``run``, the recording, and ``live``, what makes the samples.
+    """Return the frames of the page: ``run`` with the recording, and ``live`` with the data for sampling.
 
-    replay : the recording, with the samplers of the page; its data set is in the page, too
+    replay : the recording, with the samplers of the page; its data set is part of the page
     starts : sequence of (seed, v0); the seeds to choose from, the recording's first
     """
     check_size(model)
@@ -111,7 +111,7 @@ def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes
 
 
 def contents(dataset: Dataset) -> str:
-    """Return the sentence in a page about its data."""
+    """Return the sentence about the data in a page."""
     return f"This page contains {scores_of(dataset)}."
 
 
@@ -137,7 +137,7 @@ def live_data(
     """Return the runs of a page; contents of arrays are added to the blocks.
 
     scores : see ``score_data``
-    land : the model's landscape, over which the chains walk; None (the default): none
+    land : the model's landscape, on which the chains walk; default None
     """
     scores = dict(scores or {})
     return {
@@ -155,7 +155,7 @@ def all_blocks(blocks: Blocks, score_blocks: Mapping[str, Block]) -> dict[str, B
 
 
 def live_knobs(sampler: Sampler) -> dict[str, object]:
-    """Return the entries of a panel's spec for its knobs: those that can be turned while the chain runs."""
+    """Return the entries of a panel's spec for the knobs that can be turned while the chain runs."""
     knobs, values = turnable(sampler), values_of(sampler)
     return {
         "sampler": sampler.name,

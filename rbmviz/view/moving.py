@@ -35,7 +35,7 @@ PALETTE_COLOURS = 64
 def replay_gif(replay: Replay) -> bytes:
     """Return an animated GIF of the runs side by side, with their names, newest samples and classes.
 
-    It shows all samples in at most FRAMES pictures: a long run plays faster.
+    It shows all samples in at most FRAMES pictures, so a long run plays faster.
     """
     first = min(history.first for history in replay.histories)
     last = max(history.n for history in replay.histories)
@@ -136,7 +136,7 @@ def _samples(replay: Replay, history: RunHistory, n: int, zoom: int) -> Image.Im
 def _strip(
     replay: Replay, history: RunHistory, kinds: Kinds, n: int, ends: tuple[int, int], tone: str, width: int
 ) -> Image.Image:
-    """Return the classes over time with, to the right, their shares so far and ticks at the data's."""
+    """Return the classes over time, and to the right their shares so far, with ticks at the data's shares."""
     first, last = ends
     n_classes, m = len(replay.labels), n - history.first
     assert replay.dataset is not None

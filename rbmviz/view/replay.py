@@ -1,6 +1,6 @@
-"""The page that replays runs: one file with its samples, without a server or network.
+"""Page that replays runs: one file with the samples, which needs no server or network.
 
-It uses the scripts of the live pages. Its data are one frame of the live path (``view.frames``) in base64,
+It uses the scripts of the live pages. Its data are one frame, as on live pages (``view.frames``), in base64,
 compressed or plain, so that the title is the only user input in the HTML. The page's security policy allows
 its own script and style, by their hashes, and nothing else.
 """
@@ -40,10 +40,10 @@ EXPORTED = re.compile(r"^export default component => mount\((\w+), component\);$
 """The last line of a page's ``panel.js``: it names the class that draws its panels."""
 
 FASTEST = 5000
-"""Maximum samples per second; at full speed nobody would see anything."""
+"""Maximum samples per second; at full speed, viewers would see nothing."""
 
 COMPRESSION = 9
-"""Compression level of deflate: a file is made once."""
+"""Compression level of deflate; the highest, because a file is made only once."""
 
 PAGE_HTML = """<!doctype html>
 <html lang="en">
@@ -60,7 +60,7 @@ PAGE_HTML = """<!doctype html>
 </body>
 </html>
 """
-"""A page of this program that is no page of Streamlit."""
+"""Template of the program's pages outside Streamlit."""
 
 META = """<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="generator" content="rbmviz">"""
@@ -77,7 +77,7 @@ BODY = """<noscript>This page plays samples by a script of its own: allow script
 class Replay:
     """Runs of one model, shown side by side, with the text around them.
 
-    title : heading; user input, as the caption may be
+    title : heading, which is user input, as the caption may be
     caption : a sentence below the heading; "": none
     histories : the runs, from left to right
     dataset : data that define the samples' classes; None: no classes
@@ -124,9 +124,9 @@ def assembled(
     plain: bool = False,
     sheets: Iterable[str] = (),
 ) -> bytes:
-    """Return a page with frames by the ``id`` of their elements, and one script.
+    """Return a page with one script, and frames by the ``id`` of their elements.
 
-    policy : what the policy allows besides this script and the style; it begins with sources of scripts
+    policy : further permissions of the security policy, beginning with sources of scripts
     sheets : further style sheets
     """
     style, data = "\n".join([page_style(), *sheets]), []
@@ -186,7 +186,7 @@ def page_style() -> str:
 def replay_frame(
     replay: Replay,
 ) -> tuple[dict[str, Any], list[tuple[dict[str, Any], Mapping[str, Block]]]]:
-    """Return the content of the page for ``write_frame``: what all panels share, and the panels."""
+    """Return the content of the page for ``write_frame``: the data that all panels share, and the panels."""
     n_visible = replay.histories[0].n_visible
     algorithms = [history.algorithm for history in replay.histories]
     styles = styled(titles(algorithms), colours(algorithms))
@@ -211,7 +211,7 @@ def page_data(
     dataset: Dataset | None,
     labels: Sequence[str],
 ) -> dict[str, Any]:
-    """Return what all panels of a page share, without ``side``, ``speed`` and ``isl``.
+    """Return the data that all panels of a page share, without ``side``, ``speed`` and ``isl``.
 
     labels : names of the classes
     """
@@ -228,7 +228,7 @@ def page_data(
 
 
 def panel_data(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Number]) -> dict[str, Any]:
-    """Return a panel's spec, without knobs."""
+    """Return a panel's spec, but no knobs."""
     return {
         "key": key,
         "label": style.name,
@@ -244,7 +244,7 @@ def panel_data(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Num
 
 
 def scores_without_server(*, isl: bool, classes: bool, blank: bool, spurious: bool) -> list[Number]:
-    """Return the numbers of a panel's samples that a page without a server counts."""
+    """Return the numbers that a page without a server counts for a panel's samples."""
     names = {"isl"} if isl else set()
     names |= {"visited", "class_coverage", "switches"} if classes else set()
     names |= {"blank"} if blank else set()
@@ -282,9 +282,9 @@ def _panel(
 
 
 def _changes(history: RunHistory) -> list[tuple[int, Mapping[str, Value]]]:
-    """Return the changes of knobs since just before the first stored sample."""
+    """Return the knob changes, from the last one before the first stored sample onwards."""
     changes: list[tuple[int, Mapping[str, Value]]] = list(history.changes)
-    if not changes:  # there are too many for a log
+    if not changes:  # there were too many changes for a log
         return [(0, values_of(history.algorithm))] if not history.first else []
     before = [n for n, _ in changes if n <= history.first]
     return [change for change in changes if change[0] >= max(before, default=0)]

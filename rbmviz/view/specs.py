@@ -1,4 +1,4 @@
-"""What panels draw, as data for their scripts: knobs, numbers, texts, the form of pictures."""
+"""Data that the scripts of panels draw: knobs, numbers, texts, the shape of pictures."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ def knob_spec(knob: Knob) -> dict[str, Any]:
         "zero": knob.zero,
         "choices": knob.choices,
         "live": knob.live,
-        # Infinite bounds have no slider; among samplers' knobs only switches and lists have them.
+        # Knobs with infinite bounds have no slider; among samplers' knobs these are only switches and lists.
         "lo": knob.lo if math.isfinite(knob.lo) else None,
         "hi": knob.hi if math.isfinite(knob.hi) else None,
     }
@@ -70,7 +70,7 @@ def shape_of(
 
 
 def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int]]:
-    """Return the words of the visible units and their indices, rarest in the examples first."""
+    """Return the words of the visible units with their indices, the rarest in the examples first."""
     if dataset is None or dataset.vocabulary is None or dataset.n_visible != n_visible:
         return []
     order = dataset.train.mean(axis=0).argsort(kind="stable")

@@ -1,7 +1,7 @@
 """The live page as a notebook widget, wherever anywidget works.
 
 Python receives the log of each run, not its samples: a cell cannot wait for a browser, because the kernel
-reads messages only between cells. From the log it repeats the run, bit for bit, with means and traces.
+reads messages only between cells. Python repeats the run from the log, bit for bit, with means and traces.
 """
 
 import contextlib
@@ -36,11 +36,11 @@ from rbmviz.view.replay import FASTEST, Replay, page_style
 from rbmviz.view.specs import shape_of
 
 PACKED = 1
-"""Compression level of the frames, the fastest: most notebooks run near their kernel."""
+"""Fastest compression level for the frames, because most notebooks run near their kernel."""
 
 
 def _module() -> str:
-    """Return the page's scripts as anywidget's module, in a function: each widget has its own state."""
+    """Return the page's scripts as anywidget's module, in a function that gives each widget its own state."""
     style = re.sub(r":root\[(.*?)\]", r":host([\1])", page_style()).replace(":root", ":host")
     script = live_script() + "\n" + (VIEW_FOLDER / "widget.js").read_text("utf-8")
     style = re.sub(r"^body \{", ":host {", style, flags=re.MULTILINE)
@@ -50,8 +50,8 @@ def _module() -> str:
 class LiveSamplers(anywidget.AnyWidget):
     """Samplers that run in the browser, side by side; made by ``rbmviz.play``.
 
-    All traits follow the page, and the page follows them. A change on the page arrives about half a second
-    later, or once the kernel is idle.
+    Traits and page follow each other. A change on the page arrives about half a second later, or once the
+    kernel is idle.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class LiveSamplers(anywidget.AnyWidget):
         One of ten, beginning with the seed given to ``rbmviz.play``. A new seed restarts all runs.
     playing : bool
     error : str
-        Why nothing runs, in a sentence; "" while all is well.
+        Sentence that explains why nothing runs; "" if there is no error.
     """
 
     _esm = _module()
@@ -151,7 +151,7 @@ class LiveSamplers(anywidget.AnyWidget):
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the page as an HTML file, as ``rbmviz play`` does; its runs begin again.
+        """Write the page as an HTML file, as ``rbmviz play`` does; its runs start anew.
 
         The file contains part of the data.
         """
