@@ -1,7 +1,7 @@
 // @ts-check
-// The only writer of the page's address: it replaces the address, without a new history entry.
+// Writes the page's address, as the only script that does; it replaces the address and adds no history entry.
 
-/** Milliseconds until an overwritten address is restored. */
+/** Delay in milliseconds before an overwritten address is restored. */
 const AGAIN = 300;
 
 /** @typedef {Record<string, string[]>} Values */
@@ -12,7 +12,7 @@ const AGAIN = 300;
  */
 
 /**
- * The address to keep while the page that asked for it is open.
+ * The address to keep while the page that requested it is open.
  * @typedef {{ path: string, values: Values }} Wanted
  * @typedef {{ rbmvizAddress?: Wanted | null, rbmvizPush?: History['pushState'] }} Shared
  */
@@ -25,7 +25,7 @@ const shared = /** @type {Shared} */ (/** @type {unknown} */ (window));
  */
 const readable = wanted => wanted.toString().replace(/%(?:3A|2C|3B|3D|40|2F)/g, decodeURIComponent);
 
-// Before the page that it opens, Streamlit enters the page that it leaves into the history once more: Back would stay there.
+// When Streamlit opens another page, it first adds the old page to the history once more, and Back would stay there.
 const keepOneEntry = () => {
   if (shared.rbmvizPush) return;
   const push = shared.rbmvizPush = history.pushState;

@@ -56,7 +56,7 @@ def likelihood_floor(rows: Rows) -> float | None:
 
 
 def in_sight(level: float, rows: Rows, floor: float | None) -> bool:
-    """Return whether a line leaves two thirds of the height to the curves; ``floor``: their axis's lower end."""
+    """Return whether a line leaves the curves two thirds of the height; ``floor`` is the axis's lower end."""
     values = [row["value"] if floor is None else max(row["value"], floor) for row in rows]
     return bool(values) and level >= min(values) - (max(values) - min(values)) / 2
 

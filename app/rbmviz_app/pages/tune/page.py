@@ -217,7 +217,7 @@ def model_on_screen(plan: SweepPlan) -> str:
 
 
 def has_runs(plan: SweepPlan) -> bool:
-    """Return whether a plan's settings can run beside its map, for which its models or data must be available."""
+    """Return whether a plan's settings can run beside its map, which requires its models or data."""
     if plan.kind == "sampler":
         return all(map(is_known_model, plan.models))
     try:
@@ -413,7 +413,7 @@ def open_panels(comparison: Beside) -> list[Any]:
 
 
 def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
-    """Return the indices of the open settings; None stands for a setting that a turned knob took off the map."""
+    """Return the indices of the open settings; None: a turned knob matches no cell."""
     plan = sweep.plan
     model = model_on_screen(plan) if plan.models else ""
     indices = {
@@ -537,7 +537,7 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
 
 
 def about_runs(comparison: Beside, plan: SweepPlan) -> str:
-    """Name the cells and knobs that the pointer's run ignores, and all runs' model; "" if there is no need."""
+    """Name the cells and knobs that the pointer's run ignores, and all runs' model; "" if needless."""
     sentences = []
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
         label = comparison[POINTER_PANEL.value].algorithm.label
