@@ -1,5 +1,5 @@
 // @ts-check
-// Writes the page's address, as the only script that does; it replaces the address and adds no history entry.
+// The only script that writes the page's address: it replaces the address without adding a history entry.
 
 /** Delay in milliseconds before an overwritten address is restored. */
 const AGAIN = 300;
@@ -7,7 +7,7 @@ const AGAIN = 300;
 /** @typedef {Record<string, string[]>} Values */
 
 /**
- * Data from Python: the parts of the address, and the names that belong to other pages.
+ * Data from Python: the parts of the address, and the names of the parts that belong to other pages.
  * @typedef {{ parts: Values, others: string[], cookie?: string }} Address
  */
 
@@ -39,17 +39,17 @@ const keepOneEntry = () => {
 export default ({ data, parentElement }) => {
   keepOneEntry();
   const path = location.pathname;
-  const secure = location.protocol === 'https:' ? '; Secure' : ''; // behind a TLS proxy: over TLS only
+  const secure = location.protocol === 'https:' ? '; Secure' : ''; // behind a TLS proxy, send the cookie over TLS only
   if (data.cookie) document.cookie = `${data.cookie}; path=/; max-age=31536000; SameSite=Strict${secure}`;
   const before = shared.rbmvizAddress?.path === path ? shared.rbmvizAddress.values : {};
   /** @type {Values} */
-  const paused = 'paused_at' in before ? { paused_at: before.paused_at } : {}; // by rbmviz/view/panel/base.js
+  const paused = 'paused_at' in before ? { paused_at: before.paused_at } : {}; // written by rbmviz/view/panel/base.js
   const address = { path, values: { ...data.parts, ...paused } };
   shared.rbmvizAddress = address;
   const write = () => {
     if (location.pathname !== path) return; // another page is about to replace this one
     const url = new URL(location.href), wanted = new URLSearchParams();
-    // Fixed order: the same screen always has the same address.
+    // Use a fixed order, so that the same screen always has the same address.
     for (const [key, all] of Object.entries(address.values)) for (const value of all) wanted.append(key, value);
     const ours = new Set([...Object.keys(address.values), ...data.others]);
     for (const [key, value] of url.searchParams) if (!ours.has(key)) wanted.append(key, value);

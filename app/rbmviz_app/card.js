@@ -2,7 +2,7 @@
 // Puts a ring around the target of a lesson's card. Also tells screen readers when the effect becomes visible, folds the
 // card on a phone, and stores the reader's progress in each lesson in this browser.
 
-/** Storage key of the farthest step of each lesson. */
+/** Storage key of the farthest step reached in each lesson. */
 const KEPT = 'rbmviz lessons';
 
 /** Milliseconds between updates of the ring; the page may rebuild its target. */
@@ -19,7 +19,7 @@ const BAR = 60;
 /** Window width in pixels below which the card is a sheet at the bottom (card.css). */
 const NARROW = 1000;
 
-/** Width of a phone's window in pixels, below which panels reorder their parts (panel.css). */
+/** Window width in pixels below which, on a phone, panels reorder their parts (panel.css). */
 const PHONE = 640;
 
 /** Duration of the button's "Copied" label, in milliseconds. */
@@ -131,7 +131,7 @@ const bringAnswerOnce = card => {
   }
 };
 
-/** The head of the card: progress, what to look for, and on a phone the fold button. @param {any} data @param {any} parent */
+/** Draw the head of the card: progress, the effect to look for and, on a phone, the fold button. @param {any} data @param {any} parent */
 const drawHead = (data, parent) => {
   const progress = kept();
   progress[data.lesson] = Math.max(progress[data.lesson] ?? 0, data.step);
@@ -176,7 +176,7 @@ const drawHead = (data, parent) => {
   put(host.querySelector('.said'), data.seen ? 'What this step claims is to be seen now.' : '');
 };
 
-/** The card's target: a ring on the page, and a button that scrolls to it. @param {any} data @param {any} parent */
+/** Draw a ring around the card's target, and a button that scrolls to the target. @param {any} data @param {any} parent */
 const drawLook = (data, parent) => {
   const button = hostOf(parent, '<button type="button"></button>').querySelector('button');
   /** @param {HTMLElement | null} found */

@@ -1,10 +1,10 @@
 // @ts-check
-// The list of keys, opened by ?, with the switch for single-key shortcuts. Unless switched off, these work everywhere
+// The list of keys, opened by ?, with the switch for single-key shortcuts. Unless switched off, shortcuts work everywhere
 // except in text fields. Buttons declare their keys (Streamlit's `shortcut`), and Streamlit listens on the document. It
 // ignores keys from sliders and boxes, but reacts to typing in the fields of our panels. This script therefore stops
 // unwanted keys before they reach the document, and sends wanted keys again from the body of the page.
 
-/** The key that opens the list, see rbmviz_app/keys.py. */
+/** The key that opens the list; see rbmviz_app/keys.py. */
 const LIST = '?';
 
 /** Storage key of the switch. */

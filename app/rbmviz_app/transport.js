@@ -1,5 +1,5 @@
 // @ts-check
-// The buttons Play or Pause, Step and Reset. Their presses go over the page's socket, see rbmviz/view/panel/presses.js.
+// The buttons Play or Pause, Step and Reset. Their presses go over the page's socket; see rbmviz/view/panel/presses.js.
 
 /**
  * A button: its help, its key, and the reason why it is disabled ('' if it is enabled).

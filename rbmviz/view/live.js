@@ -62,7 +62,7 @@ class LiveRun extends PlayedRun {
     this.orders = { knobs: this.knobs }; // the worker's chain has begun at this start
   }
 
-  /** The blocks that the worker needs. @param {any} chain @param {boolean} scored @param {Record<string, Block>} blocks */
+  /** Return the blocks that the worker needs. @param {any} chain @param {boolean} scored @param {Record<string, Block>} blocks */
   blocksOf(chain, scored, blocks) {
     const named = [...Object.values(chain.arrays).map((/** @type {any} */ [, , source]) => source), ...chain.starts.flatMap((/** @type {any} */ { changed }) => Object.values(changed))];
     const needed = new Set([...named, ...(scored ? ['points', 'examples', 'labels'] : [])]);
@@ -294,7 +294,7 @@ class LivePage extends ReplayPage {
 
   get shownText() { return `${whole.format(this.made)} samples`; }
 
-  /** The curves of the samples since the last turn of each panel's knobs. @param {CurvesSpec} isl */
+  /** Draw the curves of the samples since the last turn of each panel's knobs. @param {CurvesSpec} isl */
   drawCurves(isl) {
     const lines = this.liveRuns.map(run => {
       const { begin, curve } = run.segment, { label, colour, dash } = run.head.spec;

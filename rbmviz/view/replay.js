@@ -14,7 +14,7 @@
  */
 
 /**
- * Scores of the samples after the first ``begin`` ones, up to the next turn of a knob.
+ * Scores of the samples that follow the first ``begin`` samples, up to the next turn of a knob.
  * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment ``curve`` holds the samples since ``begin``, the ISL, and its standard error
  */
 
@@ -45,7 +45,7 @@ class PlayedRun {
   /**
    * Return the panel's part of a frame after this many samples of the run.
    * @param {number} at
-   * @param {number} slots pictures that the panel shows
+   * @param {number} slots number of pictures that the panel shows
    * @param {boolean} playing
    * @param {ReplayData} page
    */
@@ -75,7 +75,7 @@ class PlayedRun {
     }, blocks };
   }
 
-  /** @param {number} from @param {number} to samples of the file that are counted @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
+  /** @param {number} from @param {number} to ends of the file's range of counted samples @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
   readoutsAt(from, to, score, data_shares) {
     let blank = 0, spurious = 0, switches = 0;
     const counts = new Float64Array(this.n_classes), recognised = new Float64Array(this.n_classes), chains = this.head.n_chains, m = to - from;
@@ -96,21 +96,21 @@ class PlayedRun {
     };
   }
 
-  /** @param {number} begin first of the scored samples @param {[number, number | null, number | null] | undefined} score */
+  /** @param {number} begin number of samples before the first scored sample @param {[number, number | null, number | null] | undefined} score */
   standingAt(begin, score) {
     const { first } = this.head;
     const counted = first > begin ? `Counted from sample ${whole.format(first + 1)} on. ` : '';
     return counted + (score ? `ISL of the first ${whole.format(score[0])} samples${begin ? ' since the change' : ''}` : '');
   }
 
-  /** @param {number} m samples of the file @returns {number} samples in a part of the strip */
+  /** @param {number} m number of the file's samples @returns {number} number of samples in a part of the strip */
   binWidthAt(m) {
     let width = 1;
     while (m > STRIP_BINS * width) width *= 2;
     return width;
   }
 
-  /** @param {number} m samples of the file @param {number} width @returns {Block} */
+  /** @param {number} m number of the file's samples @param {number} width @returns {Block} */
   sharesAt(m, width) {
     const bins = Math.ceil(m / width), counts = new Float64Array(bins * this.n_classes), data = new Uint8Array(counts.length);
     for (let i = 0; i < m; i++) if (!this.blank[i]) counts[Math.floor(i / width) * this.n_classes + this.classes[i]]++;
@@ -207,7 +207,7 @@ class ReplayPage {
     if (!event.repeat || (key !== 'p' && key !== ' ')) act(); // a held key repeats steps, but not Play
   }
 
-  /** Play; if less motion is preferred, wait with the first full pictures. @param {boolean} [playing] whether to play at all */
+  /** Play or, if the user prefers less motion, wait with the first full pictures. @param {boolean} [playing] whether to play at all */
   begin(playing = true) {
     if (isCalm()) this.show(Math.min(this.first + this.grid.side ** 2, this.last));
     else this.play(playing);

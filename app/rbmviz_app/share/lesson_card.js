@@ -1,5 +1,5 @@
 // @ts-check
-// The card of a lesson's step on pages without Streamlit: the watchers', and lessons as files.
+// The card of a lesson's step on pages without Streamlit: the watchers' page, and lessons as files.
 
 /** @typedef {[string, string]} StyledText a style ("text", "strong", "em", "code" or "math") and a text, which is MathML if the style is "math" */
 /** @typedef {{ list: '' | 'ul' | 'ol', items: StyledText[][] }[]} Marked Markdown as converted by rbmviz_app/share/prose.py */

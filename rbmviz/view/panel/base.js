@@ -7,9 +7,9 @@
  * @property {number} key
  * @property {string} label
  * @property {Prose} about
- * @property {string[]} equation the formulas that define it, as MathML
+ * @property {string[]} equation the formulas that define the algorithm, as MathML
  * @property {string} colour
- * @property {number[]} dash of its curve in the charts: pixels of line and gap
+ * @property {number[]} dash dash pattern of its curve in the charts: pixels of line and gap
  * @property {KnobSpec[]} knobs
  * @property {Record<string, KnobValue>} values
  * @property {MultipleSpec[]} multiples
@@ -167,7 +167,7 @@ class Panel {
     this.knobs = element('div', { class: 'knobs' });
     this.moreKnobs = element('div', { class: 'knobs' });
     this.equation = new Equation();
-    // For models of texts: the words of the newest sample.
+    // For models of texts, the words of the newest sample.
     this.words = element('p', { class: 'words', hidden: true });
     this.warningText = element('span');
     this.warning = element('p', { class: 'warning', role: 'status' }, this.warningText);
@@ -232,7 +232,7 @@ class Panel {
     this.arrange();
   }
 
-  /** Set a control to the server's value, unless that is older than the visitor's. @param {string} name @param {KnobValue} value */
+  /** Set a control to the server's value, unless the visitor's value is newer. @param {string} name @param {KnobValue} value */
   setKnob(name, value) { if (!this.grid.isTurning(this.key, name)) this.controls[name]?.set(value); }
 
   configureMenu() {
@@ -282,7 +282,7 @@ class Panel {
   /** The progress of the run, in words. @param {PanelHead} head @returns {string} */
   progressOf(head) { return `${whole.format(head.n)} ${this.unit}, ${head.status}`; }
 
-  /** Description of the pictures, without the numbers, for those who cannot see them. @returns {string} */
+  /** Description of the pictures, without the numbers, for readers who cannot see them. @returns {string} */
   describe() { return ''; }
 
   // Write the description of the pictures for screen readers. It is spoken only if the focus is in this panel or the run
@@ -330,7 +330,7 @@ class Panel {
       this.startingSince = null;
       return status === 'waiting' ? 'Ready: begins together with the others.' : '';
     }
-    // Before the first step, only compiling takes long.
+    // Before the first step, only compiling takes a long time.
     this.startingSince ??= performance.now();
     const seconds = Math.floor((performance.now() - this.startingSince) / 1000);
     clearTimeout(this.redrawTimer);
@@ -619,7 +619,7 @@ class Grid {
     this.toCome--;
     try {
       const frame = readFrame(message);
-      // While the look-back slider is dragged, a frame may belong to its position a moment ago.
+      // While the look-back slider is dragged, a frame may belong to the slider's previous position.
       if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
       this.presses.follow(frame.running);
       this.read(frame.panels);
@@ -684,7 +684,7 @@ class Grid {
     if (done) this.tellPage(key, knobs);
   }
 
-  /** Whether the page has yet to take a turn of a knob. @param {number} key @param {string} name */
+  /** Whether the page still has to take a turn of this knob. @param {number} key @param {string} name */
   isTurning(key, name) {
     const untaken = this.events.map(([, kind, value]) => kind === 'edit' ? /** @type {any} */ (value) : {});
     return [{ key, knobs: this.tellPage.waiting.get(key) }, ...untaken].some(edit => edit.key === key && name in (edit.knobs ?? {}));

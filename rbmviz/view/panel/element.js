@@ -39,7 +39,7 @@ const icon = (path = '') => shape('svg', { viewBox: '0 0 24 24', 'aria-hidden': 
 /** Set a text unless it is unchanged, because screen readers would read it again. @param {HTMLElement} node @param {string} text */
 const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 
-/** @returns {boolean} whether less motion is preferred */
+/** @returns {boolean} whether the user prefers less motion */
 const isCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 /** @param {KeyboardEvent} event @returns {string} the key in lower case, or '' with a modifier, because such keys belong to the browser */

@@ -28,8 +28,8 @@ function formula(mathml) {
  * @param {...(Node | string)} content
  */
 function explain(button, label, ...content) {
-  // With "auto" and the target, the browser opens it on click, Enter and Space, closes it on Escape, and shows one at a
-  // time. The text takes the focus, so that a screen reader reads it; closing it returns the focus to the button.
+  // With "auto" and the target, the browser opens the text on click, Enter and Space, closes it on Escape, and shows one
+  // text at a time. The text takes the focus so that a screen reader reads it; closing it returns the focus to the button.
   const text = element('div', { class: 'tip', popover: 'auto', role: 'dialog', 'aria-label': label, tabindex: -1, autofocus: true }, ...content);
   button.popoverTargetElement = text;
   button.setAttribute('aria-haspopup', 'dialog');

@@ -21,7 +21,7 @@
 /** @typedef {number | string | boolean} KnobValue */
 /** @typedef {(value: KnobValue, done: boolean) => void} OnChange done is false while the knob is dragged */
 
-// A range input has 1000 steps; a log knob spreads them over decades, with step 0 for 0 if 0 is allowed.
+// A range input has 1000 steps; a log knob spreads them over decades, and its step 0 stands for 0 if 0 is allowed.
 const STEPS = 1000;
 
 /** @type {Record<string, number>} The direction in which an arrow key turns a slider. */

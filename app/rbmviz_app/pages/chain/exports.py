@@ -1,4 +1,4 @@
-"""Files of the Little-chain page."""
+"""Files of the page How it works."""
 
 from collections.abc import Sequence
 

@@ -444,7 +444,7 @@ def choose_lambda(most: float) -> float:
         LAMBDA.set(session.sent_by("chain_dial", "value"))
 
     lam = most / 2 if LAMBDA.value is None else max(LAMBDA.value, 0.0)
-    if most < lam <= 1.01 * most:  # only the slider's rounding
+    if most < lam <= 1.01 * most:  # the excess is the slider's rounding
         lam = most
     if most > 0:
         help = "Probability of staying that is removed from every state and distributed over its row."

@@ -10,7 +10,7 @@
  * @property {number[]} order states from left to right
  * @property {number[]} edges ends of the states from left to right, 0 to 1
  * @property {[number, number, number][]} valleys first place, place after the last one, and state at the valley's floor; both places are 0 unless valleys stand side by side
- * @property {[number, number]} shape of a state as a picture
+ * @property {[number, number]} shape rows and columns of a state's picture
  * @property {number} top highest -log p that is drawn, in nats
  * @property {number} highest highest probability that is drawn
  */
@@ -216,7 +216,7 @@ class LandscapePicture {
   }
 
   /**
-   * Fill columns between two heights. One path per colour, so that shared edges are not painted twice.
+   * Fill columns between two heights. Each colour is a single path, so that shared edges are not painted twice.
    * @param {string} colour
    * @param {(place: number) => number} from
    * @param {(place: number) => number} to
@@ -239,7 +239,7 @@ class LandscapePicture {
     x.stroke();
   }
 
-  // The ground: -log p, low at likely states.
+  // Draw the ground: -log p, which is low at likely states.
   paintGround() {
     const { land } = this;
     this.columns(this.ink(0.16), at => Math.max(this.now(at), this.base(at)), () => this.heights.ground);
@@ -249,7 +249,7 @@ class LandscapePicture {
     for (let nats = 0; nats < land.top; nats += land.top > 9 ? 4 : 2) this.text(nats, LEFT - 5, this.yOf(nats) - (nats ? 0 : 5), 'right', 0.55);
   }
 
-  // The chain on the ground.
+  // Draw the chain, as a ball on the ground.
   paintBall() {
     const { x, panel, n_states } = this;
     const ball = panel.ball ?? panel.place[panel.state], low = Math.floor(ball), part = ball - low;
@@ -265,7 +265,7 @@ class LandscapePicture {
     x.stroke();
   }
 
-  // Pictures of the states at the bottom of the valleys; at the top right, the chain's state or the state under the pointer.
+  // Draw pictures of the states at the bottom of the valleys and, at the top right, the chain's state or the state under the pointer.
   paintTiles() {
     const { x, land, panel, hover } = this, [rows, columns] = land.shape;
     const cell = Math.max(2, Math.floor((this.heights.tiles - 8) / Math.max(rows, columns)));
@@ -284,7 +284,7 @@ class LandscapePicture {
     tile(state, this.width - cell * columns / 2 - 3, 3, colour);
   }
 
-  // The newest states, in one row each, with the newest on top.
+  // Draw the newest states, one per row, with the newest on top.
   paintTrail() {
     const { x, panel } = this, top = this.heights.ground + this.heights.tiles, row = (this.heights.trail - 4) / TRAIL_ROWS, mark = 4;
     x.fillStyle = this.ink(0.05);
@@ -298,7 +298,7 @@ class LandscapePicture {
     points.forEach((px, age) => { x.fillStyle = this.accent(1 - 0.75 * age / TRAIL_ROWS); x.fillRect(px - mark / 2, top + 1 + row * age, mark, Math.max(row, 2)); });
   }
 
-  // The visits so far as bars, and the model's law as a line.
+  // Draw the visits so far as bars, and the model's law as a line.
   paintVisits() {
     const { x, panel, land } = this, bottom = this.height - 2, top = this.height - this.heights.visits + 22;
     /** @param {number} share */

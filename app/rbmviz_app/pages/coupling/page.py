@@ -118,7 +118,7 @@ READING_NOTES = (
 
 
 def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the label of the scale knob, the standard deviation of a random model's parameters."""
+    """Return the scale knob's label; a random model's scale is its parameters' standard deviation."""
     is_random = values["coupling_model"] == RANDOM_MODEL
     return {"scale": "Standard deviation" if is_random else "Scale (1: as trained)"}
 

@@ -56,7 +56,7 @@ def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> Non
     results = request_results(comparison, wanted_now())
     draw_meeting_times(results)
     if not present:
-        with st.container(key="rejected", gap="xxsmall"):  # style.css then halves the charts' height
+        with st.container(key="rejected", gap="xxsmall"):  # style.css makes room for two charts
             draw_rejected(results)
     catch_up_settings("coupling")
 

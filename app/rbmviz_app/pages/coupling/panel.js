@@ -8,7 +8,7 @@
  * The displayed pair, as described by the server.
  * @typedef {object} PairColumnHead
  * @property {number} pair
- * @property {number} t sweeps of the first chain
+ * @property {number} t number of sweeps of the first chain
  * @property {boolean} met
  * @property {boolean} truncated
  * @property {number} stride number of sweeps between two points of the path

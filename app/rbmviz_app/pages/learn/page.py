@@ -1,4 +1,4 @@
-"""Learn: three doors for newcomers, the lessons as a path of cards, and the challenges."""
+"""The Learn page: three doors for newcomers, the lessons as a path of cards, and the challenges."""
 
 from base64 import b64encode
 from pathlib import Path

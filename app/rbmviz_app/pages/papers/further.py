@@ -1,4 +1,4 @@
-"""*Run for ten minutes*: further seeds for an undecided or quick entry, and their contribution."""
+"""*Run for ten minutes*: further seeds for an undecided or quick entry, and the results they add."""
 
 import base64
 import functools

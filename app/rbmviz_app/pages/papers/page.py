@@ -1,4 +1,4 @@
-"""The ledger: the three papers' claims, and whether they hold here, with figures, numbers and reasons."""
+"""The ledger of the three papers' claims, with verdicts, figures, numbers and reasons."""
 
 import re
 from collections.abc import Mapping, Sequence

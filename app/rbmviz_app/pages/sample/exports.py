@@ -64,7 +64,7 @@ MAX_TURNS = 50
 
 
 def runs_of(comparison: Comparison[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
-    """Return the sampler of each panel and the log of its knobs, or None in place of a missing log.
+    """Return the sampler of each panel and the log of its knobs, with None for a missing log.
 
     A run at rest, or with too many turns, has no log.
     """

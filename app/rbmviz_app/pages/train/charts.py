@@ -76,7 +76,7 @@ def training_chart(
 
     cost_unit : unit of the x axis
     levels : label and height of reference lines
-    floor : lower end of the axis, or None; marks show where a curve falls below it, and its last point there
+    floor : lower end of the axis, or None; marks show a curve's first and newest points below this end
     compared : common point of the panels, which is marked
     present : whether the chart is for a projector, beside the panels
     """

@@ -10,7 +10,7 @@ class TrainPanel extends Panel {
   unit = 'updates';
   fantasies = new Mosaic('samples');
   filters = new Mosaic('filters');
-  /** Update and value, alternating. @type {Float64Array | null} */
+  /** Updates and values of the trace, alternating. @type {Float64Array | null} */
   trace = null;
   sentences = ['standing'];
 

@@ -58,7 +58,7 @@ def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
             width=220,
             label_visibility="collapsed",
             help="The model of this panel at the moment you click.",
-            key="learned by",  # without a key it would fall back to the first panel when a name changes
+            key="learned by",  # without a key, a changed name would reset the choice to the first panel
         )
         worker = comparison[key]
         branch(comparison, key)

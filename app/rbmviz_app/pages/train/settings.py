@@ -1,4 +1,4 @@
-"""Settings of the Train page: the data, starting points of trainings, and what is shown."""
+"""Settings of the Train page: the data, the starting points of trainings, and the display."""
 
 from typing import Any, NamedTuple
 
@@ -168,8 +168,8 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
 def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
     """Return the starting points of a new trainer, by name: None for small random weights, or a model.
 
-    Models have as many visible units as the data: pretrained models, the uploaded one, and those that this
-    page sent to other pages.
+    Models have as many visible units as the data: pretrained models, the uploaded model, and models that
+    this page sent to other pages.
     """
     starts: dict[str, RBM | None] = {"small random weights": None}
     if begin_file is None:

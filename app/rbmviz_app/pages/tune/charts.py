@@ -51,7 +51,7 @@ def name_of(scores: SweepScores, index: int) -> str:
 
 
 def nearest_cell(scores: SweepScores, tried: Tried) -> dict[str, Any]:
-    """Return a tried setting's nearest cell and that cell's mean score after as many samples, by column."""
+    """Return a tried setting's nearest cell and the cell's mean score at the same sample count, by column."""
     place, by = place_of(tried, scores.plan, scores.settings), "isl_test"
     if place is None or by not in scores.plan.metrics:
         return {}

@@ -1,4 +1,4 @@
-"""Tune: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
+"""The Tune page: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
 
 import itertools
 import weakref
@@ -63,7 +63,7 @@ from rbmviz_app.timer import while_running
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
-"""Maximum number of open settings beside the one under the pointer."""
+"""Maximum number of open settings, not counting the setting under the pointer."""
 CHAIN_SIDE = 8
 """Number of rows and of columns in a chain's square of pictures."""
 NEW_SWEEP = ""
@@ -104,7 +104,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
 def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
-    session.set_undrawn(fitting_axes())  # settings in a link
+    session.set_undrawn(fitting_axes())  # a link may name knobs that do not fit
     with PAGE.toolbar():
         kind = choose_what()
         with controls.settings("tune"):
@@ -188,7 +188,7 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
 
 
 def is_current(sweep: Sweep) -> bool:
-    """Return whether this sweep is still on the screen, and not an extension of it."""
+    """Return whether the page still shows this sweep, and not an extension of it."""
     return sweep.name == Settings.sweep.value and (not sweep.name or sweep in listed().values())
 
 
@@ -328,7 +328,7 @@ def cost_of(plan: SweepPlan) -> str:
 
 
 def extend(sweep: Sweep, view: SweepView) -> None:
-    """Extend the grid beyond those of its borders where the best settings lie."""
+    """Extend the grid beyond each border on which the best settings lie."""
     plan = sweep.plan.beyond([end for choice in view.choices() for end in choice.open_ends])
     if not sweep.belongs_to(links.owner()):  # other people's results and the recording stay unchanged
         add(plan)
@@ -408,12 +408,12 @@ def tried_beside(comparison: Beside) -> list[Tried]:
 
 
 def open_panels(comparison: Beside) -> list[Any]:
-    """Return the panels of open settings, without the one that follows the pointer."""
+    """Return the panels of open settings, without the panel that follows the pointer."""
     return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
 
 
 def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
-    """Return the indices of the open settings; None: a turned knob matches no cell."""
+    """Return the open settings' indices, with None where a turned knob means that no cell matches."""
     plan = sweep.plan
     model = model_on_screen(plan) if plan.models else ""
     indices = {
@@ -537,7 +537,7 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
 
 
 def about_runs(comparison: Beside, plan: SweepPlan) -> str:
-    """Name the cells and knobs that the pointer's run ignores, and all runs' model; "" if needless."""
+    """Note the cells and knobs that the pointer's run ignores, and the model of all runs; may be ""."""
     sentences = []
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
         label = comparison[POINTER_PANEL.value].algorithm.label
@@ -640,7 +640,7 @@ def robust_table(view: SweepView, point: float) -> None:
 
 
 def exports(view: SweepView) -> None:
-    """Offer downloads, built on click."""
+    """Offer downloads, which are built on click."""
     if view.sweep.status == "planned":
         return
     drawn = [

@@ -134,7 +134,7 @@ class MapPanel extends Panel {
 
   build() {
     super.build();
-    this.node.firstElementChild?.classList.toggle('spoken', !this.grid.data.present); // the settings or the list name the sweep
+    this.node.firstElementChild?.classList.toggle('spoken', !this.grid.data.present); // the settings or the list already name the sweep
     this.strip.remove();
     this.readouts.lead.remove();
     this.more.remove();
@@ -250,7 +250,7 @@ class MapPanel extends Panel {
   }
 
   /**
-   * The cell in a facet's first (0) or last (-1) column nearest to a row, which the facet may lack; -1: no such facet.
+   * The cell in a facet's first (0) or last (-1) column nearest to a row, which the facet may lack; -1 if there is no such facet.
    * @param {number} facet @param {0 | -1} end @param {number} row @returns {number}
    */
   entryOf(facet, end, row) {

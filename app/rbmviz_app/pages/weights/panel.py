@@ -1,4 +1,4 @@
-"""The live panels of the Weights page: a batch's heaviest and lightest samples, and its weights."""
+"""The live panels of the Weights page: the ends of a batch, and its weight distribution."""
 
 from pathlib import Path
 from typing import Any

@@ -70,7 +70,7 @@ def open_study() -> Comparison[StudySetup]:
 
 
 def open_measurement(name: str, setup: S, trainer: Trainer) -> Comparison[S]:
-    """Open a measurement, which has one panel and begins at once; BadInput if there is no room for it."""
+    """Open a measurement, which has one panel and begins at once; raise BadInput if there is no room."""
     comparison, _ = comparisons.open_comparison(name, setup, math.inf)
     if not comparison.panels:
         try:
