@@ -1,7 +1,7 @@
 // @ts-check
 // The line in the first page's bar that leads newcomers to the lessons, until they close it.
 
-/** Storage key that records in this browser that the line was closed. */
+/** Storage key set in this browser once the line is closed. */
 const CLOSED = 'rbmviz doors closed';
 
 /** @param {{ parentElement: any, setTriggerValue: (name: string, value: unknown) => void }} mounted */

@@ -41,7 +41,7 @@ class LiveRun extends PlayedRun {
       if (error) reject(new Error(error));
       else resolve(made);
     };
-    /** The error that keeps the worker from answering, possibly since before the first order. @type {Error | null} */
+    /** The error after which the worker cannot answer; it may precede the first order. @type {Error | null} */
     this.broken = null;
     this.worker.onerror = event => {
       this.broken = new Error(event.message || 'The worker of a panel has failed.');

@@ -60,7 +60,7 @@ const WORDS_MS = 1000; // minimum time between changes of words: faster changes 
 const ANNOUNCE_MS = 2000; // minimum time between changes of the text read aloud
 const PAUSED_MS = 500; // a pause that lasts at least this long is deliberate
 const NARROW = 640; // pixels: windows up to this width show one panel, with few large pictures
-const FEW_PANELS = 4, MOST_COLUMNS = 6; // maximum numbers of panels in a row; see style.css
+const FEW_PANELS = 4, MOST_COLUMNS = 6; // up to FEW_PANELS panels share a row; with more, a row has MOST_COLUMNS columns; see style.css
 
 /** @param {number} time by performance.now() @returns {number} whole seconds until that time, or 0 if it has passed */
 function secondsTo(time) { return Math.max(Math.ceil((time - performance.now()) / 1000), 0); }

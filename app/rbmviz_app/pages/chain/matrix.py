@@ -476,7 +476,7 @@ def speed_up_text(steps: float | None) -> str:
 
 
 def law_text(names: list[str], law: np.ndarray) -> str:
-    """Return the states and their probabilities as text; above MAX_STATES, only the four likeliest."""
+    """Return the states and their probabilities as text; of more than MAX_STATES, only the likeliest four."""
     many = len(law) > MAX_STATES
     best = likeliest(law, 4) if many else range(len(law))
     return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")

@@ -18,7 +18,7 @@
 /** Heights of the parts from top to bottom, in pixels. @typedef {{ ground: number, tiles: number, trail: number, visits: number, all: number }} Heights */
 
 const PARTS = [195, 92, 104], TILES = 30; // heights in pixels of ground, trail and visits, and of the state pictures between them
-const AROUND = 400, PRESENT_AROUND = 430; // pixels of the window's height that are not pictures
+const AROUND = 400, PRESENT_AROUND = 430; // pixels of the window's height around the pictures
 
 /**
  * @param {number} scale factor for all heights; in a low window, the parts are lower so that the first knob fits

@@ -10,7 +10,7 @@ const AROUND = 40;
 /** @param {number} i @param {number} n @returns {number} position of the i-th of n units */
 const across = (i, n) => WIDTH * (i + 0.5) / n;
 
-/** @param {any} data @returns {SVGElement[]} the weights: thick lines are strong, dashed lines negative, and lines at a unit that is off faint */
+/** @param {any} data @returns {SVGElement[]} the weights as lines: thick if strong, dashed if negative, faint if a unit is off */
 const lines = data => data.weights.flatMap((/** @type {number[]} */ row, /** @type {number} */ i) => row.map((weight, j) => {
   const both = data.visible[i].on && data.hidden[j].on;
   return shape('line', {

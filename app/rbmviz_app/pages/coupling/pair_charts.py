@@ -44,7 +44,7 @@ def request_results(comparison: Comparison[CouplingSetup], wanted: Wanted) -> Re
 
 
 def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
-    """Draw a fold with the charts that supplement the main ones."""
+    """Draw a fold with the additional charts."""
     with controls.fold(Settings.coupling_more, "More charts") as is_open:
         if is_open:
             draw_more(comparison)

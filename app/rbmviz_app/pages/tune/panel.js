@@ -46,7 +46,7 @@
 // Bits of the state of a setting, as in rbmviz/session/sweep_view.py.
 const IS_KNOWN = 1, IS_IN_REGION = 2, IS_BEST = 4, IS_MOSTLY_BLANK = 8, IS_RUNNING = 16;
 const POINT_STEPS = 400; // number of steps of the slider of samples, sweeps or seconds
-const CELL_MOST = 110; // pixels: larger cells show no more; the map fills the rest of the first screen's height
+const CELL_MOST = 110; // pixels: larger cells show no more; the map is as high as the first screen allows
 const CELL_LEAST = 15;
 const SCALE_WIDTH = 104; // pixels to the right of the map, for its colour scale
 const FACET_GAP = 18;

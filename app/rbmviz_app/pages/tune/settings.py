@@ -116,7 +116,7 @@ def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
 def fitting_axes() -> dict[str, Any]:
     """Return new settings, by name, for axes whose knob the algorithms lack; empty if nothing is wrong.
 
-    A change of algorithms or a wrong link can cause this.
+    Axes and algorithms may disagree after a change of algorithms, or in a wrong link.
     """
     algorithms = tuned()
     knobs = number_knobs(algorithms)
