@@ -9,7 +9,7 @@ const SHARE_OVER = 4403; // close code: the token has expired
 const UNSUPPORTED = 1003; // close code: this page has sent an invalid message; after any other code the page reconnects
 const TRY_AGAIN_MS = [1000, 2000, 4000, 8000];
 const ALIVE_MS = 20000; // interval between messages that tell the server that the page is alive
-const SILENT_MS = 15000; // silence after which the server counts as gone; normally, a message arrives every five seconds
+const SILENT_MS = 15000; // silence after which the server counts as gone, because it sends something every five seconds
 const VOTE_MS = 550; // minimum time between two votes, because the server counts two a second
 const SAY_MS = 2000; // minimum time between changes of the text read aloud
 

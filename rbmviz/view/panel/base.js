@@ -162,7 +162,7 @@ class Panel {
     // A note over the pictures: why there are none yet, or the failure.
     this.note = element('div', { class: 'note', hidden: true });
     this.count = element('span', { class: 'count' });
-    this.title = element('h3', { 'aria-level': 2 }); // an h2, one level below the page's h1, in the size of an h3
+    this.title = element('h3', { 'aria-level': 2 }); // a level-2 heading below the page's h1, in the size of an h3
     this.readouts = new ReadoutList();
     this.knobs = element('div', { class: 'knobs' });
     this.moreKnobs = element('div', { class: 'knobs' });
