@@ -1,18 +1,18 @@
 // @ts-check
-// The only writer of the page's address: it replaces the address, without a new history entry.
+// The only script that writes the page's address: it replaces the address without adding a history entry.
 
-/** Milliseconds until an overwritten address is restored. */
+/** Delay in milliseconds before an overwritten address is restored. */
 const AGAIN = 300;
 
 /** @typedef {Record<string, string[]>} Values */
 
 /**
- * Data from Python: the parts of the address, and the names that belong to other pages.
+ * Data from Python: the parts of the address, and the names of the parts that belong to other pages.
  * @typedef {{ parts: Values, others: string[], cookie?: string }} Address
  */
 
 /**
- * The address to keep while the page that asked for it is open.
+ * The address to keep while the page that requested it is open.
  * @typedef {{ path: string, values: Values }} Wanted
  * @typedef {{ rbmvizAddress?: Wanted | null, rbmvizPush?: History['pushState'] }} Shared
  */
@@ -25,7 +25,7 @@ const shared = /** @type {Shared} */ (/** @type {unknown} */ (window));
  */
 const readable = wanted => wanted.toString().replace(/%(?:3A|2C|3B|3D|40|2F)/g, decodeURIComponent);
 
-// Before the page that it opens, Streamlit enters the page that it leaves into the history once more: Back would stay there.
+// When Streamlit opens another page, it first adds the old page to the history once more, and Back would stay there.
 const keepOneEntry = () => {
   if (shared.rbmvizPush) return;
   const push = shared.rbmvizPush = history.pushState;
@@ -39,17 +39,17 @@ const keepOneEntry = () => {
 export default ({ data, parentElement }) => {
   keepOneEntry();
   const path = location.pathname;
-  const secure = location.protocol === 'https:' ? '; Secure' : ''; // behind a TLS proxy: over TLS only
+  const secure = location.protocol === 'https:' ? '; Secure' : ''; // behind a TLS proxy, send the cookie over TLS only
   if (data.cookie) document.cookie = `${data.cookie}; path=/; max-age=31536000; SameSite=Strict${secure}`;
   const before = shared.rbmvizAddress?.path === path ? shared.rbmvizAddress.values : {};
   /** @type {Values} */
-  const paused = 'paused_at' in before ? { paused_at: before.paused_at } : {}; // by rbmviz/view/panel/base.js
+  const paused = 'paused_at' in before ? { paused_at: before.paused_at } : {}; // written by rbmviz/view/panel/base.js
   const address = { path, values: { ...data.parts, ...paused } };
   shared.rbmvizAddress = address;
   const write = () => {
     if (location.pathname !== path) return; // another page is about to replace this one
     const url = new URL(location.href), wanted = new URLSearchParams();
-    // Fixed order: the same screen always has the same address.
+    // Use a fixed order, so that the same screen always has the same address.
     for (const [key, all] of Object.entries(address.values)) for (const value of all) wanted.append(key, value);
     const ours = new Set([...Object.keys(address.values), ...data.others]);
     for (const [key, value] of url.searchParams) if (!ours.has(key)) wanted.append(key, value);

@@ -1,16 +1,16 @@
 // @ts-check
-// Puts a ring around what the card of a lesson points at. It also announces to screen readers when the effect can be
-// seen, folds the card on a phone, and stores in this browser how far each lesson has been read.
+// Puts a ring around the target of a lesson's card. Also tells screen readers when the effect becomes visible, folds the
+// card on a phone, and stores the reader's progress in each lesson in this browser.
 
-/** Storage key of the farthest step of each lesson. */
+/** Storage key of the farthest step reached in each lesson. */
 const KEPT = 'rbmviz lessons';
 
-/** Milliseconds between updates of the ring, whose target the page may rebuild. */
+/** Milliseconds between updates of the ring; the page may rebuild its target. */
 const AGAIN = 500;
 
 const MAX_STEPS = 40;
 
-/** What a step hides until it is answered: the algorithm (in a quiz), or the numbers and charts. */
+/** Parts that a step hides until it is answered: the algorithm (in a quiz), or the numbers and charts. */
 const HIDING = ['blind', 'asks'];
 
 /** Height of the bar at the top of the page, in pixels. */
@@ -19,19 +19,19 @@ const BAR = 60;
 /** Window width in pixels below which the card is a sheet at the bottom (card.css). */
 const NARROW = 1000;
 
-/** Width of a phone's window in pixels, below which panels reorder their parts (panel.css). */
+/** Window width in pixels below which, on a phone, panels reorder their parts (panel.css). */
 const PHONE = 640;
 
-/** Milliseconds for which the button shows "Copied". */
+/** Duration of the button's "Copied" label, in milliseconds. */
 const COPIED_MS = 2000;
 
-/** Milliseconds during which a page under construction may still move the card's target. */
+/** Time in milliseconds during which a page being built may still move the card's target. */
 const SETTLE_MS = 4000;
 
 /** Gap between the card's target and its neighbours, in pixels. */
 const ROOM = 12;
 
-/** Milliseconds until the answer, drawn after the head, usually appears; a busy machine takes longer. */
+/** Delays in milliseconds after which to look for the answer, drawn after the head; a busy machine takes longer. */
 const REVEAL_MS = [300, 1000, 2500];
 
 /** Height in pixels of the right-or-wrong line above the answer; must match card.css. */
@@ -63,10 +63,10 @@ const CONTROLS = {
   eigenvalues: '.st-key-numbers',
 };
 
-/** @param {string} name @returns {HTMLElement | null} the visible element of a control: beside some, Streamlit keeps a hidden one */
+/** @param {string} name @returns {HTMLElement | null} the visible element of a control; Streamlit keeps a hidden duplicate of some controls */
 const control = name => [...document.querySelectorAll(CONTROLS[name])].map(node => /** @type {HTMLElement} */ (node)).find(node => node.checkVisibility()) ?? null;
 
-/** @returns {boolean} whether the sweep of the Tune page has started: its Start button is gone */
+/** @returns {boolean} whether the sweep of the Tune page has started, which removes its Start button */
 const hasBegun = () => document.querySelector('.st-key-sweep_row') !== null && !control('start');
 
 /** @param {string} look @returns {HTMLElement | null} the visible part of a step's target */
@@ -88,7 +88,7 @@ const target = look => {
   return found ?? panel;
 };
 
-/** @param {any} parent @param {string} html @returns {any} the element of a part of the card, created once */
+/** @param {any} parent @param {string} html @returns {any} the root element of a part of the card, created on first use */
 const hostOf = (parent, html) => {
   let host = parent.querySelector('.host');
   if (!host) {
@@ -131,7 +131,7 @@ const bringAnswerOnce = card => {
   }
 };
 
-/** The head of the card: progress, what to look for, and on a phone the fold button. @param {any} data @param {any} parent */
+/** Draw the head of the card: progress, the effect to look for and, on a phone, the fold button. @param {any} data @param {any} parent */
 const drawHead = (data, parent) => {
   const progress = kept();
   progress[data.lesson] = Math.max(progress[data.lesson] ?? 0, data.step);
@@ -143,18 +143,18 @@ const drawHead = (data, parent) => {
   if (card && card.getAttribute('data-place') !== place) { // a new step starts at the top
     card.setAttribute('data-place', place);
     card.removeAttribute('data-folded');
-    const url = new URL(location.href); // the rest comes with the panels (app/address.js); Back may be pressed before
+    const url = new URL(location.href); // app/address.js adds the rest with the panels; Back may be pressed before that
     for (const name of ['lesson', 'step']) url.searchParams.set(name, String(data[name]));
     history.replaceState(history.state, '', url);
     if (card.parentElement) card.parentElement.scrollTop = 0;
-    document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0); // the page does, too
+    document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0); // the page starts at the top, too
   }
   for (const what of HIDING) card?.toggleAttribute(`data-${what}`, data[what]); // card.css hides the charts
   card?.toggleAttribute('data-playing', data.playing);
   clearInterval(parent.rbmvizHides);
   const hide = () => panels().forEach(panel => HIDING.forEach(what => panel.toggleAttribute(`data-${what}`, data[what])));
   hide();
-  if (HIDING.some(what => data[what])) parent.rbmvizHides = setInterval(hide, AGAIN); // panels are built later, and rebuilt
+  if (HIDING.some(what => data[what])) parent.rbmvizHides = setInterval(hide, AGAIN); // panels are built later, and may be rebuilt
   if (card) markMore(card, parent);
   const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span><button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
@@ -169,20 +169,20 @@ const drawHead = (data, parent) => {
   fold.onclick = () => {
     card?.toggleAttribute('data-folded');
     name();
-    if (data.revealed && !card?.hasAttribute('data-folded')) bringAnswer(card); // it may have arrived while the card was folded
+    if (data.revealed && !card?.hasAttribute('data-folded')) bringAnswer(card); // the answer may have arrived while the card was folded
   };
   name();
   host.querySelector('.head').textContent = data.head;
   put(host.querySelector('.said'), data.seen ? 'What this step claims is to be seen now.' : '');
 };
 
-/** The card's target: a ring on the page, and a button that scrolls to it. @param {any} data @param {any} parent */
+/** Draw a ring around the card's target, and a button that scrolls to the target. @param {any} data @param {any} parent */
 const drawLook = (data, parent) => {
   const button = hostOf(parent, '<button type="button"></button>').querySelector('button');
   /** @param {HTMLElement | null} found */
   const bring = found => {
     if (!found) return;
-    // Fit it between the row of controls (or the bar) and, on a phone, the card; a taller panel starts at the top.
+    // Fit the target between the row of controls (or the bar) and, on a phone, the card; a taller panel starts at the top.
     const bar = document.querySelector('[data-testid=stLayoutWrapper]:has(> .st-key-toolbar)'), sheet = document.querySelector('[data-testid=stLayoutWrapper]:has(> .st-key-lesson)');
     const stays = bar !== null && getComputedStyle(bar).position === 'sticky';
     const top = stays ? parseFloat(getComputedStyle(bar).top) + bar.getBoundingClientRect().height : BAR;
@@ -192,13 +192,13 @@ const drawLook = (data, parent) => {
     const tall = found.getBoundingClientRect().height > innerHeight - top - bottom - 2 * ROOM;
     found.scrollIntoView({ block: tall ? 'start' : 'nearest' });
   };
-  // A step scrolls to it by itself, and again while the page is being built, but never against the user's scrolling.
+  // A new step scrolls to its target, and again while the page is being built, but never against the user's scrolling.
   if (parent.rbmvizPlace !== data.place) Object.assign(parent, { rbmvizBringsUntil: Infinity, rbmvizWaitsUntil: Infinity, rbmvizBrought: false });
   parent.rbmvizPlace = data.place;
   /** @param {Event} event */
   const leave = event => {
     const inCard = event.target instanceof Element && event.target.closest('.st-key-lesson');
-    const scrolls = event.type === 'wheel' || event.type === 'touchmove'; // Play may create a chart
+    const scrolls = event.type === 'wheel' || event.type === 'touchmove'; // not a press: Play may create the chart that is the target
     if (!inCard && (ringed || scrolls)) Object.assign(parent, { rbmvizBringsUntil: 0, rbmvizWaitsUntil: 0 });
   };
   const byHand = /** @type {const} */ (['wheel', 'touchmove', 'pointerdown', 'keydown']);
@@ -226,25 +226,25 @@ const drawLook = (data, parent) => {
       bring(first);
     }
     const named = found && part ? panelOf()?.querySelector(`:has(> [data-readout="${part}"]) > dt button, .knob:has([id$="-${part}"]) label`) : null;
-    const label = named?.getAttribute('aria-description') ?? named?.textContent; // the button of a large number is a question mark
+    const label = named?.getAttribute('aria-description') ?? named?.textContent; // a large number's button shows only a question mark
     const begun = data.look === 'start' && hasBegun();
     const whole = begun ? 'the map' : data.words;
     put(button, `Look here: ${label ? `“${label}” in ${whole}` : whole}`);
     if (found && performance.now() < parent.rbmvizBringsUntil) {
       parent.rbmvizBringsUntil = Math.min(parent.rbmvizBringsUntil, performance.now() + SETTLE_MS);
-      // On a phone, Play, Step and Reset are always visible: scroll to what they move.
+      // On a phone, Play, Step and Reset are always visible: scroll to the panel that they control.
       const stays = innerWidth <= PHONE && ['play', 'step', 'reset'].includes(data.look) && first;
       bring(ofNumber() && innerWidth <= PHONE ? panelOf() : stays || found);
       parent.rbmvizBrought = true;
     }
-    // A chart of the previous step remains for a moment.
+    // The previous step's chart remains for a moment.
     if (!aimed && parent.rbmvizBrought && performance.now() < parent.rbmvizBringsUntil) {
       parent.rbmvizBringsUntil = Infinity;
       parent.rbmvizBrought = false;
       document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0);
     }
     if (found === ringed) return;
-    if (data.look === 'start' && ringed) bring(found); // from the pressed button to the element that it fills
+    if (data.look === 'start' && ringed) bring(found); // move from the pressed button to the element that it fills
     unring();
     ringed = found;
     if (!found) return;
@@ -263,18 +263,18 @@ export default ({ data, parentElement, setTriggerValue }) => {
   if (data.look) return drawLook(data, parentElement);
   if (data.head) {
     drawHead(data, parentElement);
-    return () => { // the card closes: show what it has hidden
+    return () => { // the card closes: show the hidden parts
       clearInterval(parentElement.rbmvizHides);
       parentElement.rbmvizUnmark?.();
       panels().forEach(panel => HIDING.forEach(what => panel.removeAttribute(`data-${what}`)));
     };
   }
-  // On the Learn page: report once what this browser remembers.
+  // On the Learn page, report the progress stored in this browser once.
   if (!parentElement.rbmvizSent && Object.entries(kept()).some(([name, step]) => step > (data.progress[name] ?? 0))) {
     parentElement.rbmvizSent = true;
     setTriggerValue('progress', kept());
   }
-  // The message about a finished lesson is at the top, and the previous page may have been scrolled.
+  // A finished lesson's message is at the top, and the previous page may have been scrolled.
   if (data.finished && !parentElement.rbmvizAtTop) document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0);
   parentElement.rbmvizAtTop = data.finished;
   return () => {};

@@ -1,7 +1,7 @@
 // @ts-check
 // Copies the page's address, which rbmviz_app/address.js keeps up to date.
 
-/** Milliseconds for which it shows that the link was copied. */
+/** Duration of the notice that the link was copied, in milliseconds. */
 const SAID_MS = 2000;
 
 const ICON = 'M10 14a4.5 4.5 0 0 0 6.4 0l3.2-3.2a4.5 4.5 0 0 0-6.4-6.4L12 5.6M14 10a4.5 4.5 0 0 0-6.4 0l-3.2 3.2a4.5 4.5 0 0 0 6.4 6.4L12 18.4';
@@ -29,7 +29,7 @@ export default ({ parentElement }) => {
   };
   const button = element('button', { type: 'button', title: 'Copy link: the address holds all that is on the page', onclick: copy },
     icon(ICON), element('span', { text: 'Copy link' }));
-  // Browsers restore the focus, but not within a shadow root.
+  // Browsers restore the focus themselves, but not within a shadow root.
   shown.addEventListener('beforetoggle', event => {
     const root = /** @type {ShadowRoot} */ (shown.getRootNode());
     if (/** @type {ToggleEvent} */ (event).newState === 'closed' && root.activeElement === address) button.focus({ preventScroll: true });

@@ -1,7 +1,7 @@
 // @ts-check
-// The line in the bar of the first page that leads those who are new to the lessons, until they close it.
+// The line in the first page's bar that leads newcomers to the lessons, until they close it.
 
-/** Storage key of this browser's answer. */
+/** Storage key set in this browser once the line is closed. */
 const CLOSED = 'rbmviz doors closed';
 
 /** @param {{ parentElement: any, setTriggerValue: (name: string, value: unknown) => void }} mounted */

@@ -1,9 +1,9 @@
 // @ts-check
-// A download button: it asks for its file with POST, and shows the server's sentence if there is none.
+// A download button: it requests its file with POST, and shows the server's message if there is no file.
 
-const SHOWN_MS = 10000; // how long a sentence stays
+const SHOWN_MS = 10000; // display time of a message
 
-/** Paths in a square of 24, by the name of the icon. @type {Record<string, string>} */
+/** SVG paths in a square of 24 units, by icon name. @type {Record<string, string>} */
 const ICONS = {
   download: 'M11.25 4h1.5v9.2l2.7-2.7 1.05 1.05L12 16.05l-4.5-4.5 1.05-1.05 2.7 2.7zM5 16h1.5v2.5h11V16H19v4H5z',
   bookmark: 'M6 4h12v16.5l-6-3.6-6 3.6zM7.5 5.5v12.4l4.5-2.7 4.5 2.7V5.5z',
@@ -17,10 +17,10 @@ const ICONS = {
 const save = (content, name) => {
   const link = element('a', { href: URL.createObjectURL(content), download: name });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60000); // the browser may ask where to put it
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000); // the browser may first ask for a folder
 };
 
-/** @param {string} address @returns {Promise<Blob | string>} the file, or why there is none */
+/** @param {string} address @returns {Promise<Blob | string>} the file, or the reason why there is none */
 const ask = async address => {
   try {
     const answer = await fetch(address, { method: 'POST' });
@@ -44,7 +44,7 @@ export default ({ data, parentElement }) => {
     const say = sentence => {
       clearTimeout(timer);
       said.textContent = sentence;
-      said.togglePopover(!!sentence); // above the menu of files
+      said.togglePopover(!!sentence); // a popover appears above the menu of files
       if (sentence) timer = setTimeout(() => say(''), SHOWN_MS);
     };
     button.onclick = async () => {

@@ -1,6 +1,6 @@
 // @ts-check
 // Streamlit draws every chart once before its rows arrive, and Vega then warns that scales have no extent. These
-// warnings say nothing about our charts: keep them out of the console, and pass all others on.
+// warnings do not concern our charts: keep them out of the console, and pass on all other warnings.
 (() => {
   const shared = /** @type {any} */ (window), warn = console.warn;
   if (shared.rbmvizWarn) return;

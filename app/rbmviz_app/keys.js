@@ -1,10 +1,10 @@
 // @ts-check
-// The list of keys, opened by ?, with the switch for single-key shortcuts. Unless switched off, these work everywhere
+// The list of keys, opened by ?, with the switch for single-key shortcuts. Unless switched off, shortcuts work everywhere
 // except in text fields. Buttons declare their keys (Streamlit's `shortcut`), and Streamlit listens on the document. It
-// ignores keys from sliders and boxes, but reacts to typing in the fields of our panels. So keys that it must not get
-// are stopped one step earlier, and keys that it must get are sent again from the body of the page.
+// ignores keys from sliders and boxes, but reacts to typing in the fields of our panels. This script therefore stops
+// unwanted keys before they reach the document, and sends wanted keys again from the body of the page.
 
-/** The key that opens the list, see rbmviz_app/keys.py. */
+/** The key that opens the list; see rbmviz_app/keys.py. */
 const LIST = '?';
 
 /** Storage key of the switch. */
@@ -14,7 +14,7 @@ const isOff = () => remembered(OFF) !== '';
 
 const NO_TEXT = ['button', 'checkbox', 'color', 'file', 'radio', 'range', 'reset', 'submit'];
 
-/** @param {EventTarget | undefined} target @returns {boolean} whether it takes typed text */
+/** @param {EventTarget | undefined} target @returns {boolean} whether the target accepts typed text */
 const takesText = target => {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return !NO_TEXT.includes(target.type);
@@ -22,10 +22,10 @@ const takesText = target => {
   return target.isContentEditable || target.matches('textarea, select, canvas[data-testid=data-grid-canvas]');
 };
 
-/** @param {EventTarget | undefined} target @returns {boolean} whether arrow keys move something in it */
+/** @param {EventTarget | undefined} target @returns {boolean} whether the target uses arrow keys */
 const takesArrows = target => takesText(target) || target instanceof Element && target.closest('input, audio, video, [role=slider], [role=radiogroup], [role=listbox], [role=tablist], [role=menu], [aria-haspopup=listbox]') !== null;
 
-/** @param {KeyboardEvent} event @returns {boolean} whether it is the left or right arrow, without modifiers */
+/** @param {KeyboardEvent} event @returns {boolean} whether the key is the left or right arrow, without modifiers */
 const toTheSide = ({ key, ctrlKey, metaKey, altKey, shiftKey }) => (key === 'ArrowLeft' || key === 'ArrowRight') && !(ctrlKey || metaKey || altKey || shiftKey);
 
 /** The answers on the card of a lesson. */
@@ -43,7 +43,7 @@ const listen = () => {
   /** @param {KeyboardEvent} event */
   const pass = event => {
     const list = shared.rbmvizKeyList;
-    if (list?.dialog.open) return event.stopPropagation(); // no key acts on the page behind the list
+    if (list?.dialog.open) return event.stopPropagation(); // while the list is open, no key acts on the page behind it
     // The card of a lesson uses the arrow keys; a focused control that uses arrows takes precedence.
     if (toTheSide(event)) {
       if (isOff() || takesArrows(event.composedPath()[0])) event.stopPropagation();
@@ -65,7 +65,7 @@ const listen = () => {
   };
   /**
    * The answers of a lesson form a column: Up and Down choose among them, Left and Right move between the steps,
-   * wherever the focus is. These two are sent from the body before they reach the answers.
+   * wherever the focus is. Left and Right are sent from the body before they reach the answers.
    * @param {KeyboardEvent} event
    */
   const passAnswers = event => {
@@ -85,11 +85,11 @@ const listen = () => {
  * @typedef {{ groups: { title: string, keys: Key[] }[], label: string, help: string }} KeyData
  */
 
-/** @param {string} selector @param {Document | ShadowRoot} [root] @returns {boolean} whether such a control is visible, also within our panels */
+/** @param {string} selector @param {Document | ShadowRoot} [root] @returns {boolean} whether a matching control is visible on the page or within our panels */
 const isThere = (selector, root = document) => [...root.querySelectorAll(selector)].some(node => node.checkVisibility())
   || [...root.querySelectorAll('*')].some(node => node.shadowRoot !== null && isThere(selector, node.shadowRoot));
 
-/** @returns {Element | null} the focused element, also within our panels */
+/** @returns {Element | null} the focused element, which may be within our panels */
 const focused = () => {
   let node = document.activeElement;
   while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
@@ -112,7 +112,7 @@ const fill = (list, { groups }) => list.replaceChildren(...groups.flatMap(({ tit
 /** @param {{ data: KeyData, parentElement: any }} mounted */
 export default ({ data, parentElement }) => {
   listen();
-  parentElement.querySelector('.bar')?.remove(); // and nothing else: the root also contains the style
+  parentElement.querySelector('.bar')?.remove(); // only the bar: the root also contains the style
   const box = element('input', { type: 'checkbox', onchange: () => remember(OFF, box.checked ? '' : '1') }), list = element('div');
   const dialog = element('dialog', { 'aria-labelledby': 'keys-title' },
     element('header', {}, element('h2', { id: 'keys-title', text: 'Keys' }), element('button', { type: 'button', text: 'Close', onclick: () => dialog.close() })),
@@ -126,7 +126,7 @@ export default ({ data, parentElement }) => {
     fill(list, data);
     dialog.showModal();
   };
-  dialog.onclick = event => { if (event.target === dialog) dialog.close(); }; // beside it
+  dialog.onclick = event => { if (event.target === dialog) dialog.close(); }; // a click beside the list closes it
   dialog.onclose = () => { if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true }); };
   parentElement.append(element('div', { class: 'bar of-keys' },
     element('button', { type: 'button', title: 'The keys of this page', 'aria-label': 'Keys', 'aria-haspopup': 'dialog', onclick: show }, element('kbd', { text: '?' })), dialog));

@@ -1,11 +1,11 @@
 // @ts-check
-// What this browser remembers of its reader. Browsers may deny storage, for example to an embedded page: then a value
-// lasts as long as the page.
+// Values that this browser stores about its reader. Browsers may deny storage, for example to an embedded page; a value
+// then lasts as long as the page.
 
 /** @type {Map<string, string>} */
 const unsaved = new Map();
 
-/** @param {string} key @returns {string} the value, '' if there is none */
+/** @param {string} key @returns {string} the stored value, or '' */
 const remembered = key => {
   try { return localStorage.getItem(key) ?? ''; } catch { return unsaved.get(key) ?? ''; }
 };

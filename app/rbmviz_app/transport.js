@@ -1,15 +1,15 @@
 // @ts-check
-// The buttons Play or Pause, Step and Reset. Their presses go over the page's socket, see rbmviz/view/panel/presses.js.
+// The buttons Play or Pause, Step and Reset. Their presses go over the page's socket; see rbmviz/view/panel/presses.js.
 
 /**
- * A button: what it does, its key, and why it is disabled ('': it is not).
+ * A button: its help, its key, and the reason why it is disabled ('' if it is enabled).
  * @typedef {{ help: string, key: string, held: string }} ButtonData
  * @typedef {{ socket: string, running: boolean, play: ButtonData, step: ButtonData, reset: ButtonData }} TransportData
  */
 
-const REPORT_MS = 200; // maximum rate of telling Streamlit, which redraws Undo and restarts the timers of charts
+const REPORT_MS = 200; // minimum time between reports to Streamlit, which redraws Undo and restarts the timers of charts
 
-/** Paths in a square of 24. */
+/** SVG paths in a square of 24 units. */
 const ICONS = {
   Pause: 'M6.5 19V5H11v14zM8 17.5h1.5v-11H8zM13 19V5h4.5v14zM14.5 17.5H16v-11h-1.5z',
   Play: 'M8 19V5l11 7zM9.5 16.25 16.2 12 9.5 7.75z',
@@ -35,17 +35,17 @@ class Buttons {
       reset: button('reset', data.reset, press('reset')),
     };
     this.row = element('div', { class: 'transport' }, ...Object.values(this.nodes));
-    root.append(this.row); // which also contains the style
+    root.append(this.row); // the root also contains the style
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.pressKey(event);
     document.addEventListener('keydown', this.onKey);
   }
 
-  // rbmviz_app/keys.js stops keys that are typed into a field, or switched off, before they reach the document.
+  // Before they reach the document, rbmviz_app/keys.js stops keys that are typed into a field or switched off.
   /** @param {KeyboardEvent} event */
   pressKey(event) {
     for (const name of /** @type {const} */ (['play', 'step', 'reset'])) {
-      const held = event.repeat && name !== 'step'; // a held key makes steps
-      if (!held && plainKey(event).toUpperCase() === this.data[name].key) this.nodes[name].click(); // nothing if it is disabled
+      const held = event.repeat && name !== 'step'; // only Step repeats while its key is held
+      if (!held && plainKey(event).toUpperCase() === this.data[name].key) this.nodes[name].click(); // a disabled button ignores the click
     }
   }
 

@@ -1,5 +1,5 @@
 // @ts-check
-// A chart on a canvas: it draws what Plot.content of rbmviz/charts/plot.py returns.
+// A chart on a canvas, drawn from the result of Plot.content in rbmviz/charts/plot.py.
 
 /** @typedef {{ title: string, scale: 'linear' | 'log' | 'symlog', percent: boolean, unit: string, domain: [number, number] | null, zero: boolean, ticks: number[], names: string[] }} AxisSpec */
 /** @typedef {{ name: string, colour: string, dash: number[], width: number, points: [number, number][], band: [number, number, number][], band_opacity: number, shape: string, step: boolean }} LineSpec */
@@ -8,7 +8,7 @@
 
 const CURVES_HEIGHT = 280, LEFT_MARGIN = 56, BOTTOM_MARGIN = 40, TOP_MARGIN = 18, RIGHT_MARGIN = 14; // pixels
 const MARK_RADIUS = 3.5;
-const WHITE_FROM = 0.9; // opacity of a cell on white above which white text has the higher contrast
+const WHITE_FROM = 0.9; // above this opacity of a cell on white, white text has the higher contrast
 /** Corners of point marks, relative to their centre, in radii; other shapes are circles. @type {Record<string, [number, number][]>} */
 const SHAPES = {
   'square': [[-1, -1], [1, -1], [1, 1], [-1, 1]],
@@ -23,16 +23,16 @@ const SHAPES = {
 };
 const TICK_WIDTH = 90, TICK_HEIGHT = 45; // approximate pixels between two ticks
 const MOST_DIGITS = 7; // significant digits of a tick's label
-const ROUNDING = 1e-12; // values that differ by a smaller share are one, such as the scores of a chain that does not move
+const ROUNDING = 1e-12; // values that differ by a smaller share count as equal, such as the scores of a chain that does not move
 
 /** @param {[number, number][]} points @param {boolean} step whether each value holds until the next @returns {[number, number][]} */
 const stepped = (points, step) => (step ? points.flatMap(([x, y], i) => /** @type {[number, number][]} */ (i ? [[x, points[i - 1][1]], [x, y]] : [[x, y]])) : points);
 
-/** One direction of a chart: positions of values, and ticks. */
+/** One axis of a chart: positions of values, and ticks. */
 class Axis {
   /**
    * @param {AxisSpec} spec
-   * @param {number[]} values that must be visible
+   * @param {number[]} values values that must be visible
    * @param {number} room approximate number of ticks
    * @param {number} margin space beside the values, as a share of their range
    */
@@ -41,12 +41,12 @@ class Axis {
     const { names, scale } = spec, domain = names.length ? [0, names.length] : spec.domain;
     if (spec.zero) values = [0, ...values];
     const [low, high] = domain ?? [Math.min(...values), Math.max(...values)], [a, b] = [this.scaled(low), this.scaled(high)];
-    // A fixed range is kept; otherwise a margin keeps values off the edges.
+    // Keep a fixed range; otherwise, add a margin that keeps values off the edges.
     const rest = b - a > ROUNDING * Math.max(Math.abs(a), Math.abs(b)) ? (domain ? 0 : margin * (b - a)) : Math.abs(a) / 10 || 0.5;
     this.low = a - rest;
     this.high = b + rest;
     this.ticks = names.length ? names.map((_, i) => i + 0.5) : spec.ticks.length ? this.givenTicks(room) : scale === 'log' ? this.logTicks(room) : this.evenTicks(room);
-    /** Significant digits of a label: as many as tell the ticks apart. */
+    /** Number of significant digits of a label, enough to tell the ticks apart. */
     this.digits = 3;
     while (this.digits < MOST_DIGITS && new Set(this.ticks.map(tick => this.text(tick))).size < this.ticks.length) this.digits++;
   }
@@ -115,7 +115,7 @@ class Curves {
   /** @param {CurvesSpec} spec */
   show(spec) {
     this.spec = spec;
-    // The vertical axis of a line chart names its topic, unless its title is the end of a sentence.
+    // The title of a line chart's vertical axis names the topic, unless it is the end of a sentence.
     this.title.textContent = spec.lines.some(({ name, dash }) => name && dash.length) && /^\p{Lu}/u.test(spec.y.title) ? spec.y.title : spec.label;
     this.canvas.setAttribute('aria-label', spec.label);
     this.canvas.hidden = spec.image !== '';

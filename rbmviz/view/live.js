@@ -1,21 +1,21 @@
 // @ts-check
-// A page in which the samplers run: a worker makes the samples of each panel (rbmviz/browser/worker.js), and the page of
+// A page in which the samplers run: a worker makes each panel's samples (rbmviz/browser/worker.js), and the page class of
 // replay files, whose script precedes this one, shows them. A browser that cannot run the kernels plays a recording.
 
-const HELD_SAMPLES = 20_000, MOST_HELD = 25_000; // a panel keeps at least the one, and has room for the other
-/** The smallest module with an instruction for vectors. */
+const HELD_SAMPLES = 20_000, MOST_HELD = 25_000; // minimum number of samples that a panel keeps, and maximum number that it has room for
+/** The smallest WebAssembly module with a vector instruction. */
 const WITH_VECTORS = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]);
 
 const NO_VECTORS = 'This browser has no WebAssembly with vectors (SIMD), which the samplers need:';
 const runsHere = () => typeof WebAssembly === 'object' && WebAssembly.validate(WITH_VECTORS);
 
-let started = () => {}; // the first samples are on the page, or it has failed
-/** What scripts use as window.rbmviz: ``error`` is a sentence, or null. @type {{ ready: Promise<void>, panels: object[], error: string | null }} */
+let started = () => {}; // called when the first samples are on the page, or when the page has failed
+/** The interface for scripts, window.rbmviz: ``error`` is a sentence, or null. @type {{ ready: Promise<void>, panels: object[], error: string | null }} */
 const SCRIPTS = { ready: new Promise(resolve => { started = resolve; }), panels: [], error: null };
 
-/** A run made by a worker, kept as a replayed run that grows. */
+/** A run computed by a worker, and stored as a replayed run that grows. */
 class LiveRun extends PlayedRun {
-  /** All knobs from a sample on. @type {[number, Record<string, KnobValue>][]} */
+  /** Number of a sample, and all knobs from that sample on. @type {[number, Record<string, KnobValue>][]} */
   turns = [];
 
   /** @param {any} head @param {number} n_classes @param {any} live @param {string} url of the worker's script */
@@ -30,7 +30,7 @@ class LiveRun extends PlayedRun {
     this.seeds = chain.starts.map((/** @type {{ seed: number }} */ { seed }) => seed);
     this.knobs = { ...request.values[key] };
     this.paused = false;
-    /** What the next order to the worker also says. @type {{ knobs?: Record<string, KnobValue>, start?: number }} */
+    /** Changes to send with the next order to the worker. @type {{ knobs?: Record<string, KnobValue>, start?: number }} */
     this.orders = { knobs: this.knobs };
     /** @type {{ resolve: (made: Made) => void, reject: (error: Error) => void }[]} */
     this.waiting = [];
@@ -41,7 +41,7 @@ class LiveRun extends PlayedRun {
       if (error) reject(new Error(error));
       else resolve(made);
     };
-    /** Why the worker cannot answer: it may have failed before the first order. @type {Error | null} */
+    /** The error after which the worker cannot answer; it may precede the first order. @type {Error | null} */
     this.broken = null;
     this.worker.onerror = event => {
       this.broken = new Error(event.message || 'The worker of a panel has failed.');
@@ -49,9 +49,9 @@ class LiveRun extends PlayedRun {
     };
     const { wasm } = blocks, { signatures, scores, walk, curve_counts } = request;
     this.worker.postMessage({ wasm: wasm.data, signatures, chain, scores, land: walk, blocks: this.blocksOf(chain, scores !== null, blocks), curve_counts });
-    /** Its numbers now, by name. @type {Record<string, any>} */
+    /** Current numbers of the run, by name. @type {Record<string, any>} */
     this.numbers = {};
-    /** Since the last turn of a knob. */
+    /** Number of sweeps since the last turn of a knob. */
     this.sweeps = 0;
     /** Means of the newest sample, 0 to 255. @type {Uint8Array} */
     this.mean = new Uint8Array(0);
@@ -62,14 +62,14 @@ class LiveRun extends PlayedRun {
     this.orders = { knobs: this.knobs }; // the worker's chain has begun at this start
   }
 
-  /** The blocks that the worker needs. @param {any} chain @param {boolean} scored @param {Record<string, Block>} blocks */
+  /** Return the blocks that the worker needs. @param {any} chain @param {boolean} scored @param {Record<string, Block>} blocks */
   blocksOf(chain, scored, blocks) {
     const named = [...Object.values(chain.arrays).map((/** @type {any} */ [, , source]) => source), ...chain.starts.flatMap((/** @type {any} */ { changed }) => Object.values(changed))];
     const needed = new Set([...named, ...(scored ? ['points', 'examples', 'labels'] : [])]);
     return Object.fromEntries(Object.entries(blocks).filter(([name]) => needed.has(name)));
   }
 
-  /** Begin again, before the next sample. @param {number} start index of the seed */
+  /** Restart the run before the next sample. @param {number} start index of the seed */
   restart(start) {
     this.orders = { ...this.orders, start };
     this.run++;
@@ -89,7 +89,7 @@ class LiveRun extends PlayedRun {
     this.orders = { ...this.orders, knobs: this.knobs };
   }
 
-  /** Make samples, after those that were asked for before. @param {number} samples @returns {Promise<void>} */
+  /** Make samples, after all samples requested earlier. @param {number} samples @returns {Promise<void>} */
   make(samples) {
     const done = this.busy.then(async () => {
       const orders = this.orders;
@@ -101,7 +101,7 @@ class LiveRun extends PlayedRun {
         this.waiting.push({ resolve, reject });
         this.worker.postMessage({ samples, ...orders });
       });
-      if (this.orders.start === undefined) this.append(made); // otherwise it has begun again meanwhile
+      if (this.orders.start === undefined) this.append(made); // otherwise the run has restarted in the meantime
     });
     this.busy = done.catch(() => {});
     return done;
@@ -184,7 +184,7 @@ class LiveWalk extends LiveRun {
   }
 }
 
-/** Note why nothing runs. @param {unknown} error @returns {string} */
+/** Record the reason why nothing runs. @param {unknown} error @returns {string} */
 function noteFailure(error) {
   SCRIPTS.error = sentenceOf(error);
   started();
@@ -198,9 +198,9 @@ class LivePage extends ReplayPage {
     super(root, frame, keys);
     this.last = Infinity;
     this.fetching = false;
-    /** Whether the panels also change without a further sample: the ground of a chain that begins, or is heated. */
+    /** Whether the panels change without a further sample, such as the ground of a chain that begins or is heated. */
     this.stale = this.isWalk;
-    /** Samples asked for. */
+    /** Number of samples requested. */
     this.made = 0;
     this.grid.changeKnobs = (key, knobs) => this.turn(/** @type {LiveRun} */ (this.liveRuns.find(({ head }) => head.key === key)), knobs);
     this.slider.hidden = true;
@@ -233,7 +233,7 @@ class LivePage extends ReplayPage {
   }
 
   get commands() {
-    const { p, ' ': space, s, arrowright } = super.commands; // no way back, and no end: those keys scroll
+    const { p, ' ': space, s, arrowright } = super.commands; // there is no way back and no end, so the keys for those scroll
     return { p, ' ': space, s, arrowright, r: () => this.restart() };
   }
 
@@ -248,7 +248,7 @@ class LivePage extends ReplayPage {
     if (!this.playing) this.show(this.time);
   }
 
-  /** Begin all runs again. @param {number} [start] index of the seed */
+  /** Restart all runs. @param {number} [start] index of the seed */
   restart(start = Number(this.seed.value)) {
     for (const run of this.liveRuns) run.restart(start);
     this.seed.value = String(start);
@@ -258,9 +258,9 @@ class LivePage extends ReplayPage {
     this.show(0);
   }
 
-  /** Show the samples up to this number, as soon as they are made. @param {number} time */
+  /** Show the samples up to this number as soon as they exist. @param {number} time */
   show(time) {
-    // A slow machine makes what it can; it does not owe the rest.
+    // A slow machine makes as many samples as it can, and never catches up on the rest.
     this.time = Math.max(this.playing ? Math.min(time, this.made + Math.max(this.speed * LONGEST_WAIT, 1)) : time, 0);
     const more = Math.floor(this.time) - this.made;
     if ((more > 0 || this.stale) && !this.fetching) this.fetch(Math.max(more, 0));
@@ -278,7 +278,7 @@ class LivePage extends ReplayPage {
       started();
     } catch (error) { this.fail(error); }
     this.fetching = false;
-    if (!this.playing && !SCRIPTS.error && (this.stale || Math.floor(this.time) > this.made)) this.show(this.time); // a step meanwhile
+    if (!this.playing && !SCRIPTS.error && (this.stale || Math.floor(this.time) > this.made)) this.show(this.time); // for a step made in the meantime
   }
 
   /** @param {unknown} error */
@@ -294,19 +294,19 @@ class LivePage extends ReplayPage {
 
   get shownText() { return `${whole.format(this.made)} samples`; }
 
-  /** The curves of the samples since the last turn of each panel's knobs. @param {CurvesSpec} isl */
+  /** Draw the curves of the samples since the last turn of each panel's knobs. @param {CurvesSpec} isl */
   drawCurves(isl) {
     const lines = this.liveRuns.map(run => {
       const { begin, curve } = run.segment, { label, colour, dash } = run.head.spec;
       const points = curve.filter(([n]) => n >= this.live.request.fewest_curve).map(([n, score]) => /** @type {[number, number]} */ ([begin + n, score]));
       return { ...this.live.request.line, name: label, colour, dash, points };
     });
-    if (!this.curves.spec && !lines.some(({ points }) => points.length > 1)) return; // a chart that is there loses the curves of samples before
+    if (!this.curves.spec && !lines.some(({ points }) => points.length > 1)) return; // an existing chart is redrawn even without lines, so that it loses earlier samples' curves
     this.curves.show({ ...isl, lines, marks: [], x: { ...isl.x, domain: null }, y: { ...isl.y, domain: null } });
     this.curves.draw(rgb(this.host, 'var(--st-text-color)'));
   }
 
-  /** The panels for scripts: they refuse with an Error of one sentence. */
+  /** Return the panels' interface for scripts; its methods refuse a call with an Error of one sentence. */
   api() {
     const page = this;
     /** @param {string} sentence @returns {never} */

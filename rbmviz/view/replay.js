@@ -1,6 +1,6 @@
 // @ts-check
 // A page that replays runs from one file: the samples are in the page (rbmviz/view/replay.py), and nothing is
-// fetched. It uses the panels of the Sample page, with frames made in the browser.
+// fetched. The page uses the panels of the Sample page, with frames made in the browser.
 
 /**
  * One run of the file; blocks of dtype uint8 and uint16 have one number per sample.
@@ -8,22 +8,22 @@
  * @property {number} key
  * @property {number} first number of the first stored sample, from 0
  * @property {number} n_chains
- * @property {Segment[]} segments from one turn of a knob to the next
- * @property {[number, string][]} knobs_at first sample, and the knobs in words
+ * @property {Segment[]} segments segments, each from one turn of a knob to the next
+ * @property {[number, string][]} knobs_at number of a first sample, and the knobs from there on, in words
  * @property {PanelSpec} spec
  */
 
 /**
- * Scores of the samples after the first ``begin`` ones, up to the next turn of a knob.
- * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment samples since, ISL, its standard error
+ * Scores of the samples that follow the first ``begin`` samples, up to the next turn of a knob.
+ * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment ``curve`` holds the samples since ``begin``, the ISL, and its standard error
  */
 
 /** @typedef {PageData & { title: string, caption: string, contains?: string, speed: number, fewest_scored: number, classes: string[], data_shares: number[], isl: CurvesSpec | null }} ReplayData */
 
-const STRIP_BINS = 120; // maximum parts of the class strip
+const STRIP_BINS = 120; // maximum number of parts of the class strip
 const SPEEDS = [5, 20, 60, 200, 1000, 5000]; // samples per second
 const DRAWS_PER_SECOND = 20;
-const LONGEST_WAIT = 0.25; // seconds: maximum time between pictures; after longer gaps, such as on a hidden page, no samples are skipped
+const LONGEST_WAIT = 0.25; // maximum time between pictures, in seconds: longer gaps, such as on a hidden page, count as this long, so that no samples are skipped
 
 /** A replayed run. */
 class PlayedRun {
@@ -38,26 +38,26 @@ class PlayedRun {
     this.blank = blocks.blank?.data ?? [];
     this.spurious = blocks.spurious?.data ?? [];
     this.run = 0;
-    /** Number of samples, from the first of the run, whose pictures the panel has. */
+    /** Number of samples, counted from the run's first, whose pictures the panel has. */
     this.shown = head.first;
   }
 
   /**
-   * Return the frame part for the panel after this many samples of the run.
+   * Return the panel's part of a frame after this many samples of the run.
    * @param {number} at
-   * @param {number} slots pictures that the panel shows
+   * @param {number} slots number of pictures that the panel shows
    * @param {boolean} playing
    * @param {ReplayData} page
    */
   partAt(at, slots, playing, { data_shares, fewest_scored }) {
     const { first } = this.head, n = Math.min(Math.max(at, first), this.last);
-    if (n < this.shown) { this.run++; this.shown = first; } // looking back: begin with empty pictures
+    if (n < this.shown) { this.run++; this.shown = first; } // when looking back, begin with empty pictures
     const m = Math.min(n - this.shown, slots), from = n - m - first, bytes = Math.ceil(this.rows.shape[1] / 8);
     this.shown = n;
     /** @type {PanelPart['blocks']} */
     const blocks = {};
     if (m) blocks.v = { dtype: 'bits', shape: [m, this.rows.shape[1]], data: /** @type {Uint8Array} */ (this.rows.data).subarray(bytes * from, bytes * (from + m)) };
-    // All numbers count samples since the last turn of a knob; with few of them there are no numbers.
+    // All numbers count samples since the last turn of a knob; with few samples there are no numbers.
     const { begin, curve } = this.head.segments.filter(segment => segment.begin < Math.max(n, 1)).at(-1) ?? { begin: 0, curve: [] };
     const enough = !begin || n - begin >= fewest_scored, counted = Math.max(begin, first);
     const score = enough ? curve.filter(([count]) => count <= n - begin).at(-1) : undefined;
@@ -75,7 +75,7 @@ class PlayedRun {
     }, blocks };
   }
 
-  /** @param {number} from @param {number} to samples of the file that are counted @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
+  /** @param {number} from @param {number} to ends of the file's range of counted samples @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
   readoutsAt(from, to, score, data_shares) {
     let blank = 0, spurious = 0, switches = 0;
     const counts = new Float64Array(this.n_classes), recognised = new Float64Array(this.n_classes), chains = this.head.n_chains, m = to - from;
@@ -96,21 +96,21 @@ class PlayedRun {
     };
   }
 
-  /** @param {number} begin first of the scored samples @param {[number, number | null, number | null] | undefined} score */
+  /** @param {number} begin number of samples before the first scored sample @param {[number, number | null, number | null] | undefined} score */
   standingAt(begin, score) {
     const { first } = this.head;
     const counted = first > begin ? `Counted from sample ${whole.format(first + 1)} on. ` : '';
     return counted + (score ? `ISL of the first ${whole.format(score[0])} samples${begin ? ' since the change' : ''}` : '');
   }
 
-  /** @param {number} m samples of the file @returns {number} samples in a part of the strip */
+  /** @param {number} m number of the file's samples @returns {number} number of samples in a part of the strip */
   binWidthAt(m) {
     let width = 1;
     while (m > STRIP_BINS * width) width *= 2;
     return width;
   }
 
-  /** @param {number} m samples of the file @param {number} width @returns {Block} */
+  /** @param {number} m number of the file's samples @param {number} width @returns {Block} */
   sharesAt(m, width) {
     const bins = Math.ceil(m / width), counts = new Float64Array(bins * this.n_classes), data = new Uint8Array(counts.length);
     for (let i = 0; i < m; i++) if (!this.blank[i]) counts[Math.floor(i / width) * this.n_classes + this.classes[i]]++;
@@ -136,7 +136,7 @@ class ReplayPage {
     this.last = Math.max(...this.runs.map(({ last }) => last));
     this.speed = this.data.speed;
     this.playing = false;
-    /** Samples made so far, plus a fraction of the next one. */
+    /** Number of samples made so far, plus a fraction of the next sample. */
     this.time = this.first;
     this.drawnAt = 0;
     this.movedAt = 0;
@@ -181,7 +181,7 @@ class ReplayPage {
   /** Whether the panels show walks over a landscape. */
   get isWalk() { return this.data.view === 'landscape'; }
 
-  /** Number of the samples that are shown, and the words for it. */
+  /** Number of samples shown, and the words for this number. */
   get shown() { return Math.floor(this.time); }
 
   get shownText() { return `${whole.format(this.shown)} of ${whole.format(this.last)}`; }
@@ -192,7 +192,7 @@ class ReplayPage {
     this.show(this.time);
   }
 
-  /** What keys do. @returns {Record<string, () => void>} */
+  /** Actions of the keys. @returns {Record<string, () => void>} */
   get commands() {
     const play = () => this.play(!this.playing), more = () => this.step(1);
     return { p: play, ' ': play, s: more, arrowright: more, arrowleft: () => this.step(-1), home: () => this.step(-Infinity), end: () => this.step(Infinity) };
@@ -202,12 +202,12 @@ class ReplayPage {
   onKey(event) {
     const target = event.target instanceof Element ? event.target : document.body, key = plainKey(event), act = this.commands[key];
     if (!act || target.matches('select, input:not(.time)') || (key === ' ' && target.matches('button, summary'))) return;
-    if (target === this.slider && (key.startsWith('arrow') || key === 'home' || key === 'end')) return; // its own keys
+    if (target === this.slider && (key.startsWith('arrow') || key === 'home' || key === 'end')) return; // the slider has its own keys
     event.preventDefault();
-    if (!event.repeat || (key !== 'p' && key !== ' ')) act(); // a held key makes steps
+    if (!event.repeat || (key !== 'p' && key !== ' ')) act(); // a held key repeats steps, but not Play
   }
 
-  /** Play; if less motion is preferred, wait with the first full pictures. @param {boolean} [playing] whether to play at all */
+  /** Play or, if the user prefers less motion, wait with the first full pictures. @param {boolean} [playing] whether to play at all */
   begin(playing = true) {
     if (isCalm()) this.show(Math.min(this.first + this.grid.side ** 2, this.last));
     else this.play(playing);
@@ -216,7 +216,7 @@ class ReplayPage {
   /** @param {boolean} playing */
   play(playing) {
     if (playing && this.time >= this.last) this.time = this.first;
-    cancelAnimationFrame(this.nextMove); // pressed twice within a frame
+    cancelAnimationFrame(this.nextMove); // Play may be pressed twice within a frame
     if (playing) this.nextMove = requestAnimationFrame(now => { this.movedAt = now; this.move(now); });
     this.playing = playing;
     this.show(this.time);
@@ -241,7 +241,7 @@ class ReplayPage {
     this.nextMove = requestAnimationFrame(later => this.move(later));
   }
 
-  /** Draw the ISL curves of the samples that are shown, on the axes of the whole runs. @param {CurvesSpec} isl */
+  /** Draw the ISL curves of the samples shown, on the axes of the whole runs. @param {CurvesSpec} isl */
   drawCurves(isl) {
     const at = this.shown;
     const points = isl.lines.flatMap(line => line.points), ys = points.map(([, y]) => y), [low, high] = [Math.min(...ys), Math.max(...ys)], rest = (high - low) / 12 || 0.5;
@@ -272,7 +272,7 @@ class ReplayPage {
 /** @param {string} id @returns {Promise<ArrayBuffer>} a frame contained in this page */
 async function unpackedFrame(id) {
   const script = /** @type {HTMLElement} */ (document.getElementById(id)), content = script.textContent ?? '', packed = script.dataset.packed !== 'no';
-  script.remove(); // free one copy in memory
+  script.remove(); // free the memory of one copy
   if (packed && !('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz replay --plain" makes a file that it can show.');
   try {
     const text = atob(content), bytes = new Uint8Array(text.length);
@@ -283,7 +283,7 @@ async function unpackedFrame(id) {
   }
 }
 
-/** @param {unknown} error @returns {HTMLElement} its sentence, read aloud */
+/** @param {unknown} error @returns {HTMLElement} the error's sentence, read aloud */
 const alertOf = error => element('p', { role: 'alert', text: sentenceOf(error) });
 
 /** Show a page of runs. @param {(root: HTMLElement, frame: ReturnType<typeof readFrame>) => ReplayPage | Promise<ReplayPage>} make */

@@ -1,10 +1,10 @@
 // @ts-check
-// A live page in a notebook, as anywidget shows it: the page is in a shadow root, and reports to Python what is done there.
+// A live page in a notebook, shown by anywidget: the page is in a shadow root, and reports the user's actions to Python.
 // The scripts of the page precede this one, within one function (rbmviz/view/widget.py).
 
 /** @typedef {{ get(name: string): any, set(name: string, value: any): void, save_changes(): void, on(event: string, then: () => void): void }} WidgetModel */
 
-const REPORT_MS = 400; // between two looks at what Python does not know yet
+const REPORT_MS = 400; // time between two checks for changes that Python does not know yet
 
 /** Give the page the notebook's theme, which is dark if its text is light. @param {HTMLElement} host */
 function takeTheme(host) {
@@ -12,19 +12,19 @@ function takeTheme(host) {
   if (!host.parentElement || !paint) return;
   paint.fillStyle = getComputedStyle(host.parentElement).color;
   paint.fillRect(0, 0, 1, 1);
-  const [r, g, b] = paint.getImageData(0, 0, 1, 1).data; // of a colour in any notation
+  const [r, g, b] = paint.getImageData(0, 0, 1, 1).data; // this reads a colour in any notation
   host.dataset.theme = 0.3 * r + 0.6 * g + 0.1 * b > 127 ? 'dark' : 'light';
 }
 
-/** The page of a widget, of which there is one, however often the widget is displayed. */
+/** The page of a widget; there is only one, however often the widget is displayed. */
 class NotebookPage {
   /** @param {WidgetModel} model @param {string} style */
   constructor(model, style) {
     this.model = model;
-    // JupyterLab's own shortcuts do not take the keys that are pressed here.
+    // Keep JupyterLab's shortcuts from taking keys that are pressed here.
     this.host = element('div', { 'data-lm-suppress-shortcuts': 'true' });
     this.root = element('div', { id: 'replay' });
-    /** @type {any} */ (this.host).rbmviz = SCRIPTS; // for scripts, as window.rbmviz of a page
+    /** @type {any} */ (this.host).rbmviz = SCRIPTS; // for scripts, like window.rbmviz on a page
     this.host.attachShadow({ mode: 'open' }).append(element('style', { text: style }), this.root);
     /** @type {ReplayPage | LivePage | null} */
     this.page = null;
@@ -38,7 +38,7 @@ class NotebookPage {
     const { model, root } = this;
     try {
       this.page = await livePage(root, readFrame(await inflated(model.get('_run'))), () => inflated(model.get('_live')), root);
-      if (this.live) { // Python may have set them before the page was there
+      if (this.live) { // Python may have set seed and knobs before the page existed
         this.reseed(this.live);
         this.turn(this.live);
       }
@@ -47,7 +47,7 @@ class NotebookPage {
       noteFailure(error);
       root.append(alertOf(error));
     }
-    if (this.closed) return this.close(); // while it opened
+    if (this.closed) return this.close(); // the widget was closed while the page opened
     model.on('change:knobs', () => this.obey(page => this.turn(page)));
     model.on('change:seed', () => this.obey(page => this.reseed(page)));
     model.on('change:playing', () => this.obey(page => page.play(model.get('playing'))));
@@ -56,7 +56,7 @@ class NotebookPage {
 
   get live() { return this.page instanceof LivePage ? this.page : null; }
 
-  /** Do what Python says, unless the page has done it itself. @param {(page: LivePage) => void} what */
+  /** Apply a change from Python, unless the page itself caused it. @param {(page: LivePage) => void} what */
   obey(what) { if (this.live && !this.reports) what(this.live); }
 
   /** @param {LivePage} page */
@@ -69,7 +69,7 @@ class NotebookPage {
     });
   }
 
-  /** Tell Python what has changed: what it needs to make the samples of the panels again is told at one moment. */
+  /** Report changes to Python; everything needed to repeat the panels' samples is read at the same moment. */
   report() {
     const { model, live } = this;
     /** @type {Record<string, any>} */
@@ -92,12 +92,12 @@ class NotebookPage {
     this.page?.show(this.page.time);
   }
 
-  /** Move to this place in the notebook. @param {HTMLElement} place @returns {() => void} leaves it */
+  /** Move to this place in the notebook. @param {HTMLElement} place @returns {() => void} function that leaves the place */
   stand(place) {
     place.append(this.host);
     this.changeTheme();
     return () => {
-      if (this.host.parentElement !== place) return; // it stands elsewhere
+      if (this.host.parentElement !== place) return; // the page is displayed elsewhere by now
       this.page?.play(false);
       this.host.remove();
     };

@@ -1,8 +1,8 @@
 """The pages: each folder here with a ``page.py`` is a page, and the folder's name is its address.
 
-A ``page.py`` defines ``TITLE``, ``ICON`` and ``PLACE`` in the navigation, which lists the first IN_BAR pages
-itself and the others under *More*. A live page also has ``PAGE``, with its ``PageSpec``; other pages with
-settings in their address have ``Settings``.
+A ``page.py`` defines ``TITLE``, ``ICON`` and ``PLACE``, its position in the navigation. The bar shows the
+first IN_BAR pages, and *More* lists the others. A live page also defines ``PAGE``, which holds its
+``PageSpec``; other pages with settings in their address define ``Settings``.
 """
 
 import functools
@@ -25,13 +25,13 @@ def names() -> set[str]:
 
 @functools.cache
 def page_modules() -> dict[str, ModuleType]:
-    """Return the ``page.py`` of every page by the page's name, in the order of the navigation."""
+    """Return every page's ``page.py`` module by page name, in navigation order."""
     modules = {name: import_module(f"{__name__}.{name}.page") for name in names()}
     return dict(sorted(modules.items(), key=lambda item: item[1].PLACE))
 
 
 def file_of(page: str) -> str:
-    """Return the file of a page, for Streamlit to switch to it."""
+    """Return the path of a page's file, which Streamlit needs to switch to the page."""
     return str(page_modules()[page].__file__)
 
 
@@ -42,13 +42,13 @@ def settings(page: str) -> Mapping[str, Setting[Any]]:
 
 
 def live_page(page: str) -> Any:
-    """Return the ``LivePage`` of a page; None: it has no live panels."""
+    """Return the ``LivePage`` of a page, or None if the page has no live panels."""
     return getattr(page_modules()[page], "PAGE", None)
 
 
 @functools.cache
 def names_of_page(page: str) -> set[str]:
-    """Return the names in the address that describe the content of this page."""
+    """Return the names of the query parameters that describe this page's content."""
     live = live_page(page)
     parts = (live.spec.panels_key, *live.spec.own_parts) if live else ()
     return {*parts, *settings(page)}
@@ -56,6 +56,6 @@ def names_of_page(page: str) -> set[str]:
 
 @functools.cache
 def names_of_other_pages(page: str) -> list[str]:
-    """Return the names in the address that belong to other pages only, not those shared by all."""
+    """Return the names of the query parameters that other pages use but this page does not."""
     names = {name for other in page_modules() for name in names_of_page(other)}
     return sorted(names - names_of_page(page))

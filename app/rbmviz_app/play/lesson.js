@@ -1,6 +1,6 @@
 // @ts-check
-// A lesson without a server: its card, and beside it the live page of the step, or a picture. lesson_card.js, live.js and
-// rbmviz/browser/claims.js precede it.
+// A lesson without a server: its card and, beside it, the step's live page or a picture. lesson_card.js, live.js and
+// rbmviz/browser/claims.js precede this script.
 
 /**
  * The card of a step (rbmviz_app/play/lesson.py).
@@ -9,9 +9,9 @@
  * @property {Marked} text
  * @property {Marked} question
  * @property {string[]} answers
- * @property {number} right index of the right answer; -1: none is
+ * @property {number} right index of the right answer; -1 if no answer is right
  * @property {boolean} hold whether Play waits for an answer
- * @property {boolean} blind whether names are hidden until then
+ * @property {boolean} blind whether names are hidden until the answer
  * @property {Marked} do
  * @property {string} look
  * @property {string} look_words
@@ -21,9 +21,9 @@
  */
 /** @typedef {{ part: 'live' | 'matrix' | 'units', card: StepCard, page: any, heads: any[], live: any }} LessonStep */
 
-const CARD_MS = 250; // how often the numbers on the card may change
+const CARD_MS = 250; // minimum time between changes of the numbers on the card
 
-/** A number on the card, as number_text (rbmviz_app/charts/style.py) writes it. @param {number} value */
+/** Format a number for the card like number_text (rbmviz_app/charts/style.py). @param {number} value */
 const numberText = value => (Math.abs(value) >= 100 || Number.isInteger(value) ? whole.format(Math.round(value)) : round3(value)).replace('-', '−');
 
 /** The live page of one step; its card waits for answers and watches its numbers. */
@@ -46,7 +46,7 @@ class StepPage extends LivePage {
   }
 }
 
-/** The card of one step, and what its reader has done. */
+/** The card of one step, and its reader's actions. */
 class LessonCard {
   /** @param {LessonPage} lesson @param {LessonStep} step @param {string} head */
   constructor(lesson, step, head) {
@@ -71,17 +71,17 @@ class LessonCard {
 
   get showsReveal() { return this.data.reveal.length > 0 && !this.asks && (this.revealed || this.allSeen); }
 
-  /** @returns {{ text: string, value: string, seen: boolean }[]} the numbers to watch, which would give the answer away */
+  /** @returns {{ text: string, value: string, seen: boolean }[]} the numbers to watch, which could reveal the answer */
   get lines() {
     if (this.asks) return [];
     const lines = this.data.claims.map(({ before, after, unit }, i) => {
       const { seen: { [i]: seen }, values: { [i]: value } } = this.watched;
       return { text: seen ? after : before, value: value === null ? '' : numberText(value) + (unit ? `\u00a0${unit}` : ''), seen };
     });
-    return lines.filter((line, i) => lines.findIndex(other => JSON.stringify(other) === JSON.stringify(line)) === i); // two claims may be about one number
+    return lines.filter((line, i) => lines.findIndex(other => JSON.stringify(other) === JSON.stringify(line)) === i); // two claims may concern the same number
   }
 
-  /** Look at the numbers of the page. */
+  /** Read the page's numbers. */
   note() {
     const { page } = this.lesson, now = performance.now();
     if (!page || this.asks) return;
@@ -119,7 +119,7 @@ class LessonCard {
     this.ring();
   }
 
-  /** What a step points at. @returns {HTMLElement | null} */
+  /** The target of the step. @returns {HTMLElement | null} */
   get target() {
     const [name, part] = this.data.look.split('.'), { page } = this.lesson;
     if (!name) return null;
@@ -136,7 +136,7 @@ class LessonCard {
     if (this.ringed) Object.assign(this.ringed.style, { outline: '3px solid #d97706', outlineOffset: '3px' });
   }
 
-  /** Numbers and names that would give the answer away. */
+  /** Hide numbers and names that would reveal the answer. */
   hide() {
     for (const { node } of this.lesson.page?.grid.panels.values() ?? []) {
       node.toggleAttribute('data-asks', this.waits);
@@ -146,7 +146,7 @@ class LessonCard {
   }
 }
 
-// @ts-expect-error It also precedes this script.
+// @ts-expect-error The script that defines drawUnits also precedes this script.
 /** @type {(component: Component) => () => void} */ const drawnUnits = drawUnits;
 
 /** A small model drawn unit by unit. */
@@ -211,13 +211,13 @@ class LessonPage {
     this.open(this.asked);
   }
 
-  /** The step in the address, #3: a link leads to it. */
+  /** The step in the address, such as #3, so that a link can lead to it. */
   get asked() { return Math.min(Math.max(parseInt(location.hash.slice(1), 10) || 1, 1), this.steps.length) - 1; }
 
   /** @param {number} step */
   go(step) { if (step >= 0 && step < this.steps.length) location.hash = `#${step + 1}`; }
 
-  /** Show a step, as at first. @param {number} at */
+  /** Show a step in its initial state. @param {number} at */
   open(at) {
     this.page?.close();
     this.drawn?.close();

@@ -1,7 +1,7 @@
 // @ts-check
-// The card of a lesson's step on pages without Streamlit: the watchers', and lessons as files.
+// The card of a lesson's step on pages without Streamlit: the watchers' page, and lessons as files.
 
-/** @typedef {[string, string]} StyledText a style ("text", "strong", "em", "code" or "math") and a text, which is MathML for "math" */
+/** @typedef {[string, string]} StyledText a style ("text", "strong", "em", "code" or "math") and a text, which is MathML if the style is "math" */
 /** @typedef {{ list: '' | 'ul' | 'ol', items: StyledText[][] }[]} Marked Markdown as converted by rbmviz_app/share/prose.py */
 /** @typedef {{ head: string, title: string, text: Marked, question: Marked, answers: string[], right: number, do: Marked, reveal: Marked, claims: { text: string, value: string, seen: boolean }[] }} CardMessage */
 
@@ -17,7 +17,7 @@ const claimLines = claims => claims.map(({ text, value, seen }) => element('li',
 /**
  * Return the parts of a card.
  * @param {CardMessage} card
- * @param {string} lead words before what is to be done
+ * @param {string} lead words before the task
  * @param {HTMLElement} answers
  * @returns {HTMLElement[]}
  */

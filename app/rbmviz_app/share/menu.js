@@ -1,6 +1,6 @@
 // @ts-check
-// The button that opens the menu of link, share and present: a container of the page, which stays on the page while it is
-// closed, because its buttons have keys.
+// The button that opens the menu of link, share and present. The menu is a container of the page, and stays on the page
+// while closed, because its buttons have keys.
 
 const MENU = '.st-key-share-menu';
 
@@ -13,7 +13,7 @@ export default ({ data, parentElement }) => {
       if (!menu) return;
       menu.popover = 'auto'; // the browser closes it on Escape and on a click elsewhere
       menu.ontoggle = event => button.setAttribute('aria-expanded', String(/** @type {ToggleEvent} */ (event).newState === 'open'));
-      button.popoverTargetElement = menu; // the browser opens and closes it: for a click elsewhere it would take the second one
+      button.popoverTargetElement = menu; // the browser opens and closes the menu; otherwise it would take a second click on the button for a click elsewhere
     };
     button = element('button', { type: 'button', 'aria-haspopup': 'true', 'aria-expanded': 'false', onclick: open });
     parentElement.append(element('div', { class: 'bar' }, button));

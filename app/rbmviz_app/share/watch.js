@@ -6,14 +6,14 @@
 /** @typedef {{ scene: number, name: string, data: PageData | null }} CanvasMessage */
 
 const SHARE_OVER = 4403; // close code: the token has expired
-const UNSUPPORTED = 1003; // close code: this page has sent an invalid message; after any other code it reconnects
+const UNSUPPORTED = 1003; // close code: this page has sent an invalid message; after any other code the page reconnects
 const TRY_AGAIN_MS = [1000, 2000, 4000, 8000];
-const ALIVE_MS = 20000; // interval of telling the server that the page is alive
-const SILENT_MS = 15000; // silence after which the server counts as gone: it sends something every five seconds
-const VOTE_MS = 550; // least time between two votes: the server counts two a second
-const SAY_MS = 2000; // maximum rate of changing what is read aloud
+const ALIVE_MS = 20000; // interval between messages that tell the server that the page is alive
+const SILENT_MS = 15000; // silence after which the server counts as gone, because it sends something every five seconds
+const VOTE_MS = 550; // minimum time between two votes, because the server counts two a second
+const SAY_MS = 2000; // minimum time between changes of the text read aloud
 
-// @ts-expect-error It also precedes this script.
+// @ts-expect-error The script that defines drawUnits also precedes this script.
 /** @type {(component: Component) => () => void} */ const drawing = drawUnits;
 
 // @ts-expect-error The table of all pages' panels precedes this script (rbmviz_app/share/page.py).
@@ -39,7 +39,7 @@ class WatchPage {
     /** @type {ShownGrid | null} */
     this.grid = null;
     this.gridKey = '';
-    /** As sent by the server. @type {Map<number, PanelSpec>} */
+    /** The panels' descriptions, as sent by the server. @type {Map<number, PanelSpec>} */
     this.specs = new Map();
     /** @type {Record<string, Record<string, KnobValue>>} */
     this.knobs = {};
@@ -50,7 +50,7 @@ class WatchPage {
     this.tries = 0;
     this.over = false;
     this.heardAt = 0;
-    /** Messages are processed in order of arrival, although frames are unpacked asynchronously. */
+    /** Resolves after the last message: messages are processed in order, although frames are unpacked asynchronously. */
     this.taken = Promise.resolve();
     this.drawAsked = false;
     this.toSay = '';
@@ -60,11 +60,11 @@ class WatchPage {
     });
     this.title = '';
     this.step = '';
-    /** The chosen answer, its step, and the socket that has sent it. */
+    /** The chosen answer, its step, and the socket over which the vote was sent. */
     this.vote = { answer: -1, step: '', socket: /** @type {WebSocket | null} */ (null) };
     this.sendVote = paced(VOTE_MS, () => {
-      if (this.vote.answer < 0) return; // the next step has come
-      this.vote.socket = this.socket?.readyState === WebSocket.OPEN ? this.socket : null; // otherwise the next card sends it
+      if (this.vote.answer < 0) return; // the next step has begun
+      this.vote.socket = this.socket?.readyState === WebSocket.OPEN ? this.socket : null; // otherwise the next card message sends the vote
       this.send(`vote ${this.vote.answer}`);
     });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
@@ -107,7 +107,7 @@ class WatchPage {
     this.send('alive');
   }
 
-  /** @param {string} sentence why nothing more will come */
+  /** @param {string} sentence the reason why nothing more will arrive */
   end(sentence) {
     this.over = true;
     this.copy.hidden = true;
@@ -208,7 +208,7 @@ class WatchPage {
   /** @param {string[]} answers @param {string} step @returns {HTMLElement} buttons to choose from */
   ballot(answers, step) {
     if (this.vote.step !== step) Object.assign(this.vote, { answer: -1, step });
-    else if (this.vote.answer >= 0 && this.vote.socket !== this.socket) this.sendVote(); // a vote ends with its connection
+    else if (this.vote.answer >= 0 && this.vote.socket !== this.socket) this.sendVote(); // the server forgets a vote when its connection ends
     const buttons = answers.map((text, i) => element('button', { type: 'button', text, 'aria-pressed': String(i === this.vote.answer) }));
     buttons.forEach((button, i) => button.addEventListener('click', () => {
       this.vote.answer = i;
@@ -266,7 +266,7 @@ class WatchPage {
 
   /** Announce a text to screen readers, at most every two seconds. @param {string} text */
   say(text) {
-    this.toSay = this.toSay && this.toSay !== text ? `${this.toSay} ${text}` : text; // unspoken text comes first
+    this.toSay = this.toSay && this.toSay !== text ? `${this.toSay} ${text}` : text; // unspoken text remains, before the new text
     this.speak();
   }
 }

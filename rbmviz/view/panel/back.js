@@ -2,12 +2,12 @@
 // The slider that goes back through recent steps of all paused panels together.
 
 class LookBack {
-  /** @param {(at: number | null) => void} go show the panels after this many steps; null: as they are now */
+  /** @param {(at: number | null) => void} go shows the panels as they were after this many steps, or, for null, as they are now */
   constructor(go) {
     this.newest = 0;
     /** Whether the page shows means, which runs do not store. */
     this.ofMeans = false;
-    /** What does not go back, with its verb. */
+    /** The part that does not go back, with its verb. */
     this.stays = 'The numbers stay';
     this.slider = element('input', { type: 'range', step: 1, id: 'look-back', disabled: true, 'aria-label': 'Look back',
       oninput: () => { this.say(); go(Number(this.slider.value) >= this.newest ? null : Number(this.slider.value)); } });
@@ -37,7 +37,7 @@ class LookBack {
     this.slider.disabled = this.now.disabled = !canGo;
     this.newest = newest;
     if (stays && Number(this.slider.min) === oldest) return true;
-    // Set before the value, which must be in range.
+    // Set the range before the value, which must be in range.
     this.slider.min = String(Math.min(oldest, newest));
     this.slider.max = String(newest);
     this.slider.value = String(newest);

@@ -1,20 +1,20 @@
 // @ts-check
 // The common part of the pages: the frame of a panel, and the grid of all panels with its socket. The server sends only
-// what is new. Everything on screen is kept here and redrawn completely, so that a new theme or size needs no new data.
+// new data. This script keeps all displayed data and redraws everything, so that a new theme or size needs no new data.
 
 /**
  * @typedef {object} PanelSpec
  * @property {number} key
  * @property {string} label
  * @property {Prose} about
- * @property {string[]} equation the formulas that define it, as MathML
+ * @property {string[]} equation the formulas that define the algorithm, as MathML
  * @property {string} colour
- * @property {number[]} dash of its curve in the charts: pixels of line and gap
+ * @property {number[]} dash dash pattern of its curve in the charts: pixels of line and gap
  * @property {KnobSpec[]} knobs
  * @property {Record<string, KnobValue>} values
  * @property {MultipleSpec[]} multiples
  * @property {ReadoutSpec[]} readouts
- * @property {Record<string, string>} [locked] why knobs cannot be turned now, by name
+ * @property {Record<string, string>} [locked] reasons why knobs cannot be turned now, by name
  */
 
 /**
@@ -33,16 +33,16 @@
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
- * @property {number} [usual_side] the side that nobody has chosen: it is smaller on a phone, and with many panels
+ * @property {number} [usual_side] the default side, which is smaller on a phone and with many panels
  * @property {string[]} present_knobs names of the knobs to keep while presenting or embedded; if no panel has any of them while presenting, the first knob of each panel stays
  * @property {boolean} embedded whether the page is embedded in another one, with few controls
  * @property {boolean} reduced_motion whether the server knows that this browser prefers less motion
  * @property {boolean} timers_stopped whether the server stopped the timers of a hidden page
- * @property {number} taken number of the newest event that the page has taken, see Grid.tell
+ * @property {number} taken number of the newest event that the page has taken; see Grid.tell
  * @property {PanelSpec[]} panels
  * @property {boolean} [looks_back] whether a slider goes back through recent steps of paused panels
- * @property {string} [stays] what that slider does not change, with its verb
- * @property {boolean} [knobs_follow] whether knobs of a panel are also turned by something else than their controls
+ * @property {string} [stays] the part that this slider does not change, with its verb
+ * @property {boolean} [knobs_follow] whether knobs of a panel can also be turned by something other than their controls
  * @property {string} [recorded] address of an animation of these panels
  * @property {[string, number][]} [vocabulary] words and their pixels, rarest first
  */
@@ -52,17 +52,17 @@
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
-const FRAMES_ASKED = 4; // frames per request; the next request goes out when half of them have come
-const TURN_MS = 16; // maximum rate of sending dragged values: a pointer may move more often than pictures arrive
-const EDIT_MS = 200; // maximum rate of reporting turned knobs: a held key turns a knob thirty times a second
-const RESEND_MS = 3000; // events that the page has not taken by then are sent again
-const WORDS_MS = 1000; // maximum rate of changing words: faster could not be read
-const ANNOUNCE_MS = 2000; // maximum rate of changing what is read aloud
-const PAUSED_MS = 500; // a pause of this length is deliberate
-const NARROW = 640; // pixels: up to this width a window shows one panel, with few, large pictures
-const FEW_PANELS = 4, MOST_COLUMNS = 6; // most panels in a row; see style.css
+const FRAMES_ASKED = 4; // number of frames per request; the next request is sent when half of them have arrived
+const TURN_MS = 16; // minimum time between sent values during a drag: a pointer may move more often than pictures arrive
+const EDIT_MS = 200; // minimum time between reports of turned knobs: a held key turns a knob thirty times a second
+const RESEND_MS = 3000; // after this time, events that the page has not taken are sent again
+const WORDS_MS = 1000; // minimum time between changes of words: faster changes would be unreadable
+const ANNOUNCE_MS = 2000; // minimum time between changes of the text read aloud
+const PAUSED_MS = 500; // a pause that lasts at least this long is deliberate
+const NARROW = 640; // pixels: windows up to this width show one panel, with few large pictures
+const FEW_PANELS = 4, MOST_COLUMNS = 6; // up to FEW_PANELS panels share a row; with more, a row has MOST_COLUMNS columns; see style.css
 
-/** @param {number} time by performance.now() @returns {number} whole seconds until that time; 0: it has passed */
+/** @param {number} time by performance.now() @returns {number} whole seconds until that time, or 0 if it has passed */
 function secondsTo(time) { return Math.max(Math.ceil((time - performance.now()) / 1000), 0); }
 
 /** @param {number[]} dash pixels of line and gap @returns {string} the line as a CSS background */
@@ -73,11 +73,11 @@ function dashed(dash) {
 }
 
 /**
- * Return a rate-limited function that passes on values of knobs: at once, or after the interval, then the newest of
- * each knob.
+ * Return a rate-limited function that passes on values of knobs: immediately or, after the interval, the newest value
+ * of each knob.
  * @param {number} ms
  * @param {(panel: number, knobs: Record<string, KnobValue>) => void} hand
- * @returns {((panel: number, knobs: Record<string, KnobValue>) => void) & { waiting: Map<number, Record<string, KnobValue>> }} with the values not passed on yet
+ * @returns {((panel: number, knobs: Record<string, KnobValue>) => void) & { waiting: Map<number, Record<string, KnobValue>> }} the function, with the values not passed on yet
  */
 function spaced(ms, hand) {
   /** @type {Map<number, Record<string, KnobValue>>} */
@@ -98,8 +98,8 @@ function spaced(ms, hand) {
 }
 
 /**
- * Return a function that acts once the interval since the last time is over, with the newest arguments: at most so often,
- * and the last change is never left out.
+ * Return a function that acts with the newest arguments, but at most once per interval; it never omits the last
+ * change.
  * @template {unknown[]} T
  * @param {number} ms
  * @param {(...values: T) => void} act
@@ -116,18 +116,18 @@ function paced(ms, act) {
 /**
  * The common parts of all panels: header, pictures, a strip below them, readouts, knobs, and a fold with everything else.
  * A page's own panel fills them.
- * The constructor creates the common parts; build, called later, creates pictures and knobs, so that the fields of a
- * page's own panel are set by then.
+ * The constructor creates the common parts. build creates pictures and knobs later, when the fields of a page's own
+ * panel are set.
  * @abstract
  */
 class Panel {
-  /** How many columns of pictures it is wide. */
+  /** Width of the panel, in columns of pictures. */
   static columns = 1;
   /** Name of the steps of a run. @type {string} */
   unit = '';
-  /** Entries of a frame's head that are sentences for the fold: where the scores were taken, since which turn of a knob. @type {string[]} */
+  /** Names of head entries that are sentences for the fold, such as the point of the scores or the last turn of a knob. @type {string[]} */
   sentences = [];
-  /** Whether its pictures show the start of the run. */
+  /** Whether the pictures show the start of the run. */
   showsStart = false;
   /** Number of knobs that are always visible. */
   mostFront = innerWidth > NARROW ? 2 : 1;
@@ -137,17 +137,17 @@ class Panel {
     this.spec = spec;
     this.grid = grid;
     this.key = spec.key;
-    /** Whether it shows a run, which can be paused and repeated. */
+    /** Whether the panel shows a run, which can be paused and repeated. */
     this.isRun = true;
-    /** The newest head of this panel in a frame. @type {PanelHead | null} */
+    /** This panel's head in the newest frame. @type {PanelHead | null} */
     this.head = null;
     /** @type {Record<string, ReadoutValue>} */
     this.readoutValues = {};
     /** @type {Record<string, ReturnType<typeof knobControl>>} */
     this.controls = {};
-    /** When preparation of the run began, by performance.now(). @type {number | null} */
+    /** Time at which preparation of the run began, by performance.now(). @type {number | null} */
     this.startingSince = null;
-    /** When the run can begin, by performance.now(); 0: later than expected. @type {number | null} */
+    /** Time at which the run can begin, by performance.now(); 0 if that is later than expected. @type {number | null} */
     this.readyAt = null;
     this.redrawTimer = 0;
     this.writeWords = paced(WORDS_MS, (/** @type {Mosaic} */ mosaic, /** @type {number} */ slot) => {
@@ -155,23 +155,23 @@ class Panel {
       this.words.textContent = on.length ? on.join(' ') : 'no word';
     });
     this.announce = paced(ANNOUNCE_MS, () => this.speak());
-    // Invisible text about the pictures for screen readers.
+    // An invisible description of the pictures for screen readers.
     this.spoken = element('p', { class: 'spoken', id: `said-${spec.key}`, 'aria-live': 'off' });
     // A low canvas below the pictures, for changes over time.
     this.strip = element('canvas', { class: 'strip', role: 'img' });
-    // Over the pictures: why there are none yet, or what failed.
+    // A note over the pictures: why there are none yet, or the failure.
     this.note = element('div', { class: 'note', hidden: true });
     this.count = element('span', { class: 'count' });
-    this.title = element('h3', { 'aria-level': 2 }); // an h2, next to the page's h1, in the size of an h3
+    this.title = element('h3', { 'aria-level': 2 }); // a level-2 heading below the page's h1, in the size of an h3
     this.readouts = new ReadoutList();
     this.knobs = element('div', { class: 'knobs' });
     this.moreKnobs = element('div', { class: 'knobs' });
     this.equation = new Equation();
-    // For models of texts: the words of the newest sample.
+    // For models of texts, the words of the newest sample.
     this.words = element('p', { class: 'words', hidden: true });
     this.warningText = element('span');
     this.warning = element('p', { class: 'warning', role: 'status' }, this.warningText);
-    // In a corner of the chains' starts: how long compiling the kernels will still take.
+    // In a corner of the chains' starts, the remaining compile time of the kernels.
     this.mark = element('p', { class: 'mark', hidden: true });
     // The container of the pictures.
     this.stage = element('div', { class: 'stage' });
@@ -180,7 +180,7 @@ class Panel {
     this.menuButton = element('button', { class: 'menu', type: 'button', text: 'More like this' });
     this.menu = explain(this.menuButton, 'More like this');
     this.tools = element('div', { class: 'tools' }, ...helpButton(spec.label, spec.about), this.menuButton, this.menu, this.removeButton);
-    // Everything that the first look does not need; opening it moves no knob.
+    // Everything that is not needed at first sight; opening this fold moves no knob.
     this.more = element('details', { class: 'more', ontoggle: () => grid.openAll(this.more.open) },
       element('summary', { text: 'More', 'aria-label': `More: ${spec.label}` }), this.tools, this.readouts.more);
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
@@ -232,7 +232,7 @@ class Panel {
     this.arrange();
   }
 
-  /** Set a control to the server's value, unless that is older than the visitor's. @param {string} name @param {KnobValue} value */
+  /** Set a control to the server's value, unless the visitor's value is newer. @param {string} name @param {KnobValue} value */
   setKnob(name, value) { if (!this.grid.isTurning(this.key, name)) this.controls[name]?.set(value); }
 
   configureMenu() {
@@ -246,7 +246,7 @@ class Panel {
       } })));
   }
 
-  // Overridable by a page's panel
+  // Methods that a page's panel may override
 
   /** Create the elements of the stage. @returns {HTMLElement[]} */
   makePictures() { return []; }
@@ -255,9 +255,9 @@ class Panel {
   arrange() {}
 
   /**
-   * Store the new data of a frame; drawPictures draws it. An entry missing from a frame repeats its value from the
-   * frame before, until a frame has readouts: one-time events belong in a block, or are null in all other frames. Data
-   * may arrive again with isNewRun false, such as after a reconnect: replace, do not append.
+   * Store the new data of a frame; drawPictures draws it. An entry missing from a frame keeps its previous value until
+   * a frame has readouts, so one-time events belong in a block, or must be null in all other frames. The same data may
+   * arrive again with isNewRun false, such as after a reconnect, so replace stored data instead of appending.
    * @param {any} head the common entries of PanelHead, and this page's own
    * @param {PanelPart['blocks']} blocks
    * @param {boolean} isNewRun whether the earlier data belong to another run
@@ -282,11 +282,11 @@ class Panel {
   /** The progress of the run, in words. @param {PanelHead} head @returns {string} */
   progressOf(head) { return `${whole.format(head.n)} ${this.unit}, ${head.status}`; }
 
-  /** Description of the pictures, without the numbers, for those who cannot see them. @returns {string} */
+  /** Description of the pictures, without the numbers, for readers who cannot see them. @returns {string} */
   describe() { return ''; }
 
-  // Write the screen readers' text about the pictures. It is spoken only if the focus is in this panel or the run makes
-  // no steps: four panels speaking every two seconds would drown out everything else.
+  // Write the description of the pictures for screen readers. It is spoken only if the focus is in this panel or the run
+  // makes no steps: four panels speaking every two seconds would drown out everything else.
   speak() {
     const { head } = this;
     if (!head) return;
@@ -305,7 +305,7 @@ class Panel {
     if (isNewRun) this.readoutValues = {};
     Object.assign(this.readoutValues, head.readouts);
     this.receive(head, blocks, isNewRun);
-    // A knob turned by something else, such as the pointer on a map: its control follows.
+    // If something else turned a knob, such as the pointer on a map, the control follows.
     const before = this.grid.data.knobs_follow ? this.head?.knobs : undefined;
     if (before) for (const [name, value] of Object.entries(head.knobs ?? {})) if (before[name] !== value) this.setKnob(name, value);
     // Compiled kernels are loaded before the run begins: until then, keep the last estimate.
@@ -323,14 +323,14 @@ class Panel {
     else this.warning.removeAttribute('tabindex');
   }
 
-  /** @param {PanelHead} head @returns {string} why there is nothing to see yet; '' if there is */
+  /** @param {PanelHead} head @returns {string} the reason why there is nothing to see yet, or '' */
   reasonToWait({ status, rebuilt = 0 }) {
     if (status === 'rebuilding') return `Rebuilding after a lost connection: ${Math.floor(100 * rebuilt)} %. All steps are repeated exactly.`;
     if (status !== 'starting') {
       this.startingSince = null;
       return status === 'waiting' ? 'Ready: begins together with the others.' : '';
     }
-    // Before the first step, only compiling takes long.
+    // Before the first step, only compiling takes a long time.
     this.startingSince ??= performance.now();
     const seconds = Math.floor((performance.now() - this.startingSince) / 1000);
     clearTimeout(this.redrawTimer);
@@ -339,7 +339,7 @@ class Panel {
     return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once. ${seconds} s so far.`;
   }
 
-  /** @param {number} readyAt @returns {string} how long compiling the run's kernels will still take */
+  /** @param {number} readyAt @returns {string} the remaining compile time of the run's kernels, in words */
   compiling(readyAt) {
     const left = secondsTo(readyAt);
     return left ? `Compiling, about ${left} s` : 'Compiling, longer than expected';
@@ -347,12 +347,12 @@ class Panel {
 
   draw() {
     const head = this.head;
-    this.drawPictures(); // also before the first frame, so that the strip has its height when that comes
+    this.drawPictures(); // even before the first frame, so that the strip has its height when the frame arrives
     if (!head) return;
     for (const name of this.sentences) {
       const line = /** @type {HTMLElement} */ (this.more.querySelector(`.${name}`));
       put(line, /** @type {any} */ (head)[name] ?? '');
-      line.title = line.textContent; // the lines may not be enough
+      line.title = line.textContent; // the text may need more lines than there are
     }
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
@@ -378,17 +378,17 @@ class Grid {
   /** @param {HTMLElement} root @param {PageData} data @param {Trigger} trigger @param {PanelClass} PanelOfPage */
   constructor(root, data, trigger, PanelOfPage) {
     this.trigger = trigger;
-    /** What the page has not taken yet, oldest first: number, name and value. @type {[number, string, unknown][]} */
+    /** Events that the page has not taken yet, oldest first: number, name and value. @type {[number, string, unknown][]} */
     this.events = [];
     this.resendTimer = 0;
     this.PanelOfPage = PanelOfPage;
     this.data = data;
     this.alive = true;
-    /** Number of frames shown; tests read it. */
+    /** Number of frames shown; tests read this number. */
     this.frames = 0;
     /** Whether a frame was due while the page was hidden. */
     this.askWhenShown = false;
-    /** The newest request sent, and how many of its frames are still to come. */
+    /** The newest request sent, and the number of its frames that have not arrived. */
     this.asked = '';
     this.toCome = 0;
     this.pauseTimer = 0;
@@ -397,9 +397,9 @@ class Grid {
     this.askSoon = spaced(TURN_MS, () => this.askForFrames());
     /** Whether the page was just opened, and may repeat the steps in its address. */
     this.repeats = true;
-    /** Whether the server has stopped the page's timers, and has not been told that it is shown. */
+    /** Whether the server has stopped the page's timers, and still has to learn that the page is visible. */
     this.reportShown = false;
-    /** By key. @type {Map<number, Panel>} */
+    /** The panels by key. @type {Map<number, Panel>} */
     this.panels = new Map();
     // The style of this invisible element gives the theme's colours.
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
@@ -410,11 +410,11 @@ class Grid {
     // On a new machine, cover the panels with a recording until the first panel is live.
     this.recorded = element('figure', { class: 'recorded', hidden: true }, this.caption);
     root.append(this.banner, this.recorded, this.host, this.past.node, this.probe);
-    /** Paused panels show their pictures after this many steps; null: the current ones. @type {number | null} */
+    /** Number of steps after which paused panels show their pictures; null for the current pictures. @type {number | null} */
     this.at = null;
     /** @type {Record<string, number[]>} */
     this.colours = {};
-    /** Colours of the theme: text and background, and those derived from them. @type {number[]} */
+    /** Colours of the theme: text and background, and colours derived from them. @type {number[]} */
     this.text = [];
     /** @type {number[]} */
     this.back = [];
@@ -431,7 +431,7 @@ class Grid {
     this.socket = null;
     this.presses = Presses.of(data.url);
     this.configure(data);
-    // On a phone, where one panel fits, begin with the one whose knob is off: the caption asks to turn it.
+    // A phone shows one panel: begin with the panel whose knob is off, because the caption asks to turn that knob.
     requestAnimationFrame(() => {
       const asking = /** @type {HTMLElement | null | undefined} */ (this.host.querySelector('.off')?.closest('.panel'));
       if (asking) this.host.scrollLeft = asking.offsetLeft - /** @type {HTMLElement} */ (this.host.firstElementChild).offsetLeft;
@@ -457,7 +457,7 @@ class Grid {
         this.panels.set(spec.key, panel);
         panel.build();
       }
-      // Moving an element in the document would lose the focus of a slider that arrow keys are turning.
+      // Moving an element in the document would take the focus from a slider that arrow keys are turning.
       const there = this.host.children[place];
       if (there !== panel.node) this.host.insertBefore(panel.node, there ?? null);
     }
@@ -472,13 +472,13 @@ class Grid {
     this.draw();
   }
 
-  // As many pictures as are large enough; the style sheet of the page computes their size from the number of panels in
-  // a row.
+  // Show as many pictures as can be large enough; the page's style sheet computes their size from the number of panels
+  // in a row.
   arrange() {
     const n = Math.ceil(this.panels.size * this.PanelOfPage.columns);
     document.documentElement.style.setProperty('--columns', String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1)));
     for (const panel of this.panels.values()) panel.arrange();
-    if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrames(); // otherwise a page at rest gets no answer
+    if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrames(); // a page at rest would otherwise get no answer
   }
 
   /** Rows and columns of the square of pictures in a panel. */
@@ -488,7 +488,7 @@ class Grid {
     return innerWidth <= NARROW ? side - 2 : this.panels.size > FEW_PANELS ? side - 1 : side;
   }
 
-  // For comparison, the folds of all panels are open, or none.
+  // The folds of all panels open and close together, for comparison.
   /** @param {boolean} open */
   openAll(open) { for (const { more } of this.panels.values()) more.open = open; }
 
@@ -528,7 +528,7 @@ class Grid {
     this.caption.textContent = left ? `Recorded: what you will see in about ${left} s` : 'Recorded: what you will see, later than expected';
   }
 
-  /** Show paused panels as they were after this many steps; null: as they are now. @param {number | null} at */
+  /** Show paused panels as they were after this many steps, or, for null, as they are now. @param {number | null} at */
   lookBack(at) {
     if (at === this.at) return;
     this.at = at;
@@ -545,15 +545,15 @@ class Grid {
       this.presses.opened(press => this.send(press));
       this.askForFrames();
     };
-    /** Since the last drawing, in order. @type {(string | ArrayBuffer)[]} */
+    /** Messages since the last drawing, in order. @type {(string | ArrayBuffer)[]} */
     let arrived = [];
     socket.onmessage = event => {
       arrived.push(event.data);
-      if (arrived.length > 1) return; // a browser that draws slowly draws several frames at once
+      if (arrived.length > 1) return; // a slow browser draws several frames at once
       requestAnimationFrame(() => {
         const messages = arrived;
         arrived = [];
-        if (socket !== this.socket) return; // it answered presses of the session before
+        if (socket !== this.socket) return; // the old socket's answers belong to the previous session
         const readable = messages.map(message => this.take(message));
         this.draw();
         if (readable.every(Boolean) && this.toCome <= FRAMES_ASKED / 2) this.askForFrames();
@@ -579,8 +579,8 @@ class Grid {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
-  // The request for what this page can show now. When it changes, the server starts over; frames that answer an older
-  // request are dropped.
+  // The request for everything that this page can show now. When the request changes, the server starts over; frames that
+  // answer an older request are dropped.
   get request() {
     const { fps, view, pixels, n_visible } = this.data;
     const now = { fps, view, pixels, cells: this.side ** 2, n_visible, panels: [...this.panels.keys()], frames: FRAMES_ASKED };
@@ -619,7 +619,7 @@ class Grid {
     this.toCome--;
     try {
       const frame = readFrame(message);
-      // While the look-back slider is dragged, a frame may belong to its position a moment ago.
+      // While the look-back slider is dragged, a frame may belong to the slider's previous position.
       if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
       this.presses.follow(frame.running);
       this.read(frame.panels);
@@ -630,12 +630,12 @@ class Grid {
     }
     this.notePause();
     if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
-    if (this.reportShown) this.tell('redraw', true); // after a request for a frame, the server restarts the timers that it has stopped
+    if (this.reportShown) this.tell('redraw', true); // the server restarts the stopped timers after a request for a frame
     this.reportShown = false;
     return true;
   }
 
-  // A paused page stays paused after a reload: rbmviz_app/address.js writes the step, or all panels' steps.
+  // A paused page stays paused after a reload: rbmviz_app/address.js writes the panels' step, or their steps if they differ.
   notePause() {
     const panels = this.data.panels.map(({ key }) => this.panels.get(key)), heads = panels.map(panel => panel?.head);
     if (!panels.every(panel => panel?.isRun)) return;
@@ -655,8 +655,8 @@ class Grid {
   }
 
   /**
-   * Tell the page of an event, with all that it has not taken. Of the messages of a component that wait for its script
-   * Streamlit keeps the newest alone. Numbers are times, so that they grow from one mount to the next.
+   * Send an event to the page, with all events that the page has not taken: if a component's messages wait for the page's
+   * script, Streamlit keeps only the newest. Event numbers are times, so that they grow from one mount to the next.
    * @param {string} name
    * @param {unknown} value
    */
@@ -673,7 +673,7 @@ class Grid {
   }
 
   /**
-   * Change knobs of a panel. A knob that is not live restarts the run: once, when released.
+   * Change knobs of a panel. A knob that is not live restarts the run once, when it is released.
    * @param {number} key
    * @param {Record<string, KnobValue>} knobs
    * @param {boolean} live
@@ -684,7 +684,7 @@ class Grid {
     if (done) this.tellPage(key, knobs);
   }
 
-  /** Whether the page has yet to take a turn of a knob. @param {number} key @param {string} name */
+  /** Whether the page still has to take a turn of this knob. @param {number} key @param {string} name */
   isTurning(key, name) {
     const untaken = this.events.map(([, kind, value]) => kind === 'edit' ? /** @type {any} */ (value) : {});
     return [{ key, knobs: this.tellPage.waiting.get(key) }, ...untaken].some(edit => edit.key === key && name in (edit.knobs ?? {}));
@@ -699,18 +699,18 @@ class Grid {
   }
 }
 
-/** The page of panels that no server feeds: frames are given to them. */
+/** Page data for panels that no server feeds; scripts pass frames to them. */
 const WITHOUT_SERVER = {
   url: '', fps: 0, view: 'sequence', pixels: 'binary', present: false, present_knobs: [], embedded: false, reduced_motion: true, timers_stopped: false, taken: 0,
 };
 
-/** The panels of a page without a server, or of one that only watches: they cannot be removed or multiplied. */
+/** The panels of a page without a server, or of a page that only watches: they cannot be removed or multiplied. */
 class ShownGrid extends Grid {
   /** @param {HTMLElement} root @param {PageData} data @param {PanelClass} PanelOfPage */
   constructor(root, data, PanelOfPage) {
     super(root, data, () => {}, PanelOfPage);
     this.host.classList.add('shown');
-    this.past.node.remove(); // the server has the samples that it goes back to
+    this.past.node.remove(); // looking back needs the server's samples
   }
 
   connect() {}

@@ -1,10 +1,10 @@
 // @ts-check
-// Creates elements of the page, and asks the browser what all scripts ask.
+// Functions that create elements of the page, and queries to the browser that all scripts share.
 
 /**
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
- * @param {Record<string, any>} [attributes] 'text' is the text; 'onclick' and the like are listeners
+ * @param {Record<string, any>} [attributes] 'text' sets the text; 'onclick' and the like set listeners
  * @param {...(Node | string)} children
  * @returns {HTMLElementTagNameMap[T]}
  */
@@ -33,20 +33,20 @@ const shape = (tag, attributes, ...children) => {
   return node;
 };
 
-/** Return an icon, which readers of the screen skip. @param {string} [path] in a square of 24 @returns {SVGElement} */
+/** Return an icon, which screen readers skip. @param {string} [path] in a square of 24 @returns {SVGElement} */
 const icon = (path = '') => shape('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true' }, shape('path', { d: path }));
 
-/** Set a text, unless it is there: it would be read aloud again. @param {HTMLElement} node @param {string} text */
+/** Set a text unless it is unchanged, because screen readers would read it again. @param {HTMLElement} node @param {string} text */
 const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 
-/** @returns {boolean} whether less motion is preferred */
+/** @returns {boolean} whether the user prefers less motion */
 const isCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-/** @param {KeyboardEvent} event @returns {string} the key in lower case; '' with a modifier, which the browser takes */
+/** @param {KeyboardEvent} event @returns {string} the key in lower case, or '' with a modifier, because such keys belong to the browser */
 const plainKey = ({ key, ctrlKey, metaKey, altKey }) => (ctrlKey || metaKey || altKey ? '' : key.toLowerCase());
 
-/** @param {string} text @returns {Promise<void>} rejected without a clipboard: browsers offer none to unencrypted pages of other machines */
+/** @param {string} text @returns {Promise<void>} rejected without a clipboard, which browsers do not offer to unencrypted pages of other machines */
 const copyText = text => (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject());
 
-/** @param {unknown} error @returns {string} its sentence */
+/** @param {unknown} error @returns {string} the error's sentence */
 const sentenceOf = error => (error instanceof Error ? error.message : String(error));

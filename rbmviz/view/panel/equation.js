@@ -1,8 +1,8 @@
 // @ts-check
-// The equation of an algorithm, with the terms that its knobs move.
+// The equation of an algorithm, in which the terms that knobs change are marked.
 
 /**
- * Mark the terms of a knob while its control has the focus or the pointer.
+ * Mark a knob's terms while its control has the focus or the pointer.
  * @param {HTMLElement} control
  * @param {string} knob
  * @param {HTMLElement} node the formulas; its content may change
@@ -24,14 +24,14 @@ class Equation {
     this.formulas = element('div', { class: 'formulas' });
     this.node = element('div', { class: 'equation' }, this.formulas);
     this.shown = '';
-    // Formulas wider than the panel scroll, also with the arrow keys.
+    // Formulas wider than the panel can be scrolled, even with the arrow keys.
     new ResizeObserver(() => {
       if (this.formulas.scrollWidth > this.formulas.clientWidth) this.formulas.tabIndex = 0;
       else this.formulas.removeAttribute('tabindex');
     }).observe(this.formulas);
   }
 
-  /** Show formulas, and underline the terms that these controls move. @param {string[]} formulas as MathML @param {Record<string, object>} controls by the name of the knob */
+  /** Show formulas, and underline the terms that these controls change. @param {string[]} formulas as MathML @param {Record<string, object>} controls by knob name */
   declare(formulas, controls) {
     this.node.hidden = !formulas.length;
     const key = formulas.join();

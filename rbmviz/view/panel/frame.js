@@ -1,8 +1,8 @@
 // @ts-check
-// The only reader of frames in JavaScript. rbmviz/view/frames.py defines the format and has the only writer.
+// The only frame reader in JavaScript. rbmviz/view/frames.py defines the format and contains the only writer.
 
 /**
- * An array of a frame. For dtype "bits", the data are packed along the last axis: each row ends at a byte.
+ * An array of a frame. For dtype "bits", the data are packed along the last axis, and each row is padded to whole bytes.
  * @typedef {object} Block
  * @property {string} dtype
  * @property {number[]} shape
@@ -22,18 +22,18 @@
  * @property {number} run number of the run; a new run has a new number
  * @property {string} status
  * @property {number} n steps so far
- * @property {number} [at] the pictures are those after this many steps; absent: after all
- * @property {number | null} [held_from] number (from 0) of the first step whose picture the run still holds; null: there is none
- * @property {number} [bins_before] parts of the class strip with samples from before a turn of a knob; with a new strip
- * @property {string | null} [error] why the status is "failed"
- * @property {number | null} [ready_in] for status "starting": seconds until the run can begin, about; 0: later than expected; null: its kernels are compiled, or the time is unknown
+ * @property {number} [at] number of steps after which the pictures are shown; absent: after all steps
+ * @property {number | null} [held_from] number (from 0) of the first step whose picture the run still holds; null if there is none
+ * @property {number} [bins_before] number of the class strip's parts that precede a turn of a knob; sent with a new strip
+ * @property {string | null} [error] the reason why the status is "failed"
+ * @property {number | null} [ready_in] for status "starting": approximate seconds until the run can begin; 0: later than expected; null: the kernels are compiled, or the time is unknown
  * @property {number} [rebuilt] for status "rebuilding": share of the run that is restored, from 0 to 1
  * @property {string} [warning]
- * @property {Record<string, number | boolean>} [knobs] values of knobs that may also be turned by something else than their controls
- * @property {Record<string, ReadoutValue>} [readouts] a head without them has only what the pictures need; the rest is unchanged
+ * @property {Record<string, number | boolean>} [knobs] values of knobs that can also be turned by something other than their controls
+ * @property {Record<string, ReadoutValue>} [readouts] a head without readouts has only the entries that the pictures need; the rest is unchanged
  */
 
-/** @typedef {number | string | number[] | null} ReadoutValue a number, words, or several numbers; null: not known */
+/** @typedef {number | string | number[] | null} ReadoutValue a number, words, or several numbers; null if unknown */
 
 const BLOCK_ARRAYS = {
   bits: Uint8Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array,
@@ -42,9 +42,9 @@ const HEADER_LENGTH_BYTES = 4;
 const MAX_AXIS_SIZE = 2 ** 31, MAX_AXES = 8; // limits of a block: size of an axis, and number of axes
 
 /**
- * Return the content of a frame; throw if it is cut short, too long, or describes no blocks.
+ * Return the content of a frame; throw if the frame is cut short, too long, or describes no blocks.
  * @param {ArrayBuffer} buffer
- * @returns {{ request: object, running: boolean, panels: PanelPart[] }} running: whether the page plays
+ * @returns {{ request: object, running: boolean, panels: PanelPart[] }} ``running`` tells whether the page plays
  */
 function readFrame(buffer) {
   /** @param {boolean} holds @param {string} problem */
@@ -93,7 +93,7 @@ function parseHeader(bytes) {
   }
 }
 
-/** @param {unknown} entry @returns {boolean} whether this is the name, dtype and shape of a block */
+/** @param {unknown} entry @returns {boolean} whether the entry is a block's name, dtype and shape */
 function isBlock(entry) {
   if (!Array.isArray(entry) || entry.length !== 3) return false;
   const [name, dtype, shape] = entry;

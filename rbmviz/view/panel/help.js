@@ -1,5 +1,5 @@
 // @ts-check
-// Help opened by a button, with mouse, touch or keyboard. Escape or a click elsewhere closes it.
+// Help that a button opens, with mouse, touch or keyboard. Escape or a click elsewhere closes the help.
 
 /** @typedef {(string | { math: string })[]} Prose text, and formulas as MathML (rbmviz/view/formulas.py) */
 
@@ -28,25 +28,25 @@ function formula(mathml) {
  * @param {...(Node | string)} content
  */
 function explain(button, label, ...content) {
-  // With "auto" and the target, the browser opens it on click, Enter and Space, closes it on Escape, and shows one at a
-  // time. The text takes the focus, so that a screen reader reads it; closing it returns the focus to the button.
+  // With "auto" and the target, the browser opens the text on click, Enter and Space, closes it on Escape, and shows one
+  // text at a time. The text takes the focus so that a screen reader reads it; closing it returns the focus to the button.
   const text = element('div', { class: 'tip', popover: 'auto', role: 'dialog', 'aria-label': label, tabindex: -1, autofocus: true }, ...content);
   button.popoverTargetElement = text;
   button.setAttribute('aria-haspopup', 'dialog');
   /** @param {Event} event */
   const scrolled = event => {
-    if (!text.isConnected) window.removeEventListener('scroll', scrolled, { capture: true }); // it was removed while open, which is no event
+    if (!text.isConnected) window.removeEventListener('scroll', scrolled, { capture: true }); // the text was removed while open, which fires no event
     else if (!event.composedPath().includes(text)) text.hidePopover();
   };
   text.addEventListener('beforetoggle', event => {
     if (/** @type {ToggleEvent} */ (event).newState === 'open') {
       place(text, button.getBoundingClientRect());
-      // It is fixed on the screen, so close it when the page scrolls away under it.
+      // The text is fixed on the screen, so close it when the page scrolls away under it.
       window.addEventListener('scroll', scrolled, { capture: true, passive: true });
       return;
     }
     window.removeEventListener('scroll', scrolled, { capture: true });
-    // Browsers restore the focus, but not within a shadow root.
+    // Browsers restore the focus themselves, but not within a shadow root.
     const root = /** @type {Document | ShadowRoot} */ (text.getRootNode());
     if (root.activeElement === text) button.focus({ preventScroll: true });
   });
@@ -68,12 +68,12 @@ function place(text, button) {
   });
 }
 
-/** @param {string} label what its help is about @returns {HTMLButtonElement} a small button for it */
+/** @param {string} label topic of the help @returns {HTMLButtonElement} a small button that opens the help */
 const helpMark = label => element('button', { class: 'help', type: 'button', 'aria-label': 'Help', 'aria-description': label, text: '?' });
 
 /**
  * Return a small button that opens a text, and the text.
- * @param {string} label what the text is about
+ * @param {string} label topic of the text
  * @param {Prose} prose
  */
 function helpButton(label, prose) {

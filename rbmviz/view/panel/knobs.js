@@ -6,14 +6,14 @@
  * @property {string} name
  * @property {'int' | 'float' | 'bool' | 'str'} kind
  * @property {string} label
- * @property {string} symbol its letter in the equation as MathML, or empty
+ * @property {string} symbol the knob's letter in the equation as MathML, or empty
  * @property {string} help
  * @property {string} range the allowed values, in words
  * @property {'linear' | 'log'} scale
- * @property {boolean} zero whether 0 is allowed although lo is above it
+ * @property {boolean} zero whether 0 is allowed although lo is above 0
  * @property {string[]} choices
- * @property {boolean} live whether it may change during the run
- * @property {boolean} front whether it is always visible
+ * @property {boolean} live whether the knob may change during the run
+ * @property {boolean} front whether the knob is always visible
  * @property {number} lo
  * @property {number} hi
  */
@@ -21,13 +21,13 @@
 /** @typedef {number | string | boolean} KnobValue */
 /** @typedef {(value: KnobValue, done: boolean) => void} OnChange done is false while the knob is dragged */
 
-// A range input has 1000 steps; a log knob spreads them over decades, with step 0 for 0 if 0 is allowed.
+// A range input has 1000 steps; a log knob spreads them over decades, and its step 0 stands for 0 if 0 is allowed.
 const STEPS = 1000;
 
 /** @type {Record<string, number>} The direction in which an arrow key turns a slider. */
 const TURNS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
-/** @param {KnobSpec} knob @param {number} value @returns {number} its step on the range input */
+/** @param {KnobSpec} knob @param {number} value @returns {number} the value's step on the range input */
 function sliderStep(knob, value) {
   if (knob.scale !== 'log') return STEPS * (value - knob.lo) / (knob.hi - knob.lo);
   if (value === 0) return 0;
@@ -53,7 +53,7 @@ function valueAt(knob, step) {
  */
 const typedNumber = text => (text.trim() === '' ? NaN : Number(text.trim().replace(/^([^.,]*),([^.,]*)$/, '$1.$2')));
 
-/** A knob's value for the reader, as value_text (rbmviz/knobs.py) writes it. @param {KnobValue} value */
+/** Format a knob's value like value_text (rbmviz/knobs.py). @param {KnobValue} value */
 const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') : typeof value === 'number' ? round3(value).replace('-', '−') : value);
 
 /**
@@ -62,7 +62,7 @@ const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') :
  * @param {KnobValue} value
  * @param {string} id
  * @param {OnChange} change
- * @returns {{ node: HTMLElement, set: (value: any) => void, relabel: (text: string) => void, lock: (why: string) => void }} lock: takes the reason why it cannot be turned now, "" if it can
+ * @returns {{ node: HTMLElement, set: (value: any) => void, relabel: (text: string) => void, lock: (why: string) => void }} ``lock`` takes the reason why the knob cannot be turned now, or "" if it can
  */
 function knobControl(knob, value, id, change) {
   const help = helpButton(knob.label, [`${knob.help} Range: ${knob.range}.`]);
@@ -97,7 +97,7 @@ function knobControl(knob, value, id, change) {
   const box = element('input', { class: 'value', type: 'text', inputmode: 'decimal', 'aria-label': `${knob.label}, value` });
   const range = element('input', { id, type: 'range', min: 0, max: STEPS, step: 1 });
   const said = element('span', { class: 'said', role: 'status' });
-  let last = Number(value), held = false, typing = false; // the newest value; whether the slider is being dragged, or a number typed
+  let last = Number(value), held = false, typing = false; // the newest value; whether the slider is being dragged; whether a number is being typed
   /** @param {number} v */
   const show = v => {
     if (!typing) box.value = round3(v);
@@ -111,8 +111,8 @@ function knobControl(knob, value, id, change) {
   const drag = done => { held = !done; last = valueAt(knob, Number(range.value)); show(last); change(last, done); };
   range.addEventListener('input', () => { said.textContent = ''; drag(false); });
   range.addEventListener('change', () => drag(true));
-  for (const end of ['pointerup', 'pointercancel', 'blur']) range.addEventListener(end, () => { held = false; }); // back where it was: no change
-  // An arrow key always turns the knob, although a whole number, or the gap above 0, spans many steps.
+  for (const end of ['pointerup', 'pointercancel', 'blur']) range.addEventListener(end, () => { held = false; }); // without a change if the slider is back where it was
+  // An arrow key always turns the knob, even if a whole number, or the gap above 0, spans many steps.
   range.addEventListener('keydown', event => {
     const by = TURNS[event.key], now = valueAt(knob, Number(range.value));
     if (!by || event.ctrlKey || event.metaKey || event.altKey) return;

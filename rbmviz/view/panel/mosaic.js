@@ -2,7 +2,7 @@
 // Colours, and pictures on a canvas.
 
 const GAP = 1; // pixels of the picture between two cells
-const RING_MOST = 4; // CSS pixels: maximum width of a cell's frame, however large the picture's pixels
+const RING_MOST = 4; // maximum width of a cell's frame in CSS pixels, however large the picture's pixels are
 
 // Colours
 
@@ -46,7 +46,7 @@ class Mosaic {
   /**
    * @param {number} rows @param {number} columns of a picture
    * @param {number} across @param {number} down pictures side by side
-   * @param {number} [zoom] how much pixels are enlarged: otherwise the gap of a small picture would be as wide as a pixel
+   * @param {number} [zoom] enlargement of pixels, without which the gap in a small picture would be as wide as a pixel
    */
   layout(rows, columns, across, down, zoom = 1) {
     const key = [rows, columns, across, down, zoom].join();

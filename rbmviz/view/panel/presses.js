@@ -1,13 +1,13 @@
 // @ts-check
-// Presses of Play, Pause, Step and Reset, from the buttons to the socket. These are in different components, and either
-// may be mounted first, so both find the presses of their page by the address of its socket.
+// Presses of Play, Pause, Step and Reset, on their way from the buttons to the socket. Buttons and socket are in different
+// components, and either may be mounted first, so both find their page's presses by the address of the socket.
 
 /**
- * A press, numbered within this page: the server carries out each number once, so that it can be sent again.
+ * A press, numbered within this page: the server carries out each number once, so that a press can be sent again.
  * @typedef {{ press: string, page: string, n: number }} Press
  */
 
-/** Maximum number of presses without an answer: further ones are refused. rbmviz_app/stream/socket.py takes some more. */
+/** Maximum number of unanswered presses; further presses are refused. rbmviz_app/stream/socket.py accepts some more. */
 const MAX_PRESSES = 100;
 
 class Presses {
@@ -23,11 +23,11 @@ class Presses {
   constructor() {
     this.page = [...crypto.getRandomValues(new Uint8Array(8))].map(byte => byte.toString(16).padStart(2, '0')).join('');
     this.newest = 0;
-    /** Without an answer. @type {Press[]} */
+    /** Presses without an answer. @type {Press[]} */
     this.waiting = [];
-    /** Whether the page plays, as the server said last. */
+    /** Whether the page plays, according to the server's last message. */
     this.running = false;
-    /** Sends a message over the open socket; null: it is closed. @type {((press: Press) => void) | null} */
+    /** Sends a message over the open socket; null while the socket is closed. @type {((press: Press) => void) | null} */
     this.send = null;
     /** Draws the buttons. */
     this.draw = () => {};
@@ -50,7 +50,7 @@ class Presses {
     this.draw();
   }
 
-  /** The socket has opened: send what has no answer. @param {(press: Press) => void} send */
+  /** The socket has opened: send all unanswered presses. @param {(press: Press) => void} send */
   opened(send) {
     this.send = send;
     this.waiting.forEach(send);

@@ -1,5 +1,5 @@
 // @ts-check
-// Numbers under the pictures, declared in rbmviz/view/specs.py: two large ones, the others in the panel's fold.
+// Numbers under the pictures, declared in rbmviz/view/specs.py: two large numbers, and the others in the panel's fold.
 
 /**
  * A number under the pictures; declared in rbmviz/view/specs.py.
@@ -8,7 +8,7 @@
  * @property {string} label
  * @property {Prose} help its meaning, in words
  * @property {string} formula its definition as MathML, or empty
- * @property {string} source its source, or how it is computed
+ * @property {string} source its source, or the method of computation
  * @property {string} format
  * @property {string} unit
  * @property {boolean} lead whether it is large
@@ -88,7 +88,7 @@ class Rate {
 
 /** @param {ReadoutSpec} spec */
 function readoutName({ label, help, formula: mathml, source, lead }) {
-  // The help of a large number comes with the fold, as for the first knobs.
+  // The help button of a large number appears only while the fold is open, as for the first knobs.
   const button = lead ? helpMark(label) : element('button', { class: 'name', type: 'button', text: label });
   /** @type {Node[]} */
   const parts = [element('h4', { text: label }), element('p', {}, ...written(help))];
@@ -97,7 +97,7 @@ function readoutName({ label, help, formula: mathml, source, lead }) {
   return element('dt', {}, lead ? `${label} ` : '', button, explain(button, label, ...parts));
 }
 
-/** A number with its name; large numbers have two font sizes: the number, and the text after it. */
+/** A number with its name; large numbers use two font sizes, one for the number and one for the text after it. */
 class ShownReadout {
   /** @param {ReadoutSpec} spec */
   constructor(spec) {
@@ -142,7 +142,7 @@ class ReadoutList {
     }
   }
 
-  /** @param {Record<string, ReadoutValue>} values @param {boolean} running whether the run is running; otherwise a rate is 0 */
+  /** @param {Record<string, ReadoutValue>} values @param {boolean} running whether the run is running; if not, rates are 0 */
   draw(values, running) {
     for (const readout of this.shown) readout.draw(values[readout.spec.name], running);
   }

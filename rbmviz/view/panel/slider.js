@@ -1,7 +1,7 @@
 // @ts-check
 // A single slider that sends its value to the page while dragged.
 
-const SEND_MS = 100; // the charts can follow at most ten values a second
+const SEND_MS = 100; // minimum time between values: the charts can follow at most ten a second
 
 /** @param {Component} component @returns {() => void} */
 export default ({ data, parentElement, setTriggerValue }) => {

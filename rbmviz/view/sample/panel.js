@@ -5,7 +5,7 @@
 
 /**
  * The share of each class, 0 to 255, in each of n_bins equal parts of the run: shares[bin * n_classes + class]. The
- * first ``before`` parts have samples from before the last turn of a knob.
+ * first ``before`` parts have samples that precede the last turn of a knob.
  * @typedef {{ n_bins: number, n_classes: number, shares: Uint8Array, before: number }} ClassShares
  */
 
@@ -41,7 +41,7 @@ class SamplePanel extends Panel {
     else if (this.showsStart) picture.clear();
     this.showsStart = Boolean(blocks.start);
     const n = head.at ?? head.n;
-    // Looking back: there were fewer samples, or the others are no longer in memory.
+    // When looking back, there were fewer samples, or some are no longer in memory.
     if (head.at !== undefined && blocks.v && rowCount(blocks.v) < picture.slots) picture.clear();
     if (this.page.view === 'single') {
       if (blocks.v) picture.put(0, blocks.v, rowCount(blocks.v) - 1);
@@ -73,10 +73,10 @@ class SamplePanel extends Panel {
     this.showWords(this.picture, ring ? ring.slot : 0);
   }
 
-  // Rows are classes, time runs to the right, grey up to the last turn of a knob; the bars on the right are shares
-  // since then, ticks the data's shares.
+  // Rows are classes, and time runs to the right, in grey up to the last turn of a knob. The bars on the right are the
+  // shares since then; ticks mark the data's shares.
   drawStrip() {
-    // In a high window, class names are larger.
+    // Class names are larger in a high window.
     const { classes, data_shares } = this.page, n = classes.length, row = n > 12 ? 6 : innerWidth <= NARROW ? 7 : innerHeight >= 1000 ? 13 : innerHeight >= 800 ? 10 : 8;
     const names = row > 10 ? 22 : 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour);
     paintOn(this.strip, n * row + 2, (x, width) => {
@@ -93,13 +93,13 @@ class SamplePanel extends Panel {
           if (t >= known.before) totals[c] += share / (known.n_bins - known.before);
           if (share === 0) continue;
           x.fillStyle = t < known.before ? past : now;
-          x.globalAlpha = Math.sqrt(share); // a separate colour for each part would be megabytes of strings a second
+          x.globalAlpha = Math.sqrt(share); // a colour string for each part would make megabytes of strings a second
           x.fillRect(names + wide * t / known.n_bins, c * row, wide / known.n_bins + 0.5, row - 1);
         }
         x.globalAlpha = 1;
       }
       const { at, n: made = 0 } = this.head ?? {};
-      if (at !== undefined) { // the point that the viewer went back to
+      if (at !== undefined) { // mark the point to which the viewer went back
         x.fillStyle = translucent(ink, 1);
         x.fillRect(names + wide * at / made - 1, 0, 2, n * row);
       }

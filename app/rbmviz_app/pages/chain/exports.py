@@ -1,4 +1,4 @@
-"""Files of the Little-chain page."""
+"""Files of the page How it works."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from rbmviz_app.charts.style import csv_bytes
 
 
 def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -> bytes:
-    """Return every state as CSV: its bits, its probability, and for each panel its visits and current law."""
+    """Return the states as CSV, with bits, probability, and each panel's visits and current law."""
     names = [f"{name} {what}" for name, _ in named for what in ("visits", "law now")]
     units = len(law).bit_length() - 1
     return csv_bytes(
@@ -29,10 +29,10 @@ def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -
 
 
 def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str:
-    """Return a link that repeats the walks, or the reason why there is none.
+    """Return a link that repeats the walks, or the reason why no link can.
 
-    panels : as links write them
-    land : name of the landscape; no link opens a trained model, or one of a file, in another session
+    panels : panels as written in links
+    land : name of the landscape; in another session, no link opens a trained model or a model from a file
     depth : depth of the valleys, in nats
     """
     if land in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
@@ -45,7 +45,7 @@ def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str
 
 
 def chain_csv(A: np.ndarray, reduced: np.ndarray, law: np.ndarray, names: Sequence[str]) -> bytes:
-    """Return both matrices and the stationary law as CSV, one row per chain and state."""
+    """Return both matrices and the stationary law as CSV, with one row per chain and state."""
     return csv_bytes(
         ["chain", "from", *(f"to {name}" for name in names), "stationary"],
         (

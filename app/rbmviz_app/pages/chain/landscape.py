@@ -1,4 +1,4 @@
-"""The landscape part of the page: the energies of all states of a small model, and chains among them."""
+"""The landscape part of the page: the energy of a small model's states, and chains that visit them."""
 
 from typing import Any
 
@@ -240,7 +240,7 @@ def draw_adders(comparison: Comparison[LandscapeSetup]) -> None:
 
 
 def reading_notes() -> list[str]:
-    """Return how to read the pictures and the chart, and what to try."""
+    """Return notes on reading the pictures and the chart, and suggestions to try."""
     in_valleys = Settings.land_order.value == "valley"
     return [
         f"**The ground** Each column is one state v; low{' and wide' * in_valleys} means likely (−log p). "
@@ -259,7 +259,7 @@ def reading_notes() -> list[str]:
 
 @every_second
 def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
-    """Draw the convergence of the visits to the model's law; runs every second and renews no lease."""
+    """Draw how the visits converge to the model's law; runs every second and does not renew the lease."""
     if not comparison.panels:
         return
     st.markdown("**Are the visits right?**")
@@ -276,7 +276,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
 
 
 def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
-    """Offer downloads, built on click; land: name of the landscape that the panels show."""
+    """Offer downloads, which are built on click; ``land`` is the name of the displayed landscape."""
     setup, depth = comparison.setup, Settings.land_depth.value
     rbm = setup.model.rbm
 

@@ -9,17 +9,17 @@ from rbmviz.session import LandscapeSnapshot
 
 
 def walk_rows(named: Iterable[tuple[str, LandscapeSnapshot]]) -> Rows:
-    """Return one row per panel and point of its curve: errors of visits and moments after n samples."""
+    """Return one row per panel and curve point, with the errors of visits and moments after n samples."""
     return [{"sampler": name, **point._asdict()} for name, snapshot in named for point in snapshot.curve]
 
 
 def walk_chart(named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, title: str) -> Chart:
-    """Return the data and the spec of one quantity of all walks, with the slopes 1/√t and 1/t as guides.
+    """Return the chart of one quantity for all walks, with the slopes 1/√t and 1/t as guides.
 
     quantity : "visits" or "moments"
     """
     rows = [row for row in walk_rows(named) if row[quantity] > 0]
-    # Whole decades, so that the plot rarely changes and a live chart keeps its zoom.
+    # Round up to whole decades, so that the plot rarely changes and a live chart keeps its zoom.
     far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
     least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
     guides = [

@@ -1,4 +1,4 @@
-"""The matrix part of the page: any finite chain, and the same chain with smaller P(stay)."""
+"""The matrix part of the page: any finite chain, and the same chain with a smaller P(stay)."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -56,7 +56,7 @@ from rbmviz_app.session import (
 )
 
 MATRIX, REMOVED = "A", "lam"
-"""Names in the address: the matrix, and lambda."""
+"""Names of the query parameters for the matrix and for lambda."""
 
 NO_DISTANCE = (
     f"Both chains start in the stationary distribution: no distance is above {LEAST_DISTANCE:.6f}. Start in "
@@ -116,7 +116,7 @@ MATRIX_NOTES = (
     "with 8. Among chains with random rows it slows 62 to 75 %: an eigenvalue with a negative real part "
     "becomes the largest, often one of a complex pair.",
 )
-"""How to read the charts."""
+"""Notes on reading the charts."""
 LANDSCAPE_LOOK = """
 States are ordered by valley. The strong columns are the valley floors: from anywhere in a valley the chain
 falls back to its floor, and steps between valleys are rare, so the second eigenvalue is close to 1.
@@ -158,7 +158,7 @@ def draw_matrix(present: bool) -> None:
             )
     if table is not None:
         with st.container(key="caption"):
-            if is_preset(edited(table), source):  # the message is about this table only
+            if is_preset(edited(table), source):  # the caption describes only the unedited table
                 st.caption(MATRICES[source].caption)
     if present:
         chain = chain_to_present(table)
@@ -203,19 +203,19 @@ def write_address(source: str, table: np.ndarray | None) -> None:
         Settings.chain_steps,
         Settings.chain_log,
     ]
-    if source == FROM_LANDSCAPE:  # not drawn here, but the matrix depends on it
+    if source == FROM_LANDSCAPE:  # the landscape is not drawn here, but the matrix depends on it
         settings += [Settings.land, Settings.land_depth, Settings.land_seed]
     links.write("chain", {**links.texts_of(settings), **parts})
 
 
 def reset_to_preset() -> None:
-    """Forget the edited table and lambda: use the chosen preset and half of its limit again."""
+    """Discard the edited table and lambda: return to the chosen preset and half of lambda's limit."""
     LAMBDA.set(None)
     keep_table(None)
 
 
 def keep_table(table: np.ndarray | None) -> None:
-    """Fill the editor with another table and discard its edits; None: the preset's table."""
+    """Fill the editor with a table and discard its edits; None stands for the preset's table."""
     EDITED_MATRIX.set(table)
     TABLE_VERSION.set(TABLE_VERSION.value + 1)
 
@@ -232,7 +232,7 @@ def table_of(source: str) -> np.ndarray:
 
 
 def edited(table: np.ndarray) -> np.ndarray:
-    """Return the editor's table with all edits; an emptied cell is 0."""
+    """Return the editor's table with all edits; an emptied cell counts as 0."""
     table = table.copy()
     for i, cells in session.table_edits(TABLE_VERSION.value).items():
         for column, value in cells.items():
@@ -252,14 +252,14 @@ def preset_table(source: str) -> np.ndarray:
 
 
 def is_preset(table: np.ndarray, source: str) -> bool:
-    """Return whether a table equals a preset's, both as written in links."""
+    """Return whether a table equals a preset's when both are written as in links."""
     return write_matrix(table) == write_matrix(preset_table(source))
 
 
 def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
-    """Draw the editor; return the chain of its table and the state names.
+    """Draw the editor; return its table's chain and the state names.
 
-    While the table is not a chain, show the error and return the last chain; None before the first.
+    While the table is not a chain, show the error and return the last chain, or None if there was none.
     """
     names = [str(i + 1) for i in range(len(table))]
     frame = pd.DataFrame(table, index=[f"from {name}" for name in names], columns=[f"to {n}" for n in names])
@@ -290,7 +290,7 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
 
 
 def chain_to_present(table: np.ndarray | None) -> tuple[np.ndarray, list[str]] | None:
-    """Return the chain of a table, without drawing the editor; None: the landscape's."""
+    """Return a table's chain without drawing the editor; without a table, return the landscape's chain."""
     if table is None:
         return chain_of_landscape()
     try:
@@ -302,7 +302,7 @@ def chain_to_present(table: np.ndarray | None) -> tuple[np.ndarray, list[str]] |
 
 
 def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
-    """Draw both matrices and their distances in one row, and in ``beside`` lambda and its numbers."""
+    """Draw both matrices and their distances in one row, and lambda and its numbers in ``beside``."""
     law = stationary_law(A)
     with beside:
         less, lam = remove_chosen(A)
@@ -343,7 +343,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
 
 
 def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
-    """Draw both chains (matrices, distances, eigenvalues), and in ``beside`` lambda and its numbers."""
+    """Draw both chains (matrices, distances, eigenvalues), and lambda and its numbers in ``beside``."""
     law = stationary_law(A)
     with beside:
         less, lam = remove_chosen(A)
@@ -389,7 +389,7 @@ def draw_eigenvalues(of_A: np.ndarray, of_less: np.ndarray) -> None:
 
 
 def start_of(law: np.ndarray) -> int:
-    """Return the start state of a chain: the choice, which presenting keeps, or the default."""
+    """Return a chain's start state: the chosen state, which presenting keeps, or the default state."""
     default = 0 if len(law) <= MAX_STATES else int(likeliest(law, 1)[0])
     return CHAIN_STARTS.value.get(len(law), default)
 
@@ -438,13 +438,13 @@ def draw_convergence(
 
 
 def choose_lambda(most: float) -> float:
-    """Draw the slider of lambda; return its value, which starts at the link's or at half of ``most``."""
+    """Draw the slider of lambda; return its value, initially the link's or half of ``most``."""
 
     def moved() -> None:
         LAMBDA.set(session.sent_by("chain_dial", "value"))
 
     lam = most / 2 if LAMBDA.value is None else max(LAMBDA.value, 0.0)
-    if most < lam <= 1.01 * most:  # the slider's own rounding
+    if most < lam <= 1.01 * most:  # the excess is the slider's rounding
         lam = most
     if most > 0:
         help = "Probability of staying that is removed from every state and distributed over its row."
@@ -476,7 +476,7 @@ def speed_up_text(steps: float | None) -> str:
 
 
 def law_text(names: list[str], law: np.ndarray) -> str:
-    """Return the states and their probabilities as text; above MAX_STATES, only the likeliest four."""
+    """Return the states and their probabilities as text; of more than MAX_STATES, only the likeliest four."""
     many = len(law) > MAX_STATES
     best = likeliest(law, 4) if many else range(len(law))
     return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")

@@ -1,4 +1,4 @@
-"""Charts of a finite chain A and of Ã, the same with smaller P(stay): matrices, distances, eigenvalues."""
+"""Charts of a chain A and of Ã, the same chain with a smaller P(stay): matrices, distances, eigenvalues."""
 
 import base64
 import io
@@ -16,7 +16,7 @@ from rbmviz.charts.style import DASHES, GREY, colour
 
 CHAIN_NAMES = ("A", "Ã")
 CHAIN_COLOURS = (GREY, colour("sample_penalization"))
-"""Grey for A; for Ã the colour of sample penalization, to which the paper compares it."""
+"""Grey for A; for Ã, the colour of sample penalization, with which the paper compares Ã."""
 CHAIN_STYLES = tuple(
     Style(name, tone, tuple(dash), shape)
     for name, tone, dash, shape in zip(
@@ -24,7 +24,7 @@ CHAIN_STYLES = tuple(
     )
 )
 NUMBERED = 12
-"""Largest matrix whose cells show their numbers; a larger one becomes a picture."""
+"""Maximum size of a matrix whose cells show their numbers; a larger matrix becomes a picture."""
 TITLE_HEIGHT = 42
 """Height of a chart's title, in pixels."""
 LEAST_DISTANCE = 1e-6
@@ -33,14 +33,14 @@ LEAST_DISTANCE = 1e-6
 
 @dataclass(frozen=True)
 class Picture(Plot):
-    """A picture of 300 pixels, whose address has all its data."""
+    """A picture of 300 pixels, given by a data URL."""
 
     title: str
     height: int = 300 + TITLE_HEIGHT
     width: int = 300
 
     def columns(self) -> list[str]:
-        """Return the column of the address."""
+        """Return the column that holds the URL."""
         return ["url"]
 
     def layers(self, alt: Any, base: Any) -> list[Any]:
@@ -50,14 +50,14 @@ class Picture(Plot):
         ]
 
     def parts(self, rows: pd.DataFrame) -> dict[str, Any]:
-        """Return the address, and axes without a title."""
+        """Return the URL, and axes without titles."""
         return {"image": rows["url"].iloc[0], "x": ChartAxis("").content(), "y": ChartAxis("").content()}
 
 
 def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0) -> Chart:
-    """Return the heat map of a transition matrix; shades follow the square root.
+    """Return the heat map of a transition matrix; shades follow the square root of the entries.
 
-    size : font size in its cells, in pixels; 0 (the default): small enough to fit
+    size : font size of the cells in pixels; 0 (the default) chooses a size that fits
     """
     n = len(A)
     if n > NUMBERED:
@@ -86,7 +86,7 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
 
 
 def _picture(A: np.ndarray) -> str:
-    """Return the address of a picture of a matrix."""
+    """Return a picture of a matrix as a data URL."""
     shade = np.rint(255 * np.sqrt(np.minimum(A, 1))).astype(np.uint8)
     colours = np.broadcast_to(np.array([0x70, 0x48, 0xE8], np.uint8), (*A.shape, 3))
     picture = Image.fromarray(np.dstack([colours, shade]), "RGBA")
@@ -107,7 +107,7 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
         for t, value in enumerate(values)
         if not log or value > LEAST_DISTANCE
     ]
-    # Fixed, because the chart is first drawn without rows, when the data give no range.
+    # The range is fixed, because the chart is first drawn without rows that could determine it.
     steps = max(len(distances[0]) - 1, 1)
     least = 10 ** math.floor(math.log10(min([0.1, *(row["distance"] for row in rows)]))) if log else 0
     return Curves(

@@ -1,4 +1,4 @@
-"""How it works: a model unit by unit, then all states of a small model, then a matrix."""
+"""The page How it works: a model unit by unit, then all states of a small model, then a matrix."""
 
 import streamlit as st
 
@@ -13,13 +13,13 @@ HEADINGS = {
     "matrix": (MATRIX_QUESTION, MATRIX_ABOUT, MATRIX_NOTES),
     "units": (UNITS_QUESTION, UNITS_ABOUT),
 }
-"""Question, introduction and notes of the parts whose texts differ from the landscape's."""
+"""Question, introduction and notes for parts whose texts differ from the landscape's."""
 JOURNEY = {
     "units": "Next: every image this size as a landscape",
     "landscape": "Next: why pushing away helps, on a matrix",
     "matrix": "Next: four samplers on real digits",
 }
-"""The parts in order, each with the label of the button that leads on."""
+"""The parts in order, each with the label of the button that leads to the next part or page."""
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
                 format_func=lambda name: f"{list(JOURNEY).index(name) + 1} {name.capitalize()}",
                 label_visibility="collapsed",
             )
-            if not present and not card.is_open(PAGE.name):  # a lesson leads on itself
+            if not present and not card.is_open(PAGE.name):  # a lesson has its own navigation
                 draw_next(part)
     with st.container():
         if part == "landscape":
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def draw_next(part: str) -> None:
-    """Draw the button that leads to the next part, and from the last one to the Sample page."""
+    """Draw the button that leads to the next part or, from the last part, to the Sample page."""
     pressed = st.button(
         JOURNEY[part], icon=":material/arrow_forward:", icon_position="right", key=f"next of {part}"
     )

@@ -1,6 +1,6 @@
 // @ts-check
-// The panels of the landscape: all states of a small model side by side, how the chain changes their energies, where it
-// is. Three stacked pictures share the x axis: ground under theta + theta_F, newest states, visits.
+// The panels of the landscape: all states of a small model side by side, their energies as the chain changes them, and
+// the chain's position. Three stacked pictures share the x axis: ground under theta + theta_F, newest states, visits.
 
 /**
  * The landscape of a model: its states, ordered by valley.
@@ -9,19 +9,19 @@
  * @property {number[]} base -log p of each state
  * @property {number[]} order states from left to right
  * @property {number[]} edges ends of the states from left to right, 0 to 1
- * @property {[number, number, number][]} valleys first place, the place after the last one, and the state at the floor; both places are 0 unless valleys stand side by side
- * @property {[number, number]} shape of a state as a picture
+ * @property {[number, number, number][]} valleys first place, place after the last one, and state at the valley's floor; both places are 0 unless valleys stand side by side
+ * @property {[number, number]} shape rows and columns of a state's picture
  * @property {number} top highest -log p that is drawn, in nats
  * @property {number} highest highest probability that is drawn
  */
 
 /** Heights of the parts from top to bottom, in pixels. @typedef {{ ground: number, tiles: number, trail: number, visits: number, all: number }} Heights */
 
-const PARTS = [195, 92, 104], TILES = 30; // pixels of ground, trail and visits, and of the pictures between
-const AROUND = 400, PRESENT_AROUND = 430; // pixels of a window around the pictures
+const PARTS = [195, 92, 104], TILES = 30; // heights in pixels of ground, trail and visits, and of the state pictures between them
+const AROUND = 400, PRESENT_AROUND = 430; // pixels of the window's height around the pictures
 
 /**
- * @param {number} scale factor for all heights; a low window has lower parts, so that the first knob fits
+ * @param {number} scale factor for all heights; in a low window, the parts are lower so that the first knob fits
  * @returns {Heights}
  */
 function heightsOf(scale = innerHeight <= 800 ? 0.74 : 1) {
@@ -31,7 +31,7 @@ function heightsOf(scale = innerHeight <= 800 ? 0.74 : 1) {
 
 // Left margin in pixels; number of states in the trail.
 const LEFT = 24, TRAIL_ROWS = 90;
-const GROUND_TOP = 24; // room for the text above
+const GROUND_TOP = 24; // pixels for the text above the ground
 
 class LandscapePanel extends Panel {
   static columns = 4 / 3;
@@ -41,7 +41,7 @@ class LandscapePanel extends Panel {
   heights = heightsOf();
   /** Position of each state, from the left. */
   place = new Int32Array(0);
-  /** -log p of each state, from the server; below, as drawn now. @type {Float32Array} */
+  /** -log p of each state, from the server; `now` holds the values being drawn. @type {Float32Array} */
   target = new Float32Array(0);
   /** @type {Float32Array | null} */
   now = null;
@@ -65,7 +65,7 @@ class LandscapePanel extends Panel {
     this.removeButton.before(save);
     const point = (/** @type {PointerEvent} */ event) => { this.pointer = event.offsetX; this.paint(); };
     this.canvas.addEventListener('pointermove', point);
-    this.canvas.addEventListener('pointerdown', point); // a finger that has not moved
+    this.canvas.addEventListener('pointerdown', point); // also for a finger that does not move
     this.canvas.style.touchAction = 'pan-y';
     this.canvas.addEventListener('pointerleave', () => { this.pointer = null; this.paint(); });
     this.placeStates();
@@ -81,7 +81,7 @@ class LandscapePanel extends Panel {
     this.grid.host.classList.add('landscapes');
     this.node.classList.add('roomy');
     this.strip.hidden = true;
-    // As high as the window allows, with numbers and knobs below.
+    // Use the height that numbers and knobs leave in the window.
     const room = innerHeight - (this.grid.data.present ? PRESENT_AROUND : AROUND);
     this.heights = heightsOf(Math.max(0.6, Math.min(1.55, (room - TILES) / PARTS.reduce((sum, height) => sum + height))));
     this.canvas.style.height = `${this.heights.all}px`;
@@ -115,7 +115,7 @@ class LandscapePanel extends Panel {
   drawPictures() {
     const calm = isCalm();
     if (!this.now || this.now.length !== this.target.length || calm) this.now = this.target.slice();
-    if (calm) this.ball = null; // it is where the chain is
+    if (calm) this.ball = null; // the ball is at the chain's state
     this.paint();
     if (!this.moving) this.move();
   }
@@ -167,7 +167,7 @@ class LandscapePicture {
     this.paper = translucent(panel.grid.back, 1);
     const { pointer } = panel, edges = this.land.edges;
     /** The place under the pointer. */
-    this.hover = pointer === null || pointer < LEFT || pointer >= width ? null // a finger leads beyond the edges
+    this.hover = pointer === null || pointer < LEFT || pointer >= width ? null // a finger may move beyond the edges
       : Math.max(edges.findIndex(edge => LEFT + (width - LEFT) * edge > pointer), 1) - 1;
   }
 
@@ -200,7 +200,7 @@ class LandscapePicture {
   /** @param {number} nats */
   yOf(nats) { return GROUND_TOP + (this.heights.ground - GROUND_TOP) * (1 - Math.max(0, Math.min(nats, this.land.top)) / this.land.top); }
 
-  /** @param {number} place @returns {number} y of the ground as it is now */
+  /** @param {number} place @returns {number} y of the ground as drawn now */
   now(place) { return this.yOf(this.ground[this.land.order[place]]); }
 
   /** @param {number} place @returns {number} y of the ground in the model */
@@ -216,7 +216,7 @@ class LandscapePicture {
   }
 
   /**
-   * Fill columns between two heights. One path per colour, so that shared edges are not painted twice.
+   * Fill columns between two heights. Each colour is a single path, so that shared edges are not painted twice.
    * @param {string} colour
    * @param {(place: number) => number} from
    * @param {(place: number) => number} to
@@ -239,7 +239,7 @@ class LandscapePicture {
     x.stroke();
   }
 
-  // The ground: -log p, low at likely states.
+  // Draw the ground: -log p, which is low at likely states.
   paintGround() {
     const { land } = this;
     this.columns(this.ink(0.16), at => Math.max(this.now(at), this.base(at)), () => this.heights.ground);
@@ -249,7 +249,7 @@ class LandscapePicture {
     for (let nats = 0; nats < land.top; nats += land.top > 9 ? 4 : 2) this.text(nats, LEFT - 5, this.yOf(nats) - (nats ? 0 : 5), 'right', 0.55);
   }
 
-  // The chain on the ground.
+  // Draw the chain, as a ball on the ground.
   paintBall() {
     const { x, panel, n_states } = this;
     const ball = panel.ball ?? panel.place[panel.state], low = Math.floor(ball), part = ball - low;
@@ -265,7 +265,7 @@ class LandscapePicture {
     x.stroke();
   }
 
-  // Pictures of the states at the bottom of the valleys; top right, the chain's state or the one under the pointer.
+  // Draw pictures of the states at the bottom of the valleys and, at the top right, the chain's state or the state under the pointer.
   paintTiles() {
     const { x, land, panel, hover } = this, [rows, columns] = land.shape;
     const cell = Math.max(2, Math.floor((this.heights.tiles - 8) / Math.max(rows, columns)));
@@ -284,7 +284,7 @@ class LandscapePicture {
     tile(state, this.width - cell * columns / 2 - 3, 3, colour);
   }
 
-  // The newest states, one row each, the newest on top.
+  // Draw the newest states, one per row, with the newest on top.
   paintTrail() {
     const { x, panel } = this, top = this.heights.ground + this.heights.tiles, row = (this.heights.trail - 4) / TRAIL_ROWS, mark = 4;
     x.fillStyle = this.ink(0.05);
@@ -298,7 +298,7 @@ class LandscapePicture {
     points.forEach((px, age) => { x.fillStyle = this.accent(1 - 0.75 * age / TRAIL_ROWS); x.fillRect(px - mark / 2, top + 1 + row * age, mark, Math.max(row, 2)); });
   }
 
-  // Visits so far, as bars; the model's law as a line.
+  // Draw the visits so far as bars, and the model's law as a line.
   paintVisits() {
     const { x, panel, land } = this, bottom = this.height - 2, top = this.height - this.heights.visits + 22;
     /** @param {number} share */

@@ -1,4 +1,4 @@
-"""The live panels of the landscape: all states of a small model side by side, and where the chain is."""
+"""The live panels of the landscape: all states of a small model side by side, and the chain's position."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
 TRAIL_SIDE = 10
-"""A frame carries at most TRAIL_SIDE squared new states."""
+"""A frame carries at most TRAIL_SIDE ** 2 new states."""
 
 
 def readouts(sampler: Sampler, plan: LandscapeSetup) -> tuple[Number, ...]:
@@ -47,7 +47,7 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def landscape_grid(comparison: Comparison[LandscapeSetup], land: Landscape, **mounted: Any) -> None:
-    """Draw the panels of the walks; ``mounted`` : further arguments of ``Canvas.mount``."""
+    """Draw the panels of the walks; ``mounted`` holds further arguments of ``Canvas.mount``."""
     model = comparison.setup.model
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"))
     specs = panel_specs(
@@ -70,7 +70,7 @@ def landscape_grid(comparison: Comparison[LandscapeSetup], land: Landscape, **mo
 
 
 def land_data(land: Landscape, shape: tuple[int, int]) -> dict[str, Any]:
-    """Return the ``Land`` of ``panel.js``; shape: of a state as a picture."""
+    """Return the ``Land`` for ``panel.js``; ``shape`` is the shape of a state's picture."""
     base = -np.log(land.law)
     return {
         "law": land.law.tolist(),

@@ -4,13 +4,13 @@
 
 const WIDTH = 560, HEIGHT = 350, TOP = 86, BOTTOM = 262, RADIUS = 27;
 
-/** Half the width of a touch target: 44 pixels on the narrowest phones. */
+/** Half the width of a touch target, which is 44 pixels wide on the narrowest phones. */
 const AROUND = 40;
 
 /** @param {number} i @param {number} n @returns {number} position of the i-th of n units */
 const across = (i, n) => WIDTH * (i + 0.5) / n;
 
-/** @param {any} data @returns {SVGElement[]} the weights: thick is strong, dashed negative, faint at a unit that is off */
+/** @param {any} data @returns {SVGElement[]} the weights as lines: thick if strong, dashed if negative, faint if a unit is off */
 const lines = data => data.weights.flatMap((/** @type {number[]} */ row, /** @type {number} */ i) => row.map((weight, j) => {
   const both = data.visible[i].on && data.hidden[j].on;
   return shape('line', {

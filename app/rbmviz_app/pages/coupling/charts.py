@@ -33,7 +33,7 @@ STYLES = {
         Style(EXACT, GREY, (9, 2, 2, 2)),
     )
 }
-"""The series: an entry for each of NAMES, and one "UCD, ..." for its estimates.
+"""Styles of the series: one for each of NAMES, and one, "UCD, ...", for its estimates.
 
 Bars have no dashes: within a bin they follow the order of the legend, and their tooltips name them.
 """
@@ -46,7 +46,7 @@ def styles(names: Sequence[str]) -> tuple[Style, ...]:
 
 
 def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
-    """Return the histogram of meeting times, see ``catalogue.meeting_time_rows``."""
+    """Return the histogram of meeting times; see ``catalogue.meeting_time_rows``."""
     rows: Rows = []
     for counted in pairs:
         cut = counted.truncated_share, counted.max_sweeps
@@ -143,7 +143,7 @@ def estimate_rows(results: Results, statistic: str) -> Rows:
     for counted in results.pairs:
         unbiased, plain = counted.running(statistic)
         estimates = {f"UCD, {NAMES[counted.algorithm].lower()}": unbiased}
-        if counted.algorithm == "rbm":  # CD-k uses the first chain alone, whose law is the same for all
+        if counted.algorithm == "rbm":  # CD-k uses only the first chain, whose law all couplings share
             estimates[f"CD-{counted.k}"] = plain
         for name, running in estimates.items():
             late = running.pairs >= 10
@@ -173,11 +173,11 @@ def line_chart(
     log: bool = False,
     domain: tuple[float, float] | None = None,
 ) -> Chart:
-    """Return the chart of lines with bands.
+    """Return a chart of lines with bands.
 
     names : all series that may appear, in order, so that the spec stays the same when one appears
-    x, y : titles; kind : scale of x, "log" or "symlog" (which has a zero)
-    log : whether y has a log scale; domain : range of y, None: the range of the curves
+    x, y : axis titles; kind : scale of x, "log" or "symlog" (which has a zero)
+    log : whether y has a log scale; domain : range of y, or None for the range of the curves
     """
     counts = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
     form, ticks = (",d", counts) if kind == "symlog" else ("~s", 6)

@@ -76,7 +76,7 @@ def picture(snapshot: CouplingSnapshot, shape: tuple[int, int], highlight: str) 
 
 
 def snippet(model_name: str, setup: CouplingSetup, coupling: Coupling) -> str:
-    """Return Python code that repeats the first pairs of the page, see ``loading_code``."""
+    """Return Python code that repeats the page's first pairs; see ``loading_code``."""
     m, n = setup.rbm.W.shape
     lines = [
         "import rbmviz",

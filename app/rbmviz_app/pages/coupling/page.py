@@ -1,4 +1,4 @@
-"""Two chains drawn jointly so that they meet, and estimates from their meetings (paper UCD)."""
+"""The Coupling page: two chains coupled so that they meet, and estimates from their meetings (paper UCD)."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -114,11 +114,11 @@ READING_NOTES = (
     "**Try** larger parameters (the first slider): how often do pairs still meet? Or the preset *Sharing "
     "randomness*.",
 )
-"""How to read the pairs and the chart, and what to try."""
+"""Notes on reading the pairs and the chart, and suggestions to try."""
 
 
 def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the panel's label of its scale, the standard deviation of a random model's parameters."""
+    """Return the scale knob's label; a random model's scale is its parameters' standard deviation."""
     is_random = values["coupling_model"] == RANDOM_MODEL
     return {"scale": "Standard deviation" if is_random else "Scale (1: as trained)"}
 
@@ -192,7 +192,7 @@ def choose_model() -> str:
 
 
 def own_knobs(name: str) -> Coupling:
-    """Return a model's initial knobs: a trained model is coupled as it is."""
+    """Return a model's initial knobs: a trained model is coupled without a change of scale."""
     return PAGE.read(PAGE.spec.default_panels)[0][0] if name == RANDOM_MODEL else Coupling()
 
 

@@ -21,7 +21,7 @@ NOTHING = "The first pairs are under way."
 
 
 class Wanted(NamedTuple):
-    """The results that the charts show: lag of their pairs, k of CD and UCD, and whether exact values."""
+    """Results that the charts need: lag of the pairs, k of CD and UCD, and whether to add exact values."""
 
     lag: int = 1
     k: int = 1
@@ -29,22 +29,22 @@ class Wanted(NamedTuple):
 
 
 def wanted_now() -> Wanted:
-    """Return the results of the charts on the screen; folded charts request no pairs of their own."""
+    """Return the results that the visible charts need; folded charts request no pairs of their own."""
     if not Settings.coupling_more.value:
         return Wanted()
     return Wanted(Settings.lag.value, Settings.estimate_k.value, exact=True)
 
 
 def request_results(comparison: Comparison[CouplingSetup], wanted: Wanted) -> Results | None:
-    """Return the results so far, and request what is wanted from now on; None: the run is being rebuilt."""
+    """Request the wanted results; return the results so far, or None while the run is being rebuilt."""
     try:
         return comparison.panels[0].worker.read(lambda run: CouplingRun.request_results(run, *wanted))
-    except BadInput:  # the panel says so
+    except BadInput:  # the panel shows the reason
         return None
 
 
 def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
-    """Draw a fold with the charts beside the main ones."""
+    """Draw a fold with the additional charts."""
     with controls.fold(Settings.coupling_more, "More charts") as is_open:
         if is_open:
             draw_more(comparison)
@@ -52,18 +52,18 @@ def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
 
 @every_second
 def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> None:
-    """Draw meeting times and rejected proposals of the pairs counted so far; renews no lease."""
+    """Draw meeting times and rejected proposals of the pairs counted so far; does not renew the lease."""
     results = request_results(comparison, wanted_now())
     draw_meeting_times(results)
     if not present:
-        with st.container(key="rejected", gap="xxsmall"):  # style.css halves the charts for it
+        with st.container(key="rejected", gap="xxsmall"):  # style.css makes room for two charts
             draw_rejected(results)
     catch_up_settings("coupling")
 
 
 @every_second
 def draw_more(comparison: Comparison[CouplingSetup]) -> None:
-    """Draw the other results of the pairs counted so far; renews no lease."""
+    """Draw the other results of the pairs counted so far; does not renew the lease."""
     results = request_results(comparison, wanted_now())
     if results is not None:
         explain_main_charts(results)
@@ -88,7 +88,7 @@ def draw_meeting_times(results: Results | None) -> None:
 
 
 def explain_main_charts(results: Results) -> None:
-    """Say which pairs were cut off, and how to read the rejected proposals."""
+    """Write which pairs were cut off, and how to read the rejected proposals."""
     cut = " ".join(
         f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
         f"after {c.max_sweeps:,} sweeps (the bar at the right of *Meeting times*)."
@@ -203,7 +203,7 @@ def draw_rejected(results: Results | None) -> None:
 
 
 def _cut_off(pairs: Sequence[PairStatistics]) -> str:
-    """Say for each coupling which share of pairs was cut off before meeting; "": all have met."""
+    """Return, in words, each coupling's share of pairs cut off before meeting; "" if all have met."""
     return " and ".join(
         f"{digits3(100 * c.truncated_share)} % of the pairs of {charts.NAMES[c.algorithm]}"
         for c in pairs

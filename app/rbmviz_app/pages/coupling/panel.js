@@ -8,20 +8,20 @@
  * The displayed pair, as described by the server.
  * @typedef {object} PairColumnHead
  * @property {number} pair
- * @property {number} t sweeps of the first chain
+ * @property {number} t number of sweeps of the first chain
  * @property {boolean} met
  * @property {boolean} truncated
- * @property {number} stride sweeps from one point of the path to the next
- * @property {{ pair: number, tau: number, truncated: boolean, stride: number } | null} ended a pair that has ended just now
+ * @property {number} stride number of sweeps between two points of the path
+ * @property {{ pair: number, tau: number, truncated: boolean, stride: number } | null} ended the pair that has just ended
  */
 
-/** @typedef {{ points: number[], stride: number }} Path how many pixels differed: point j at sweep 1 + j * stride */
+/** @typedef {{ points: number[], stride: number }} Path number of differing pixels: point j is at sweep 1 + j * stride */
 
 /** @typedef {{ pair: number, t: number, met: boolean, truncated: boolean, v: Uint8Array, v2: Uint8Array, path: Path }} ShownPair */
 
-const HOLD_MS = 900; // minimum time that a meeting stays on the screen, however fast the sweeps are
-const MAX_TRAILS = 12; // number of earlier pairs' paths drawn behind the newest
-const OFF_DIFFERS = 1, ON_DIFFERS = 254; // values of cells that have their own colours
+const HOLD_MS = 900; // minimum time for which a meeting stays on the screen, however fast the sweeps are
+const MAX_TRAILS = 12; // maximum number of earlier pairs' paths drawn behind the newest
+const OFF_DIFFERS = 1, ON_DIFFERS = 254; // values of cells that differ, which have their own colours
 const PATH_HEIGHT = 64;
 
 /** The pair of chains of one algorithm. */
@@ -32,10 +32,10 @@ class PairColumn {
     this.highlight = highlight;
     /** @type {ShownPair | null} */
     this.now = null;
-    /** A pair that has ended, and how long to show it. @type {ShownPair | null} */
+    /** A pair that has ended, and the time until which it is shown. @type {ShownPair | null} */
     this.held = null;
     this.heldUntil = 0;
-    this.endedPair = -1; // the last pair whose end has been received
+    this.endedPair = -1; // number of the last pair whose end was received
     /** @type {Path[]} */
     this.trails = [];
     const chains = ['ξ', 'η']; // ξ is one sweep ahead
@@ -56,13 +56,13 @@ class PairColumn {
       element('div', { class: 'pair' },
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
       this.strip, this.readouts.lead);
-    // In the fold of the panel.
+    // Shown in the panel's fold.
     this.more = element('div', {},
       element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label, 'aria-level': 3 }), ...helpButton(spec.label, spec.help)),
       this.readouts.more, this.equation.node);
     for (const { style } of [this.node, this.more]) {
       style.setProperty('--accent', spec.colour);
-      style.setProperty('--dash', dashed(spec.dash)); // otherwise it would be the panel's, in the panel's colour
+      style.setProperty('--dash', dashed(spec.dash)); // otherwise the panel's dash and colour would apply
     }
   }
 
@@ -81,7 +81,7 @@ class PairColumn {
   receive(head, blocks, running) {
     const { pair, t, met, truncated } = head, { name } = this.spec;
     this.now = { pair, t, met, truncated, ...this.pairOf(name, head.stride, blocks) };
-    if (head.ended && head.ended.pair !== this.endedPair) { // it is sent again after a reconnect
+    if (head.ended && head.ended.pair !== this.endedPair) { // the server sends it again after a reconnect
       this.endedPair = head.ended.pair;
       const ended = this.pairOf(`${name} ended`, head.ended.stride, blocks);
       if (running && performance.now() > this.heldUntil) {
@@ -134,7 +134,7 @@ class PairColumn {
     this.drawPath(grid, shown);
   }
 
-  // Number of differing pixels against sweeps: this pair in colour, earlier pairs behind it.
+  // Draw the number of differing pixels against sweeps: this pair in colour, earlier pairs behind it.
   /** @param {Grid} grid @param {ShownPair} shown */
   drawPath(grid, shown) {
     const height = PATH_HEIGHT, ink = grid.text, accent = grid.colour(this.spec.colour), left = 2, base = height - 15, top = 14;

@@ -35,7 +35,7 @@ PAIR_COLUMNS = [
         "are, the chains meet in the next sweep. The paper’s authors’ program uses this coupling.",
     },
 ]
-"""The two couplings of paper UCD and the one in its authors' program, in the order of ALGORITHMS."""
+"""Paper UCD's two couplings and a third from its authors' program, in the order of ALGORITHMS."""
 
 HIGHLIGHT = "#ff5c00"
 """Colours of differing pixels: strong if on, pale if off."""
@@ -51,9 +51,9 @@ def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Number, ...]:
 
 
 def _pair(prefix: str, pair: Any, n_visible: int) -> dict[str, Block]:
-    """Return the blocks of a pair: its two states, and how many pixels differed over time.
+    """Return the blocks of a pair: its two states, and the number of differing pixels over time.
 
-    prefix : prefix of their names in panel.js: ``rbm``, and ``rbm ended`` for the newest finished pair
+    prefix : prefix of the block names in panel.js: ``rbm``, or ``rbm ended`` for the newest finished pair
     """
     return {
         f"{prefix} v": Bits(pair.v, n_visible),
@@ -69,7 +69,7 @@ def encode(snapshot: CouplingSnapshot, request: FrameRequest, client: ClientStat
         return None
     pair_columns: dict[str, Any] = {}
     blocks: dict[str, Block] = {}
-    # After a change of knobs new pairs run, numbered from 0 again.
+    # A change of knobs starts new pairs, numbered from 0 again.
     sent = client.newest_sent if client.newest_sent.get("began") == snapshot.began else {}
     newest_sent = {"began": snapshot.began}
     for pair in snapshot.displayed_pairs:
@@ -97,8 +97,8 @@ def coupling_panel(
 ) -> None:
     """Draw a pair of chains for each coupling.
 
-    labels : labels of knobs that differ for this model, by name; ``mounted`` : further arguments of
-        ``Canvas.mount``
+    labels : knob labels that differ for this model, by knob name
+    mounted : further arguments of ``Canvas.mount``
     """
     [panel] = comparison.panels
     rbm = comparison.setup.rbm
@@ -116,7 +116,7 @@ def coupling_panel(
         }
         for column, numbers in zip(PAIR_COLUMNS, READOUTS, strict=True)
     ]
-    spec["readouts"] = []  # each column draws its own
+    spec["readouts"] = []  # each column draws its own readouts
     _canvas.mount(
         [spec],
         view="pairs",

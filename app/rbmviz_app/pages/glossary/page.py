@@ -51,11 +51,11 @@ def words(parts: Iterable[Words]) -> None:
 
 
 def numbers() -> list[tuple[str, list[Number]]]:
-    """Return title and numbers of each page whose panels have numbers, in the order of the navigation."""
+    """Return the title and numbers of each page whose panels have numbers, in navigation order."""
     titled = []
     for path, page in pages.page_modules().items():
         readouts = PAGES[path].numbers(None).values() if path in PAGES else ()
-        by_label = {number.label: number for number in readouts if number.help}  # one of several columns
+        by_label = {number.label: number for number in readouts if number.help}  # columns repeat labels
         titled += [(page.TITLE, list(by_label.values()))] if by_label else []
     return titled
 

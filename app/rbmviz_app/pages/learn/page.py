@@ -1,4 +1,4 @@
-"""Learn: three doors for newcomers, the lessons as a path of cards, and the challenges."""
+"""The Learn page: three doors for newcomers, the lessons as a path of cards, and the challenges."""
 
 from base64 import b64encode
 from pathlib import Path
@@ -37,7 +37,7 @@ DOORS = (
     ),
     ("tune", "tune", "Tune your own", "Find the best step size and decay."),
 )
-"""The doors at the top: name, lesson of the picture (and to open), title, and what is behind it."""
+"""The doors at the top: name, lesson to open (its picture is shown), title, and description."""
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
     controls.heading("learn", "What do you want to understand?", ABOUT_LESSONS)
     st.html(Path(__file__).parent / "learn.css")
     if sentence := card.finished_sentence():
-        messages.note(sentence)  # announced as it appears: its role is "status"
+        messages.note(sentence)  # screen readers announce it, because its role is "status"
     card.draw_progress_reader()
     draw_doors()
     challenges = [lesson for lesson in card.lessons().values() if lesson.is_challenge]
@@ -81,14 +81,14 @@ def draw_doors() -> None:
 
 
 def draw_cards(key: str, lessons: list[Lesson]) -> None:
-    """Draw lessons as cards, numbered in their order."""
+    """Draw lessons as cards, numbered in order."""
     with st.container(horizontal=True, key=f"learn {key}"):
         for number, lesson in enumerate(lessons, 1):
             draw_lesson(lesson, number)
 
 
 def picture(lesson: str) -> str:
-    """Return the picture of a lesson as HTML; "" if it has none, like one from the command line."""
+    """Return a lesson's picture as HTML, or "" if it has none, such as a lesson from the command line."""
     file = PICTURES / f"{lesson}.png"
     if not file.is_file():
         return ""

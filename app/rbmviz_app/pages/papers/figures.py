@@ -1,7 +1,7 @@
-"""The route of the papers' figures: the stored pictures, and the same in the file types that papers need.
+"""The route that serves the papers' figures: stored pictures, also in the file types that papers need.
 
-A figure is the same for everybody, so its address needs no session. A browser asks for it when it comes near
-the window.
+Everybody gets the same figure, so its address needs no session. A browser requests a figure when it is about
+to scroll into view.
 """
 
 import functools
@@ -30,7 +30,7 @@ def figure_address(name: str, form: str) -> str:
 
 @functools.cache
 def figure_size(name: str) -> tuple[int, int]:
-    """Return width and height of a stored figure in pixels."""
+    """Return the width and height of a stored figure in pixels."""
     width, height = re.findall(rb'(?:width|height)="(\d+)', stored_figure(name)[:400])[:2]
     return int(width), int(height)
 

@@ -1,4 +1,4 @@
-"""*Run for ten minutes*: further seeds of an undecided or quick entry, and what they add."""
+"""*Run for ten minutes*: further seeds for an undecided or quick entry, and the results they add."""
 
 import base64
 import functools
@@ -22,7 +22,7 @@ MINUTES = 10
 
 
 def draw(result: Mapping[str, Any]) -> None:
-    """Draw below an entry what its further seeds add, and the button; nothing if one seed takes too long."""
+    """Draw an entry's button and its further seeds' results, or nothing if one seed would take too long."""
     name = result["recipe"]
     a_seed, run = _minutes(name, result["size"]), FURTHER_RUNS.value.get(name)
     is_open = result["size"] == "quick" or any(c["verdict"] == "not decided" for c in result["claims"])

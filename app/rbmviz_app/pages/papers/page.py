@@ -1,4 +1,4 @@
-"""The ledger: the three papers' claims, and whether they hold here, with figures, numbers and reasons."""
+"""The ledger of the three papers' claims, with verdicts, figures, numbers and reasons."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def counts_line(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return the numbers of claims by verdict, as Markdown."""
+    """Return the number of claims with each verdict, as Markdown."""
     counts = counts_of(results)
     listed = " ".join(f"{badge(name)} {n}" for name, n in counts.items() if n)
     return f"{sum(counts.values())} claims: {listed}"
@@ -101,7 +101,7 @@ def counts_line(results: Sequence[Mapping[str, Any]]) -> str:
 def claims_found(
     results: Sequence[Mapping[str, Any]], paper: str, verdict: str, search: str
 ) -> list[dict[str, Any]]:
-    """Return the results of a paper, each with its claims that have the verdict and all words of a search."""
+    """Return a paper's results, each with only the claims that match the verdict and all search words."""
     words, matches = search.lower().split(), []
     for result in results:
         about = f"{result['title']} {result['source']} {number_text(result['source'])} {result['recipe']}"
@@ -123,7 +123,7 @@ def badge(verdict: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a text of a recipe as HTML; it may contain code and emphasis."""
+    """Return a recipe's text, which may contain code and emphasis, as HTML."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
     return re.sub(r"(?<!\w)\*([^*]+)\*(?!\w)", r"<em>\1</em>", text)
 
@@ -136,7 +136,7 @@ def label(result: Mapping[str, Any]) -> str:
 
 
 def entry(result: Mapping[str, Any]) -> str:
-    """Return an entry as HTML: the figure, a line for each claim, and how it is measured."""
+    """Return an entry as HTML: its figure, a line for each claim, and the method of measurement."""
     name, paper = result["recipe"], PAPERS[result["paper"]]
     parts = [
         f'<p class="source">{escape(result["source"])}. <a href="{paper.url}">{escape(paper.cite)}</a></p>'
@@ -167,13 +167,13 @@ def entry(result: Mapping[str, Any]) -> str:
 
 
 def live_address(link: str) -> str:
-    """Return the relative address of a page, without its name if it is the first page."""
+    """Return the relative address of a page; the first page's address contains no name."""
     page, _, parts = link.partition("?")
     return f"./{'' if page == next(iter(pages.page_modules())) else page}?{parts}"
 
 
 def claim_line(claim: Mapping[str, Any]) -> str:
-    """Return a claim as HTML: verdict and claim, and, folded, the paper's words, ours, and a link."""
+    """Return a claim as HTML: its verdict and text, and a fold with the paper's words, ours, and a link."""
     link = escape(live_address(claim["live_link"]))
     verdict = f'<span class="verdict {claim["verdict"].replace(" ", "-")}">{verdict_text(claim)}</span>'
     parts = [

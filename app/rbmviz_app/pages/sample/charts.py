@@ -23,17 +23,17 @@ CURVE_COLUMNS = (
     *("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps"),
     *("change", "n_scored"),
 )
-"""Columns of a point: cost of the whole run, turns of knobs so far, samples scored since the last turn."""
+"""Columns of a point: cost of the whole run, knob turns so far, samples scored since the last turn."""
 DIFFERENCE_SPAN = 10
 """Differences begin at 1 / DIFFERENCE_SPAN of the common point: large early differences would flatten the
 later ones and their bands."""
 
 PLANE_SAMPLES = 300
-"""Maximum number of samples of a panel, and of examples, in the plane of principal directions."""
+"""Maximum number of each panel's samples, and of examples, in the plane of principal directions."""
 
 
 def pinned_name(setting: str, model: str, seed: int, snapshot: SamplingSnapshot) -> str:
-    """Return the name for a newly pinned run; runs on other models of the same data may appear beside it."""
+    """Return the name of a newly pinned run; runs on other models of the same data may appear beside it."""
     return f"{setting}, {model}, seed {seed}, pinned at {amount_text('samples', snapshot.n)}"
 
 
@@ -48,7 +48,7 @@ def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
 
 
 def curves_of(comparison: Comparison[SamplingSetup], snapshots: Sequence[SamplingSnapshot]) -> list[Curve]:
-    """Return the curves of all panels, given their snapshots, and of pinned runs."""
+    """Return the curves of pinned runs and of all panels, given the panels' snapshots."""
     algorithms = [snapshot.algorithm for snapshot in snapshots]
     styles = styled(titles(algorithms), colours(algorithms))
     live = [Curve(*fields) for fields in zip(styles, labels(algorithms), snapshots, strict=True)]
@@ -92,7 +92,7 @@ def isl_chart(
     kernel: Kernel,
     present: bool = False,
 ) -> Chart:
-    """Return the chart of all curves; ``compared`` is the common point of the live ones, which come first.
+    """Return the chart of all curves; ``compared`` is the common point of the live curves, which come first.
 
     line : label and height of the training set's score, if known
     present : whether the chart is for a projector, beside the panels
@@ -117,7 +117,7 @@ def isl_chart(
         catalogue.ISL_PLOT_HEIGHT,
         [line[1]] if line else [],
     )
-    if kind == "ISL":  # over all samples of a run; after a turn of a knob a curve begins elsewhere
+    if kind == "ISL":  # unturned runs only: after a turn of a knob, a curve begins elsewhere
         unturned = [panel for panel, curve in zip(compared, curves, strict=False) if not curve.snapshot.past]
         who = "all" if len(unturned) == len(compared) else "panels without a turn"
         rows += common_rows(unturned, rows, log=True, who=who)

@@ -26,15 +26,15 @@ def curves_csv(named: Iterable[tuple[str, SamplingSnapshot]], kernel: Kernel) ->
 
 
 def replay_file(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
-    """Return a page that replays the samples in all panels' memory, as the bytes of an HTML file.
+    """Return an HTML file that replays the samples in all panels' memory.
 
-    caption : caption of the preset that the screen shows; "": none
+    caption : caption of the displayed preset, or "" without a preset
     """
     return replay_html(_replay(comparison, model_name, caption, side))
 
 
 def live_file(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
-    """Return a page in which the panels run in the browser, from their starts; see ``replay_file``."""
+    """Return an HTML file whose panels run in the browser, from their starts; see ``replay_file``."""
     setup = comparison.setup
     replay = _replay(comparison, model_name, caption, side)
     replay = replace(replay, histories=[history.last(RECORDED) for history in replay.histories])
@@ -57,16 +57,16 @@ def _replay(comparison: Comparison[SamplingSetup], model_name: str, caption: str
 
 
 Changes = Sequence[tuple[int, dict[str, Value]]]
-"""Knobs of a run from sample number n on; the first n is 0."""
+"""Pairs of a sample number n and the run's knobs from then on; the first n is 0."""
 
 MAX_TURNS = 50
-"""Maximum number of turns of knobs in the code."""
+"""Maximum number of knob turns in the code."""
 
 
 def runs_of(comparison: Comparison[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
-    """Return the sampler of each panel and the log of its knobs; None if there is no log.
+    """Return the sampler of each panel and the log of its knobs, with None for a missing log.
 
-    A run at rest, or one with too many turns, has no log.
+    A run at rest, or with too many turns, has no log.
     """
 
     def changes(panel: Any) -> Changes | None:
@@ -81,10 +81,10 @@ def runs_of(comparison: Comparison[SamplingSetup]) -> list[tuple[Sampler, Change
 def snippet(
     model_name: str, runs: Iterable[tuple[Sampler, Changes | None]], seed: int, dataset: str | None
 ) -> str:
-    """Return Python code that repeats the runs of the page from their first sample, see ``loading_code``.
+    """Return Python code that repeats the runs of the page from their first sample; see ``loading_code``.
 
-    runs : sampler and log of each, see ``runs_of``. If there are more than MAX_TURNS turns, or no log, a
-        comment says what the code repeats
+    runs : sampler and log of each run; see ``runs_of``. If there are more than MAX_TURNS turns, or no log,
+        a comment says which part of the run the code repeats
     """
     lines = [*load_model_lines(model_name)]
     start = "None"

@@ -1,4 +1,4 @@
-"""The fold of the Sample page on whether a sampler improves the model that it runs on."""
+"""The fold of the Sample page that shows whether a sampler improves its model."""
 
 import streamlit as st
 
@@ -20,7 +20,7 @@ def draw_improvement(
 ) -> None:
     """Draw the fold; its content is computed only while it is open.
 
-    name : of the model
+    name : name of the model
     """
     with controls.fold(opened, "Improving the model") as is_open:
         if is_open:
@@ -36,14 +36,14 @@ def draw_improvement(
     for panel in comparison.panels:
         try:
             panel.worker.read(SamplingRun.stop_improvement)
-        except BadInput:  # a run being rebuilt averages nothing
+        except BadInput:  # a run has no averages while it is rebuilt
             continue
 
 
 def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
-    """Open Train with one panel that polishes the model."""
+    """Open the Train page with one panel that polishes the model."""
     rbm, page = setup.model.rbm, pages.live_page("train")
-    n_hidden = min(rbm.n_hidden, MAX_HIDDEN)  # of further panels; a polished model keeps its size
+    n_hidden = min(rbm.n_hidden, MAX_HIDDEN)  # for further panels; a polished model keeps its size
     trained = TrainingSetup(dataset, n_hidden, setup.seed)
     values = {"train_data": dataset.name, "hidden": n_hidden, "train_seed": setup.seed, "replicates": 1}
     try:
@@ -57,7 +57,7 @@ def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
 
 @every_second
 def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[SamplingSetup]) -> None:
-    """Draw the table of likelihoods; runs every second and renews no lease."""
+    """Draw the table of likelihoods; runs every second and does not renew the lease."""
     dataset = comparison.setup.dataset
     if dataset is None:
         st.caption("There are no data to score on: choose some in Settings.")

@@ -1,4 +1,4 @@
-"""Samplers side by side on one model, live."""
+"""The Sample page: samplers running side by side on one model."""
 
 from typing import Any
 
@@ -45,23 +45,23 @@ BANDS = (
     "the choice of test images, not another run of the chains. If you change a knob, that panel is scored "
     "on its samples since then, and the others on the same number of samples from their start."
 )
-"""Explanation of the difference, below its chart."""
+"""Explanation of the difference, shown below its chart."""
 YARDSTICK = (
     "The dashed line is the score of the training images themselves: a sampler near it covers the test "
     "images about as well as they do."
 )
-"""Reference for the curves, below their chart."""
+"""Explanation of the reference line, shown below the chart of the curves."""
 PLANE = (
     "Grey: training images. In colour: the newest samples of each panel. The axes are the two directions in "
     "which the training images vary most (principal components). A sampler that is stuck fills a corner."
 )
-"""How to read the principal components, below their chart."""
+"""Explanation of the principal components, shown below their chart."""
 NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE}
 SECONDS_CAPTION = (
     "Seconds are the computing time of each sampler on this machine. They depend on its load: two identical "
     "runs may differ by a third. Samples and sweeps do not."
 )
-"""Explanation of a comparison at equal seconds, below its chart."""
+"""Explanation of a comparison at equal seconds, shown below its chart."""
 SPEC = PAGES["sample"]
 FOUR = ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization")
 Settings = PageSettings(SPEC.settings)
@@ -228,7 +228,7 @@ def main() -> None:
         if comparison.cost_unit == "seconds":
             st.caption(SECONDS_CAPTION)
         data_choice = Settings.data.value
-        if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits refused it
+        if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits refused ``setup``
             data_choice = comparison.setup.dataset.name
         with st.container(horizontal=True):
             draw_tuning(comparison, shown_name, data_choice)
@@ -275,7 +275,7 @@ def draw_adders(comparison: Comparison[SamplingSetup]) -> None:
 
 
 def reading_notes() -> list[str]:
-    """Return how to read the panels and the chart, and what to try."""
+    """Return notes on reading the panels and the chart, and suggestions to try."""
     return [
         "**The strip** shows the class of each sample over time, from its nearest training image (blank "
         "samples have none). Bars on the right are class shares so far; the tick is the share in the data. "
@@ -325,7 +325,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
 
 
 def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
-    """Draw the menu of pinned curves: buttons pin the curve of a panel, or drop it."""
+    """Draw the menu of pinned curves, with buttons that pin a panel's curve or drop a pin."""
 
     def pin(key: int) -> None:
         for (other, snapshot), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
@@ -353,7 +353,7 @@ def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
 
 
 def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
-    """Offer downloads, built on click, and code that repeats the run."""
+    """Offer code that repeats the run, and downloads, which are built on click."""
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)

@@ -27,14 +27,14 @@ ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank 
 
 
 def live_numbers(n_chains: int) -> tuple[Number, ...]:
-    """Return the numbers of the live metrics of a run with this number of chains."""
+    """Return the live metrics' numbers for a run with ``n_chains`` chains."""
     return tuple(number for metric in live_metrics_of(n_chains) for number in metric.numbers)
 
 
 def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     """Return a panel's numbers: without data there are no scores, without labels no classes."""
     live = live_numbers(sampler.n_chains)
-    if plan.dataset is None:  # the two large ones first
+    if plan.dataset is None:  # the two large numbers come first
         large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
         return (*large, *(number for number in OF_EVERY_SAMPLER if number not in large), *live)
     isl = ISL_OF_MEANS if plan.kernel == "mean" else ISL_OF_SAMPLES
@@ -47,12 +47,12 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
 def all_empty(snapshot: SamplingSnapshot) -> bool:
     """Return whether all displayed samples (the newest MAX_SHOWN_SAMPLES) are empty images."""
     v = snapshot.newest_samples.v
-    # The newest sample first, which is rarely empty: checking all takes half of a frame's time.
+    # Check the newest sample first: it is rarely empty, and checking all takes half of a frame's time.
     return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
 
 
 def since_text(snapshot: SamplingSnapshot) -> str:
-    """Say from which sample on the numbers count, and which knob was turned there; "": none was."""
+    """Name the first sample that the numbers count, and the knob turned there; "" if none was turned."""
     if not snapshot.past:
         return ""
     return f"Since sample {snapshot.begin.samples + 1:,}: {knobs_text(snapshot.algorithm, snapshot.turned)}"
@@ -63,7 +63,7 @@ def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
 
     named : title and snapshot of each panel
 
-    "": no knob was turned
+    The text is "" if no knob was turned.
     """
     turned = [(name, snapshot) for name, snapshot in named if snapshot.past]
     if not turned:
@@ -90,7 +90,7 @@ def turn_text(snapshot: SamplingSnapshot) -> str:
 
 
 def standing_text(snapshot: SamplingSnapshot) -> str:
-    """Say at which point a panel's scores were taken; "": there is nothing to compare."""
+    """Describe the point of a panel's scores; "" if there is nothing to compare."""
     if snapshot.compared is None or not any(segment.curve for segment in snapshot.segments):
         return ""
     if snapshot.too_few:
@@ -108,14 +108,14 @@ def standing_text(snapshot: SamplingSnapshot) -> str:
     look_back=Comparison.look_back,
 )
 def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
+    """Encode the samples that the browser lacks (``v``, ``mean``), and the class shares over time.
 
-    The first ``bins_before`` bins of the shares are from before a turn of a knob.
+    The first ``bins_before`` bins of the shares precede a turn of a knob.
 
     Before the first sample, the chains' starts are shown (``start``).
 
-    The scores belong to the common point of all panels: ``standing`` describes it, and ``since`` the turn of
-    a knob since which they count. A frame without numbers has only the samples.
+    The scores belong to the common point of all panels, described by ``standing``. They count samples since
+    the turn of a knob described by ``since``. A frame without numbers has only the samples.
     """
     newest = snapshot.newest_samples
     if newest.n_visible != request.n_visible:
@@ -131,12 +131,12 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
         blocks["mean"] = newest.p[-n_new:]
     occupancy, blanks, slow = snapshot.occupancy, snapshot.blanks, False
     if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
-        totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest are blank and have no class
+        totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
     if snapshot.start_picture is not None and request.view == "sequence":
         blocks["start"] = Bits(snapshot.start_picture[:fitting], newest.n_visible)
-    # A run at rest has no pictures; they are sent once it has been rebuilt.
+    # A run at rest has no pictures; they are sent once the run has been rebuilt.
     newest_sent = {"samples": n} if len(newest.v) else {}
     if not client.numbers_due:
         return PanelContent({}, blocks, client.after(newest_sent))
@@ -167,13 +167,13 @@ def sample_grid(
     recorded: str = "",
     **mounted: Any,
 ) -> None:
-    """Draw the samplers' panels; ``mounted`` : further arguments of ``Canvas.mount``.
+    """Draw the samplers' panels; ``mounted`` holds further arguments of ``Canvas.mount``.
 
-    front : whether a knob may be always visible, as the first two of them are
+    front : whether a knob may always be visible; the first two such knobs are
     knobs_follow : whether controls follow knobs changed elsewhere, such as by the pointer on a map
     looks_back : whether a slider goes back through the newest samples of paused panels
-    marks : a word before the title of each panel
-    recorded : address of a moving picture of these panels, shown while their kernels are compiled
+    marks : words to put before the panels' titles
+    recorded : address of an animation of these panels, shown while their kernels are compiled
     """
     model, dataset = comparison.setup.model, comparison.setup.dataset
     n_visible = model.rbm.n_visible

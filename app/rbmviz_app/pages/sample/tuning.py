@@ -63,7 +63,7 @@ def sweep_around(
 
 
 def setting_text(name: str, snapshot: SamplingSnapshot) -> str:
-    """Return the name of a run with its numeric knobs and, after turns, the sample since which they hold."""
+    """Return the name of a run with its numeric knobs and, after turns, the first sample drawn with them."""
     text = full_name(name, snapshot.algorithm)
     if not snapshot.past:
         return text

@@ -14,11 +14,11 @@ from rbmviz_app.charts.ends import Curve, common_rows
 
 TRAINING_COLUMNS = ("trainer", "update", "sweeps", "seconds", "value", "low", "high")
 FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
-"""Column of x for each unit in which trainers are compared."""
+"""Column of x values for each unit in which trainers are compared."""
 
 
 def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], yardstick: str) -> Rows:
-    """Return all points of the log-likelihood curves by one of YARDSTICKS: mean and band."""
+    """Return all points of the log-likelihood curves, by one of YARDSTICKS, with mean and band."""
     return [
         _row(name, point, band)
         for name, snapshot in named
@@ -44,8 +44,8 @@ def _row(name: str, point: Likelihood | Trace, band: tuple[float, float, float])
 def likelihood_floor(rows: Rows) -> float | None:
     """Return the lower end of the likelihood axis, so that a collapsing curve does not flatten the others.
 
-    It is below all first values: by half the best curve's gain over the lowest of them, or by a tenth of the
-    best value if that is more; None: no curve falls that far.
+    It is below the lowest first value by half the best curve's gain over that value, or by a tenth of the
+    best value if that is more. The result is None if no curve falls that far.
     """
     if not rows:
         return None
@@ -56,7 +56,7 @@ def likelihood_floor(rows: Rows) -> float | None:
 
 
 def in_sight(level: float, rows: Rows, floor: float | None) -> bool:
-    """Return whether a line leaves the curves two thirds of the height; floor: lower end of their axis."""
+    """Return whether a line leaves the curves two thirds of the height; ``floor`` is the axis's lower end."""
     values = [row["value"] if floor is None else max(row["value"], floor) for row in rows]
     return bool(values) and level >= min(values) - (max(values) - min(values)) / 2
 
@@ -76,13 +76,13 @@ def training_chart(
 
     cost_unit : unit of the x axis
     levels : label and height of reference lines
-    floor : lower end of curves, with marks where a curve falls below it and at its newest point; None: no end
-    compared : the common point of the panels, which is marked
+    floor : lower end of the axis, or None; marks show a curve's first and newest points below this end
+    compared : common point of the panels, which is marked
     present : whether the chart is for a projector, beside the panels
     """
-    log_x = cost_unit == "sweeps"  # trainers differ by powers of ten: a logarithmic axis
+    log_x = cost_unit == "sweeps"  # trainers differ by powers of ten, so the axis is logarithmic
     points: Rows = []
-    if log:  # clip bands that reach below zero at the end of the axis
+    if log:  # clip bands that reach below zero to the end of the axis
         rows = [row for row in rows if row["value"] > 0]
         floor = min((x for row in rows for x in (row["low"], row["value"]) if x > 0), default=None)
     for row in rows:
@@ -131,7 +131,7 @@ def distribution_rows(named: Iterable[tuple[str, TrainingSnapshot]], label: str)
 def distribution_chart(rows: Rows, curves: Sequence[Curve], label: str) -> Chart:
     """Return the chart of a quantity's distributions, one outline per panel."""
     whole = all(float(row["x"]).is_integer() for row in rows)  # meeting times spread over decades
-    # An outline ends where its last bin does.
+    # An outline ends at the end of its last bin.
     ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
     drawn = [row | {"floor": 0.0} for row in (*rows, *ends.values())]
     styles = tuple(curve.style for curve in curves)

@@ -52,7 +52,7 @@ HOW_AVERAGED = (
 )
 
 LEARNED_UPDATES = 1000
-"""Updates after which a trainer not above independent pixels is reported."""
+"""Number of updates after which a trainer is reported if it is not above independent pixels."""
 
 Named = Sequence[tuple[str, TrainingSnapshot]]
 """Snapshots of the panels by unique name."""
@@ -61,8 +61,8 @@ Named = Sequence[tuple[str, TrainingSnapshot]]
 class Levels(NamedTuple):
     """Reference log-likelihoods for the curves, in nats per scored example.
 
-    attainable : the highest possible for the training examples under any model, if known
-    independent : the highest for a model of independent pixels, by part: "train", "test"
+    attainable : highest value that any model can reach on the training examples, if known
+    independent : highest value of a model of independent pixels, by part: "train", "test"
     """
 
     attainable: float | None
@@ -137,7 +137,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
 
 
 def request_averages(comparison: Comparison[TrainingSetup], snapshots: Named, wanted: bool) -> None:
-    """Have the trainings start or stop computing the Monte Carlo average."""
+    """Tell the trainings to start or stop computing the Monte Carlo average."""
     for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=True):
         if wanted != (bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average):
             with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
@@ -145,8 +145,8 @@ def request_averages(comparison: Comparison[TrainingSetup], snapshots: Named, wa
 
 
 def how_scored(comparison: Comparison[TrainingSetup], snapshots: Named) -> str:
-    """Return how the likelihoods are computed, and what their bands hold."""
-    methods = {snapshot.method for _, snapshot in snapshots}  # one begun at a model may have another size
+    """Describe the computation of the likelihoods and the meaning of their bands."""
+    methods = {snapshot.method for _, snapshot in snapshots}  # a run from a model may have another size
     exact = methods == {"exact"}
     how = "exact" if exact else "estimated by annealed importance sampling"
     how = f"exact for some models, else {how}" if len(methods) > 1 else how
@@ -160,7 +160,7 @@ def how_scored(comparison: Comparison[TrainingSetup], snapshots: Named) -> str:
 
 
 def ranking(snapshots: Named, compared: Sequence[Compared], yardstick: str) -> str:
-    """Return the panels with their likelihoods at the common point, the best first."""
+    """List the panels, best first, with their likelihoods at the common point."""
     scored = [(name, panel.scores) for (name, _), panel in zip(snapshots, compared, strict=True)]
     values = {name: scores.band(yardstick)[0] for name, scores in scored if scores is not None}
     ranked = sorted(values.items(), key=lambda item: -item[1])

@@ -16,7 +16,7 @@ from rbmviz_app.loading_code import load_dataset_lines
 
 
 def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
-    """Return every curve of every replicate as CSV, one value per row.
+    """Return every curve of every replicate as CSV, with one value per row.
 
     update, sweeps (of all chains), seconds (inside the trainer) : totals so far. Log-likelihoods are in nats
     per example; ``std_error`` (nats) and ``ess`` (effective number of AIS chains) belong to their estimates.
@@ -31,7 +31,7 @@ def _values(named: Sequence[tuple[str, TrainingSnapshot]]) -> Iterator[tuple[Any
         for point in snapshot.likelihoods:
             for field, yardstick in YARDSTICKS.items():
                 if field == "monte_carlo" and not point.has_average:
-                    continue  # nobody has asked for it
+                    continue  # nobody has requested this value
                 for r, value in enumerate(getattr(point, field)):
                     error = (point.std_error[r], point.ess[r]) if yardstick.needs_log_z else ("", "")
                     quantity = f"log_likelihood_{field}"
@@ -43,7 +43,7 @@ def _values(named: Sequence[tuple[str, TrainingSnapshot]]) -> Iterator[tuple[Any
 
 
 def model_file(model: Model | None, origin: Mapping[str, Any]) -> bytes:
-    """Return the file of a model that may not exist yet; ``origin`` says where it comes from."""
+    """Return a model as a file that names its ``origin``; raise BadInput if there is no model yet."""
     if model is None:
         raise BadInput("There is no model yet: let the trainer make its first update.")
     return model_bytes(Model(model.rbm, model.rates, {**model.meta, "origin": dict(origin)}))
@@ -52,10 +52,10 @@ def model_file(model: Model | None, origin: Mapping[str, Any]) -> bytes:
 def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[str] = ()) -> str:
     """Return Python code that repeats the first replicate of each training, if its knobs were never turned.
 
-    A comment states this. See ``loading_code``.
+    A comment in the code states this condition. See ``loading_code``.
 
-    trainers : the ones that began at small random weights
-    others : names of the trainings that began at learned weights: a comment says that they are not repeated
+    trainers : trainers that began at small random weights
+    others : names of trainings that began at learned weights; a comment says that they are not repeated
     """
     lines = [
         "import rbmviz",
@@ -76,7 +76,7 @@ def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[
         lines.insert(1, "from rbmviz.metrics import ais_log_z  # an estimate: too many units to enumerate")
     for i, trainer in enumerate(trainers):
         knobs = values_of(trainer)
-        # A linear schedule ends with the training: another number of updates would be another training.
+        # A linear schedule ends with the training, so another number of updates would change the training.
         updates = knobs["iterations"] if knobs.get("schedule") == "linear" else 10_000
         written = "".join(f", {name}={value!r}" for name, value in knobs.items())
         lines += [

@@ -11,7 +11,7 @@ from rbmviz_app.charts.style import origin_text
 
 
 def curves_of_trainers(comparison: Comparison[TrainingSetup]) -> list[Curve]:
-    """Return the curve of each panel, in the panel's colour and dashes; no lease is renewed."""
+    """Return each panel's curve, in the panel's colour and dashes, without renewing the lease."""
     snapshots = [snapshot for _, snapshot in comparison.peek()]
     algorithms = [snapshot.algorithm for snapshot in snapshots]
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]

@@ -1,4 +1,4 @@
-"""Trainers side by side on one data set, judged by the exact likelihood where it can be computed."""
+"""The Train page: trainers on one data set, judged by the exact likelihood where it can be computed."""
 
 from typing import Any
 
@@ -128,7 +128,7 @@ READING_NOTES = (
     "independent pixels, which every trainer should pass.",
     "**Try** a learning rate ten times as large; or *Branch*, to continue from here with another trainer.",
 )
-"""How to read the panels and the chart, and what to try."""
+"""Notes on reading the panels and the chart, and suggestions to try."""
 
 
 PAGE: LivePage[TrainingSetup] = LivePage(
@@ -140,7 +140,7 @@ PAGE: LivePage[TrainingSetup] = LivePage(
     "each image is. A **sweep** draws all hidden units given the pixels, then all pixels given the hidden "
     "units; trainers use sweeps to see what their model prefers. Watch in the chart which curve climbs "
     "highest and which one falls again, then change a learning rate.",
-    linkable=fresh_starts,  # the address cannot hold learned weights to begin at
+    linkable=fresh_starts,  # the address cannot hold learned initial weights
     presets=PRESETS,
     transport=Transport(
         play_help="Pause or continue all trainers. Those that keep up with the speed stop together.",
@@ -167,21 +167,21 @@ def main() -> None:
         if refused:
             offer_download(Settings.train_data.value, "train")
     left, right = places()
-    chosen = None if present else draw_results(comparison)  # before the panels, which compare their names
+    chosen = None if present else draw_results(comparison)  # before the panels, which check the drawn names
     with left:
         offer = "trainer", "grid_view", lambda: draw_adders(comparison, settings.begin_file)
         PAGE.draw_panels(comparison, "train_grid", grid, offer)
     with right:
         charts(comparison, levels_of(comparison.setup.dataset))
     if not present:
-        taken = comparison.setup == settings.setup  # not if the limits refused it
+        taken = comparison.setup == settings.setup  # false if the limits refused it
         st.caption(messages.plain((taken and settings.caption) or data_line(comparison.setup)))
     if chosen is not None:
         draw_downloads(comparison, chosen)
 
 
 def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
-    """Open the trainings under the link's token, or else start the trainings of the link or its preset."""
+    """Open the trainings stored under the link's token, or else start those of the link or its preset."""
     if not checkpoints.open_trainings(comparison):
         PAGE.fill(comparison, wanted)
 
@@ -196,7 +196,7 @@ def grid(comparison: Comparison[TrainingSetup], **mounted: Any) -> None:
         **mounted,
     )
     if not mounted["present"] and names_of(comparison) != session.DRAWN_TRAINERS.value:
-        st.rerun()  # the row with their names is drawn with the whole page
+        st.rerun()  # the results row, drawn with the whole page, shows the old names
 
 
 @as_curves_grow

@@ -1,5 +1,5 @@
 // @ts-check
-// The panels of the Train page: fantasies and filters of a model that learns, and a trace of its trainer.
+// The panels of the Train page: fantasies and filters of a learning model, and a trace of its trainer.
 
 /** @typedef {PanelSpec & { trace_label: string, n_hidden: number }} TrainPanelSpec trace_label: empty if there is no trace */
 
@@ -10,7 +10,7 @@ class TrainPanel extends Panel {
   unit = 'updates';
   fantasies = new Mosaic('samples');
   filters = new Mosaic('filters');
-  /** Update and value, alternating. @type {Float64Array | null} */
+  /** Updates and values of the trace, alternating. @type {Float64Array | null} */
   trace = null;
   sentences = ['standing'];
 
@@ -29,7 +29,7 @@ class TrainPanel extends Panel {
     this.filters.canvas.hidden = view === 'samples';
     this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
     this.filters.canvas.title = 'Filters: the weights of hidden units, blue below zero, orange above.';
-    // Panels without a trace keep its space, so that the numbers of all panels are aligned.
+    // Panels without a trace reserve space for one, so that the numbers of all panels are aligned.
     this.strip.hidden = !this.grid.data.panels.some(spec => /** @type {TrainPanelSpec} */ (spec).trace_label);
     this.strip.setAttribute('aria-hidden', String(!trace_label));
     this.strip.setAttribute('aria-label', `${trace_label} of ${label} over time`);
@@ -57,7 +57,7 @@ class TrainPanel extends Panel {
     this.showWords(fantasies, 0);
   }
 
-  // A statistic of the trainer against updates: a line without axes, with its range on the right.
+  // Draw a statistic of the trainer against updates, as a line without axes, with its range on the right.
   drawTrace() {
     const height = TRACE_HEIGHT, trace = this.trace;
     paintOn(this.strip, height, (x, width) => {

@@ -1,4 +1,4 @@
-"""The live panels of the Train page: fantasies and filters of a model that learns, and its scores."""
+"""The live panels of the Train page: fantasies and filters of a learning model, and its scores."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -81,7 +81,7 @@ def encode(snapshot: TrainingSnapshot, request: FrameRequest, client: ClientStat
 
 
 FIRST_KNOBS = {"learning_rate": 0, "k": 1}
-"""Knobs that most trainers have come first, in this order, at the same height in all panels.
+"""Knobs of most trainers, which come first, in this order, at the same height in all panels.
 
 While presenting, only a panel's first knob stays, unless the address names others."""
 

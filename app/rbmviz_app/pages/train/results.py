@@ -1,4 +1,4 @@
-"""What to do with a trained model: branch from it, send it to other pages, download it."""
+"""Uses of a trained model: branch from it, send it to other pages, download it."""
 
 from typing import Any
 
@@ -36,13 +36,13 @@ OTHER_PAGES = (
     ),
     ("Tune", "tune", "Which settings of the samplers are best on this model.", "tune", "tune_models"),
 )
-"""Title, icon, help and folder of the pages that accept a model, and the setting that chooses it there."""
+"""Title, icon, help and folder of the pages that accept a model, and their setting that chooses the model."""
 
 
 def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
-    """Offer to branch from a trained model, or to send it to other pages; return the panel chosen.
+    """Offer to branch from a trained model, or to send it to other pages; return the chosen panel.
 
-    None: there is no panel.
+    Return None if there is no panel.
     """
     if not comparison.panels:
         session.DRAWN_TRAINERS.set({})
@@ -58,7 +58,7 @@ def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
             width=220,
             label_visibility="collapsed",
             help="The model of this panel at the moment you click.",
-            key="learned by",  # without a key it would fall back to the first panel when a name changes
+            key="learned by",  # without a key, a changed name would reset the choice to the first panel
         )
         worker = comparison[key]
         branch(comparison, key)
@@ -124,7 +124,7 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
 
 
 def checkpoint_file(worker: Worker[TrainingRun]) -> bytes:
-    """Return the checkpoint of a training; BadInput before there is one."""
+    """Return the checkpoint of a training; raise BadInput before there is one."""
     content = worker.read(TrainingRun.checkpoint)
     if not content:
         raise BadInput("There is no checkpoint yet: let the trainer make its first update.")
@@ -132,14 +132,14 @@ def checkpoint_file(worker: Worker[TrainingRun]) -> bytes:
 
 
 def code_of(comparison: Comparison[TrainingSetup]) -> str:
-    """Return code that repeats the panels that need no file, and names the others."""
+    """Return code that repeats the panels that need no file and names the other panels."""
     fresh, names = fresh_starts(comparison), names_of(comparison)
     others = [names[panel.key] for panel in comparison.panels if panel.worker.plan != comparison.setup.plan()]
     return snippet(comparison.setup, fresh, others)
 
 
 def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
-    """Return where the files of the page come from."""
+    """Return the origin of the page's files."""
     setup = comparison.setup
     return origin(
         code_of(comparison), data=[setup.dataset], seeds=range(setup.seed, setup.seed + setup.replicates)
@@ -159,7 +159,7 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
         worker = comparison[key]
         try:
             plan = comparison.setup.plan_from(worker.read(TrainingRun.origin))
-            # Herding's learning rate is the length of a step towards the data, and polishing has a small one.
+            # Herding's learning rate is the length of a step towards the data, and polishing's is small.
             of_its_own = {"herding", "polish"} & {name, worker.algorithm.name}
             same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")
             values = values_of(worker.algorithm)

@@ -1,4 +1,4 @@
-"""Settings of the Train page: the data, starting points of trainings, and what is shown."""
+"""Settings of the Train page: the data, the starting points of trainings, and the display."""
 
 from typing import Any, NamedTuple
 
@@ -122,7 +122,7 @@ def data_line(setup: TrainingSetup) -> str:
 def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
     """Draw the uploads.
 
-    Returns the visitor's own data, the rule that makes them binary, a container for related offers, and the
+    Return the visitor's own data, the rule that makes them binary, a container for related offers, and the
     starting point.
     """
     own = uploads.uploader(
@@ -168,8 +168,8 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
 def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
     """Return the starting points of a new trainer, by name: None for small random weights, or a model.
 
-    Models have as many visible units as the data: pretrained models, the uploaded one, and those that this
-    page has sent to other pages.
+    Models have as many visible units as the data: pretrained models, the uploaded model, and models that
+    this page sent to other pages.
     """
     starts: dict[str, RBM | None] = {"small random weights": None}
     if begin_file is None:

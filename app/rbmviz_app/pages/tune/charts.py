@@ -41,7 +41,7 @@ Columns that compare with the best have the same names as in ``rbmviz sweep show
 
 
 def name_of(scores: SweepScores, index: int) -> str:
-    """Describe a setting: what its facet has in common, and its knobs along the first two axes."""
+    """Describe a setting: the values common to its facet, and its knobs along the first two axes."""
     setting, plan = scores.settings[index], scores.plan
     parts = [facet_title(plan, setting)] if facet_title(plan, setting) else []
     for axis, at in list(zip(plan.axes, setting.at, strict=True))[:2]:
@@ -51,7 +51,7 @@ def name_of(scores: SweepScores, index: int) -> str:
 
 
 def nearest_cell(scores: SweepScores, tried: Tried) -> dict[str, Any]:
-    """Return the cell nearest to a tried setting and its mean score after as many samples, by column."""
+    """Return a tried setting's nearest cell and the cell's mean score at the same sample count, by column."""
     place, by = place_of(tried, scores.plan, scores.settings), "isl_test"
     if place is None or by not in scores.plan.metrics:
         return {}
@@ -83,7 +83,7 @@ def _table_row(scores: SweepScores, scored: ScoredSetting) -> dict[str, Any]:
 
 
 def _knob_columns(scores: SweepScores, setting: GridSetting) -> dict[str, Any]:
-    """Return the values that distinguish settings of one algorithm: along the axes, and of other knobs."""
+    """Return the knob values that distinguish settings of one algorithm: on the axes, and of other knobs."""
     axes = zip(scores.plan.axes, setting.at, strict=True)
     algorithm = TABLES[scores.plan.kind].read(setting.algorithm)
     others = {name: getattr(algorithm, name, None) for name in scores.others}
@@ -91,7 +91,7 @@ def _knob_columns(scores: SweepScores, setting: GridSetting) -> dict[str, Any]:
 
 
 def robust_rows(scores: SweepScores, point: float, cost_unit: CostUnit, by: str) -> Rows:
-    """Return a row for each setting that all models have: mean and spread over models, and each value."""
+    """Return a row for each setting that all models have: mean and spread over models, and value by model."""
     settings = {setting.algorithm: setting for setting in reversed(scores.settings)}
     rows: Rows = []
     for robustness in scores.robustness(point, cost_unit, by):
@@ -153,7 +153,7 @@ X_WORDS = {
 
 
 TONES = ("#0a67ce", "#bf6a0c", "#2c8a57", "#b0417f", "#6b6fc5", "#808080")
-"""Colours of the compared settings; with their dashes, distinguishable with colour blindness."""
+"""Colours of the compared settings; together with the dashes, they are safe for colour blindness."""
 
 
 def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:

@@ -35,12 +35,12 @@ def curves_parquet(sweep: Sweep) -> bytes:
 
 
 def origin_of(sweep: Sweep) -> dict[str, Any]:
-    """Return where the files of a sweep come from."""
+    """Return the origin of a sweep's files."""
     plan, names = sweep.plan, ("model", "model_digest", "data", "data_digest")
     try:
         planned = cells(plan, registered=True, own=sweep.own)
         sources = [[getattr(cell, name) for cell in planned] for name in names]
-    except BadInput:  # files, or data that are not on this machine: the results name them
+    except BadInput:  # a file or data set is not on this machine: the stored results name it
         stored = Store(sweep.folder).read(names=names) if sweep.folder is not None else None
         if stored is None or not stored.cells:
             raise
@@ -56,7 +56,7 @@ def origin_of(sweep: Sweep) -> dict[str, Any]:
 
 
 def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:
-    """Return the map at its point as a picture; BadInput before there is a score."""
+    """Return the map at its point as a picture; raise BadInput before there is a score."""
     choices = view.choices()
     if not choices:
         raise BadInput("There is no score to draw yet: wait until a run has got so far.")

@@ -1,4 +1,4 @@
-"""Tune: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
+"""The Tune page: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
 
 import itertools
 import weakref
@@ -63,9 +63,9 @@ from rbmviz_app.timer import while_running
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
-"""Maximum number of open settings beside the one under the pointer."""
+"""Maximum number of open settings, not counting the setting under the pointer."""
 CHAIN_SIDE = 8
-"""Rows and columns of pictures of a chain."""
+"""Number of rows and of columns in a chain's square of pictures."""
 NEW_SWEEP = ""
 PRIVATE = "Only you see it, until you reload or remove its files."
 
@@ -104,7 +104,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
 def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
-    session.set_undrawn(fitting_axes())  # settings in a link
+    session.set_undrawn(fitting_axes())  # a link may name knobs that do not fit
     with PAGE.toolbar():
         kind = choose_what()
         with controls.settings("tune"):
@@ -156,13 +156,13 @@ def main() -> None:
 
 
 def write_address(comparison: Beside, plan: SweepPlan) -> None:
-    """Write the address; the runs' own fragment does, because a turned knob redraws nothing else."""
+    """Write the address; the runs' fragment calls this, because a turned knob redraws only that fragment."""
     on = [model_on_screen(plan)] if plan.models else []
     PAGE.write_address(comparison, more={"on": [] if on == list(plan.models[:1]) else on})
 
 
 def planned() -> tuple[SweepPlan | None, str]:
-    """Return the plan in the controls, or None and the reason why there is none."""
+    """Return the plan set by the controls, or None and the reason why there is no plan."""
     try:
         plan = plan_of(Settings.values_now())
         check_size(plan)
@@ -172,7 +172,7 @@ def planned() -> tuple[SweepPlan | None, str]:
 
 
 def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
-    """Return the sweep on the screen: chosen, from the link, or planned."""
+    """Return the sweep to show: the sweep chosen in the list or by the link, or else the planned sweep."""
     if Settings.sweep.value != NEW_SWEEP:
         try:
             return own_sweeps().get(Settings.sweep.value) or sweep_queue().get(Settings.sweep.value)
@@ -188,7 +188,7 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
 
 
 def is_current(sweep: Sweep) -> bool:
-    """Return whether the sweep on the screen is still this one, not one that it was extended to."""
+    """Return whether the page still shows this sweep, and not an extension of it."""
     return sweep.name == Settings.sweep.value and (not sweep.name or sweep in listed().values())
 
 
@@ -207,7 +207,7 @@ def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
     else:
         values |= {"tune_models": [model_on_screen(plan)], "tune_data": plan.data or AUTOMATIC}
         values |= {"tune_start": plan.start, "tune_kernel": plan.kernel}
-    return PAGE.setup_of(values)._replace(seed=plan.seeds[0])  # of the first runs of cells
+    return PAGE.setup_of(values)._replace(seed=plan.seeds[0])  # the seed of each cell's first run
 
 
 def model_on_screen(plan: SweepPlan) -> str:
@@ -217,7 +217,7 @@ def model_on_screen(plan: SweepPlan) -> str:
 
 
 def has_runs(plan: SweepPlan) -> bool:
-    """Return whether the settings of a plan can run beside its map: its models or data are available."""
+    """Return whether a plan's settings can run beside its map, which requires its models or data."""
     if plan.kind == "sampler":
         return all(map(is_known_model, plan.models))
     try:
@@ -239,7 +239,7 @@ def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) 
     """Open the runs beside the map."""
     before, _ = session.COMPARISONS.value.get(PAGE.name, (None, ""))
     if before is not None and type(before.setup) is not type(setup):
-        comparisons.begin_anew(PAGE.name)  # chains are not trainings
+        comparisons.begin_anew(PAGE.name)  # chains cannot become trainings, nor trainings chains
     comparison = PAGE.open(setup, lambda new, wanted: fill(new, wanted, plan))
     comparison.cost_unit = "sweeps" if isinstance(setup, SamplingSetup) else "updates"
     return comparison
@@ -281,7 +281,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         Settings.sweep,
         [NEW_SWEEP, *sweeps],
         format_func=labels.__getitem__,
-        variant=" ".join(labels.values()),  # they show the status
+        variant=" ".join(labels.values()),  # the labels show the status
         width=340,
         label_visibility="collapsed",
     )
@@ -310,7 +310,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
 
 
 def add(plan: SweepPlan) -> None:
-    """Queue a sweep and show it; a private one is held by this session alone."""
+    """Queue a sweep and show it; only this session holds a private sweep."""
     own = own_content(plan)
     try:
         sweep = sweep_queue().add(plan, title_of(plan), links.owner(), own, session.VISITOR.ensure())
@@ -328,9 +328,9 @@ def cost_of(plan: SweepPlan) -> str:
 
 
 def extend(sweep: Sweep, view: SweepView) -> None:
-    """Compute more values beyond the borders of the grid on which the best settings lie."""
+    """Extend the grid beyond each border on which the best settings lie."""
     plan = sweep.plan.beyond([end for choice in view.choices() for end in choice.open_ends])
-    if not sweep.belongs_to(links.owner()):  # somebody else's results, or the recording's, stay as they are
+    if not sweep.belongs_to(links.owner()):  # other people's results and the recording stay unchanged
         add(plan)
         return
     try:
@@ -408,12 +408,12 @@ def tried_beside(comparison: Beside) -> list[Tried]:
 
 
 def open_panels(comparison: Beside) -> list[Any]:
-    """Return the panels of open settings, without the one that follows the pointer."""
+    """Return the panels of open settings, without the panel that follows the pointer."""
     return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
 
 
 def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
-    """Return the indices of the open settings; None: a knob was turned, so that no cell matches."""
+    """Return the open settings' indices, with None where a turned knob means that no cell matches."""
     plan = sweep.plan
     model = model_on_screen(plan) if plan.models else ""
     indices = {
@@ -433,7 +433,7 @@ def marks_of(comparison: Beside) -> list[str]:
 
 
 def drawn_beside(comparison: Beside) -> tuple[int, ...]:
-    """Return keys and runs of the panels beside the map; a change redraws them."""
+    """Return the keys and runs of the panels beside the map; the page redraws the panels if these change."""
     return tuple(n for key, snapshot in comparison.peek() for n in (key, snapshot.run))
 
 
@@ -451,7 +451,7 @@ def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     try:
         setup = setup_of_sweep(sweep.plan)
         other_model = setup != comparison.setup
-        if other_model:  # all panels continue with it, and one with this setting is open then
+        if other_model:  # all panels switch to this model, so one of them may already have the setting
             comparison.change(setup)
         if not same:
             comparison.add(algorithm)
@@ -503,7 +503,7 @@ def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:
 def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
     """Draw the run under the pointer, and the open settings."""
     if POINTER_PANEL.value not in (None, *(panel.key for panel in comparison.panels)):
-        st.rerun()  # it was closed: bring_pointer makes another run follow the pointer
+        st.rerun()  # the pointer's run was closed: bring_pointer makes another run follow the pointer
     on_axis = [axis.knob for axis in plan.axes]
     key = f"tune {plan.kind}s"  # chains and trainings have panels of different kinds
     common: dict[str, Any] = {
@@ -537,7 +537,7 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
 
 
 def about_runs(comparison: Beside, plan: SweepPlan) -> str:
-    """Say which cells the run under the pointer does not follow, and where all runs are; "": nothing."""
+    """Note the cells and knobs that the pointer's run ignores, and the model of all runs; may be ""."""
     sentences = []
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
         label = comparison[POINTER_PANEL.value].algorithm.label
@@ -640,7 +640,7 @@ def robust_table(view: SweepView, point: float) -> None:
 
 
 def exports(view: SweepView) -> None:
-    """Offer downloads, built on click."""
+    """Offer downloads, which are built on click."""
     if view.sweep.status == "planned":
         return
     drawn = [

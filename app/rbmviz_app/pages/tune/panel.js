@@ -5,23 +5,23 @@
  * @typedef {object} MapAxis
  * @property {string} label
  * @property {string[]} values formatted
- * @property {boolean} apart whether a gap separates the last value, 1, from those that approach it
+ * @property {boolean} apart whether a gap separates the last value, 1, from the values that approach it
  */
 
 /**
  * Description of a sweep from Python (map_spec in panel.py).
  * @typedef {object} MapSpec
  * @property {MapAxis} x
- * @property {MapAxis | null} y null: a sweep along one axis
+ * @property {MapAxis | null} y null for a sweep along one axis
  * @property {{ title: string, columns: number[], rows: number[] }[]} facets indices of each facet's values along x and y
- * @property {[number, number, number][]} positions of the cell of each setting: facet, column, row
+ * @property {[number, number, number][]} positions position of each setting's cell: facet, column, row
  * @property {{ name: string, label: string, short: string, help: string, better: string, digits: number }[]} measures
  * @property {string} blank
  * @property {string[]} cost_units
  * @property {number} seeds
- * @property {number} runs of the whole sweep: one for each setting and seed
- * @property {(number | null)[]} open_settings open on the right; null: a setting without a cell
- * @property {{ cell: number, at: [number, number], score: string, n: number }[]} tried on the Sample page: nearest setting, place between columns and rows, ISL
+ * @property {number} runs number of runs in the whole sweep: one for each setting and seed
+ * @property {(number | null)[]} open_settings settings open on the right; null for a setting without a cell
+ * @property {{ cell: number, at: [number, number], score: string, n: number }[]} tried settings tried on the Sample page: nearest cell, place between columns and rows, ISL
  */
 
 /** @typedef {PageData & { map: MapSpec }} TunePageData */
@@ -29,7 +29,7 @@
 /**
  * @typedef {object} MapHead
  * @property {string} sweep_status
- * @property {number} n runs that are complete
+ * @property {number} n number of complete runs
  * @property {number} progress
  * @property {number | null} seconds_left
  * @property {string} cost_unit
@@ -38,21 +38,21 @@
  * @property {[number, number] | null} ends
  * @property {number | null} telling
  * @property {boolean} moved
- * @property {number[]} seeds how many are compared, for each model that has scores
+ * @property {number[]} seeds number of seeds compared, for each model that has scores
  * @property {string[]} border
  * @property {string | null} [error]
  */
 
 // Bits of the state of a setting, as in rbmviz/session/sweep_view.py.
 const IS_KNOWN = 1, IS_IN_REGION = 2, IS_BEST = 4, IS_MOSTLY_BLANK = 8, IS_RUNNING = 16;
-const POINT_STEPS = 400; // steps of the slider of samples, sweeps or seconds
-const CELL_MOST = 110; // pixels: larger cells show no more; the map is as high as the first screen leaves room for
+const POINT_STEPS = 400; // number of steps of the slider of samples, sweeps or seconds
+const CELL_MOST = 110; // pixels: larger cells show no more; the map is as high as the first screen allows
 const CELL_LEAST = 15;
 const SCALE_WIDTH = 104; // pixels to the right of the map, for its colour scale
 const FACET_GAP = 18;
-const LETTER = 7; // pixels that a letter of a label needs
-const APART = '6px'; // between the cells of 1 and those that approach it
-const LOOK_MS = 400; // delay after the last change of point or cell, before the part below the map is redrawn
+const LETTER = 7; // width in pixels of a label's letter
+const APART = '6px'; // gap between the cells of 1 and the cells of values that approach it
+const LOOK_MS = 400; // delay from the last change of point or cell to the redrawing of the part below the map
 
 // Viridis (van der Walt and Smith, 2015): even steps of lightness, safe for colour blindness.
 const VIRIDIS = ['#440154', '#481467', '#482677', '#453781', '#404788', '#39568c', '#33638d', '#2d708e', '#287d8e', '#238a8d', '#1f968b',
@@ -81,12 +81,12 @@ const pointText = (costUnit, point) => (costUnit === 'seconds' ? String(Number(p
 /** @param {string} costUnit @param {number} point @returns {string} */
 const amount = (costUnit, point) => `${pointText(costUnit, point)} ${costUnit === 'seconds' ? 's' : unitName(costUnit)}`;
 
-/** "Gibbs", because the page also has sweeps of settings. @param {string} costUnit @returns {string} */
+/** Say "Gibbs", because the page also has sweeps of settings. @param {string} costUnit @returns {string} */
 const unitName = costUnit => (costUnit === 'sweeps' ? 'Gibbs sweeps' : costUnit);
 
 class MapPanel extends Panel {
   isRun = false;
-  /** Address of the view of the displayed sweep. */
+  /** Address of the displayed sweep's view. */
   url = '';
   lookTimer = 0;
   chart = element('div', { class: 'map', tabindex: 0, role: 'application', 'aria-roledescription': 'heat map' });
@@ -99,7 +99,7 @@ class MapPanel extends Panel {
   /** The cell of each setting. @type {HTMLElement[]} */
   tiles = [];
   scale = element('div', { class: 'scale' });
-  /** Ends of the colour scale, and whether its lower end is cut off. */
+  /** Ends of the colour scale, and whether the lower end is cut off. */
   low = 0;
   high = 1;
   cut = false;
@@ -125,7 +125,7 @@ class MapPanel extends Panel {
   /** @param {Record<string, KnobValue>} knobs */
   ask(knobs) {
     this.grid.turnKnobs(this.key, knobs);
-    // The part below the map is redrawn every second while the sweep computes, otherwise on request.
+    // While the sweep computes, the part below the map is redrawn every second; otherwise, it is redrawn on request.
     clearTimeout(this.lookTimer);
     if (!this.grid.data.present && !['planned', 'queued', 'running', undefined].includes(this.shown?.sweep_status)) {
       this.lookTimer = setTimeout(() => this.grid.tell('redraw', true), LOOK_MS);
@@ -134,7 +134,7 @@ class MapPanel extends Panel {
 
   build() {
     super.build();
-    this.node.firstElementChild?.classList.toggle('spoken', !this.grid.data.present); // the settings or the list name the sweep
+    this.node.firstElementChild?.classList.toggle('spoken', !this.grid.data.present); // the settings or the list already name the sweep
     this.strip.remove();
     this.readouts.lead.remove();
     this.more.remove();
@@ -156,7 +156,7 @@ class MapPanel extends Panel {
 
   arrange() {
     const { measures, cost_units, y, x } = this.map, { url } = this.grid.data;
-    if (url !== this.url) { // another sweep: the previous sweep's data do not fit its cells
+    if (url !== this.url) { // a new sweep: the previous sweep's data do not fit its cells
       this.url = url;
       this.head = this.at = null;
       this.state = new Uint8Array(0);
@@ -196,7 +196,7 @@ class MapPanel extends Panel {
     const sign = this.map.measures.find(({ name }) => name === head.by)?.better === 'low' ? -1 : 1;
     const good = known.map(value => sign * value).sort((a, b) => a - b);
     if (!good.length) return;
-    // Most of a map may be far below its best cells: the scale covers the better half.
+    // Most of a map may be far below its best cells, so the scale covers the better half.
     const high = good[good.length - 1], middle = good[Math.floor((good.length - 1) / 2)], low = Math.max(good[0], high - 3 * (high - middle));
     this.cut = low > good[0];
     [this.low, this.high] = [low, high === low ? low + 1e-9 : high];
@@ -208,7 +208,7 @@ class MapPanel extends Panel {
     return (sign * value - this.low) / (this.high - this.low);
   }
 
-  // The pointer and the keys
+  // Pointer and keys
 
   /** @param {PointerEvent | MouseEvent} event @returns {boolean} whether there is a cell */
   chooseCellAt(event) {
@@ -234,13 +234,13 @@ class MapPanel extends Panel {
   onKey(event) {
     const steps = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] });
     const step = steps[event.key], { positions } = this.map;
-    if (event.ctrlKey || event.metaKey || event.altKey) return; // Alt and an arrow goes back
+    if (event.ctrlKey || event.metaKey || event.altKey) return; // Alt with an arrow goes back in the history
     if (event.key === 'Enter' || event.key === ' ') this.toggle();
     else if (event.key === 'Home') this.choose(Math.max([...this.state].findIndex(bits => bits & IS_BEST), 0));
     else if (step) {
       const from = positions[this.at ?? 0], to = [from[0], from[1] + step[0], from[2] + step[1]];
       let next = positions.findIndex(position => position.every((value, i) => value === to[i]));
-      // Beyond the end of a facet comes the next one.
+      // Beyond the end of a facet, continue in the next facet.
       if (next < 0 && step[0]) next = this.entryOf(from[0] + step[0], step[0] > 0 ? 0 : -1, from[2]);
       if (this.at === null) this.choose(0);
       else if (next >= 0) this.choose(next);
@@ -250,7 +250,7 @@ class MapPanel extends Panel {
   }
 
   /**
-   * The cell in a facet's first (0) or last (-1) column nearest to a row, which the facet may lack; -1: no such facet.
+   * The cell in a facet's first (0) or last (-1) column nearest to a row, which the facet may lack; -1 if there is no such facet.
    * @param {number} facet @param {0 | -1} end @param {number} row @returns {number}
    */
   entryOf(facet, end, row) {
@@ -326,7 +326,7 @@ class MapPanel extends Panel {
     const { x, y, facets, positions, tried } = this.map, width = this.stage.clientWidth, narrow = width < 480;
     const rows = y?.values.length ?? 1, lastColumn = x.values.length - 1, most = Math.max(...facets.map(({ columns }) => columns.length));
     const longest = (/** @type {string[]} */ texts) => LETTER * Math.max(...texts.map(text => text.length));
-    // As many facets side by side as leave cells a reasonable size.
+    // Put facets side by side as long as cells keep a reasonable size.
     const room = width - (narrow ? 0 : SCALE_WIDTH) - (y ? 28 + longest(y.values) : 0), across = Math.max(1, Math.min(facets.length, Math.floor((room + FACET_GAP) / (most * CELL_LEAST * 1.6 + FACET_GAP))));
     const wide = Math.max(4, Math.min(CELL_MOST * 1.5, (room - FACET_GAP * across) / (across * most)));
     const high = Math.max(CELL_LEAST, Math.min(CELL_MOST, wide * 0.8, Math.max(200, Math.min(640, innerHeight - 460)) / rows));
@@ -346,7 +346,7 @@ class MapPanel extends Panel {
       return map;
     });
     this.tiles = positions.map(([facet, column, row]) => {
-      // A sampler without the knob of an axis has one cell for all its values.
+      // A sampler without the knob of an axis has one cell for all the axis's values.
       const { columns, rows: own } = facets[facet], i = columns.indexOf(column) + 3, j = rows - Math.max(row, 0) + 1;
       const tile = place(`${y && own[0] < 0 ? `2 / ${i} / ${rows + 2}` : `${j} / ${i} / ${j + 1}`} / ${column < 0 ? most + 3 : i + 1}`, element('i', {}));
       if (x.apart && column === lastColumn) tile.style.marginLeft = APART;

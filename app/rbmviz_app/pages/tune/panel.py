@@ -31,10 +31,10 @@ VALUES_OF_MAP = (
     *("sweep_status", "seconds_left", "cost_unit", "by", "point", "ends", "telling", "moved", "seeds"),
     "border",
 )
-"""Entries of ``MapHead`` in panel.js that are fields of the snapshot."""
+"""Fields of the snapshot that are entries of ``MapHead`` in panel.js."""
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
-"""Decimal places of a measure, by the prefix of its name; others are shares, with three."""
+"""Decimal places of a measure, by the prefix of its name; other measures are shares, with three places."""
 
 
 def readouts(algorithm: Any, plan: Any) -> Sequence[Number]:
@@ -60,7 +60,7 @@ def axis_label(knob: Knob) -> str:
 
 
 def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
-    """Describe what all cells of a facet have in common: sampler, model, and the knobs of further axes."""
+    """Describe the values that all cells of a facet share: sampler, model, and the knobs of further axes."""
     algorithm = TABLES[plan.kind].read(setting.algorithm)
     names = [text.partition(":")[0] for text in plan.algorithms]
     parts = [algorithm.label] if len(plan.algorithms) > 1 else []
@@ -84,7 +84,7 @@ def map_spec(
     open_settings: Sequence[int | None],
     tried: Sequence[Tried] = (),
 ) -> dict[str, Any]:
-    """Return what the page needs to draw the map, as JSON values; see ``MapSpec`` in panel.js."""
+    """Return the description of the map for the page, as JSON values; see ``MapSpec`` in panel.js."""
 
     def axis(i: int) -> dict[str, Any] | None:
         if i >= len(plan.axes):
@@ -131,7 +131,7 @@ def map_spec(
 
 
 def short_label(by: str) -> str:
-    """Return the label of a measure without its unit and part of the data."""
+    """Return the label of a measure without the unit and the part of the data."""
     return measures[by].number.label
 
 
@@ -162,7 +162,7 @@ def sweep_map(
 ) -> None:
     """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": index}``.
 
-    open_settings : indices of the settings open beside it; None: a setting without a cell
+    open_settings : indices of the settings open beside the map; None for a setting without a cell
     tried : settings of the Sample page, on the same data
     """
     plan = view.sweep.plan

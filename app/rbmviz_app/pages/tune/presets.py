@@ -1,7 +1,7 @@
 """Presets of the Tune page: plans whose maps show what tuning can gain.
 
-Only the recorded map has scores before *Start*. The panel of a preset is the run beside the map; its claims
-are about settings of the sweep, ``variants``.
+Only the recorded map has scores before *Start*. A preset's panel is the run beside the map; its claims are
+about settings of the sweep, named in ``variants``.
 """
 
 from rbmviz_app.presets import Preset

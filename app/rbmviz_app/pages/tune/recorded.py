@@ -1,4 +1,4 @@
-"""The sweep that the page opens with: computed in advance by ``.ci/record-sweep``, and shipped."""
+"""The sweep that the page shows first: computed in advance by ``.ci/record-sweep``, and shipped."""
 
 import functools
 import json
@@ -15,18 +15,18 @@ _FOLDER = Path(__file__).parent
 
 @functools.cache
 def about_recording() -> dict[str, Any]:
-    """Return how and when it was made: command, date, version of rbmviz, and plan."""
+    """Return the facts about the recording: command, date, version of rbmviz, and plan."""
     return json.loads((_FOLDER / "recorded.json").read_text("utf-8"))
 
 
 @functools.cache
 def recorded_plan() -> SweepPlan:
-    """Return its plan, which has the default settings."""
+    """Return the plan of the recorded sweep, which has the default settings."""
     return SweepPlan.from_json(json.dumps(about_recording()["plan"]).encode())
 
 
 @functools.cache
 def recorded_sweep() -> Sweep:
-    """Return the sweep, which all visitors share."""
+    """Return the recorded sweep, which all visitors share."""
     table = pd.read_parquet(_FOLDER / "recorded.parquet")
     return Sweep.recorded(recorded_plan(), {name: table[name].to_numpy() for name in table})

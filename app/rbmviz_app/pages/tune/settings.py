@@ -31,11 +31,11 @@ Settings = PageSettings(
             "models or data is listed for you alone, and goes with them.",
         ),
         "on": SettingSpec("", FreeText()),
-        "tried": PAGES["sample"].settings["tried"],  # the same record, so that links to both pages keep it
+        "tried": PAGES["sample"].settings["tried"],  # shared, so that links to both pages keep it
     }
 )
-"""Settings of the plan; the sweep on the screen ("": the plan); the model of the last clicked cell; tried
-settings."""
+"""Settings of the plan; the displayed sweep ("" for the plan itself); the model of the last clicked cell;
+tried settings."""
 
 
 MORE_MEASURES = [
@@ -47,7 +47,7 @@ MORE_MEASURES = [
 def number_knobs(algorithms: Sequence[type]) -> dict[str, Knob]:
     """Return the numeric knobs of these algorithms by name, front knobs first."""
     knobs = {knob.name: knob for algorithm in algorithms[::-1] for knob in front_numbers(algorithm)}
-    knobs.pop("iterations", None)  # trainers: set by the length of a run
+    knobs.pop("iterations", None)  # for trainers, the length of a run sets it
     return dict(sorted(knobs.items(), key=lambda item: item[0] != "learning_rate"))
 
 
@@ -72,7 +72,7 @@ def exchange_axes() -> None:
 
 
 def choose_what() -> Kind:
-    """Draw the choice of what to tune, and on which models or data; return its kind."""
+    """Draw the choices of algorithms and of models or data to tune on; return the algorithms' kind."""
     kind = KIND_OF[controls.choose(Settings.tune_what, on_change=exchange_axes, label_visibility="collapsed")]
     if kind == "trainer":
         controls.data_set(Settings.tune_train_data, width=150, label_visibility="collapsed")
@@ -114,9 +114,9 @@ def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
 
 
 def fitting_axes() -> dict[str, Any]:
-    """Return settings for axes whose knob the algorithms lack, after a change of algorithms or a wrong link.
+    """Return new settings, by name, for axes whose knob the algorithms lack; empty if nothing is wrong.
 
-    By name; empty if nothing is wrong.
+    Axes and algorithms may disagree after a change of algorithms, or in a wrong link.
     """
     algorithms = tuned()
     knobs = number_knobs(algorithms)
@@ -137,7 +137,7 @@ def fitting_axes() -> dict[str, Any]:
 
 
 def fit_axes() -> None:
-    """Change axes that the tuned algorithms lack, in a callback."""
+    """Change axes whose knobs the tuned algorithms lack; called in callbacks."""
     if fitted := fitting_axes():
         session.show(fitted)
 

@@ -31,7 +31,7 @@ def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
 
 
 def _styles(named: Named, *more: Style) -> tuple[Style, ...]:
-    """Return the style of each panel, with the colour of the panel itself, and of reference lines."""
+    """Return the style of each panel's series, in the panel's colour, and the styles of reference lines."""
     tones = colours([snapshot.algorithm for _, snapshot in named])
     return (*styled([name for name, _ in named], tones), *more)
 
@@ -47,7 +47,7 @@ EQUAL = Style("all weights equal (CD)", GREY, (5, 4))
 
 
 def share_rows(named: Named) -> Rows:
-    """Return the points of the Lorenz curves, from the heavy end."""
+    """Return the points of the Lorenz curves, heaviest weights first."""
     return [
         {"panel": name, "samples": x, "held": y}
         for name, snapshot in named
@@ -57,7 +57,7 @@ def share_rows(named: Named) -> Rows:
 
 
 def shares_chart(named: Named) -> Chart:
-    """Return the chart of the share of the total weight in the heaviest samples."""
+    """Return the chart of the heaviest samples' share of the total weight."""
     rows = share_rows(named)
     least = min((row["samples"] for row in rows), default=0.01)
     rows += [{"panel": EQUAL.name, "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]

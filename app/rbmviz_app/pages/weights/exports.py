@@ -23,7 +23,7 @@ from rbmviz_app.pages.weights.study_charts import ess_rows, quality_rows
 
 
 def curves_csv(named: Named) -> bytes:
-    """Return every curve of the populations as CSV, one value per row."""
+    """Return every curve of the populations as CSV, with one value per row."""
     return csv_bytes(("population", "quantity", "at", "value", "std_error"), _values(named))
 
 
@@ -41,9 +41,9 @@ def _values(named: Named) -> Iterator[tuple[Any, ...]]:
 
 
 def study_csv(snapshot: StudySnapshot) -> bytes:
-    """Return CSV with every estimator's bias, variance and effective sizes by model, one value per row.
+    """Return every estimator's bias and variance by model as CSV, with one value per row.
 
-    Effective sizes are pop-CD's, as shares of a batch.
+    Pop-CD's effective sizes, as shares of a batch, are included.
     """
     return csv_bytes(("hidden", "estimator", "quantity", "value"), _study_values(snapshot))
 
@@ -71,7 +71,7 @@ def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> by
         snapshot: Any = panel.worker.peek()
         if (batch := snapshot.batch) is not None:
             arrays[f"batch_log_weights{i}"], arrays[f"batch_v{i}"] = batch.log_weights, batch.v
-        algorithm = snapshot.algorithm  # the one that drew them: while paused, another may be chosen
+        algorithm = snapshot.algorithm  # this drew the weights; while paused, another may be chosen
         knobs = {knob: getattr(algorithm, knob) for knob in WEIGHT_KNOBS}
         panels.append({"name": name, "batches": snapshot.n, "weights": snapshot.pooled, **knobs})
     meta = {"model": dict(comparison.setup.model.meta), "seed": comparison.setup.seed, "panels": panels}
@@ -111,7 +111,7 @@ def tiles_png(named: Named, shape: tuple[int, int]) -> bytes:
 def command_of(panels: Sequence[str], model_name: str, start: Start, seed: int, like: str) -> str:
     """Return a link that repeats the batches, or code for similar batches if no link opens the model.
 
-    panels : as links write them; like : code that weights similar batches
+    panels : panels as written in links; like : code that weights similar batches
     """
     if model_name in list_models():
         link = link_to("weights", panels, weights_model=model_name, weights_start=start, weights_seed=seed)

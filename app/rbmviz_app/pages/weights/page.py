@@ -1,4 +1,4 @@
-"""CD samples weighted by the model's probabilities, and the effect on bias and variance."""
+"""The Weights page: CD samples weighted by the model's probabilities; effects on bias and variance."""
 
 from typing import Any
 
@@ -102,7 +102,7 @@ READING_NOTES = (
     "log 30 = 3.4 nats too low: samples that would show the other patterns come once in 10¹⁶.",
     "**Try** the preset *One weight takes all*.",
 )
-"""How to read the chart, and what to try."""
+"""Notes on reading the chart, and suggestions to try."""
 
 
 PAGE: LivePage[WeightSetup] = LivePage(
@@ -168,7 +168,7 @@ def draw_adders(comparison: Comparison[WeightSetup]) -> None:
 
 
 def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
-    """Offer downloads, built on click, and code that weights similar batches."""
+    """Offer code that weights similar batches, and downloads, which are built on click."""
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)

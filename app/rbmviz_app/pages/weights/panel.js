@@ -5,7 +5,7 @@
 /** @typedef {PageData & { tiles: number }} WeightPageData */
 
 /** @typedef {PanelHead & { log_z: number | null, truth: number | null, log_total?: number, histogram?: [number, number] }} WeightHead
- * log_total: logarithm of the sum of the weights of a new batch; histogram: its ends, in nats */
+ * log_total: logarithm of the sum of a new batch's weights; histogram: the histogram's ends, in nats */
 
 /** @typedef {{ low: number, high: number, counts: Uint32Array }} Histogram */
 
@@ -46,11 +46,11 @@ class WeightPanel extends Panel {
   histogram = null;
   /** Log weights of the newest batch, heaviest first. @type {Float32Array | null} */
   logWeights = null;
-  /** Some of the lighter ones, down to the lightest; often none. @type {Float32Array} */
+  /** Some of the batch's lighter log weights, down to the lightest; often none. @type {Float32Array} */
   lightLogWeights = new Float32Array();
   /** Logarithm of the sum of that batch's weights. */
   logTotal = 0;
-  /** log Z, estimated and, below, exact or by AIS, in nats. @type {number | null} */
+  /** Estimate of log Z in nats; `truth` is exact or by AIS. @type {number | null} */
   logZ = null;
   /** @type {number | null} */
   truth = null;
@@ -96,7 +96,7 @@ class WeightPanel extends Panel {
     this.drawStrip();
   }
 
-  // All panels share one axis, so that their histograms can be compared.
+  // Return the axis that all panels share, so that their histograms can be compared.
   axis() {
     /** @type {number[]} */
     const marks = [];
@@ -114,8 +114,8 @@ class WeightPanel extends Panel {
     return [low - margin, high + margin];
   }
 
-  // Above: the batch, divided into its samples' shares. Below: the histogram on a log scale, so that a single weight is
-  // visible; ticks: the newest batch, solid line: estimate of log Z, dashed line: log Z.
+  // Draw, above, the batch divided into its samples' shares and, below, the histogram, on a log scale that makes a single
+  // weight visible. Ticks mark the newest batch, the solid line the estimate of log Z, the dashed line log Z.
   drawStrip() {
     const height = WEIGHT_STRIP_HEIGHT, ink = this.grid.text, accent = this.grid.colour(this.spec.colour), { logWeights, histogram } = this;
     paintOn(this.strip, height, (x, width) => {
@@ -131,7 +131,7 @@ class WeightPanel extends Panel {
           x.fillRect(from, 15, Math.max(wide - (wide > 3 ? 1 : 0), 0.3), 12);
           from += wide;
         }
-        // The rest, each much thinner than a pixel.
+        // Draw the rest of the weights, each much thinner than a pixel.
         x.fillStyle = translucent(accent, 0.25);
         if (width - from > 0.5) x.fillRect(from, 15, width - from, 12);
       }
@@ -166,7 +166,7 @@ class WeightPanel extends Panel {
       };
       line(logZ, []);
       line(truth, [3, 3]);
-      if (!Number.isFinite(low)) return; // no batch and unknown log Z: the axis has no range yet
+      if (!Number.isFinite(low)) return; // without a batch and log Z, the axis has no range yet
       x.fillStyle = translucent(ink, 0.65);
       x.textBaseline = 'bottom';
       x.fillText(round3(low), 0, height);
@@ -175,7 +175,7 @@ class WeightPanel extends Panel {
       const which = 'newest log weights (nats)';
       const ends = x.measureText(round3(low)).width + x.measureText(round3(high)).width;
       x.textAlign = 'center';
-      if (x.measureText(which).width + ends + 16 < width) x.fillText(which, width / 2, height); // otherwise their help says it
+      if (x.measureText(which).width + ends + 16 < width) x.fillText(which, width / 2, height); // otherwise the numbers' help says it
     });
   }
 }

@@ -1,4 +1,4 @@
-"""The live panels of the Weights page: the ends of a batch, and its distribution of weight."""
+"""The live panels of the Weights page: the ends of a batch, and its weight distribution."""
 
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,10 @@ WEIGHT_KNOBS = {
         "all training examples if there are fewer.",
     ),
 }
-"""Knobs that affect pop-CD's weights, with their labels where nothing is trained."""
+"""Knobs that affect pop-CD's weights, with their labels on a page that trains nothing."""
 
 MAX_WEIGHTS_SENT = 1000
-"""Number of a batch's heaviest weights that are sent, and maximum number of the others, evenly spaced; a
+"""Number of a batch's heaviest weights that are sent, and maximum number of evenly spaced lighter weights; a
 screen cannot resolve more."""
 
 
@@ -87,7 +87,7 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def weights_grid(comparison: Comparison[WeightSetup], **mounted: Any) -> None:
-    """Draw the panels of pop-CD; ``mounted`` : further arguments of ``Canvas.mount``."""
+    """Draw the panels of pop-CD; ``mounted`` holds further arguments of ``Canvas.mount``."""
     model, dataset = comparison.setup.model, comparison.setup.dataset
     specs = panel_specs(
         comparison,

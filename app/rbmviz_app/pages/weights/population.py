@@ -36,7 +36,7 @@ def population(source: Comparison[WeightSetup]) -> None:
 @every_second
 def draw_population(comparison: Comparison[PopulationSetup]) -> None:
     """Draw the controls, the progress and the chart."""
-    # Like the study, it renews its lease: no canvas requests it, and the work is finite.
+    # Like the study, this renews the lease: no canvas requests the measurement, and the work is finite.
     comparison.poll()
     snapshot: PopulationSnapshot = comparison.peek()[0][1]
     share = min(snapshot.n * BLOCK / (POPULATION_RUNS * POPULATION_SIZES[-1]), 1.0)

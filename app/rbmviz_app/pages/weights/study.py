@@ -37,7 +37,7 @@ QUANTITY_CAPTIONS = {
     "ess": "Effective sample size over batch size, 20 batches each. **Look** whether more sweeps help: only "
     "where they bring the chain closer to the model (section 3.3).",
 }
-"""What to look for in a quantity's curves, below its chart."""
+"""Notes on each quantity's curves, shown below its chart."""
 
 
 def study() -> None:
@@ -63,14 +63,14 @@ def study() -> None:
 
 
 def open_study() -> Comparison[StudySetup]:
-    """Open the study, at first of the default data."""
+    """Open the study, initially on the default data."""
     first = Settings.grown.default
     trainer = make_trainer("cd", learning_rate=0.1, schedule="constant")
     return open_measurement("study", StudySetup(data(first), STUDIED[first]), trainer)
 
 
 def open_measurement(name: str, setup: S, trainer: Trainer) -> Comparison[S]:
-    """Open a measurement, which has one panel and begins at once; BadInput if there is no room for it."""
+    """Open a measurement, which has one panel and begins at once; raise BadInput if there is no room."""
     comparison, _ = comparisons.open_comparison(name, setup, math.inf)
     if not comparison.panels:
         try:
@@ -88,7 +88,7 @@ def study_progress(comparison: Comparison[StudySetup]) -> StudySnapshot:
 
 
 def origin_of_study(comparison: Comparison[StudySetup]) -> dict[str, Any]:
-    """Return where the study's file comes from."""
+    """Return the origin of the study's file."""
     setup = comparison.setup
     trainer = comparison.panels[0].worker.algorithm
     knobs = "".join(f", {name}={value!r}" for name, value in values_of(trainer).items())
@@ -110,7 +110,7 @@ def origin_of_study(comparison: Comparison[StudySetup]) -> dict[str, Any]:
 
 
 def use_data(comparison: Comparison[StudySetup], name: str) -> str:
-    """Study models of these data; return a message if the data cannot be loaded."""
+    """Study models of the named data; return a message if the data cannot be loaded."""
     try:
         setup = StudySetup(data(name), STUDIED[name])
         if comparison.setup != setup:

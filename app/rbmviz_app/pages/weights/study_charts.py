@@ -91,7 +91,7 @@ def plane_chart(models: Iterable[StudiedModel]) -> Chart:
 
 
 def _cut_marks(alt: Any, points: Any) -> list[Any]:
-    """Return a ring and its label for points with pairs that were cut off, which are not unbiased."""
+    """Return a ring and its label for points with cut-off pairs, where estimates are not unbiased."""
     cut = points.transform_filter("datum.share_cut > 0")
     words = "format(datum.share_cut, '.1~%') + ' of pairs cut'"
     return [

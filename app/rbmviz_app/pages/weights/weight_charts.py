@@ -32,14 +32,14 @@ def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightS
 
 @every_second
 def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
-    """Draw the chart that answers the page's question; runs every second and renews no lease."""
+    """Draw the chart that answers the page's question; runs every second and does not renew the lease."""
     named = page.named(comparison)
     draw_chart(figures.shares_chart(named), "weights shares", "Who holds the weight?", height="stretch")
 
 
 @every_second
 def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
-    """Draw effective sizes and estimates of log Z; runs every second and renews no lease."""
+    """Draw effective sizes and estimates of log Z; runs every second and does not renew the lease."""
     named = page.named(comparison)
     if all(snapshot.summary is None for _, snapshot in named):
         return
