@@ -58,11 +58,11 @@ MAX_PATH_POINTS = 300
 class Coupling:
     """Two Gibbs chains of one model, the first a sweep ahead, drawn jointly so that they meet.
 
-    Each chain alone is an exact Gibbs chain; once the chains are equal, they stay equal. From the same states the chains
-    meet in the next sweep with the same probability under algorithm 1 (general), algorithm 3 (for RBMs) and
-    the half-step coupling. If they do not meet, algorithm 3 draws both from the same random numbers, which
-    brings them closer together; the half-step coupling makes their hidden units equal as often as possible,
-    and chains with equal hidden units meet one sweep later.
+    Each chain alone is an exact Gibbs chain; once the chains are equal, they stay equal. From given states,
+    the probability of meeting in the next sweep is the same under algorithm 1 (general), algorithm 3 (for
+    RBMs) and the half-step coupling. If they do not meet, algorithm 3 draws both from the same random
+    numbers, which brings them closer; the half-step coupling makes their hidden units equal as often as
+    possible, and chains with equal hidden units meet one sweep later.
     """
 
     name: ClassVar[str] = "coupling"

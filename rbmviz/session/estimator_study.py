@@ -1,6 +1,6 @@
 """Bias and variance of gradient estimators, measured on models with more and more hidden units.
 
-This is a live version of section 4.1 and table 1 of the paper on population CD. Measured ratios of the bias of CD-1 to the bias of
+A live version of section 4.1 and table 1 of population CD. Measured ratios of the bias of CD-1 to the bias of
 pop-CD-1 (400 estimates per point, seed 0): on letters 260, 640, 83, 19, 14 and 5 with 1, 2, 4, 8, 12 and 16
 hidden units (paper: 3 with 16, 0.2 with 100); on mnist5k 101 with 16 and more than 800 with 2 to 12 (paper:
 19 with 16, 0.8 with 500). On 16 pixels the gain persists: on Bars and Stripes it stays at 17 to 60 from 2 to
@@ -47,7 +47,7 @@ BATCHES_PER_ESS = 20
 """Number of batches over which each effective sample size is averaged."""
 
 STUDY_BURN_IN = 100
-"""Number of sweeps of persistent chains, from random bits, before the first estimate: enough for small models."""
+"""Burn-in sweeps of persistent chains, which start at random bits; few, because small models mix quickly."""
 
 MAX_ESTIMATES = 2000
 

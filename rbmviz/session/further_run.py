@@ -31,7 +31,7 @@ _TURN = threading.Lock()
 class FurtherRun:
     """Further seeds of a recipe. Any thread may read its attributes.
 
-    recipe, minutes : name of the recipe, and running time
+    recipe, minutes : name of the recipe, and running time in minutes
     owner : secret of the visitor who started the run
     visitor : the visitor charged for the memory, as much as a server without visitors needs
     status, error : as in ``Sweep``
@@ -69,7 +69,7 @@ class FurtherRun:
         return self._owner == owner
 
     def start(self) -> None:
-        """Run once no other process is running; return at once. BadInput if the visitor has no memory left."""
+        """Run once no other process is running, and return at once; BadInput if memory is short."""
         self._visitor.keep(MEMORY_LABEL, BASE_MB * 10**6)
         threading.Thread(target=self._run, name="rbmviz-further", daemon=True).start()
 

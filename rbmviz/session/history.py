@@ -52,7 +52,7 @@ class RunHistory:
 
     @classmethod
     def of(cls, run: SamplingRun) -> Self:
-        """Return the history that a run holds now; the only slow part is copying the samples."""
+        """Return the history that a run holds now, at the cost of copying the samples."""
         first, v = run.held_packed()
         snapshot = run.view("paused")
         assert isinstance(snapshot, SamplingSnapshot)

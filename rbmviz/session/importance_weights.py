@@ -73,7 +73,7 @@ class ReferenceLogZ:
         self._at_work = threading.Lock()
 
     def work(self, seconds: float) -> bool:
-        """Work for ``seconds``; return False if the value is complete, has failed, or another run computes it."""
+        """Work for ``seconds``; return False if there is none left, or another run is doing it."""
         if self._work is None or not self._at_work.acquire(blocking=False):
             return False
         try:
@@ -325,7 +325,7 @@ class WeightRun(Run):
         self._clear()
 
     def background_work(self, paused: bool) -> bool:
-        """Compute a slice of the reference log Z, and update the summary while paused."""
+        """Compute a slice of the reference log Z or, while paused, update the summary."""
         if not self.prepared:
             return False
         if self._reference.work(CHUNK_SECONDS):

@@ -48,7 +48,7 @@ class Improvement:
         return self._average.step(sampler, state, n)
 
     def newest(self, now: RBM) -> TargetLikelihood | None:
-        """Return the newest likelihoods (None before the first), and start an estimate for the model ``now``."""
+        """Return the newest likelihoods, None before the first, and start an estimate for ``now``."""
         busy = self._task.due is not None or self._task.at_work
         if not busy and time.monotonic() > self._begun + SHARE * self._took:
             self._begun = time.monotonic()
