@@ -126,7 +126,7 @@ class Run(abc.ABC):
         """Compute deferred values, because the run stops here and its snapshot remains visible."""
 
     def kept_state(self) -> Any:
-        """Return data that are kept while the run is freed because they are slow to recompute: up to a few 100 kB."""
+        """Return data to keep while the run is freed, because recomputing them is slow: a few hundred kB."""
         return None
 
     def restore(self, kept: Any) -> None:

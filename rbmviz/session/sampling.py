@@ -237,7 +237,7 @@ class SamplingRun(Run):
         self.prepared = True
 
     def max_steps(self) -> int:
-        """Return the maximum size of the next chunk: about CHUNK_SECONDS, but not past a point of the curve."""
+        """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
         if not self.prepared or self._scores is None:
             return self.chunk
         until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point

@@ -35,7 +35,7 @@ UNWATCHED_SECONDS = 0.1
 
 LATE_SECONDS = 0.2
 """A beat is late if it ends more than this long, and more than one interval, after it was due. Samples are
-skipped after a delay of one second (``worker.LIGHT_BACKLOG_SECONDS``); shorter delays only disturb the pace."""
+skipped after one second of delay (``worker.LIGHT_BACKLOG_SECONDS``); less only makes the pace uneven."""
 
 LONG_SECONDS = 0.1
 """If a unit takes more processor seconds than this, the run's next unit is done in the lane LONG."""

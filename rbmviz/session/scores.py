@@ -1,8 +1,8 @@
 """The scores of one run, updated with each chunk of samples: ISL, classes, live metrics.
 
 Scores cover the samples since the last turn of a knob, or all samples if there was none. They are kept at
-about 125 numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have passed
-(see ``equal_points``). Only the class history and two counts cover the whole run.
+about 125 numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have
+passed (see ``equal_points``). Only the class history and two counts cover the whole run.
 
 Cells of sweeps use ``measures.SamplerEvidence`` instead. Both only feed the accumulators ``ISL`` and
 ``Coverage``, so that equal samples have equal scores. A run defers updates until they are cheap, restarts its
@@ -43,7 +43,7 @@ COMPARED_SECONDS = 1.1
 """Maximum seconds between two of these comparisons, just enough to fill one at 60 samples per second."""
 
 MAX_PAST_POINTS, PAST_POINT_BYTES = 7000, 400
-"""Maximum number of points kept from before turns of knobs, and bytes per point; see ``sampling.CONTINUED``."""
+"""Maximum number of points kept from before turns of knobs, and bytes of each; see ``sampling.CONTINUED``."""
 
 _COUNTS = [int(n) for n in POINTS["samples"]]
 _COUNTS_AFTER_TURN = [n for n in _COUNTS if n >= FEWEST_SCORED]
@@ -105,7 +105,7 @@ class Scores:
 
     @property
     def until_next_point(self) -> int:
-        """Number of samples until the next point of the curve; a chunk that ends there makes its time exact."""
+        """Samples until the next point of the curve; a chunk that ends there makes the point's time exact."""
         i = bisect.bisect_right(self._counts, self._n)
         return self._counts[i] - self._n if i < len(self._counts) else 2**62
 

@@ -26,7 +26,7 @@ FIRST_POINT = 10
 
 
 def first_measure(metrics: tuple[str, ...]) -> str:
-    """Return the measure that a map shows initially: the validation ISL if measured, else the first measure."""
+    """Return a map's initial measure: the validation ISL if measured, else the first measure."""
     wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
     return next((name for name in wanted if name in metrics), metrics[0])
 
@@ -103,7 +103,7 @@ class SweepScores:
         return bool(self._done[setting, seed])
 
     def put(self, cell: int, table: Mapping[str, np.ndarray], done: bool = True) -> None:
-        """Store the table of the cell with this index in the plan; ``done`` : whether the cell is complete."""
+        """Store the table of the cell with this index in the plan; done : whether the cell is complete."""
         seed, setting = divmod(cell, len(self.settings))
         rows = np.column_stack([np.asarray(table[name], float) for name in self.columns])
         with self._lock:
@@ -151,7 +151,7 @@ class SweepScores:
         return columns | {name: values[:, i] for i, name in enumerate(self.columns)}
 
     def range(self, cost_unit: CostUnit) -> tuple[float, float] | None:
-        """Return the first and the last point at which any setting has a score; None before the first score."""
+        """Return the first and the last point with a score of any setting; None before the first score."""
         with self._lock:
             if not self._values.size:
                 return None
@@ -162,7 +162,7 @@ class SweepScores:
         return float(np.nanmin(late)), float(np.nanmax(late))
 
     def rounded(self, point: float, cost_unit: CostUnit) -> float:
-        """Return a point within the range, rounded for display: to a whole number, or three digits for seconds."""
+        """Return a point within the range, rounded for display: whole numbers, or seconds to three digits."""
         ends = self.range(cost_unit)
         if ends is None:
             return point
@@ -246,7 +246,7 @@ class SweepScores:
         return table
 
     def _ends_of_diverged(self, filled: np.ndarray, columns: list[int]) -> np.ndarray:
-        """Return the last live row and the last row of each diverged cell, for extrapolation in ``compare``."""
+        """Return the last live row and the last row of diverged cells, which ``compare`` extrapolates."""
         rows = np.arange(filled.shape[-1])
         measured = [i for i in columns if self.columns[i] in measures]
         live = filled & ~np.isnan(self._values[..., measured]).all(axis=-1)

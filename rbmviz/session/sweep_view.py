@@ -99,7 +99,7 @@ MAP_ARRAYS = {
     "seconds_of": "seconds",
     "samples": "n",
 }
-"""Arrays of a ``MapSnapshot``, and the corresponding attributes of ``ScoredSetting``."""
+"""Arrays of a ``MapSnapshot``, mapped to the attribute of ``ScoredSetting`` (None: the same name)."""
 
 
 class SweepView:
@@ -248,7 +248,7 @@ class SweepView:
         return replace(self._newest, **now_shown, seconds_left=sweep.seconds_left, state=flags)
 
     def _first_point(self, ends: tuple[float, float] | None) -> float:
-        """Return the map's first point: 100 samples or, in other units, the geometric mean of the ends."""
+        """Return the map's first point: 100 samples or updates, else the geometric mean of the ends."""
         if ends is None or COLUMN_OF[self.cost_unit] == "n":
             return FIRST_POINT_SHOWN
         return math.sqrt(ends[0] * ends[1]) if ends[0] > 0 else ends[1]
