@@ -38,7 +38,7 @@ MAX_UNITS_EXACT_LIKELIHOOD = 16
 """Maximum size of the smaller layer for exact likelihoods; larger models use AIS."""
 
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
-"""Chains and temperatures of live AIS: good to a fraction of a nat if a model mixes; otherwise its ESS warns."""
+"""Chains and temperatures of live AIS: good to a fraction of a nat if a model mixes; else its ESS warns."""
 
 REPLAY_SECONDS = 10.0
 """Training seconds from which a freed run keeps a checkpoint, if it is small."""

@@ -29,7 +29,7 @@ LEASE_SECONDS = 30.0
 """Seconds without a snapshot request after which a run sleeps; the next request wakes it."""
 
 BACKLOG_SECONDS = 0.25
-"""A run behind its rate skips steps that are overdue by more than this, so that pauses take effect at once."""
+"""A run behind its rate skips steps that are overdue by more than this, so that pauses act at once."""
 
 LIGHT_BACKLOG_SECONDS = 1.0
 """The same limit for a light run, which makes up the steps missed because of a late beat."""

@@ -1,18 +1,18 @@
 """Choose a setting honestly: on the validation part, by differences paired over seeds.
 
-A setting is an algorithm with all its knobs on one model, given by a table's columns ``setting`` and ``model``.
+A setting is an algorithm with all its knobs on one model (columns ``setting`` and ``model`` of a table).
 At a point (a number of samples, Gibbs sweeps or seconds), each setting has one score per seed. The best
 setting has the best mean over the seeds on the *validation* part. The other settings are compared with it by
 paired differences, since all settings have the same seeds and starts: mean, standard error over the seeds,
 and Student's t interval. The ``region`` consists of the settings that are statistically tied with the best:
 their 95 % interval does not lie entirely on the worse side. Each setting is compared only with the best, and
-nothing corrects for choosing the best by the same seeds: of ten equal settings with five seeds, one is outside
-the region by chance. Chains that start at data start at validation examples, so in short runs a sampler that
-has not left them scores high there, but not on the test part. The winner's score is reported on the *test*
-part, which was not used to choose. Errors over test points show how precisely a test set of this size measures
-a score; all seeds share these errors, so they are never used to compare.
+nothing corrects for choosing the best by the same seeds: of ten equal settings with five seeds, one is
+outside the region by chance. Chains that start at data start at validation examples, so in short runs a
+sampler that has not left them scores high there, but not on the test part. The winner's score is reported on
+the *test* part, which was not used to choose. Errors over test points show the precision of scores on a test
+set of this size; all seeds share these errors, so they are never used to compare.
 
-Only seeds that all settings have are compared; ``Choice.seeds`` lists them. Unfinished sweeps can be compared.
+Only seeds that all settings have are compared; ``Choice.seeds`` lists them. A sweep need not be finished.
 """
 
 import math
@@ -523,7 +523,7 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
         x = x[np.isfinite(x).all(axis=1) & ~(empty.mean(axis=1) > MOSTLY_BLANK)] if common.any() else x
         if min(x.shape) > 1:
             means = x.mean(axis=1)
-            # Residuals without the effects of settings and seeds; degrees of freedom of settings and residuals.
+            # Residuals without effects of settings and seeds; degrees of freedom of settings and residuals.
             rest = x - means[:, None] - x.mean(axis=0) + x.mean()
             free = x.shape[0] - 1, (x.shape[0] - 1) * (x.shape[1] - 1)
             chance = (rest**2).sum() / free[1] / x.shape[1]
@@ -555,8 +555,8 @@ class Robustness:
     mean : float
         Mean over the models.
     spread : float
-        Standard deviation over the models, which shows how much the sampler depends on a model's training; NaN
-        for one model.
+        Standard deviation over the models, which shows how much the sampler depends on a model's training;
+        NaN for one model.
     worst : str
         The model with the worst mean score: the lowest, or the highest if low is best.
     """
@@ -578,7 +578,7 @@ def robustness(
 
     The paper on rates-FPCD (end of section 5.1) asks how much a sampler's result depends on the model's
     training. The same settings, seeds and starts are run on models of the same data trained by different
-    algorithms. A setting is judged by the seeds that have a score on every model; it is left out if there are none.
+    algorithms. A setting is judged by the seeds with a score on every model; without any, it is left out.
 
     ``rbmviz list models`` shows which pretrained models share a data set (``mnist_cd1``, ``mnist_pcd``,
     ``mnist_fpcd``). ``rbmviz train`` trains others; models in files can be swept, too.
