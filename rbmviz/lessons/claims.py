@@ -105,7 +105,7 @@ class StepClaim(NamedTuple):
         return f"{number}\u00a0{unit}" if unit else number
 
     def when(self, page: str) -> str:
-        """Return in words after how many steps the claim is checked."""
+        """Return in words the number of steps after which the claim is checked."""
         called = PAGES[page].steps
         if self.n == 1:
             called = "batch" if called == "batches" else called.removesuffix("s")
@@ -164,7 +164,7 @@ def measure(state: PageState, name: tuple[int, str], snapshot: Any, n: int) -> f
 
 
 def _ending_at(page: str, snapshot: Any, n: int) -> Any:
-    """Return a snapshot of n or more steps as it looks at a common point of n steps."""
+    """Return a snapshot of n or more steps as it would appear at a common point of n steps."""
     if page == "coupling":  # pairs of the three algorithms are counted at different speeds
         ended = [pair for pair in snapshot.displayed_pairs if pair.counted.n >= n]
         return replace(

@@ -364,7 +364,7 @@ def _read_branch(text: str, state: PageState) -> Branch:
 def _check_allowed(
     state: PageState, goal: tuple[StepClaim, ...], turns: tuple[str, ...], choose: tuple[str, ...]
 ) -> None:
-    """Check what a challenge lets readers change: it has a goal, and the page has these names."""
+    """Check the changes a challenge allows: there is a goal, and the page has these knobs and settings."""
     if (turns or choose) and not goal:
         raise BadInput("turns and choose say what may be changed to reach a goal, and there is no goal.")
     if goal and not (turns or choose):

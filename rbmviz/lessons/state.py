@@ -1,4 +1,4 @@
-"""Read the state of a page, from which its runs are made, from an untrusted link."""
+"""Read the state of a page, which defines its runs, from an untrusted link."""
 
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit

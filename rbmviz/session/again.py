@@ -212,5 +212,5 @@ class Rebuild:
         return None
 
     def view(self, status: Status) -> Snapshot:
-        """Return the snapshot from when the run was freed, without its large arrays."""
+        """Return the snapshot taken when the run was freed, without its large arrays."""
         return dataclasses.replace(self._snapshot, status=status, rebuilt=self.share, error=None)

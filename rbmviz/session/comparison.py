@@ -109,8 +109,8 @@ class Comparison(Generic[S]):
     def add(self, algorithm: Any, plan: Any = None, catch_up: bool = True) -> Panel:
         """Add a panel on the right.
 
-        plan : the plan of its run, from step 0 (default: the setup's); catch_up : whether it first makes
-            up the steps of the other panels
+        plan : the plan of its run, from step 0 (default: the setup's); catch_up : whether it first
+            catches up with the other panels
         """
         plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
@@ -198,7 +198,7 @@ class Comparison(Generic[S]):
             yield time.monotonic()
 
     def step(self, n: int | Sequence[int] = 1) -> None:
-        """Make n more steps in every panel, or n[i] in the i-th, then pause."""
+        """Make n more steps in every panel (or a number of steps per panel, in order), then pause."""
         with self._together:
             self.pause()
             each = [n] * len(self.panels) if isinstance(n, int) else n
@@ -395,8 +395,8 @@ class Comparison(Generic[S]):
     def poll(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order.
 
-        Also renews the panels' leases, starts panels that are waiting for each other once all are ready, and
-        drops an expired offer to undo. ``peek`` only reads.
+        This also renews the panels' leases, starts panels that are waiting for each other once all are ready,
+        and drops an expired offer to undo. ``peek`` only reads.
         """
         snapshots = [(panel.key, panel.worker.request_snapshot()) for panel in self.panels]
         if not self.can_undo:
@@ -425,7 +425,7 @@ class Comparison(Generic[S]):
                     panel.worker.catch_up(ready[0].worker)
 
     def listening(self, ended: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
-        """Call ``ended`` after each beat in the ``with`` block, on its thread; it must not block."""
+        """Call ``ended`` after each beat in the ``with`` block, on the beat's thread; it must not block."""
         return self._page.listening(ended)
 
     @property

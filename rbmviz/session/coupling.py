@@ -279,7 +279,7 @@ class CouplingSetup(NamedTuple):
 
     rbm : the model at scale 1
     dataset : pairs start at training examples of these data; None: at random bits
-    seed : same seed, same pairs
+    seed : random seed; the same seed gives the same pairs
     """
 
     rbm: RBM
@@ -499,7 +499,7 @@ class CouplingRun(Run):
         return n
 
     def kept_state(self) -> tuple[int, int, bool, dict[Key, int]]:
-        """Return lag, k, whether the exact curve is wanted, and the finished pairs of each stream."""
+        """Return lag, k, whether the exact curve is wanted, and each stream's number of finished pairs."""
         finished = {key: stream.finished for key, stream in self._streams.items()}
         return self._lag, self._k, self._exact_wanted, finished
 

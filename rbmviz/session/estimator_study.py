@@ -78,7 +78,7 @@ class StudySetup(NamedTuple):
     dataset : training data of all models
     batch : examples per batch, and samples per estimate
     updates : number of updates in each model's training
-    seed : same seed, same study
+    seed : random seed; the same seed gives the same study
     """
 
     dataset: Dataset
@@ -123,7 +123,7 @@ class StudySetup(NamedTuple):
 class StudiedModel:
     """One trained model and its measurements.
 
-    n_hidden : hidden units
+    n_hidden : number of hidden units
     log_likelihood : mean over the training examples, in nats
     ess : effective sample size over batch size, 0 to 1, by number k of sweeps of pop-CD
     qualities : measured quality, by estimator label; estimators not yet measured are missing

@@ -1,7 +1,7 @@
 """Further seeds of a recipe for one visitor, computed in a separate process.
 
 Unlike cells of sweeps, a recipe's jobs cannot be cut into slices that leave room for live pages. So the
-command ``rbmviz reproduce RECIPE --more`` runs beside the server, with one thread at a sweep's priority.
+command ``rbmviz reproduce RECIPE --more`` runs alongside the server, with one thread at a sweep's priority.
 """
 
 import contextlib

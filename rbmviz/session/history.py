@@ -16,7 +16,7 @@ from rbmviz.session.sampling import SamplingRun, SamplingSnapshot
 from rbmviz.session.snapshot import Segment
 
 ROWS_AT_ONCE = 4096
-"""Samples unpacked at a time."""
+"""Number of samples unpacked at a time."""
 
 
 class Kinds(NamedTuple):

@@ -73,7 +73,7 @@ class ReferenceLogZ:
         self._at_work = threading.Lock()
 
     def work(self, seconds: float) -> bool:
-        """Work for ``seconds``; return False if there is none left, or another run is doing it."""
+        """Work for ``seconds``; return False if no work is left, or another run is doing it."""
         if self._work is None or not self._at_work.acquire(blocking=False):
             return False
         try:
@@ -109,8 +109,8 @@ class WeightSetup(NamedTuple):
     """The setup of a comparison of populations, and the plan of each run.
 
     model : the model, which is not trained
-    dataset : data whose training examples chains start at; None: chains start at random bits
-    seed : same seed, same batches
+    dataset : data at whose training examples chains start; None: chains start at random bits
+    seed : random seed; the same seed gives the same batches
     start_from : whether chains start at training examples or at random bits
     """
 

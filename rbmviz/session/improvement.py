@@ -1,4 +1,4 @@
-"""Likelihoods of theta + theta_F, computed beside a run, to show whether a sampler improves its model."""
+"""Likelihoods of theta + theta_F, computed alongside a run to show whether a sampler improves its model."""
 
 import time
 from typing import Any

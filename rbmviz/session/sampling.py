@@ -168,7 +168,7 @@ class SamplingPlan(NamedTuple):
     """Plan of a sampler's run.
 
     model : the model to sample
-    seed : same seed, same samples
+    seed : random seed; the same seed gives the same samples
     v0 : uint8 (n_visible,) or (rows, n_visible), or None; the start of all chains, or one row per chain
         (there may be more rows); None: random bits
     dataset : data against which samples are scored; None: no ISL and no classes

@@ -34,8 +34,8 @@ UNWATCHED_SECONDS = 0.1
 """Seconds between beats while nobody watches."""
 
 LATE_SECONDS = 0.2
-"""A beat is late if it ends more than this long, and more than one interval, after it was due. Samples are
-skipped after one second of delay (``worker.LIGHT_BACKLOG_SECONDS``); less only makes the pace uneven."""
+"""A beat is late if it ends more than this long, and more than one interval, after it was due. A delay of one
+second (``worker.LIGHT_BACKLOG_SECONDS``) skips samples; a shorter one only makes the pace uneven."""
 
 LONG_SECONDS = 0.1
 """If a unit takes more processor seconds than this, the run's next unit is done in the lane LONG."""
@@ -430,7 +430,7 @@ class Page:
 
     @contextlib.contextmanager
     def listening(self, ended: Callable[[], None]) -> Iterator[None]:
-        """Call ``ended`` after each beat in the ``with`` block, on its thread; it must not block."""
+        """Call ``ended`` after each beat in the ``with`` block, on the beat's thread; it must not block."""
         with self.scheduler.lock:
             self._listeners += (ended,)
         try:

@@ -47,7 +47,7 @@ class Spent(NamedTuple):
     seconds: float
 
     def plus(self, other: "Spent") -> "Spent":
-        """Return the sum of the two."""
+        """Return the sum of both costs."""
         return Spent(self.samples + other.samples, self.sweeps + other.sweeps, self.seconds + other.seconds)
 
     def since(self, begin: "Spent") -> "Spent":

@@ -444,7 +444,7 @@ class SweepQueue:
         sweep.version += 1
 
     def _count(self, sweep: Sweep, times: int = 1) -> None:
-        """Charge a sweep's scores to the visitor who pays for them; times 0: stop charging."""
+        """Charge a sweep's scores to the visitor responsible for them; times 0: stop charging."""
         if sweep._memory is None:
             return
         needed = times * SweepScores.bytes(sweep.plan)

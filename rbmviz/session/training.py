@@ -41,7 +41,7 @@ LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
 """Chains and temperatures of live AIS: good to a fraction of a nat if a model mixes; else its ESS warns."""
 
 REPLAY_SECONDS = 10.0
-"""Training seconds from which a freed run keeps a checkpoint, if it is small."""
+"""Training time in seconds beyond which a freed run keeps a checkpoint, if the checkpoint is small."""
 
 KEPT_BYTES = 200_000
 """Maximum bytes of these checkpoints, summed over the replicates of a panel."""
@@ -71,7 +71,7 @@ def _mean_and_band(values: np.ndarray) -> tuple[float, float, float]:
 
 
 LIVE_MONTE_CARLO_ROWS = 50
-"""Number of evenly spaced training examples in the Monte Carlo average, which is costly for each example."""
+"""Number of evenly spaced training examples in the Monte Carlo average; one costs as much as AIS for many."""
 
 
 class Yardstick(NamedTuple):
@@ -164,7 +164,7 @@ class TrainingSnapshot(Snapshot):
 
     models : the newest finite parameters of every replicate
     fantasy : newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the run is prepared
-    method : how log Z is computed, "exact" or "ais"
+    method : method of computing log Z, "exact" or "ais"
     newest : current statistics by name, averaged over the replicates
     per_chain : values of each chain in the last update (meeting times, log weights), by label
     warning : one sentence about a problem with replicate 0, or empty

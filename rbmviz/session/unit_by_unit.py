@@ -55,7 +55,7 @@ class UnitByUnit:
     """The state of a small RBM, and its last draw.
 
     v, h : uint8 (n_visible,) and (n_hidden,)
-    seed : same seed, same random numbers in the same order
+    seed : random seed; the same seed gives the same random numbers in the same order
     draws : number of units drawn so far
     following : position of the next unit in a sweep, from 0; hidden units come first, then pixels
     """

@@ -270,7 +270,7 @@ class Worker(Generic[R]):
         if time.monotonic() - self._asked_at < LEASE_SECONDS / 2:
             self._asked_at = time.monotonic()
             return snapshot
-        # Locked, so that no thread lets the run sleep because it saw the lease just before its renewal.
+        # Locked, so that no thread sees an expired lease just before its renewal, and lets the run sleep.
         with self._lock:
             asleep, self._asked_at = self._asleep(), time.monotonic()
             if asleep:

@@ -36,7 +36,7 @@ class SweepResult(Mapping[str, np.ndarray]):
     Attributes
     ----------
     columns : dict of str to ndarray (rows,)
-        The table, with a row for each point of each cell's curve; the object itself maps to its columns.
+        The table, with a row for each point of each cell's curve; the object itself is a mapping of it.
     choice : sweeps.Choice
         All settings, compared at the last point that all have reached; ``sweeps.compare`` takes other points.
     plan : sweeps.SweepPlan
@@ -124,7 +124,7 @@ def sweep(
         Names, optionally with knobs (``"rates_fpcd:k=2"``), samplers, or classes with default knobs. Your own
         class, decorated with ``registry.sampler``, is registered under its name from then on.
     grid : dict of str to sequence or str
-        Values of each knob, or a text ``"lo:hi:n"``, optionally followed by ``:log`` or ``:linear``.
+        Values of each knob, or a text ``"lo:hi:number"``, optionally followed by ``:log`` or ``:linear``.
     n : int
         Length of each run, counted in ``budget`` (default 20,000).
     replications : int
