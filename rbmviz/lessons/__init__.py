@@ -1,7 +1,7 @@
-"""Lessons: cards that lead through the live pages, with questions, and claims that are measured.
+"""Lessons: cards that guide a reader through the live pages, with questions and measured claims.
 
-``state`` reads links, ``claims`` claims, ``reading`` lesson files; ``measuring`` makes the runs.
-Challenges are steps with a goal.
+``state`` parses links, ``claims`` parses claims, ``reading`` loads lesson files, and ``measuring`` runs
+the algorithms to check claims. Challenges are steps with a goal.
 """
 
 from rbmviz.lessons.claims import StepClaim, measure, measure_now, steps_of

@@ -1,4 +1,4 @@
-"""Claims and goals: ``panel2.classes > 9 at 1800 samples``, parsed and never evaluated as code."""
+"""Claims and goals such as ``panel2.classes > 9 at 1800 samples``; they are parsed, never run as code."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -29,10 +29,10 @@ COMPARED: dict[str, Callable[[float, float], bool]] = {
 }
 
 MEASURED_BY_THE_CLOCK = {"rate", "own_speed"}
-"""Numbers that differ between machines: no claim is about them."""
+"""Numbers that differ between machines, so that claims cannot use them."""
 
 SIGNS = {operator: {">=": "≥", "<=": "≤"}.get(operator, operator) for operator in COMPARED}
-"""Each operator as claims in words write it."""
+"""Operators as displayed when a claim is put into words."""
 
 
 def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> str:
@@ -40,19 +40,19 @@ def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> s
 
 
 class StepClaim(NamedTuple):
-    """After n steps a number of one panel is above, or below, another number.
+    """A claim that after n steps a panel's number is above, or below, another number.
 
-    panel : place of the panel, from 0
-    metric : a name of ``PageSpec.numbers`` of the page
+    panel : index of the panel, from 0
+    metric : name of the number, one of the page's ``PageSpec.numbers``
     operator : one of ``COMPARED``
-    number : the other number; with ``of``, the difference to that panel's number
-    of : (int, str) or None; place and metric of another panel
-    n : steps after which the numbers are taken
-    text : the claim as it was written
-    unit : unit of the steps, as it was written: "samples"
-    n_of : steps after which the number of the other panel is taken
-    control : place of the negative control: with it instead of ``panel`` the claim must not hold; None: no
-        control
+    number : the other number; with ``of``, an offset that is added to the other panel's number
+    of : (int, str) or None; index and metric of another panel
+    n : number of steps after which the claim is checked
+    text : the claim as written
+    unit : unit of the steps as written, for example "samples"
+    n_of : number of steps after which the other panel's number is taken
+    control : index of the negative control: the claim must not hold for this panel instead of ``panel``;
+        None: no control
     """
 
     panel: int
@@ -67,28 +67,28 @@ class StepClaim(NamedTuple):
     control: int | None = None
 
     def is_so(self, value: float | None, other: float | None) -> bool:
-        """Return whether the claim holds for its number and the one it is compared with; None: unknown."""
+        """Return whether the claim holds for its number and the other number; None: unknown."""
         return value is not None and other is not None and COMPARED[self.operator](value, other)
 
     def compared_with(self, other: float | None) -> float | None:
-        """Return the number that it is compared with; ``other`` is the number of ``of``, None: unknown."""
+        """Return the right-hand side of the claim; ``other`` is the other panel's number, None: unknown."""
         if self.of is None:
             return self.number
         return None if other is None else other + self.number
 
     def of_control(self) -> "StepClaim":
-        """Return the claim that must not hold: this one about the control instead of the panel."""
+        """Return the claim that must not hold: this claim with the control in place of the panel."""
         assert self.control is not None
         of = (self.control, self.of[1]) if self.of and self.of[0] == self.panel else self.of
         return self._replace(panel=self.control, of=of, control=None)
 
     def holds(self, values: dict[tuple[int, str], float | None]) -> bool:
-        """Return whether the claim holds for these numbers of panels, by place and metric; None: unknown."""
+        """Return whether the claim holds for these numbers, by panel index and metric; None: unknown."""
         other = None if self.of is None else values[self.of]
         return self.is_so(values[self.panel, self.metric], self.compared_with(other))
 
     def number_words(self, page: str, names: Sequence[str]) -> str:
-        """Return what the claim is about; ``names`` are the panels' names, "" for a panel that needs none."""
+        """Return the claim's subject in words; ``names`` are the panels' names, "" for panels without one."""
         return _number_words(page, names, self.panel, self.metric)
 
     def words(self, page: str, names: Sequence[str]) -> str:
@@ -100,12 +100,12 @@ class StepClaim(NamedTuple):
         return f"{self.number_words(page, names)} {SIGNS[self.operator]} {said}, {self.when(page)}"
 
     def with_unit(self, page: str, number: str) -> str:
-        """Return a number of the claim, or one measured for it, with its unit, if any."""
+        """Return a claimed or measured number with its unit, if any."""
         unit, number = PAGES[page].number(self.metric).claimed_unit, number.replace("-", "−")
         return f"{number}\u00a0{unit}" if unit else number
 
     def when(self, page: str) -> str:
-        """Return the steps after which it is measured, in words."""
+        """Return in words the number of steps after which the claim is checked."""
         called = PAGES[page].steps
         if self.n == 1:
             called = "batch" if called == "batches" else called.removesuffix("s")
@@ -113,12 +113,12 @@ class StepClaim(NamedTuple):
 
     @property
     def about(self) -> tuple[tuple[int, str], ...]:
-        """Place and metric of each number that it compares."""
+        """Panel index and metric of each compared number."""
         return ((self.panel, self.metric),) if self.of is None else ((self.panel, self.metric), self.of)
 
     @property
     def points(self) -> tuple[tuple[int, str, int], ...]:
-        """Place, metric and steps of each number that it compares."""
+        """Panel index, metric and number of steps of each compared number."""
         own = (self.panel, self.metric, self.n)
         return (own,) if self.of is None else (own, (*self.of, self.n_of))
 
@@ -143,7 +143,7 @@ def parse_claim(text: str, example: str = "panel2.isl > panel1.isl + 50 at 1800 
 def read_claim(text: str, state: PageState) -> StepClaim:
     """Return the claim that a text makes about the panels of a page.
 
-    Raises BadInput if it is not a claim, or about a panel or a number that the page does not have.
+    Raises BadInput if the text is not a claim, or if the page lacks a panel or a number that it names.
     """
     unit = PAGES[state.page].steps
     measurable = [name for name in PAGES[state.page].numbers(None) if name not in MEASURED_BY_THE_CLOCK]
@@ -159,12 +159,12 @@ def read_claim(text: str, state: PageState) -> StepClaim:
 
 
 def measure(state: PageState, name: tuple[int, str], snapshot: Any, n: int) -> float | None:
-    """Return a number of a snapshot, for its first n steps; None while it is not known, or is not finite."""
+    """Return a number of a snapshot for its first n steps; None if it is not known yet or not finite."""
     return PAGES[state.page].number(name[1]).measured(_ending_at(state.page, snapshot, n))
 
 
 def _ending_at(page: str, snapshot: Any, n: int) -> Any:
-    """Return a snapshot of n or more steps as panels show it at a common point of n steps."""
+    """Return a snapshot of n or more steps as it would appear at a common point of n steps."""
     if page == "coupling":  # pairs of the three algorithms are counted at different speeds
         ended = [pair for pair in snapshot.displayed_pairs if pair.counted.n >= n]
         return replace(
@@ -180,14 +180,14 @@ def _ending_at(page: str, snapshot: Any, n: int) -> Any:
 def measure_now(
     state: PageState, claim: StepClaim, snapshots: Sequence[Any]
 ) -> dict[tuple[int, str], float | None]:
-    """Return the numbers that a claim compares, as a page shows them at its steps or later.
+    """Return the numbers that a claim compares, as a page shows them after its n steps or later.
 
-    snapshots : of the panels, in order
+    snapshots : snapshots of the panels, in order
 
     Returns
     -------
     dict of (int, str) to float or None
-        By place and metric; None: unknown, or the panel is missing.
+        Keyed by panel index and metric; None: unknown, or the panel is missing.
     """
     values: dict[tuple[int, str], float | None] = dict.fromkeys(claim.about)
     for panel, metric in claim.about:
@@ -198,9 +198,9 @@ def measure_now(
 
 
 def steps_of(page: str, snapshot: Any) -> int:
-    """Return the number of steps of a snapshot: on Coupling, the pairs of the algorithm with the fewest.
+    """Return the number of steps of a snapshot; on Coupling, the number of pairs of the slowest algorithm.
 
-    On the Tune page ``snapshot`` holds the scores of a sweep, and its steps are runs.
+    On the Tune page, ``snapshot`` holds the scores of a sweep, and steps are complete runs.
     """
     if page == "tune":
         return int(snapshot.n_done)

@@ -1,4 +1,4 @@
-"""Claims measured without a browser, at full speed: the same runs, made in this thread."""
+"""Measure claims without a browser: make the same runs at full speed in this thread."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,17 +17,17 @@ COMPUTED_BESIDE = {
     *("likelihood", "likelihood_error", "held_out", "monte_carlo"),
     *("gap", "truth", "truth_error"),
 }
-"""Numbers that a run computes between its steps, when it has time."""
+"""Numbers that a run computes in the background, between its steps."""
 
 JUDGED_POINTS = 60
-"""Points of a training, equally spaced, whose likelihoods are computed to find the best one."""
+"""Number of equally spaced points of a training at which the likelihood is computed to find the best one."""
 
 
 class Measured(NamedTuple):
-    """A claim and its two numbers.
+    """A claim and the two numbers that it compares.
 
-    value : the number of its panel; None: unknown
-    other : the number it is compared with
+    value : the panel's number; None: unknown
+    other : the number on the right-hand side; None: unknown
     """
 
     claim: StepClaim
@@ -37,22 +37,22 @@ class Measured(NamedTuple):
 
 
 class _MeasuredRun:
-    """A run of one panel, which is brought to the steps that claims are about."""
+    """One panel's run, advanced to the steps at which claims are checked."""
 
     def __init__(self, plan: Any, algorithm: Any, judged_at: Iterable[int] = ()) -> None:
-        self._judged: list[Any] = []  # likelihoods of a training, which itself drops points of a long curve
+        self._judged: list[Any] = []  # likelihoods; the run itself drops points of a long curve
         self._judged_at = sorted(judged_at)
         self.run: Any = plan.run(1, algorithm)
         self.run.prepare()
 
     def advance(self, n: int) -> None:
-        """Bring the run to its n-th step and score it there, as a pause does."""
+        """Advance the run to its n-th step and score it there, as a pause does."""
         run: Run = self.run
         run.advance_to(n)
         run.complete()
 
     def snapshot(self, page: str, n: int, names: Iterable[str]) -> Any:
-        """Return the snapshot after n steps; of coupled chains, after n pairs of each algorithm."""
+        """Return the snapshot after n steps; for coupled chains, after n pairs of each algorithm."""
         if page == "coupling":
             while min(pair.counted.n for pair in self.run.view("paused").displayed_pairs) < n:
                 self.run.background_work(False)
@@ -74,18 +74,18 @@ class _MeasuredRun:
 
 
 def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
-    """Return each claim about a page with its numbers, in the order of the claims.
+    """Return each claim with its numbers, in the given order.
 
-    state : the page that makes the runs
+    state : state of the page that the claims are about
 
-    Raises BadInput if data are not on this machine.
+    Raises BadInput if the data are not on this machine.
     """
     if state.page == "tune":
         return _measure_map(state, claims)
     plan, algorithms = state.setup(Sources()).plan(), state.all_algorithms()
     values: dict[tuple[int, str, int], float | None] = {}
     for panel in sorted({panel for claim in claims for panel, _ in claim.about}):
-        # One panel at a time: the samples of each are kept.
+        # Measure one panel at a time, because each run holds its samples.
         asked, plan_of_panel = _numbers_by_step(claims, panel), plan
         if panel >= len(state.panels):
             branch = state.branches[panel - len(state.panels)]
@@ -105,25 +105,25 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
 
 
 def _k_of_estimates(settings: Mapping[str, Any]) -> int:
-    """Return the k of CD-k and UCD set on the Coupling page; its control is among the further charts.
+    """Return the k of CD-k and UCD set on the Coupling page, or 1 if the further charts are hidden.
 
-    Claims never use the lag set there, which is for other pairs.
+    Claims never use the lag set there, because it applies to other pairs.
     """
     return int(settings["estimate_k"]) if settings["coupling_more"] else 1
 
 
 def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:
-    """Return the updates whose likelihoods are computed to find the best of a training.
+    """Return the updates at which the likelihood is computed to find a training's best one.
 
-    A training run computes likelihoods when it has time. These fixed updates keep the best one independent of
-    earlier measurements.
+    A training run computes likelihoods whenever there is time. With fixed updates, the best one does not
+    depend on earlier measurements.
     """
     ends = [n for n, names in asked.items() if "below_best" in names]
     return {n * i // JUDGED_POINTS for n in ends for i in range(1, JUDGED_POINTS + 1)}
 
 
 def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
-    """Return each claim about the map of a sweep; its runs are made one after another."""
+    """Return each claim about a sweep's map with its numbers; the runs are made one after another."""
     plan = plan_of(state.settings)
     scores, values = SweepScores(plan), dict[tuple[int, str, int], float | None]()
     asked = _numbers_by_step(claims, 0)
@@ -138,7 +138,7 @@ def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured
 
 
 def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[str]]:
-    """Return the names of a panel's numbers that claims compare, by the step at which they do."""
+    """Return the names of a panel's numbers that claims compare, keyed by step."""
     asked: dict[int, list[str]] = {}
     for claim in claims:
         for about, metric, n in claim.points:
@@ -154,9 +154,9 @@ def _result(claim: StepClaim, values: Mapping[tuple[int, str, int], float | None
 
 
 def check_lesson(lesson: Lesson) -> Iterator[tuple[int, list[Measured]]]:
-    """Yield the number (from 1) and the measured claims of each step that claims something.
+    """Yield the number (from 1) and the measured claims of each step that has claims.
 
-    A challenge claims that its goal is reached on the page that its file names.
+    For a challenge, the claim is that its goal is reached on the ``won_by`` page of its file.
 
     Raises BadInput if the data of a step are not on this machine.
     """

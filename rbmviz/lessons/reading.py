@@ -1,4 +1,4 @@
-"""Lessons as data: one TOML file each, read and checked; nothing in it is ever executed."""
+"""Read and check lessons, one TOML file each; nothing in a file is ever executed."""
 
 import re
 import tomllib
@@ -21,14 +21,14 @@ SHIPPED = Path(str(resources.files("rbmviz.lessons"))) / "shipped"
 """Folder of the lessons that come with rbmviz."""
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
-"""Names of lessons, and of their files without the suffix."""
+"""Pattern of lesson names, which are file names without the suffix."""
 
 MAX_LESSON_BYTES, MAX_STEPS_OF_LESSON, MAX_CLAIMS = 200_000, 40, 8
 MAX_ALLOWED = 12
-"""Knobs that may be turned, and that may be chosen, in one challenge."""
+"""Maximum number of knobs in ``turns``, and of names in ``choose``, of one challenge."""
 
 MAX_TITLE, MAX_CARD_TEXT = 80, 1500
-"""Longest title and longest text, in characters: a card is read beside running pictures."""
+"""Maximum number of characters of a title and of a text: cards are read beside moving pictures."""
 
 MARKUP = re.compile(r"<[A-Za-z/!?]|!\[")
 """The beginning of HTML or of a picture."""
@@ -39,36 +39,35 @@ LOOK = re.compile(
     r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets|start|map|drawing|eigenvalues",
     re.ASCII,
 )
-"""Targets that a step can point at: a panel, its numbers and knobs, a control, the chart."""
+"""Targets that a step can highlight: a panel, its numbers and knobs, a control, the chart."""
 
 
 BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
-"""Syntax of a branch: a training that continues with another trainer."""
+"""Pattern of a branch, which continues a training with another trainer."""
 
 
 @dataclass(frozen=True)
 class Step:
     """One card.
 
-    state : the page and all of its settings when the step is opened; nothing runs yet
-    do : what to do, as Markdown
-    text : what to know first, as Markdown; "": nothing
-    look : what to look at: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``,
+    state : the page and all its settings when the step is opened; nothing runs yet
+    do : instructions, as Markdown
+    text : background to read first, as Markdown; "": none
+    look : target to highlight: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``,
         ``step``, ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``; on Tune ``start`` or ``map``; on
-        Little chain ``drawing`` (of the units) or ``eigenvalues`` (of the matrices); "": nothing in
-        particular
-    question : as Markdown; "": none
-    answers : from 2 to 6 to choose from
-    right : place of the right answer, from 0; -1: there is none
+        Little chain ``drawing`` (of the units) or ``eigenvalues`` (of the matrices); "": no target
+    question : question as Markdown; "": none
+    answers : 2 to 6 answers to choose from
+    right : index of the right answer, from 0; -1: none
     hold : whether Play waits until an answer is chosen
-    reveal : what the button Reveal shows, as Markdown
-    formula : LaTeX, folded on the card
-    claims : what the reader sees, in numbers
-    goal : what a challenge asks for, in numbers; the first one is its score. Empty: no challenge.
-    turns : of a challenge: names of knobs that may be turned at any time
-    choose : of a challenge: names of knobs, and of settings, that may be chosen before the first step
-    won_by : of a challenge: the page as it may be set to win it
-    blind : whether panels show nothing but their pictures and strips until an answer is chosen
+    reveal : text shown by the Reveal button, as Markdown
+    formula : LaTeX, collapsed on the card
+    claims : claims that state in numbers what the reader sees
+    goal : claims that must hold to win a challenge; the first gives its score. Empty: no challenge.
+    turns : in a challenge, names of the knobs that may be turned at any time
+    choose : in a challenge, names of the knobs and settings that may be chosen before the first step
+    won_by : in a challenge, a state of the page that wins
+    blind : whether panels show only their pictures and strips until an answer is chosen
     """
 
     title: str
@@ -90,17 +89,17 @@ class Step:
     blind: bool = False
 
     def not_allowed(self, settings: Mapping[str, Any], algorithms: Sequence[Any]) -> tuple[str, int] | None:
-        """Return the name of a change that this challenge does not allow on a page; None: all is allowed.
+        """Return the first change on the page that this challenge does not allow; None: all are allowed.
 
-        settings : current settings of its page; missing ones count as allowed
-        algorithms : the current panels
+        settings : current settings of the page; missing ones count as unchanged
+        algorithms : algorithms of the current panels
 
         Returns
         -------
         name : str
-            A setting or a knob; "": panels were added or removed.
+            Name of a setting or a knob; "": the panels' algorithms differ.
         panel : int
-            The panel of the knob, from 1; 0: it is a setting.
+            Number of the knob's panel, from 1; 0: not a knob.
         """
         for name in PAGES[self.state.page].run_settings():
             value = self.state.settings[name]
@@ -119,7 +118,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: its name in the address, title, a sentence about it, minutes, steps.
+    """A lesson: its name in the address, title, one-sentence summary, minutes and steps.
 
     A lesson whose first step has a goal is a challenge.
     """
@@ -132,7 +131,7 @@ class Lesson:
 
     @property
     def is_challenge(self) -> bool:
-        """Whether it begins with a goal."""
+        """Whether the first step has a goal."""
         return bool(self.steps[0].goal)
 
 
@@ -146,7 +145,7 @@ LESSON_KEYS: Mapping[str, type] = {"title": str, "about": str, "minutes": int, "
 
 
 def shipped_lessons() -> list[str]:
-    """Return the names of the lessons that come with rbmviz in the order of a course, challenges last."""
+    """Return the names of the lessons that come with rbmviz, in course order, challenges last."""
     names = sorted(path.stem for path in SHIPPED.glob("*.toml"))
     return sorted(names, key=lambda name: (COURSE.index(name) if name in COURSE else len(COURSE), name))
 
@@ -155,16 +154,16 @@ COURSE = (
     *("rbm", "stick", "push", "herding", "score", "training", "yardsticks", "weighing", "meet"),
     *("tune", "quiz", "ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
 )
-"""The order in which the lessons build on each other; then the challenges."""
+"""Course order: each lesson builds on earlier ones; challenges follow."""
 
 
 def load_lesson(name: str | Path) -> Lesson:
     """Return a lesson by name, or from a file.
 
-    name : a name of ``shipped_lessons()``, or a path that ends in .toml
+    name : a name from ``shipped_lessons()``, or a path that ends in .toml
 
-    Raises BadInput if there is no such lesson, or something in the file is wrong: the sentence names the file
-    and the step.
+    Raises BadInput if there is no such lesson, or if the file has an error; the message names the file and
+    the step.
     """
     path = Path(name)
     if path.suffix != ".toml":
@@ -175,7 +174,7 @@ def load_lesson(name: str | Path) -> Lesson:
     try:
         if not path.exists():
             raise BadInput(f"There is no lesson '{printable(str(path))}'; 'rbmviz lesson list' shows some.")
-        if not is_file(path):  # to open a pipe would be to wait for its writer
+        if not is_file(path):  # opening a pipe would wait for its writer
             raise BadInput(f"The lesson '{printable(str(path))}' is not a regular file.")
         with path.open("rb") as file:
             content = file.read(MAX_LESSON_BYTES + 1)
@@ -185,10 +184,10 @@ def load_lesson(name: str | Path) -> Lesson:
 
 
 def load_folder(folder: str | Path) -> list[Lesson]:
-    """Return the lessons of all .toml files of a folder, by name.
+    """Return the lessons in all .toml files of a folder, in order of their names.
 
-    Raises BadInput if it holds none, one of them is wrong, or one has the name of a lesson that comes with
-    rbmviz.
+    Raises BadInput if the folder has none, a file has an error, or a lesson has the name of one that comes
+    with rbmviz.
     """
     path = Path(folder)
     files = sorted(path.glob("*.toml")) if path.is_dir() else []
@@ -206,12 +205,12 @@ def load_folder(folder: str | Path) -> list[Lesson]:
 
 
 def read_lesson(content: bytes, file: str) -> Lesson:
-    """Return the lesson of a file's content.
+    """Return the lesson in the content of a file.
 
     content : TOML
-    file : name of the file, which gives the lesson's name; errors quote it
+    file : file name, from which the lesson takes its name; error messages quote it
 
-    Raises BadInput if something in it is wrong.
+    Raises BadInput if the content has an error.
     """
     name, where = file.removesuffix(".toml"), f"The lesson '{printable(file)}'"
     if not NAME.fullmatch(name):
@@ -223,7 +222,7 @@ def read_lesson(content: bytes, file: str) -> Lesson:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         first = next(iter(str(error).splitlines()), "")
         raise BadInput(f"{where} is not TOML in UTF-8: {first[:200]}.") from None
-    except ValueError:  # of int(), which converts no text of more than 4,300 digits
+    except ValueError:  # from int(), which refuses texts of more than 4,300 digits
         raise BadInput(f"{where} holds a number of several thousand digits: give a shorter one.") from None
     try:
         _check_keys(said, LESSON_KEYS, ("title", "about", "minutes", "step"))
@@ -245,7 +244,7 @@ def read_lesson(content: bytes, file: str) -> Lesson:
 
 
 def _check_keys(said: Any, types: Mapping[str, type], needed: Iterable[str]) -> None:
-    """Check the entries of a table: none is unknown, none is missing, each has its type."""
+    """Check that no entry of a table is unknown or missing, and that each has the right type."""
     if not isinstance(said, dict):
         raise BadInput("it is not a table, which begins with [[step]].")
     for key, value in said.items():
@@ -328,7 +327,7 @@ def _read_step(said: Any) -> Step:
 
 
 def _read_claim(text: str, state: PageState) -> StepClaim:
-    """Return a claim that a card can watch: of all panels as they are at one number of steps."""
+    """Return a claim that a card can monitor: all its numbers are taken after the same number of steps."""
     claim = read_claim(text, state)
     if claim.n_of != claim.n or claim.control is not None:
         raise BadInput(f"the claim {quoted(text)} has '@' or 'not of', which only claims of presets have.")
@@ -336,7 +335,7 @@ def _read_claim(text: str, state: PageState) -> StepClaim:
 
 
 def _read_won_by(link: str, step: Step) -> PageState:
-    """Return the page of a link that wins a challenge by the changes that it allows."""
+    """Return the state in a link that wins a challenge using only allowed changes."""
     if not step.goal:
         raise BadInput("won_by says how a goal is reached, and there is no goal.")
     state = read_state(link)
@@ -365,7 +364,7 @@ def _read_branch(text: str, state: PageState) -> Branch:
 def _check_allowed(
     state: PageState, goal: tuple[StepClaim, ...], turns: tuple[str, ...], choose: tuple[str, ...]
 ) -> None:
-    """Check what may be changed in a challenge: it has a goal, and its page has these knobs and settings."""
+    """Check the changes a challenge allows: there is a goal, and the page has these knobs and settings."""
     if (turns or choose) and not goal:
         raise BadInput("turns and choose say what may be changed to reach a goal, and there is no goal.")
     if goal and not (turns or choose):
@@ -386,7 +385,7 @@ def _check_allowed(
 
 
 def _parts(state: PageState, panel: int) -> list[str]:
-    """Return the targets within a panel that a step can point at: its numbers, then its knobs."""
+    """Return the targets within a panel that a step can highlight: its numbers, then its knobs."""
     algorithm = state.algorithms()[panel]
     numbers = PAGES[state.page].numbers(algorithm).values()
     return [*(number.name for number in numbers if number.help), *knobs_of(algorithm)]

@@ -1,4 +1,4 @@
-"""The state of a page as a link, from text to what its runs are made of; its content is not trusted."""
+"""Read the state of a page, which defines its runs, from an untrusted link."""
 
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -12,29 +12,29 @@ from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.trainers import STATS
 
 MAX_LINK = 2000
-"""Longest link, in characters."""
+"""Maximum number of characters of a link."""
 
 MAX_PANELS_OF_STEP = 8
-"""Maximum number of panels of a step."""
+"""Maximum number of panels in a step."""
 
 MAX_RUNS_OF_MAP, MAX_STEPS_OF_MAP_RUN = 400, 20_000
-"""Maximum number of runs (settings times seeds) of a step's sweep on the Tune page, and of steps of each."""
+"""Maximum number of runs (settings times seeds) of a step's sweep on the Tune page, and of steps per run."""
 
 PARTS_OF_THE_VIEW = {"preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
-"""Parts of a copied address that say nothing about what runs."""
+"""Parts of a copied address that do not affect the runs."""
 
 PARTS_OF_OWN_FILES = {"kept": "files"} | {
     name: what for spec in PAGES.values() for name, what in spec.own_parts.items()
 }
-"""Parts of an address that name a visitor's own data or models, which a step cannot open."""
+"""Parts of an address that refer to a visitor's own data or models, which a step cannot open."""
 
 
 class Branch(NamedTuple):
-    """A training that continues from the model of another.
+    """A training that continues from another training's model.
 
-    of : index of the panel that it continues from, from 0
-    at : updates of the other training at the branch
-    panel : its trainer, as in a link
+    of : index, from 0, of the panel to continue from
+    at : number of updates of that panel at the branch
+    panel : trainer of the branch, as written in a link
     """
 
     of: int
@@ -46,8 +46,8 @@ class PageState(NamedTuple):
     """A page, its panels and its settings.
 
     page : name of the page
-    panels : the panels, each as in a link
-    settings : value of every setting of the page: its default where the link leaves it out
+    panels : the panels, each as written in a link
+    settings : value of every setting of the page; the default if the link omits it
     branches : on Train: panels that the reader adds on the right (default: none)
     """
 
@@ -57,27 +57,27 @@ class PageState(NamedTuple):
     branches: tuple[Branch, ...] = ()
 
     def algorithms(self) -> list[Any]:
-        """Return the algorithm of each panel with which the page is opened."""
+        """Return the algorithms of the panels that the page opens with."""
         return read_panels(PAGES[self.page].algorithms, self.panels)[0]
 
     def all_algorithms(self) -> list[Any]:
-        """Return the algorithm of each panel, then of each branch."""
+        """Return the algorithms of the panels, then of the branches."""
         table = PAGES[self.page].algorithms
         return [*self.algorithms(), *(read_algorithm(table, branch.panel) for branch in self.branches)]
 
     def setup(self, sources: Sources = Sources()) -> Any:  # noqa: B008 (immutable)
-        """Return what all panels share.
+        """Return the setup that all panels share.
 
-        Raises BadInput if data are not on this machine, or do not belong to the model.
+        Raises BadInput if the data are not on this machine, or do not fit the model.
         """
         return PAGES[self.page].setup(self.settings, sources)
 
 
 def read_state(link: str) -> PageState:
-    """Return the state of a page that a link describes: ``chain?land_depth=12&l=gibbs``, or a whole address.
+    """Return the page state that a link describes: ``chain?land_depth=12&l=gibbs``, or a full address.
 
-    Raises BadInput if the page has no live panels, a panel cannot be read, or the page lacks a setting or its
-    value.
+    Raises BadInput if the page has no live panels, a panel cannot be read, or the page does not have a
+    setting or accept its value.
     """
     if len(link) > MAX_LINK:
         raise BadInput(f"the link has {len(link):,} characters and may have {MAX_LINK:,}.")
@@ -101,7 +101,7 @@ def read_state(link: str) -> PageState:
         if name not in spec.settings:
             raise unknown(f"setting of the page {page}", name, [spec.panels_key, *spec.settings])
         values[name] = spec.settings[name].read(name, value)
-    # A trained model is coupled as it is; only random models begin with other knobs.
+    # A trained model is coupled with default knobs; only random models begin with others.
     as_it_is = page == "coupling" and values["coupling_model"] != RANDOM_MODEL
     panels = tuple(texts or ([spec.only] if as_it_is else spec.default_panels))
     most = 1 if spec.single else MAX_PANELS_OF_STEP
@@ -112,7 +112,7 @@ def read_state(link: str) -> PageState:
         raise BadInput(refused[0])
     if spec.only and {algorithm.name for algorithm in algorithms} != {spec.only}:
         raise BadInput(f"the panels of the page {page} are all {spec.only}.")
-    if page == "train" and "statistic" not in said:  # the page shows the first that the panels have
+    if page == "train" and "statistic" not in said:  # the page shows the panels' first statistic
         values["statistic"] = next(iter([*(x for each in algorithms for x in each.own_stats), *STATS]))
     if page == "tune":
         _check_map(plan_of(values))
@@ -120,7 +120,7 @@ def read_state(link: str) -> PageState:
 
 
 def _check_map(plan: SweepPlan) -> None:
-    """Check that a map can be made while a lesson is read, and has the same scores on every machine."""
+    """Check that a map takes no longer than a lesson allows, and has the same scores on every machine."""
     if plan.size > MAX_RUNS_OF_MAP:
         raise BadInput(f"the map has {plan.size:,} runs and may have {MAX_RUNS_OF_MAP:,}.")
     if plan.budget.unit == "seconds" or plan.budget.amount > MAX_STEPS_OF_MAP_RUN:

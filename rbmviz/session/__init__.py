@@ -1,11 +1,11 @@
 """Live runs: commands go in, immutable snapshots come out, and one scheduler drives all.
 
 This layer sits between the algorithms and a front end (page, command line, notebook); it does not import
-Streamlit. A setup holds what the panels of a comparison share and makes the plan of each run:
+Streamlit. A setup holds everything that the panels of a comparison share, and plans their runs:
 ``SamplingSetup`` for a model, ``LandscapeSetup`` for a small model, ``TrainingSetup`` for training on data,
 ``CouplingSetup`` for two coupled chains, ``WeightSetup`` for weighted samples of pop-CD, ``PopulationSetup``
-for the bias of populations of up to a million, and ``StudySetup`` for models on which estimators are
-compared. ``run`` has the base class of all runs.
+for the bias with populations of up to a million samples, and ``StudySetup`` for comparing estimators on
+trained models. ``run`` defines the base class of all runs.
 """
 
 from rbmviz.session.again import RunLog

@@ -14,19 +14,19 @@ from rbmviz.registry import samplers
 from rbmviz.session.snapshot import Snapshot, Status
 
 MAX_CHANGES = 10_000
-"""Maximum number of logged knob changes, about 2 MB: minutes of continuous dragging. A run with more is never
-freed (see ``Worker.rest``), and its samples cannot be reproduced."""
+"""Maximum number of logged knob changes (about 2 MB, or minutes of continuous dragging). A run with more
+changes is never freed (see ``Worker.rest``), and its samples cannot be reproduced."""
 
 
 class Change(NamedTuple):
-    """``algorithm``, with its knobs, made the steps from ``n`` on."""
+    """A knob change: from step ``n`` on, the run uses ``algorithm``."""
 
     n: int
     algorithm: Any
 
 
 class Log:
-    """The algorithms of a run, by step; together with the plan, they rebuild the run bit for bit."""
+    """The algorithms of a run by step, enough to rebuild the run bit for bit from its plan."""
 
     def __init__(self, n: int, algorithm: Any) -> None:
         self._changes = [Change(n, algorithm)]
@@ -59,12 +59,12 @@ class Log:
 
 @dataclass(frozen=True, eq=False)
 class RunLog:
-    """The run log of a sampler as names and values, ready to be written to a file.
+    """A sampler's run log as names and values, ready to be written to a file.
 
     sampler : registered name
     start : uint8 (n_visible,) or (n_chains, n_visible) or None; first state of the chain, or one row per
         chain; None: random bits from the seed
-    changes : tuple of (n, knobs); the knobs from sample number n on; the first n is 0
+    changes : tuple of (n, knobs), the knobs from sample number n on; the first n is 0
     """
 
     sampler: str
@@ -82,7 +82,7 @@ class RunLog:
                 "complete log. Reset it to begin another one."
             )
         changes: dict[int, dict[str, Value]] = {}
-        for n, sampler in log.changes:  # the last of several changes at one sample wins
+        for n, sampler in log.changes:  # of several changes at one sample, the last wins
             changes[n] = values_of(sampler)
         return cls(name, seed, start, tuple(changes.items()))
 
@@ -155,7 +155,7 @@ class Rebuild:
     """Placeholder for a run whose memory is freed; ``work`` rebuilds the run up to the same step.
 
     run : the run to free; the placeholder keeps no reference to it
-    snapshot : the newest one, shown without its large arrays until the run is back
+    snapshot : newest snapshot, shown without its large arrays until the run is rebuilt
     log : log of the run to rebuild; None (the default): the log of ``run``
     n : steps of the run to rebuild; None (the default): the steps of ``run``
     kept : ``kept_state`` of the run to rebuild; None (the default): the kept state of ``run``
@@ -191,7 +191,7 @@ class Rebuild:
 
     @property
     def begun(self) -> bool:
-        """Whether the run has been prepared, so that chunks of steps are left."""
+        """Whether the run has been prepared, so that only chunks of steps remain."""
         return self._again is not None
 
     def drop_steps(self) -> None:
@@ -212,5 +212,5 @@ class Rebuild:
         return None
 
     def view(self, status: Status) -> Snapshot:
-        """Return the snapshot from when the run was freed, without its large arrays."""
+        """Return the snapshot taken when the run was freed, without its large arrays."""
         return dataclasses.replace(self._snapshot, status=status, rebuilt=self.share, error=None)

@@ -41,7 +41,7 @@ UNDO_SECONDS = 10.0
 class Undo(NamedTuple):
     """The state before a command, to restore it.
 
-    until : time.monotonic() until which undo is possible; setup : the old setup; panels : the old panels, in
+    until : time.monotonic() at which the offer expires; setup : the old setup; panels : the old panels, in
     order; runs : the old runs of restarted panels, by key; instead : keys of the panels that replaced them
     """
 
@@ -62,7 +62,7 @@ class Pin(NamedTuple):
 
 
 CHART_POINT_SECONDS = 7.5
-"""Seconds for which panels show their scores at a chart's point; charts of long runs are drawn every 5 s."""
+"""Seconds for which panels show scores at the newest chart's point; long runs redraw charts every 5 s."""
 
 SCORED_SECONDS = 1.0
 """Approximate seconds until a panel that has caught up is scored."""
@@ -77,11 +77,11 @@ class Comparison(Generic[S]):
     Only the page's thread may add, remove and replace panels; other commands can come from any thread. They
     return at once, except Undo and commands that need memory, which may wait while old runs are freed.
 
-    setup : what all panels share
+    setup : the setup that all panels share
     rate : steps per second of every panel; infinity (the default) is full speed
     visitor : the visitor whose computing time the panels share. A command that would exceed the visitor's
-        limits raises BadInput and changes nothing here, but may drop undo data to make room. None: no limits,
-        and a separate tenant.
+        limits raises BadInput and leaves the panels unchanged, but may drop undo data to make room. None: no
+        limits, and a separate tenant.
     """
 
     def __init__(self, setup: S, rate: float = math.inf, visitor: VisitorUsage | None = None) -> None:
@@ -95,7 +95,7 @@ class Comparison(Generic[S]):
         """Called before the memory of the runs is freed: the last chance to save them elsewhere."""
         self._next_key = 0
         self._undo: Undo | None = None
-        self.undoable_commands = 0  # commands so far; identifies an offer to undo
+        self.undoable_commands = 0  # number of such commands so far; identifies an offer to undo
         # The unit of comparison; runs without ``step_unit`` are not compared.
         self.cost_unit: CostUnit = getattr(setup, "step_unit", "samples")
         self._chart_point: tuple[float, tuple[CostUnit, float | None]] = -math.inf, (self.cost_unit, None)
@@ -109,8 +109,8 @@ class Comparison(Generic[S]):
     def add(self, algorithm: Any, plan: Any = None, catch_up: bool = True) -> Panel:
         """Add a panel on the right.
 
-        plan : the plan of its run, from step 0 (default: the setup's); catch_up : whether it first makes
-            the steps that the other panels have made
+        plan : the plan of its run, from step 0 (default: the setup's); catch_up : whether it first
+            catches up with the other panels
         """
         plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
@@ -128,7 +128,7 @@ class Comparison(Generic[S]):
         return panel
 
     def _catch_up(self, panel: Panel) -> None:
-        """Let a panel that starts late make the steps that the others have made, within a time limit."""
+        """Let a panel that starts late catch up with the others, within a time limit."""
         others = [other.worker for other in self.panels if other is not panel]
         going = [other for other in others if other.peek().status != "failed"]
         if going:
@@ -148,7 +148,7 @@ class Comparison(Generic[S]):
         before = self.panels
         if (panel := self._panel(key)) is None:
             return
-        panel.worker.pause()  # Undo brings it back where it is now
+        panel.worker.pause()  # Undo brings it back at this step
         panel.worker.close()
         with self._together:
             self.panels = tuple(other for other in self.panels if other is not panel)
@@ -170,19 +170,19 @@ class Comparison(Generic[S]):
             panel.worker.set_live_knobs(**knobs)
 
     def resume(self) -> None:
-        """Start all panels in step; see ``_start_together``."""
+        """Start all panels together; see ``_start_together``."""
         with self._together:
             self.running = self.waiting_for_all = True
         self.poll()  # wakes sleeping runs; starts the panels if all are ready
 
     def pause(self) -> None:
-        """Pause all panels; with a rate they stop at the same step."""
+        """Pause all panels; unless at full speed, they stop at the same step."""
         with self._at_one_moment() as now:
             self.running = self.waiting_for_all = False
             workers = [panel.worker for panel in self.panels]
             for worker in workers:
                 worker.pause(now)
-            # A run that catches up still has steps in its timetable that overloaded runs skipped.
+            # The timetable of a run that is catching up still includes steps that overloaded runs skipped.
             furthest = max(
                 (worker.stops_at for worker in workers if not worker.catching_up), default=math.inf
             )
@@ -191,14 +191,14 @@ class Comparison(Generic[S]):
 
     @contextlib.contextmanager
     def _at_one_moment(self) -> Iterator[float]:
-        """Hold all panels and yield the time; no panel makes steps due after that time within the block."""
+        """Hold all panels and yield the time; within the block, no panel makes steps due after that time."""
         with self._together, contextlib.ExitStack() as workers:
             for panel in self.panels:
                 workers.enter_context(panel.worker.hold_steps())
             yield time.monotonic()
 
     def step(self, n: int | Sequence[int] = 1) -> None:
-        """Make n more steps in every panel (or one number per panel, in order), then pause."""
+        """Make n more steps in every panel (or a number of steps per panel, in order), then pause."""
         with self._together:
             self.pause()
             each = [n] * len(self.panels) if isinstance(n, int) else n
@@ -222,7 +222,7 @@ class Comparison(Generic[S]):
         self._offer_undo(before, self.panels, runs)
 
     def _take(self, setup: S) -> None:
-        """Use another setup; for another kind of run also reset the unit of comparison."""
+        """Use another setup; if it is for another kind of run, reset the unit of comparison."""
         if type(setup) is not type(self.setup):
             self.cost_unit = getattr(setup, "step_unit", "samples")
         self.setup = setup
@@ -382,7 +382,7 @@ class Comparison(Generic[S]):
                 panel.worker.set_rate(rate, now)
 
     def pin(self, key: int, name: str) -> None:
-        """Keep a panel's current snapshot under this name while the panel continues, or closes."""
+        """Keep a panel's current snapshot under this name; the panel continues."""
         if (panel := self._panel(key)) is not None:
             self._next_pin += 1
             pin = Pin(self._next_pin, name, self.setup, panel.worker.peek().without_arrays())
@@ -395,8 +395,8 @@ class Comparison(Generic[S]):
     def poll(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order.
 
-        Also renews the panels' leases, starts panels that are waiting for each other once all are ready, and
-        drops an expired offer to undo. ``peek`` only reads.
+        This also renews the panels' leases, starts panels that are waiting for each other once all are ready,
+        and drops an expired offer to undo. ``peek`` only reads.
         """
         snapshots = [(panel.key, panel.worker.request_snapshot()) for panel in self.panels]
         if not self.can_undo:
@@ -425,17 +425,17 @@ class Comparison(Generic[S]):
                     panel.worker.catch_up(ready[0].worker)
 
     def listening(self, ended: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
-        """Call ``ended`` after each beat in the ``with`` block, on its thread; it must not block."""
+        """Call ``ended`` after each beat in the ``with`` block, on the beat's thread; it must not block."""
         return self._page.listening(ended)
 
     @property
     def beating(self) -> bool:
-        """Whether beats drive all panels: then only commands change anything between beats."""
+        """Whether beats drive all panels, so that between beats only commands change anything."""
         return self._page.drives(len(self.panels))
 
     @property
     def chart_point(self) -> float | None:
-        """The point of the newest chart, where ``at_common_point`` takes scores; None if it is too old."""
+        """The newest chart's point, at which ``at_common_point`` takes scores; None if it is too old."""
         at, (unit, point) = self._chart_point
         fresh = unit == self.cost_unit and time.monotonic() - at < CHART_POINT_SECONDS
         return point if fresh else None
@@ -448,8 +448,8 @@ class Comparison(Generic[S]):
         The common point is the last number of samples, updates, sweeps or seconds (``cost_unit``) that all
         panels have passed. Panels that are catching up or have failed do not hold it back.
 
-        newest : True (for the chart): take the newest point and keep it for frames until the next chart is
-            drawn, so that chart and panels agree; False (the default): take the chart's point, if it is not
+        newest : True (for the chart): use the newest common point and keep it for frames until the next chart
+            is drawn, so that chart and panels agree; False (the default): use the chart's point, unless it is
             older than CHART_POINT_SECONDS
         """
         workers = {panel.key: panel.worker for panel in self.panels}
@@ -467,10 +467,10 @@ class Comparison(Generic[S]):
         return [(key, run) for (key, _), run in zip(snapshots, runs, strict=True)]
 
     def look_back(self, snapshots: list[tuple[int, Any]], n: int) -> list[tuple[int, Any]]:
-        """Return the snapshots of samplers, (key, snapshot), with the samples displayed after n samples.
+        """Return the samplers' snapshots, (key, snapshot), with the samples displayed after n samples.
 
-        Runs that are not paused are unchanged. If a run does not hold these samples, the nearest ones that it
-        holds are shown.
+        Snapshots of runs that are not paused are unchanged. If a run no longer holds these samples, its
+        nearest ones are shown.
         """
         return [(key, self._looking_back(key, snapshot, n)) for key, snapshot in snapshots]
 
@@ -483,9 +483,9 @@ class Comparison(Generic[S]):
             return snapshot
 
     def _seconds_left(self, worker: Worker[Any], snapshot: Any) -> float:
-        """Return the approximate seconds until a late panel counts for the common point.
+        """Return the approximate seconds until a late panel counts towards the common point.
 
-        0: it already counts, or it has failed.
+        0: the panel already counts, or has failed.
         """
         if snapshot.status == "failed":
             return 0.0
@@ -536,8 +536,8 @@ class Comparison(Generic[S]):
     def rest(self, closed_at: float | None = None) -> None:
         """Free the memory of all runs; ``open`` rebuilds them, and running panels continue in step.
 
-        closed_at : free only if the comparison has been closed since this time; if the visitor returns
-            meanwhile, it is opened again
+        closed_at : free only if the comparison has been closed since this time, and open it again if the
+            visitor returns meanwhile
         """
         self.before_rest()
         if closed_at is not None and self.closed_at != closed_at:
@@ -556,7 +556,7 @@ class Comparison(Generic[S]):
                     panel.worker.open()
 
     def close(self) -> None:
-        """Let no run work after its current unit, and return at once; ``open`` continues the runs."""
+        """Stop all runs after their current units, and return at once; ``open`` continues them."""
         with self._opening:
             self.closed_at = time.monotonic()
             for panel in self.panels:

@@ -8,12 +8,12 @@ All processes read the names of their jobs from one pipe. The server writes the 
 so that kernels that a panel is waiting for come before all others.
 
 On Linux, one process loads the compiler while the server draws its first page, and then forks, so that the
-others inherit what it has loaded.
+other processes inherit the loaded compiler.
 
 The estimate of the time left (``Compiling.seconds_left``) uses the stored processor seconds of each job. The
-processes report their processor time twice per second, which gives two factors: how many times the stored
-seconds a job takes on this machine, and the share of a core that a process gets beside other programs. They
-are kept apart because the first is a property of the machine and the second changes at any time.
+processes report their processor time twice per second, which gives two factors: the ratio of this machine's
+processor seconds to the stored ones, and the share of a core that a process gets while other programs run.
+The two are kept separate: the first is a property of the machine, the second may change at any time.
 """
 
 import contextlib
@@ -41,10 +41,10 @@ RECENT_SECONDS = 10.0
 """Seconds over which a process's share of a core is averaged."""
 
 RECORD = 64
-"""Bytes of a job name in the pipe: a fixed length, so that a process always reads a whole name."""
+"""Fixed length in bytes of a job name in the pipe, so that a process always reads a whole name."""
 
 MEMORY = 10**9
-"""Bytes of memory that the machine needs for each compiling process, which uses a third of them."""
+"""Bytes of memory required per compiling process, which actually uses a third of that."""
 
 FORKS = sys.platform == "linux"
 """Whether a process that has compiled may fork; on macOS, system libraries forbid it."""
@@ -56,10 +56,10 @@ class Compiling:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._processes: list[tuple[subprocess.Popen[str], threading.Thread]] = []
-        self._most = self._now = 1  # parallel jobs: at most, and until a process has forked
+        self._most = self._now = 1  # maximum of parallel jobs: in all, and until a process has forked
         self._pipe: int | None = None
         self._queue: list[str] = []
-        self._wanted: list[str] = []  # jobs that runs wait for, in order of request
+        self._wanted: list[str] = []  # jobs that runs are waiting for, in order of request
         # For each job that is compiling: time.monotonic() of its last report, and processor seconds by then.
         self._running: dict[str, tuple[float, float]] = {}
         self._missing: set[str] = set()  # jobs that are not done
@@ -101,7 +101,7 @@ class Compiling:
                 | {"RBMVIZ_CACHE_DIR": str(kernels.compiled.cache_base()), "OPENBLAS_NUM_THREADS": "1"},
                 start_new_session=FORKS,
             )
-        except OSError:  # no memory, or no interpreter found: runs compile themselves
+        except OSError:  # no memory, or no interpreter found: each run compiles its kernels
             return
         follower = threading.Thread(target=self._follow, args=(process,), name="rbmviz-compiling")
         follower.daemon = True
@@ -120,7 +120,7 @@ class Compiling:
             self._pipe = None
 
     def _give_up(self) -> None:
-        """Let waiting runs compile by themselves, and show the error, if any; _lock is held."""
+        """Let waiting runs compile their own kernels, and show any error; _lock is held."""
         self._queue.clear()
         self._running.clear()
         self._give()
@@ -174,16 +174,16 @@ class Compiling:
     def seconds_left(self, names: Iterable[str]) -> float | None:
         """Return the approximate seconds until a run that needs these jobs can start; None if they are done.
 
-        0.0: they take longer than expected.
+        0.0: the jobs take longer than expected.
         """
         missing = [name for name in names if not kernels.compiled.is_noted(name)]
         if not missing:
             return None
         with self._lock:
             now, passed_per_used = time.monotonic(), self._passed / max(self._used, 1e-3)
-            # Finished jobs show how many times the stored seconds a job takes on this machine, and so does
-            # a job that has already exceeded its stored seconds. Loading is no measure: the first time on a
-            # machine, Python may compile numba's own source.
+            # Finished jobs, and jobs that have exceeded their stored seconds, show how much slower this
+            # machine is than the stored seconds. Loading does not count: the first time on a machine,
+            # Python may compile numba's own source.
             factor = self._took / self._estimated if self._estimated else 1.0
             for name, (_, used) in self._running.items():
                 if name != COMPILER:
@@ -194,7 +194,7 @@ class Compiling:
                 done_in[name] = max(passed_per_used * (expected - used) - (now - reported), 0.0)
             slowness = passed_per_used * factor
             free = sorted(done_in.values())
-            free += (self._most - len(free)) * [free[0] if free else 0.0]  # they wait for the first to fork
+            free += (self._most - len(free)) * [free[0] if free else 0.0]  # waiting for the first to fork
             for name in self._queue:
                 first = free.index(min(free))
                 free[first] = done_in[name] = free[first] + slowness * JOBS[name].seconds
@@ -202,7 +202,7 @@ class Compiling:
         return left + slowness * LOADING_SECONDS if left > 0 else 0.0
 
     def stop(self) -> None:
-        """End the processes, because the server ends."""
+        """End the processes when the server shuts down."""
         with self._lock:
             self._stopped = True
             for process, follower in self._processes:
@@ -218,9 +218,9 @@ COMPILING = Compiling()
 
 
 def main() -> None:
-    """Compile the jobs read from standard input, and report on each of them.
+    """Compile the jobs read from standard input, and report on each.
 
-    The command-line argument is the number of processes that compile the jobs after the first.
+    The command-line argument is the number of processes that compile jobs after the first job.
     """
     if hasattr(os, "nice"):
         os.nice(LOW_PRIORITY)

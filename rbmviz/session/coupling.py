@@ -1,4 +1,4 @@
-"""Coupled chains: one displayed pair per algorithm, and many more pairs simulated in the background."""
+"""Coupled chains: one displayed pair per algorithm, and many pairs simulated in the background."""
 
 import time
 from collections.abc import Generator
@@ -27,14 +27,14 @@ from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 
 MAX_UNITS_EXACT_DISTANCE = 32
-"""Maximum number of visible plus hidden units for the exact distance: with 32, one second per sweep."""
+"""Maximum number of visible plus hidden units for the exact distance: 32 take one second per sweep."""
 
 MAX_LAW_VISIBLE = 20
-"""Maximum number of visible units for it: the probability of every visible state is stored."""
+"""Maximum number of visible units for the exact distance, which stores every visible state's probability."""
 
 
 def exact_distance_possible(n_visible: int, n_hidden: int) -> bool:
-    """Return whether the exact distance is computed for models of this size."""
+    """Return whether the exact distance can be computed for a model of this size."""
     return n_visible + n_hidden <= MAX_UNITS_EXACT_DISTANCE and n_visible <= MAX_LAW_VISIBLE
 
 
@@ -42,7 +42,7 @@ TIMES = 48
 """Number of times, in sweeps, at which the Hamming distance of each pair is recorded."""
 
 EXACT_CURVE_END = 1e-4
-"""The exact curve ends at this distance."""
+"""Distance at which the exact curve ends."""
 
 FIRST_PAIRS = 200
 """Number of pairs that run even while paused, so that no chart stays empty."""
@@ -51,18 +51,18 @@ EXACT_SHARE = 4
 """Seconds spent on the exact curve per second spent on a stream of pairs."""
 
 MAX_PATH_POINTS = 300
-"""Maximum number of points of a pair's path; beyond that, every second point is dropped."""
+"""Maximum number of points of a pair's path; if it has more, every second point is dropped."""
 
 
 @dataclass(frozen=True)
 class Coupling:
     """Two Gibbs chains of one model, the first a sweep ahead, drawn jointly so that they meet.
 
-    Each chain alone is an exact Gibbs chain; once equal, both stay equal. From the same states the chains
-    meet in the next sweep with the same probability under algorithm 1 (general), algorithm 3 (for RBMs) and
-    the half-step coupling. If they do not meet, algorithm 3 draws both from the same random numbers, which
-    brings them closer together; the half-step coupling gives them equal hidden units as often
-    as possible, and with these they meet one sweep later.
+    Each chain alone is an exact Gibbs chain; once the chains are equal, they stay equal. From given states,
+    the probability of meeting in the next sweep is the same under algorithm 1 (general), algorithm 3 (for
+    RBMs) and the half-step coupling. If they do not meet, algorithm 3 draws both from the same random
+    numbers, which brings them closer; the half-step coupling makes their hidden units equal as often as
+    possible, and chains with equal hidden units meet one sweep later.
     """
 
     name: ClassVar[str] = "coupling"
@@ -104,7 +104,7 @@ class Coupling:
 
 
 class FinishedPair(NamedTuple):
-    """A displayed pair that has ended; fields as in ``DisplayedState``, at the pair's last sweep.
+    """A displayed pair that has ended; fields as in ``DisplayedState``, for the pair's last sweep.
 
     tau : meeting time, or the sweep at which the pair was truncated
     """
@@ -157,12 +157,12 @@ class CouplingSnapshot(Snapshot):
     truth: tuple[float, ...] | None = None  # exact value of each statistic; None: unknown
 
     def without_arrays(self) -> Self:
-        """Return the snapshot without pairs: they belong to the streams, which are freed."""
+        """Return the snapshot without pairs, because they belong to the streams, which are freed."""
         return replace(self, displayed_pairs=())
 
 
 class RunningEstimate(NamedTuple):
-    """An estimate and its standard error after each number of pairs, int64 and float64 (points,)."""
+    """An estimate and its standard error by number of pairs, int64 and float64 (points,)."""
 
     pairs: np.ndarray
     mean: np.ndarray
@@ -210,7 +210,7 @@ class PairStatistics(NamedTuple):
     def tau_shares(self) -> tuple[np.ndarray, np.ndarray]:
         """Return edges (bins + 1,) and shares (bins,) of the meeting times of pairs that met.
 
-        A bin holds the whole numbers from its lower edge to below its upper edge; bins widen with the sweeps.
+        A bin covers the whole numbers from its lower edge to below its upper edge; later bins are wider.
         The shares and ``truncated_share`` add up to 1.
         """
         return meeting_time_shares(self.tau, self.truncated, self.max_sweeps)
@@ -238,7 +238,7 @@ class PairStatistics(NamedTuple):
 
     @property
     def last_bound(self) -> float:
-        """The last time at which the bound is valid: beyond it, truncated pairs would count as met."""
+        """The last time for which the bound is valid; later, truncated pairs would count as met."""
         return self.max_sweeps - self.lag - 1 if self.truncated.any() else float("inf")
 
     def running(self, statistic: str) -> tuple[RunningEstimate, RunningEstimate]:
@@ -259,10 +259,10 @@ class Results(NamedTuple):
 
     pairs : tuple of PairStatistics, one per algorithm, lag 1
     lagged : tuple of PairStatistics, one per algorithm, with the requested lag
-    unit : (int, int); visible and hidden unit used in STATISTICS: the two with the largest weight
+    unit : (int, int); visible and hidden unit used in STATISTICS, the two joined by the largest weight
     truth : exact values of STATISTICS; None if the model is too large to enumerate
-    exact : float64 (sweeps + 1,); exact total variation distance after 0, 1, ... sweeps, up to the last sweep
-        computed so far
+    exact : float64 (sweeps + 1,); exact total variation distance after 0, 1, ... sweeps, as far as it has
+        been computed
     exact_possible : whether the model is small enough for the exact distance
     """
 
@@ -275,11 +275,11 @@ class Results(NamedTuple):
 
 
 class CouplingSetup(NamedTuple):
-    """Plan of a run of coupled chains, and setup of its comparison, which has one panel.
+    """The plan of a run of coupled chains, and the setup of its comparison, which has one panel.
 
     rbm : the model at scale 1
     dataset : pairs start at training examples of these data; None: at random bits
-    seed : same seed, same pairs
+    seed : random seed; the same seed gives the same pairs
     """
 
     rbm: RBM
@@ -295,7 +295,7 @@ class CouplingSetup(NamedTuple):
         return CouplingRun(number, self, algorithm)
 
     def bytes(self, algorithm: Coupling) -> int:
-        """Return an upper bound of a run's bytes, without the model: streams and exact distribution."""
+        """Return an upper bound on the bytes of a run (streams and exact distribution), without the model."""
         m, n = self.rbm.W.shape
         maps = 2 * 4 * (m + 16) * (n + 16)
         stream = (
@@ -323,7 +323,7 @@ class CouplingSetup(NamedTuple):
 
 
 def random_rbm(n_visible: int, n_hidden: int, seed: int) -> RBM:
-    """Return a model with all parameters N(0, 1); scaled by SD it is the model of UCD, appendix A.2."""
+    """Return a model with all parameters drawn from N(0, 1); scaled by SD, the model of UCD, appendix A.2."""
     g = rng.generator(seed, "model")
     W, b, c = g.normal(0, 1, (n_visible, n_hidden)), g.normal(0, 1, n_visible), g.normal(0, 1, n_hidden)
     return RBM(W, b, c)
@@ -395,7 +395,7 @@ class CouplingRun(Run):
         self.set_knobs(coupling)
 
     def set_knobs(self, algorithm: Coupling) -> None:
-        """Drop all pairs, because their knobs differ; ``prepare`` starts again at the first pair."""
+        """Drop all pairs, because they had other knobs; ``prepare`` starts again at the first pair."""
         super().set_knobs(algorithm)
         self.began, self.chunk, self.prepared = self.n, 1, False
         self._pairs_to_restore: dict[Key, int] = {}
@@ -408,7 +408,7 @@ class CouplingRun(Run):
 
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels."""
-        return ["trainer ucd"]  # it runs its pairs with the same kernels
+        return ["trainer ucd"]  # UCD runs its pairs with the same kernels
 
     def prepare(self) -> None:
         """Make the chains, and compile the kernels; ``seconds`` excludes this time."""
@@ -436,7 +436,7 @@ class CouplingRun(Run):
         return tuple(float(x) for x in values)
 
     def _compute_exact_curve(self) -> Generator[None, None, None]:
-        """Append the exact distance after each sweep to _exact; yield between pieces of work."""
+        """Append the exact distance after each sweep to ``_exact``; yield between pieces of work."""
         model, law = probabilities(self.rbm), self.plan.start_law()
         while True:
             self._exact.append(total_variation(law, model))
@@ -446,13 +446,13 @@ class CouplingRun(Run):
             law = yield from sweep_law_steps(self.rbm, law)
 
     def _keys(self) -> list[Key]:
-        """Return the stream keys for the current lag and k; with lag 1 one stream serves both charts."""
+        """Return the stream keys for the current lag and k; for lag 1, one stream serves both charts."""
         wanted = [(a, 1, self._k) for a in ALGORITHMS]
         return wanted if self._lag == 1 else wanted + [(a, self._lag, 1) for a in ALGORITHMS]
 
     def _update_streams(self) -> None:
-        """Make the streams of ``_keys``, and drop the others to free their memory."""
-        # A new stream starts with the least time of any stream: with 0 it would get all time for a while.
+        """Make the streams of ``_keys``, and drop all other streams to free their memory."""
+        # A new stream starts with the least time of any stream; from 0, it would get all the time at first.
         level = min((self._spent[key] for key in self._streams), default=0.0)
         for key in self._keys():
             if key not in self._streams:
@@ -499,20 +499,20 @@ class CouplingRun(Run):
         return n
 
     def kept_state(self) -> tuple[int, int, bool, dict[Key, int]]:
-        """Return lag, k, whether the exact curve is wanted, and the finished pairs of each stream."""
+        """Return lag, k, whether the exact curve is wanted, and each stream's number of finished pairs."""
         finished = {key: stream.finished for key, stream in self._streams.items()}
         return self._lag, self._k, self._exact_wanted, finished
 
     def restore(self, kept: tuple[int, int, bool, dict[Key, int]]) -> None:
-        """Let ``background_work`` run as many pairs again, even while paused."""
+        """Let ``background_work`` run that many pairs again, even while paused."""
         self._lag, self._k, self._exact_wanted, self._pairs_to_restore = kept
 
     def background_work(self, paused: bool) -> bool:
-        """Run pairs while no sweep is due; while paused, only the first FIRST_PAIRS."""
+        """Run pairs while no sweep is due; while paused, at most FIRST_PAIRS per stream."""
         return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MAX_PAIRS)
 
     def _count(self, seconds: float, max_pairs: int) -> bool:
-        """Spend ``seconds`` on the streams and the exact curve, always on the one with the least time so far.
+        """Spend ``seconds`` on the streams and the exact curve, always on whichever has had the least time.
 
         Returns False if every stream has ``max_pairs`` pairs and the curve is complete or not wanted.
         """

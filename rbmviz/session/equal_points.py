@@ -2,8 +2,8 @@
 
 A snapshot gives the last point with known scores, and the scores at earlier points.
 The common point of several runs is the last of POINTS that all have passed.
-A sampler's counts start at the last turn of a knob; for a run without turns, at its beginning.
-A sampler's scores at a passed point never change; a trainer's may move a little when its curve is thinned.
+A sampler's counts start at the last turn of a knob or, without turns, at the start of the run.
+A sampler's scores at a passed point never change; a trainer's may change a little when its curve is thinned.
 """
 
 import bisect
@@ -14,7 +14,7 @@ from rbmviz.metrics import effort
 from rbmviz.session.snapshot import FEWEST_SCORED, Snapshot
 
 CostUnit = effort.Unit
-"""Unit of comparison: runs are compared at equal numbers of it."""
+"""Unit of comparison; runs are compared after equal numbers of these units."""
 
 SAMPLER_UNITS: tuple[CostUnit, ...] = ("samples", "sweeps", "seconds")
 TRAINER_UNITS: tuple[CostUnit, ...] = ("updates", "sweeps", "seconds")
@@ -27,7 +27,7 @@ POINTS: Mapping[CostUnit, Sequence[float]] = {
 """Points at which runs can be compared, about 15 % apart."""
 
 BEHIND = 0.8
-"""The last panel is behind if it has spent less than this share of the first panel's cost."""
+"""A panel is behind if it has spent less than this share of the cost of the panel furthest ahead."""
 
 
 def common_point(runs: Iterable[Snapshot], cost_unit: CostUnit) -> float | None:
@@ -44,13 +44,13 @@ class Compared(NamedTuple):
     """One panel's progress in a comparison.
 
     point : the common point; None before there is one
-    scores : scores of the panel's run there; None if there are none
+    scores : scores of the panel's run at that point; None if there are none
     passed : the last point at which the panel's own scores are known; None if its run does not count this
         unit
     most_passed, least_passed : ``passed`` of the panel furthest ahead, and of the panel that holds the common
         point back
-    seconds_left : approximate seconds until a panel that started late counts for the common point; 0 if it
-        counts
+    seconds_left : approximate seconds until a panel that started late counts towards the common point; 0 if
+        it already counts
     failed : whether its run has failed; such a panel makes no progress and holds nothing back
     """
 
@@ -65,7 +65,7 @@ class Compared(NamedTuple):
 
     @property
     def catching_up(self) -> bool:
-        """Whether the panel catches up after a late start, and does not count for the common point yet."""
+        """Whether the panel is catching up after a late start, and does not count yet."""
         return self.seconds_left > 0
 
     @property
@@ -91,7 +91,7 @@ def compare(
 
     runs : sequence of (snapshot, seconds_left); see ``Compared``. A failed run is shown at the common point
         if it got that far, and does not hold it back.
-    point : compare at this point, if these runs have passed it; None (the default): at the last common point
+    point : point of the comparison, if these runs have passed it; None (the default): the common point
     """
     counted = [
         snapshot

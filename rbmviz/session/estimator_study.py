@@ -1,6 +1,6 @@
 """Bias and variance of gradient estimators, measured on models with more and more hidden units.
 
-A live version of population CD, section 4.1 and table 1. Measured ratios of the bias of CD-1 to the bias of
+A live version of section 4.1 and table 1 of population CD. Measured ratios of the bias of CD-1 to the bias of
 pop-CD-1 (400 estimates per point, seed 0): on letters 260, 640, 83, 19, 14 and 5 with 1, 2, 4, 8, 12 and 16
 hidden units (paper: 3 with 16, 0.2 with 100); on mnist5k 101 with 16 and more than 800 with 2 to 12 (paper:
 19 with 16, 0.8 with 500). On 16 pixels the gain persists: on Bars and Stripes it stays at 17 to 60 from 2 to
@@ -34,20 +34,20 @@ from rbmviz.trainers import Trainer, initial_rbm, make_trainer
 from rbmviz.trainers.pop_cd import pop_weights
 
 MANY_HIDDEN = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Hidden units of the models if the visible layer has at most MAX_VISIBLE_ENUMERATED units."""
+"""Numbers of hidden units if the visible layer has at most MAX_VISIBLE_ENUMERATED units."""
 
 FEW_HIDDEN = (1, 2, 4, 8, 12, 16)
-"""Hidden units of the models otherwise, because the hidden layer is enumerated."""
+"""Numbers of hidden units for wider visible layers; then the hidden layer is enumerated."""
 
 MAX_VISIBLE_ENUMERATED = 16
 
 STUDIED_SWEEPS = (1, 2, 5, 10, 20, 50, 100)
 
 BATCHES_PER_ESS = 20
-"""Batches behind each effective sample size."""
+"""Number of batches over which each effective sample size is averaged."""
 
 STUDY_BURN_IN = 100
-"""Sweeps of persistent chains, from random bits, before their first estimate: small models mix quickly."""
+"""Burn-in sweeps of persistent chains, which start at random bits; few, because small models mix quickly."""
 
 MAX_ESTIMATES = 2000
 
@@ -66,9 +66,9 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
     "UCD": ("ucd", {}),
     "PT": ("pt", {}),
 }
-"""The compared estimators by label: trainer and knobs. LOO is "leave one out".
+"""The compared estimators by label: trainer and knobs. LOO means "leave one out".
 
-Each estimate uses as many samples as a batch has rows. Mixtures have 10 components, PT 10 temperatures.
+Each estimate uses as many samples as a batch has rows. Mixtures have 10 components, PT has 10 temperatures.
 """
 
 
@@ -77,8 +77,8 @@ class StudySetup(NamedTuple):
 
     dataset : training data of all models
     batch : examples per batch, and samples per estimate
-    updates : updates in the training of each model
-    seed : same seed, same study
+    updates : number of updates in each model's training
+    seed : random seed; the same seed gives the same study
     """
 
     dataset: Dataset
@@ -92,11 +92,11 @@ class StudySetup(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Hidden units of each model."""
+        """Number of hidden units of each model."""
         return MANY_HIDDEN if self.dataset.n_visible <= MAX_VISIBLE_ENUMERATED else FEW_HIDDEN
 
     def progress(self, models: int, estimates: int) -> float:
-        """Return the share of the work, 0 to 1, done after these numbers of models and estimates."""
+        """Return the share of the work, 0 to 1, that these numbers of models and estimates amount to."""
         return min((models / len(self.sizes) + 3 * estimates / MAX_ESTIMATES) / 4, 1.0)
 
     def estimators(self) -> dict[str, Trainer]:
@@ -123,10 +123,10 @@ class StudySetup(NamedTuple):
 class StudiedModel:
     """One trained model and its measurements.
 
-    n_hidden : hidden units
+    n_hidden : number of hidden units
     log_likelihood : mean over the training examples, in nats
-    ess : effective sample size over batch size, 0 to 1, by the sweeps k of pop-CD
-    qualities : by label of the estimator; estimators not yet measured are missing
+    ess : effective sample size over batch size, 0 to 1, by number k of sweeps of pop-CD
+    qualities : measured quality, by estimator label; estimators not yet measured are missing
     """
 
     n_hidden: int
@@ -137,11 +137,11 @@ class StudiedModel:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StudySnapshot(Snapshot):
-    """A study at one moment; its steps are pieces of work of some milliseconds.
+    """A study at one moment; its steps are pieces of work that take milliseconds.
 
     stage : current work, in a few words
     models : the models trained so far, smallest first
-    estimates : number of estimates by each estimator on every model
+    estimates : number of estimates that every estimator has made on every model
     """
 
     stage: str
@@ -150,7 +150,7 @@ class StudySnapshot(Snapshot):
 
 
 class EstimatorOnModel:
-    """One estimator on one model: independent runs of one estimate at a time."""
+    """One estimator on one model: independent runs that make one estimate at a time."""
 
     def __init__(self, plan: StudySetup, rbm: RBM, reference: GradientReference, trainer: Trainer) -> None:
         data = plan.dataset.train
@@ -168,7 +168,7 @@ class EstimatorOnModel:
 
 
 class StudyRun(Run):
-    """Train and measure a model of each size, then measure all of them in turn; a step is a piece of work."""
+    """Train and measure a model of each size, then measure all models in turn; a step is a piece of work."""
 
     plan: StudySetup
     algorithm: Trainer
@@ -248,7 +248,7 @@ class StudyRun(Run):
         return self._stage == FINISHED
 
     def max_steps(self) -> int:
-        """Return the maximum number of pieces in a chunk, about CHUNK_SECONDS; 0 when all work is done."""
+        """Return the maximum number of pieces in a chunk of about CHUNK_SECONDS; 0 when all work is done."""
         return 0 if self.over else self.chunk
 
     def advance(self, n: int) -> int:
@@ -259,7 +259,7 @@ class StudyRun(Run):
             if next(self._work, self) is self:
                 break
             done += 1
-            # The time of a piece varies a hundredfold.
+            # Times of pieces vary a hundredfold.
             if time.perf_counter() - begin > CHUNK_SECONDS:
                 break
         spent = time.perf_counter() - begin

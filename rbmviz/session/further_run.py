@@ -1,7 +1,7 @@
 """Further seeds of a recipe for one visitor, computed in a separate process.
 
-A recipe's jobs cannot be cut into slices that leave room for live pages, as cells of sweeps can. So the
-command ``rbmviz reproduce RECIPE --more`` runs beside the server, with one thread of a sweep's priority.
+Unlike cells of sweeps, a recipe's jobs cannot be cut into slices that leave room for live pages. So the
+command ``rbmviz reproduce RECIPE --more`` runs alongside the server, with one thread at a sweep's priority.
 """
 
 import contextlib
@@ -20,29 +20,29 @@ from rbmviz.session.limits import BASE_MB, VisitorUsage
 from rbmviz.session.scheduler import LOW_PRIORITY
 
 MEMORY_LABEL = "further seeds"
-"""Label of the memory of a visitor's processes, which run one at a time."""
+"""Label under which a visitor is charged for the memory of these processes, which run one at a time."""
 
 log = logging.getLogger(__name__)
 
 _TURN = threading.Lock()
-"""Held while a process runs: there is one at a time."""
+"""Held while a process runs, so that only one runs at a time."""
 
 
 class FurtherRun:
     """Further seeds of a recipe. Any thread may read its attributes.
 
-    recipe, minutes : name of the recipe, and how long it runs
-    owner : secret of its visitor
-    visitor : the visitor charged for its memory: as much as a server without visitors
-    status, error : as of a sweep
-    outcome : JSON object of the command; None until then, and without a whole seed
-    figure : SVG of the seeds, or empty
+    recipe, minutes : name of the recipe, and running time in minutes
+    owner : secret of the visitor who started the run
+    visitor : the visitor charged for the memory, as much as a server without visitors needs
+    status, error : as in ``Sweep``
+    outcome : JSON object that the command prints; None before it has ended, or if no seed was completed
+    figure : SVG with the seeds, or empty
     """
 
-    dated = True  # so that it counts towards the sweeps of the server
+    dated = True  # so that it counts as a sweep of the server
 
     _running: ClassVar["FurtherRun | None"] = None
-    """The one whose process runs."""
+    """The instance whose process is running."""
 
     def __init__(self, recipe: str, minutes: int, owner: str, visitor: VisitorUsage) -> None:
         self.recipe, self.minutes, self._owner, self._visitor = recipe, minutes, owner, visitor
@@ -52,29 +52,29 @@ class FurtherRun:
         self.figure = b""
         self._began_at = 0.0
         self._process: subprocess.Popen[str] | None = None
-        self._starting = threading.Lock()  # held while the process starts, or it is stopped before
+        self._starting = threading.Lock()  # held while the process starts, or is stopped before that
 
     @property
     def active(self) -> bool:
-        """Whether it waits or runs."""
+        """Whether the run is waiting or running."""
         return self.status in ("queued", "running")
 
     @property
     def minutes_passed(self) -> float:
-        """Minutes since it began to run."""
+        """Minutes since the process started; 0 before that."""
         return (time.monotonic() - self._began_at) / 60 if self._began_at else 0.0
 
     def belongs_to(self, owner: str) -> bool:
-        """Return whether this is the secret of its visitor."""
+        """Return whether this is the secret of the run's visitor."""
         return self._owner == owner
 
     def start(self) -> None:
-        """Run as soon as no other one runs; return at once. BadInput if the visitor has no memory left."""
+        """Run once no other process is running, and return at once; BadInput if memory is short."""
         self._visitor.keep(MEMORY_LABEL, BASE_MB * 10**6)
         threading.Thread(target=self._run, name="rbmviz-further", daemon=True).start()
 
     def stop(self, at_once: bool = False) -> None:
-        """End it after its running jobs, with an outcome, or at once; whole seeds are kept."""
+        """End the run after its current jobs, with an outcome, or at once; complete seeds are kept."""
         with self._starting:
             if self.status == "queued":
                 self._end("stopped")
@@ -102,7 +102,7 @@ class FurtherRun:
 
     def _compute(self) -> None:
         command = [sys.executable, "-P", "-m", "rbmviz", "reproduce", self.recipe, "--json", "--workers", "1"]
-        self._visitor.keep(MEMORY_LABEL, BASE_MB * 10**6)  # the visitor's last one has freed it
+        self._visitor.keep(MEMORY_LABEL, BASE_MB * 10**6)  # the visitor's previous run has freed it
         with self._starting:
             if self.status != "queued":  # it was stopped meanwhile
                 return self._end("stopped")

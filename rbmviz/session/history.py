@@ -16,7 +16,7 @@ from rbmviz.session.sampling import SamplingRun, SamplingSnapshot
 from rbmviz.session.snapshot import Segment
 
 ROWS_AT_ONCE = 4096
-"""Samples unpacked at a time."""
+"""Number of samples unpacked at a time."""
 
 
 class Kinds(NamedTuple):
@@ -35,11 +35,11 @@ class Kinds(NamedTuple):
 class RunHistory:
     """Consecutive samples of one run, up to the newest.
 
-    algorithm : with the knobs of the newest sample
-    first : number (from 0) of the first sample here
+    algorithm : the sampler, with the knobs of the newest sample
+    first : number (from 0) of the first sample in ``v``
     v : uint8 (m, ceil(n_visible / 8)); the samples, bits packed along the rows
     segments : ISL of the whole run, from one turn of a knob to the next
-    changes : tuple of (n, knobs); all knobs from sample number n on; empty if there were too many changes to
+    changes : tuple of (n, knobs), all knobs from sample number n on; empty if there were too many changes to
         log
     """
 
@@ -52,7 +52,7 @@ class RunHistory:
 
     @classmethod
     def of(cls, run: SamplingRun) -> Self:
-        """Return the history that a run holds now; this takes only as long as copying the samples."""
+        """Return the history that a run holds now, at the cost of copying the samples."""
         first, v = run.held_packed()
         snapshot = run.view("paused")
         assert isinstance(snapshot, SamplingSnapshot)

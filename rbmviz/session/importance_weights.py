@@ -1,4 +1,4 @@
-"""Runs of importance weights: batches weighted as in an update of pop-CD, and statistics of the weights."""
+"""Runs that draw importance weights: batches weighted as in an update of pop-CD, with weight statistics."""
 
 import functools
 import threading
@@ -28,30 +28,30 @@ MAX_WEIGHTS = 2**16
 """Number of newest weights used for the histogram, shares and effective sample sizes."""
 
 TILES = 6
-"""Heaviest (and lightest) samples of the newest batch that are shown."""
+"""Number of heaviest, and of lightest, samples of the newest batch that are shown."""
 
 HISTOGRAM_BINS = 60
-"""Bins of the histogram of log weights."""
+"""Number of bins of the histogram of log weights."""
 
 SUMMARY_SECONDS = 0.5
 """Seconds between two computations of the ``Summary``."""
 
 RANDOM_STARTS = 1000
-"""Rows of random bits at which chains start when they do not start at training examples."""
+"""Number of rows of random bits for chains that do not start at training examples."""
 
 MAX_UNITS_EXACT_LOG_Z = 20
 """Maximum size of the smaller layer for enumerating log Z (one second); larger models use AIS."""
 
 REFERENCE_CHAINS, REFERENCE_TEMPERATURES = 64, 2000
-"""Chains and temperatures of that AIS, which takes a few seconds in all."""
+"""Numbers of chains and temperatures of this AIS, which takes a few seconds in all."""
 
 
 class LogZ(NamedTuple):
     """A reference value of log Z, in nats.
 
-    log_z, std_error : the value, and its standard error: 0 if it is exact
-    method : how it was computed
-    warning : one sentence if AIS is not reliable, or empty
+    log_z, std_error : the value, and its standard error (0 if the value is exact)
+    method : method of computation
+    warning : one sentence if AIS is unreliable, else empty
     """
 
     log_z: float
@@ -61,7 +61,7 @@ class LogZ(NamedTuple):
 
 
 class ReferenceLogZ:
-    """The reference log Z of a model, computed in small pieces by any run that has time.
+    """The reference log Z of a model, computed in small pieces by any run with idle time.
 
     value : the result; None until it is complete
     """
@@ -73,13 +73,13 @@ class ReferenceLogZ:
         self._at_work = threading.Lock()
 
     def work(self, seconds: float) -> bool:
-        """Work for ``seconds``; return False if it is complete or failed, or another run is computing it."""
+        """Work for ``seconds``; return False if no work is left, or another run is doing it."""
         if self._work is None or not self._at_work.acquire(blocking=False):
             return False
         try:
             end = time.perf_counter() + seconds
             while self._work is not None and time.perf_counter() < end:
-                if next(self._work, self) is self:  # also after an error, already shown by its run
+                if next(self._work, self) is self:  # also after an error, which its run has already shown
                     self._work = None
         finally:
             self._at_work.release()
@@ -101,7 +101,7 @@ def _is_small(rbm: RBM) -> bool:
 
 @functools.lru_cache(maxsize=8)
 def reference_log_z(model: Model) -> ReferenceLogZ:
-    """Return the reference log Z of a model, shared by all runs on it."""
+    """Return the reference log Z of a model, shared by all runs on that model."""
     return ReferenceLogZ(model)
 
 
@@ -109,8 +109,8 @@ class WeightSetup(NamedTuple):
     """The setup of a comparison of populations, and the plan of each run.
 
     model : the model, which is not trained
-    dataset : chains start at rows of its training part; None: at random bits
-    seed : same seed, same batches
+    dataset : data at whose training examples chains start; None: chains start at random bits
+    seed : random seed; the same seed gives the same batches
     start_from : whether chains start at training examples or at random bits
     """
 
@@ -169,7 +169,7 @@ class Batch:
 
     @classmethod
     def of(cls, population: Population) -> "Batch":
-        """Return a population, sorted."""
+        """Return a population as a batch, sorted by weight."""
         order = np.argsort(-population.log_weights, kind="stable")
         v = population.v[order].astype(np.uint8)
         return cls(population.log_weights[order], population.weights[order], v, population.ess)
@@ -182,8 +182,8 @@ class Summary:
     n : number of weights
     low, high : ends of the histogram, in nats
     counts : int64 (HISTOGRAM_BINS,); the histogram of the log weights
-    samples, held : float64 (points,); share of the samples, heaviest first, and the share of the total weight
-        that they hold
+    samples, held : float64 (points,); shares of the samples, heaviest first, and the share of the total
+        weight that these hold
     sizes : effective sample sizes of batches of different sizes
     """
 
@@ -218,11 +218,11 @@ class LogZEstimate(NamedTuple):
 class WeightSnapshot(Snapshot):
     """A run of weighted batches at one moment; its steps are batches.
 
-    summary : computed twice per second; None before the first batch
+    summary : statistics, computed twice per second; None before the first batch
     estimates : estimates of log Z at log-spaced numbers of weights
     newest : the estimate from all weights so far
-    ess_share, max_share : means over the batches: effective sample size over batch size, and the largest
-        share
+    ess_share, max_share : effective sample size over batch size, and the largest share of a sample in its
+        batch; means over the batches
     pooled : number of weights since the start or the last knob change. All fields describe these weights;
         ``summary`` uses only the newest ``MAX_WEIGHTS`` of them.
     reference : the reference value of log Z, exact or by AIS; None until it is computed
@@ -240,7 +240,7 @@ class WeightSnapshot(Snapshot):
     n_visible: int
 
     def without_arrays(self) -> Self:
-        """Return the numbers and curves without the newest batch."""
+        """Return the snapshot with numbers and curves, but without the newest batch."""
         return replace(self, batch=None)
 
 
@@ -279,7 +279,7 @@ class WeightRun(Run):
         self.prepared = True
 
     def _draw(self, state) -> Population:  # type: ignore[no-untyped-def]
-        # The negative statistics of one update, without the update.
+        # Draw the negative statistics of one update, without updating.
         batch = state.batches.next(self.algorithm.batch_size)
         self.algorithm.negative(state, FixedParameters(*state.theta), batch)
         return state.own_state
@@ -320,12 +320,12 @@ class WeightRun(Run):
         self._summarised_at = time.perf_counter()
 
     def set_knobs(self, algorithm: PopCD) -> None:
-        """Use these knobs and drop all weights, because weights of different proposals must not be mixed."""
+        """Use these knobs, and drop all weights so that weights of different proposals are not mixed."""
         super().set_knobs(algorithm)
         self._clear()
 
     def background_work(self, paused: bool) -> bool:
-        """Compute a slice of the reference log Z; while paused, update the summary."""
+        """Compute a slice of the reference log Z or, while paused, update the summary."""
         if not self.prepared:
             return False
         if self._reference.work(CHUNK_SECONDS):

@@ -1,4 +1,4 @@
-"""Whether a sampler improves its model: likelihoods of theta + theta_F, computed beside the run."""
+"""Likelihoods of theta + theta_F, computed alongside a run to show whether a sampler improves its model."""
 
 import time
 from typing import Any
@@ -17,7 +17,7 @@ from rbmviz.session.training import (
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetAverage, TargetLikelihood, mean_log_likelihood
 
 SHARE = 4
-"""Minimum time between the starts of two estimates, in multiples of the first one's duration."""
+"""Minimum time between the starts of two estimates, as a multiple of the first one's duration."""
 
 SETTINGS: dict[str, Any] = {
     "max_units": MAX_UNITS_EXACT_LIKELIHOOD,
@@ -31,7 +31,7 @@ class Improvement:
     """The running average of theta + theta_F, and the newest likelihoods.
 
     model : the model that is sampled
-    v : uint8 (n, n_visible); the training set; evenly spaced examples of it are scored
+    v : uint8 (n, n_visible); training examples, of which evenly spaced ones are scored
     """
 
     def __init__(self, model: RBM, v: np.ndarray) -> None:
@@ -48,7 +48,7 @@ class Improvement:
         return self._average.step(sampler, state, n)
 
     def newest(self, now: RBM) -> TargetLikelihood | None:
-        """Return the newest likelihoods, None before the first; start an estimate for the model ``now``."""
+        """Return the newest likelihoods, None before the first, and start an estimate for ``now``."""
         busy = self._task.due is not None or self._task.at_work
         if not busy and time.monotonic() > self._begun + SHARE * self._took:
             self._begun = time.monotonic()

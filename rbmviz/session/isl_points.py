@@ -1,9 +1,9 @@
 """Scores of a sampler's run, ISL and counts, at any point passed since the last turn of a knob.
 
-A run stores its scores at about 125 numbers of samples, 14 % apart, with the sweeps and the seconds of each.
-A point in sweeps or seconds lies between two of these: its sample number is the last sample that was complete
-by then, and its scores are interpolated, linearly in the logarithm of the number of samples. So the scores
-are computed once for all three units.
+A run stores its scores at about 125 numbers of samples, 14 % apart, with the sweeps and seconds of each.
+A point in sweeps or seconds lies between two of these. Only complete samples count there, and the scores are
+interpolated linearly in the logarithm of the number of samples. Thus the scores are computed only once
+for all three units.
 """
 
 import bisect
@@ -19,11 +19,11 @@ from rbmviz.session.equal_points import POINTS, Compared, CostUnit
 from rbmviz.session.snapshot import Counts, Point, Spent
 
 SAMPLE_ROUNDING = 1e-9
-"""Share of a sample that rounding may remove from a sum of sweeps or seconds."""
+"""Share of a sample by which rounding may lower a number computed from sweeps or seconds."""
 
 
 class ScoreCurve(Protocol):
-    """The source of scores: points of a curve, and counts at them (``SamplingSnapshot``)."""
+    """The source of scores: the points of a curve, and the counts there (``SamplingSnapshot``)."""
 
     @property
     def curve(self) -> Sequence[Point]:
@@ -81,7 +81,7 @@ def scores_at(run: ScoreCurve, cost_unit: CostUnit, point: float) -> ScoresAtPoi
 def _spent_at(begin: Spent, end: Spent, cost_unit: CostUnit, point: float) -> Spent:
     """Return the cost of the samples that were complete at a point between two points of the curve.
 
-    Between the two, every sample takes equally many sweeps and seconds, because no knob is turned.
+    Between the two, every sample costs the same sweeps and seconds, because no knob is turned.
     """
     first, last = getattr(begin, cost_unit), getattr(end, cost_unit)
     n_since = (point - first) / (last - first) * (end.samples - begin.samples)
@@ -97,7 +97,7 @@ def _spent_at(begin: Spent, end: Spent, cost_unit: CostUnit, point: float) -> Sp
 class Difference(NamedTuple):
     """The difference in ISL between two runs at a point, in nats, with its standard error.
 
-    samples, other_samples: number of samples that each run had made by then.
+    samples, other_samples : number of samples of each run at that point
     """
 
     point: float
@@ -136,7 +136,7 @@ def _isl_at(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return samples (0: none), ISL, and mean log densities of the groups at points that a run has passed.
 
-    The vectorised form of ``scores_at``.
+    This is the vectorised form of ``scores_at``.
     """
     curve = run.curve[: len(run.counts)]
     reached = np.array([getattr(point.spent, cost_unit) for point in curve])

@@ -1,4 +1,4 @@
-"""A sampler's run on a model so small that all states are displayed, with its current distribution."""
+"""A sampler's run on a model small enough to display all states, and the current distribution."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -22,10 +22,10 @@ VISIT_COUNTS = np.unique(np.round(10 ** np.arange(0, 9, 0.06)).astype(np.int64))
 
 
 class Visited(NamedTuple):
-    """The first n samples compared with the model.
+    """A comparison of the first n samples with the model.
 
-    visits: total variation distance between the shares of visits and the model's distribution; moments:
-    distance between the mean of v and the model's rates <v>, exact or of its training set (NaN: none).
+    visits : total variation distance between the shares of visits and the model's distribution; moments :
+    distance between the mean of v and the model's rates <v>, exact or from its training set (NaN: none)
     """
 
     n: int
@@ -37,8 +37,8 @@ class Visited(NamedTuple):
 class LandscapeSnapshot(Snapshot):
     """A walk at one moment; states are numbered by their bits, the first unit the most significant.
 
-    trail : int64 (up to 240,); newest states, the last one the current one; the starting state before the
-        first sample
+    trail : int64 (up to 240,); newest states, ending with the current one; before the first sample, the
+        starting state
     visits : int64 (2^n_visible,); samples in each state so far
     law : float64 (2^n_visible,); distribution of v under the target of the next sample: theta + theta_F, or
         theta / T
@@ -46,9 +46,9 @@ class LandscapeSnapshot(Snapshot):
     bent : total variation distance between ``law`` and the model's distribution
     crossings : number of samples in a different valley from the previous sample
     fast_norm : norm of theta_F, None for samplers without fast parameters
-    curve : at log-spaced numbers of samples, and now
+    curve : comparisons with the model at log-spaced numbers of samples, and now
     held_from : number (from 0) of the oldest sample that the run still holds; None: unknown
-    at : number of samples at the end of ``trail``; None: all. Other fields are always current.
+    at : number of samples at the end of ``trail``; None: all. The other fields are always current.
     """
 
     algorithm: Sampler
@@ -73,7 +73,7 @@ class LandscapeSnapshot(Snapshot):
 class LandscapeSetup(NamedTuple):
     """The setup of a comparison of samplers on one landscape, and the plan of each run.
 
-    A run walks over the states of a model with at most 10 visible units, starting at the likeliest one.
+    A run walks over the states of a model with at most 10 visible units, starting at the likeliest state.
     """
 
     model: Model

@@ -1,4 +1,4 @@
-"""Limits on panels and memory of a page, a visitor and the server, checked before a run is built."""
+"""Limits on the panels and memory of a page, a visitor and the server, checked before a run is built."""
 
 import os
 import threading
@@ -21,7 +21,7 @@ MAX_CELLS_ON_SERVER = 2000
 """Maximum number of cells of one sweep."""
 
 _SERVER_LOCK = threading.Lock()
-"""Held to add or list visitors: a set that grows during a loop over it raises an error."""
+"""Held while visitors are added or listed: a loop over a set fails if the set grows meanwhile."""
 
 PlannedPanel = tuple[Any, Any]
 """Plan and algorithm of a panel."""
@@ -29,12 +29,12 @@ PlannedPanel = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a server; environment variables set them: ``RBMVIZ_`` and the name in capitals.
+    """The limits of a server, set by environment variables: ``RBMVIZ_`` and the name in capitals.
 
     panels : maximum number of panels on one page
     server_mb : megabytes (10^6 bytes) of the whole server, including the shared ``BASE_MB``. A visitor may
-        use half of what the others leave. The scores of sweeps, and the files that visitors upload, count as
-        one more visitor each.
+        use half of the memory that the others leave. The scores of sweeps count as one extra visitor, and
+        uploaded files as another.
     sweeps : maximum number of sweeps on the server, whether waiting, running or finished
     watchers : maximum number of browsers that watch shared views
     """
@@ -46,17 +46,17 @@ class Limits:
 
     @property
     def sweeps_of_visitor(self) -> int:
-        """Maximum number of sweeps of one visitor, whether waiting, running or finished: a quarter of all."""
+        """Maximum number of sweeps of one visitor, in any state: a quarter of ``sweeps``."""
         return max(self.sweeps // 4, 1)
 
     @property
     def panels_with_copies(self) -> int:
-        """Maximum number of panels of all visitors together when a watcher takes a copy: four full pages."""
+        """Maximum number of panels of all visitors together when a watcher makes a copy: four full pages."""
         return 4 * self.panels
 
     @property
     def bytes_of_visitors(self) -> int:
-        """Bytes for all visitors together."""
+        """Bytes available to all visitors together."""
         return max(self.server_mb - BASE_MB, 0) * 10**6
 
 
@@ -66,7 +66,7 @@ def variable_of(name: str) -> str:
 
 
 def limits() -> Limits:
-    """Return the limits as the environment sets them.
+    """Return the limits set in the environment.
 
     Raises BadInput if a variable is not a positive whole number of at most nine digits.
     """
@@ -82,7 +82,7 @@ def limits() -> Limits:
 
 
 class Counted(Protocol):
-    """The panels of a page, as counted in a visitor's memory (``Comparison``)."""
+    """The panels of a page (``Comparison``), whose memory counts towards a visitor's."""
 
     @property
     def panels(self) -> Sequence[Any]:
@@ -90,7 +90,7 @@ class Counted(Protocol):
 
     @property
     def awake(self) -> int:
-        """Panels that may make steps now."""
+        """Number of panels that may make steps now."""
 
     def bytes(self) -> int:
         """Return an upper bound on the bytes of all runs and of undo data."""
@@ -100,16 +100,16 @@ class Counted(Protocol):
 
 
 class VisitorUsage:
-    """Memory of one visitor (runs on all pages, uploads, models), and its share of computing time.
+    """One visitor's memory (runs on all pages, uploads, models) and share of computing time.
 
-    server : all visitors of the process; this one is added
+    server : all visitors of the process, to which this one is added
     """
 
     def __init__(self, server: "weakref.WeakSet[VisitorUsage]") -> None:
         self._comparisons: dict[str, Counted] = {}
         self._kept: dict[str, int] = {}
         self._server = server
-        self.tenant = Tenant()  # whose computing time its runs share
+        self.tenant = Tenant()  # its runs share this tenant's computing time
         with _SERVER_LOCK:
             server.add(self)
 
@@ -127,7 +127,7 @@ class VisitorUsage:
         return sum(self._kept.values()) + runs + (HELD_SAMPLES_BYTES if runs or but is not None else 0)
 
     def keep(self, name: str, needed: int) -> None:
-        """Count the bytes of an upload or a model; 0 removes it.
+        """Count the bytes of an upload or a model under this name; 0 removes the entry.
 
         Raises BadInput if there is not enough room.
         """
@@ -142,25 +142,25 @@ class VisitorUsage:
             self._kept[name] = needed
 
     def awake(self) -> int:
-        """Return the number of panels that may make steps now, including paused ones."""
+        """Return the number of panels that may make steps now, including paused panels."""
         return sum(comparison.awake for comparison in self._all())
 
     def most(self) -> int:
-        """Return the bytes that this visitor may use: half of what the others leave."""
+        """Return the bytes that this visitor may use: half of the memory that the others leave."""
         return max(self._left_by_others(), 0) // 2
 
     def has_room(self) -> bool:
-        """Return whether current use is within the limits."""
+        """Return whether the visitor's current use is within its limit."""
         return self.bytes() <= self.most()
 
     def room(self) -> int:
-        """Return the bytes that the server has left for all visitors; negative if they use more."""
+        """Return the bytes that visitors have left on the server; negative if they exceed the limit."""
         return self._left_by_others() - self.bytes()
 
     def allow(self, comparison: Counted, wanted: Sequence[PlannedPanel]) -> None:
-        """Check that a comparison may replace its panels by these.
+        """Check that a comparison may replace its panels with these.
 
-        Raises BadInput if a limit would be exceeded; nothing changes, except that offers to undo may be
+        Raises BadInput if this would exceed a limit; nothing changes, except that offers to undo may be
         withdrawn.
         """
         most = limits()
@@ -172,7 +172,7 @@ class VisitorUsage:
         self._check(sum(plan.bytes(algorithm) for plan, algorithm in wanted), comparison)
 
     def _check(self, needed: int, instead_of: Counted | None = None) -> None:
-        """Raise BadInput if there is no room for this many more bytes, not counting a replaced comparison."""
+        """Raise BadInput if there is no room for this many more bytes, once ``instead_of`` is replaced."""
         if self.bytes(but=instead_of) + needed > self.most():
             for visitor in visitors_of(self._server):
                 for comparison in visitor._all():
@@ -194,7 +194,7 @@ class VisitorUsage:
 
 
 def visitors_of(server: "weakref.WeakSet[VisitorUsage]") -> list[VisitorUsage]:
-    """Return the visitors of a server, while others may come."""
+    """Return the visitors of a server; others may arrive meanwhile."""
     with _SERVER_LOCK:
         return list(server)
 

@@ -1,4 +1,4 @@
-"""Variants of a panel: one knob at three times its value, or at four values over its range."""
+"""Variants of a panel: one knob at three times or a third of its value, or at four values over its range."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 from rbmviz.knobs import Knob, Value, check_names, knobs_of, values_of
 
 FACTOR = 3.0
-"""Ratio of neighbouring values of a knob with a logarithmic scale: two steps are about a decade."""
+"""Ratio of neighbouring values on a logarithmic scale; two steps are about a decade."""
 
 VALUES = 4
-"""Panels in a row of small multiples."""
+"""Number of panels in a row of small multiples."""
 
 
 class Multiple(NamedTuple):
     """Panels to open beside a panel: the knob that differs, and its values.
 
-    instead : whether the panel and these replace all other panels; False: they are added
+    instead : whether these panels and the original replace all other panels; False: they are added
     """
 
     knob: str
@@ -25,7 +25,7 @@ class Multiple(NamedTuple):
 
 
 def multiples_of(algorithm: Any) -> list[Multiple]:
-    """Return the variants of a panel with this algorithm, for each of its live numeric knobs."""
+    """Return the variants of a panel with this algorithm, over all its live numeric knobs."""
     multiples = []
     values = values_of(algorithm)
     for name, knob in knobs_of(algorithm).items():
@@ -45,10 +45,10 @@ def multiples_of(algorithm: Any) -> list[Multiple]:
 
 
 def four_values(knob: Knob, value: Any) -> list[Any]:
-    """Return up to four values of a knob over its range, including this one, in order.
+    """Return up to four values of a knob over its range, including the given value, in order.
 
-    With a logarithmic scale each value is FACTOR times the one before, and the given value is the second if
-    there is room; otherwise they are evenly spaced from the smallest to the largest value.
+    On a logarithmic scale, each value is FACTOR times the previous value, and the given value comes second if
+    there is room. On other scales, values are evenly spaced, and the given value replaces the nearest one.
     """
     if knob.scale == "log":
         start = value or _scaled(knob, knob.hi, FACTOR ** -(VALUES - 1))
@@ -70,6 +70,6 @@ def _scaled(knob: Knob, value: Any, factor: float) -> Any:
 
 
 def with_knob(algorithm: Any, knob: str, values: Sequence[Any]) -> list[Any]:
-    """Return the algorithm with each of these values of a knob; BadInput for an unknown knob or bad value."""
+    """Return a copy of the algorithm for each value of a knob; BadInput for an unknown knob or bad value."""
     check_names(type(algorithm), {knob: None})
     return [dataclasses.replace(algorithm, **{knob: value}) for value in values]

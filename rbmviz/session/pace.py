@@ -1,7 +1,7 @@
 """The pace of a run: which steps are due, given its rate, its pauses and the steps it has missed.
 
 Throughout, ``n`` is the number of steps that the run has made. Times are time.monotonic() readings. There is
-no lock here: the worker that owns a pace serialises the calls.
+no lock here, because the worker that owns a pace serialises the calls.
 """
 
 import math
@@ -13,7 +13,7 @@ CATCH_UP_SECONDS = 10.0
 
 
 class Timetable(NamedTuple):
-    """When steps are due: ``n`` of them by time ``at``, and ``rate`` more every second."""
+    """When steps are due: ``n`` by time ``at``, then ``rate`` more every second."""
 
     n: float
     at: float
@@ -29,11 +29,11 @@ class Timetable(NamedTuple):
 
 
 class Pace:
-    """The timetable of a run: the steps that it may make now.
+    """The pace of a run: how many steps it may make now.
 
-    A paused run does not follow it, but makes the steps up to ``stop_at`` at full speed. A run that started
-    late first makes the steps it has missed, at full speed, but computes for a few seconds at most; then it
-    continues from there.
+    A paused run does not follow its timetable, but makes the steps up to ``stop_at`` at full speed. A run
+    that started late first makes missed steps at full speed, within a few seconds of computing, and then
+    follows the timetable from the step it has reached.
 
     rate : steps per second; infinity is full speed
     running : whether the run continues until the next command
@@ -44,8 +44,8 @@ class Pace:
         self.rate = rate
         self.running = False
         self.stop_at: float = 0
-        # The run catches up to this step, or gives up when no seconds of computing are left. 0: it has missed
-        # no steps.
+        # The run catches up to this step, or gives up when it has used its seconds of computing. 0: no
+        # steps are missed.
         self._missed_to: float = 0
         self._missed_seconds = 0.0
         self._catching_up_since: tuple[int, float, float] | None = None  # n, time, seconds left
@@ -54,7 +54,7 @@ class Pace:
     # Commands
 
     def begin(self, n: int) -> None:
-        """Start a new run at step n, with no missed steps; it is running if the previous run was."""
+        """Start a new run at step n, without missed steps; it keeps running if the previous run was."""
         self.stop_at, self._missed_seconds = 0, 0.0
         self.restart(n)
 
@@ -65,13 +65,13 @@ class Pace:
 
     def resume(self, n: int, at: float | None = None) -> None:
         """Continue from now, or from ``at``."""
-        # Steps that are still due before a pause count as made, so that panels stay in step.
+        # Steps still due from before a pause count as made, so that panels stay in step.
         planned = n if self.running else max(self.stop_at, n)
         self.running = True
         self.restart(planned, at)
 
     def pause(self, n: int, backlog: float, at: float | None = None) -> None:
-        """Stop after the steps that are due now, or at ``at``; see ``due``."""
+        """Stop after the steps that are due now, or at ``at``; for ``backlog`` see ``due``."""
         if self.running:
             self._skip(n, backlog)
             allowed = self._timetable.allowed(time.monotonic() if at is None else at)
@@ -79,7 +79,7 @@ class Pace:
             self.running = False
 
     def stop_no_later(self, n: int, most: float) -> None:
-        """Let a paused run that is catching up stop at ``most`` steps and drop any further missed steps."""
+        """Let a paused run that is catching up stop at ``most`` steps, and drop further missed steps."""
         if self.catching_up(n) and self.stop_at > most:
             self.stop_at = max(most, n)
             self._missed_to = min(self._missed_to, self.stop_at)
@@ -93,7 +93,7 @@ class Pace:
         self.pause_at((n if self.running else max(self.stop_at, n)) + more)
 
     def set_rate(self, n: int, rate: float, backlog: float, at: float | None = None) -> None:
-        """Set the steps per second from now, or from ``at``; see ``due``."""
+        """Set the steps per second from now, or from ``at``; for ``backlog`` see ``due``."""
         self._skip(n, backlog)
         allowed = self._timetable.allowed(time.monotonic() if at is None else at)
         # Steps that are already due stay due, so that panels stay in step.
@@ -121,7 +121,7 @@ class Pace:
             self.catch_up(self.allowed())
 
     def note_preparation(self, n: int) -> None:
-        """If the run catches up, also count as missed the steps that became due during its preparation."""
+        """If the run is catching up, count steps that became due during its preparation as missed, too."""
         asked = self._missed_seconds > 0 and n <= self._missed_to  # n is 0 before the first step
         if self.running and asked and not math.isinf(self.rate):
             self._missed_to = max(self._missed_to, self.allowed())
@@ -141,13 +141,13 @@ class Pace:
 
     @property
     def missed_to(self) -> float:
-        """Step up to which the run catches up; 0: it has missed no steps, or has given up."""
+        """Step up to which the run catches up; 0 if no steps are missed, or the run has given up."""
         return self._missed_to if self._missed_seconds > 0 else 0.0
 
     def seconds_to_catch_up(self, n: int) -> float:
-        """Return the approximate wall-clock seconds until the run has caught up, waits for turns included.
+        """Return the approximate wall-clock seconds until the run has caught up, including waits.
 
-        Before it has made some steps: the computing seconds that it may use.
+        Until some steps are made, return the seconds of computing that the run may use.
         """
         if self._catching_up_since is None:
             return self._missed_seconds
@@ -166,7 +166,7 @@ class Pace:
         return self.running and math.isinf(self.rate)
 
     def allowed(self) -> float:
-        """Return how many steps the run may have made by now, apart from catching up."""
+        """Return the number of steps that the run may have made by now, apart from catching up."""
         return self._timetable.allowed(time.monotonic()) if self.running else self.stop_at
 
     def status(self, n: int) -> Literal["running", "paused"]:
@@ -174,7 +174,7 @@ class Pace:
         return "running" if self.running or n < self.stop_at else "paused"
 
     def due(self, n: int, most: int, backlog: float) -> int:
-        """Return how many steps to make now, at most ``most``; 0 if none is due.
+        """Return the number of steps to make now, at most ``most``; 0 if none are due.
 
         backlog : seconds; steps that are overdue by more than this are skipped (infinity: none are skipped)
         """
@@ -182,7 +182,7 @@ class Pace:
         return max(int(min(most, self.allowed() - n)), 0)
 
     def time_of_next(self, n: int) -> float:
-        """Return the time at which the next step is due, past or future; infinity if none is."""
+        """Return the time at which the next step is due, past or future; infinity if there is none."""
         if not self.running:
             return -math.inf if n < self.stop_at else math.inf
         return self._timetable.time_of(n + 1)

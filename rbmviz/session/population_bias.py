@@ -1,7 +1,7 @@
-"""The bias of pop-CD against the number of its samples, measured on a small model up to 10^6 samples.
+"""The bias of pop-CD by number of samples, measured on a small model with up to 10^6 samples.
 
-Population CD, section 3.2: the estimate is consistent, so its bias vanishes as the population grows. It does
-so if a batch can contain the heaviest weights. On a model whose samples miss part of the probability, the
+Population CD, section 3.2: the estimate is consistent, so its bias vanishes as the population grows, provided
+that a batch can contain the heaviest weights. On a model whose samples miss part of the probability, the
 bias stops falling until the population is large enough to contain the missing heavy samples.
 """
 
@@ -25,32 +25,32 @@ from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, populate
 
 POPULATION_RUNS = 8
-"""Independent runs, from which the errors of the biases are known."""
+"""Number of independent runs, from which the errors of the biases are estimated."""
 
 GROWTH = 4
-"""Each population size is this many times the one before."""
+"""Ratio of consecutive population sizes."""
 
 POPULATION_SIZES = tuple(GROWTH**i for i in range(1, 11))
-"""From 4 to 1,048,576 samples."""
+"""Population sizes, from 4 to 1,048,576 samples."""
 
 BLOCK = 4096
-"""Samples of a step, one of POPULATION_SIZES."""
+"""Number of samples in a step, one of POPULATION_SIZES."""
 
 FINE_BLOCKS = 32
-"""Blocks of each run from which populations smaller than a block are made, too."""
+"""Number of blocks of each run that also form populations smaller than a block."""
 
 MAX_UNITS_POPULATION = 64
-"""Maximum number of units of the larger layer: a model beyond it would take minutes."""
+"""Maximum number of units of the larger layer; larger models would take minutes."""
 
 PLAIN_CD = "CD"
-"""Name of the estimate without weights."""
+"""Name of the unweighted estimate."""
 
 
 class PopulationSetup(NamedTuple):
     """The setup of a measurement, and the plan of its run.
 
-    weights : the model, which must be small enough for its exact statistics; the rows at which the chains
-        start, each equally often; and the seed
+    weights : the model, which must be small enough for exact statistics; the rows at which chains start,
+        all equally often; and the seed
     """
 
     weights: WeightSetup
@@ -82,8 +82,8 @@ class PopulationSetup(NamedTuple):
 class PopulationSnapshot(Snapshot):
     """A measurement at one moment; its steps are blocks of BLOCK samples.
 
-    pop_cd : bias and variance by the number of samples of an estimate, of sizes known so far
-    cd : bias and variance of CD; the bias is the same for any number of samples
+    pop_cd : bias and variance by number of samples per estimate, for the sizes known so far
+    cd : bias and variance of CD, whose bias does not depend on the number of samples
     """
 
     pop_cd: dict[int, GradientQuality]
@@ -91,7 +91,7 @@ class PopulationSnapshot(Snapshot):
 
 
 def _sums(v: np.ndarray, h: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
-    """Return the weighted statistics of consecutive groups of ``size`` samples, and their weights.
+    """Return the sums of weighted statistics, and of weights, over consecutive groups of ``size`` samples.
 
     v, h, weights : float64 (n, n_visible), (n, n_hidden) and (n,); result : (n / size, parameters + 1)
     """
@@ -104,7 +104,7 @@ def _sums(v: np.ndarray, h: np.ndarray, weights: np.ndarray, size: int) -> np.nd
 
 
 class _Stream:
-    """The estimates of one independent run, by the number of samples of an estimate."""
+    """The estimates of one independent run, by number of samples per estimate."""
 
     def __init__(self, n_parameters: int, stream: np.ndarray) -> None:
         self.stream, self._blocks = stream, 0
@@ -120,7 +120,7 @@ class _Stream:
     def add(self, v: np.ndarray, h: np.ndarray, weights: np.ndarray) -> None:
         """Add a block of samples with the means of their hidden units."""
         self._note(PLAIN_CD, _sums(v, h, np.ones(BLOCK), BLOCK))
-        # Of small populations the first blocks have more than enough.
+        # The first blocks give more than enough small populations.
         size = POPULATION_SIZES[0] if self._blocks < FINE_BLOCKS else BLOCK
         self._blocks += 1
         sums = _sums(v, h, weights, size)
@@ -137,7 +137,7 @@ class _Stream:
             size, sums = size * GROWTH, sums.reshape(-1, GROWTH, sums.shape[1]).sum(axis=1)
 
     def estimate(self, what: str | int) -> EstimatorRun | None:
-        """Return the estimates by CD, or by pop-CD with a number of samples; None before the first."""
+        """Return the estimates by CD, or by pop-CD with this number of samples; None before the first."""
         n, total, square = self._noted[what]
         return EstimatorRun(n, total / n, square / n) if n else None
 
@@ -166,7 +166,7 @@ class PopulationRun(Run):
         self._reference, self._log_z = GradientReference("enumeration", target[None]), log_z(rbm)
         names = [rng.child(seed, "population", i) for i in range(POPULATION_RUNS)]
         self._streams = [_Stream(len(target), rng.kernel_state(name, "chain")) for name in names]
-        # Each start equally often, so that a population begins at the data and not at a draw of them.
+        # Use all starts equally often, so that a population starts from the data, not from a random draw.
         order = np.resize(np.arange(len(starts)), BLOCK)
         self._starts = starts[rng.generator(seed, "starts").permutation(order)].astype(np.float32)
         self.prepared = True
@@ -177,11 +177,11 @@ class PopulationRun(Run):
         return self.n >= POPULATION_RUNS * POPULATION_SIZES[-1] // BLOCK
 
     def max_steps(self) -> int:
-        """Return the maximum number of blocks in a chunk; 0 when all are done."""
+        """Return the maximum number of blocks in a chunk; 0 when all blocks are done."""
         return 0 if self.over else min(self.chunk, POPULATION_RUNS - self.n % POPULATION_RUNS)
 
     def advance(self, n: int) -> int:
-        """Draw n blocks, and compare the estimates with the exact statistics after each round of runs."""
+        """Draw n blocks; after each round over the runs, compare the estimates with the exact statistics."""
         begin = time.perf_counter()
         theta, (k, proposal, mixture) = self._theta, self._knobs()
         for i in range(self.n, self.n + n):

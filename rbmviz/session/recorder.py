@@ -1,4 +1,4 @@
-"""The newest samples of a live run, and block-wise writing of arrays to files."""
+"""Hold the newest samples of a live run, and write arrays to files block by block."""
 
 import weakref
 import zipfile
@@ -14,11 +14,11 @@ HELD_SAMPLES_BYTES = 8_000_000
 """Bytes for held samples, shared by the runs of one visitor."""
 
 MIN_HELD_SAMPLES = 1000
-"""Minimum number of samples that a run holds, more than a page shows."""
+"""Minimum number of samples that a run holds, which exceeds the number that a page shows."""
 
 
 class Allowance:
-    """Bytes for held samples, divided equally among all runs that exist.
+    """Memory for held samples, divided equally among all existing runs.
 
     n_bytes : bytes for all runs together (default HELD_SAMPLES_BYTES)
     """
@@ -32,7 +32,7 @@ class Allowance:
         self._sharing.add(recorder)
 
     def samples(self, n_visible: int, runs: int | None = None) -> int:
-        """Return how many samples each run may hold if there are ``runs`` runs (None: the existing ones)."""
+        """Return the number of samples that each of ``runs`` runs (None: the existing ones) may hold."""
         share = self.n_bytes // max(len(self._sharing) if runs is None else runs, 1)
         return min(max(share // -(-n_visible // 8), MIN_HELD_SAMPLES), MAX_HELD_SAMPLES)
 
@@ -52,7 +52,7 @@ class Recorder:
 
     @staticmethod
     def bytes(n_visible: int, shared: bool) -> int:
-        """Return an upper bound on the bytes of held samples, without a shared allowance."""
+        """Return an upper bound on the bytes of held samples, not counting a shared allowance."""
         packed = -(-n_visible // 8)
         return MIN_HELD_SAMPLES * packed if shared else min(HELD_SAMPLES_BYTES, MAX_HELD_SAMPLES * packed)
 
@@ -88,7 +88,7 @@ class Recorder:
         return self.n - min(len(self._ring), self.n)
 
     def packed_until(self, n: int, m: int) -> tuple[int, np.ndarray]:
-        """Return n, or the nearest number of samples that is held, and the last m samples by then, packed."""
+        """Return n, or the nearest held sample number, and the last m samples up to it, packed."""
         n = min(max(n, self.held_from), self.n)
         return n, self._samples(max(n - m, self.held_from), n)
 
@@ -101,7 +101,7 @@ class Recorder:
 def write_array(
     archive: zipfile.ZipFile, name: str, dtype: DTypeLike, shape: tuple[int, ...], blocks: Iterable[bytes]
 ) -> None:
-    """Add an array to an .npz file block by block, in C order, so that it is never in memory as a whole."""
+    """Add an array to an .npz file block by block, in C order, so that the whole is never in memory."""
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
     with archive.open(f"{name}.npy", "w", force_zip64=True) as out:
         np.lib.format.write_array_header_1_0(out, header)  # type: ignore[arg-type]

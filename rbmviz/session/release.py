@@ -1,4 +1,4 @@
-"""The memory of runs is freed some seconds after their visitor disconnects."""
+"""Free the memory of runs some seconds after their visitor disconnects."""
 
 import contextlib
 import ctypes
@@ -31,7 +31,7 @@ def trim() -> None:
     """Return unused memory to the system.
 
     Runs hold generators that refer back to them, and only the garbage collector frees such cycles. Also,
-    glibc keeps freed memory in a pool per thread, eventually even for large arrays, until it is trimmed.
+    glibc keeps freed memory, eventually even of large arrays, in a pool per thread until it is trimmed.
     """
     gc.collect()
     with contextlib.suppress(AttributeError, OSError):
@@ -39,5 +39,5 @@ def trim() -> None:
 
 
 def c_library() -> Any:
-    """Return the C library of this process, None on Windows; memory settings exist in glibc only."""
+    """Return the C library of this process, None on Windows; only glibc has memory settings."""
     return None if os.name == "nt" else ctypes.CDLL(None)

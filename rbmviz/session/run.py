@@ -3,10 +3,10 @@
 A kind of run defines its preparation (``prepare``), its steps (``advance``, ``record_steps``), the contents
 of its snapshot (``view``) and its background work, if any.
 
-One thread at a time calls ``prepare``, ``advance``, ``record_steps``, ``set_knobs``,
+Only one thread at a time calls ``prepare``, ``advance``, ``record_steps``, ``set_knobs``,
 ``background_work`` and ``complete``; see ``worker``. Any thread may call ``view``, even before ``prepare``,
-but not during a chunk. ``view`` must work after an error has interrupted a chunk, to show the error. If it
-changes anything, the lock that guards chunks guards this, too.
+but not during a chunk. ``view`` must work even after an error has interrupted a chunk, to show the error. Any
+change that ``view`` makes is guarded by the lock that guards chunks.
 """
 
 import abc
@@ -19,7 +19,7 @@ from rbmviz.session.again import Log
 from rbmviz.session.snapshot import Snapshot, Status
 
 CHUNK_SECONDS = 0.03
-"""Processor seconds of a chunk of steps: on a free core, the longest delay of a command."""
+"""Processor seconds of a chunk of steps; on a free core, a command waits at most this long."""
 
 CLOCK_SECONDS = time.get_clock_info("thread_time").resolution
 """Smallest measurable processor time."""
@@ -30,25 +30,25 @@ class Run(abc.ABC):
 
     number : number of the run in its worker, from 1
     algorithm : sampler, trainer or coupling, with its initial knobs
-    n, seconds : steps made before, if this run continues another, and the seconds spent on them
+    n, seconds : if this run continues another, the steps already made, and the seconds spent on them
     log : the knobs of the run, by step
     prepared : whether ``prepare`` has been called and its result is valid, as ``advance`` requires
     chunk : estimated number of steps in CHUNK_SECONDS of processor time
     step_seconds : estimated processor time of a step
-    watched : whether snapshots are being requested; if not, values that are only displayed can be skipped
+    watched : whether snapshots are being requested; if not, values used only for display can be skipped
     """
 
     has_background_work: ClassVar[bool] = False
-    """Whether ``background_work`` ever does anything; if not, the worker never asks for it.
+    """Whether ``background_work`` ever does anything; if not, the worker never schedules it.
 
-    Beats do not drive a run with background work, and its delays do not count as lateness (``scheduler``).
+    Beats do not drive runs with background work, whose delays do not count as lateness (``scheduler``).
     """
 
     knobs_at_once: ClassVar[bool] = False
-    """Whether to apply new knobs even while no step is due, because the snapshot depends on them."""
+    """Whether to apply new knobs even if no step is due, because the snapshot depends on them."""
 
     catches_up: ClassVar[bool] = False
-    """Whether a run that starts later than the others of its comparison first makes their steps, at full
+    """Whether a run that starts later than others in its comparison first makes up their steps at full
     speed."""
 
     def __init__(self, number: int, plan: Any, algorithm: Any, n: int = 0, seconds: float = 0.0) -> None:
@@ -65,7 +65,7 @@ class Run(abc.ABC):
         """Make the state and its scores, and compile the kernels; ``seconds`` excludes this time."""
 
     def jobs(self) -> list[str]:
-        """Return the names of the ``warm.JOBS`` that compile kernels of the run, if there are any."""
+        """Return the names of the ``warm.JOBS`` that compile the kernels of the run, if any."""
         return []
 
     def max_steps(self) -> int:
@@ -73,13 +73,13 @@ class Run(abc.ABC):
         return self.chunk
 
     def timed_advance(self, n: int) -> Any:
-        """Make n steps by ``advance`` on this thread alone, so that its processor time measures them."""
+        """Make n steps by ``advance`` on this thread alone, whose processor time then measures them."""
         self._chunk_begin = time.thread_time()
         with on_one_thread():
             return self.advance(n)
 
     def advance_to(self, n: int) -> None:
-        """Make and record steps, up to the n-th or the end of the run."""
+        """Make and record steps up to the n-th, or up to the end of the run."""
         while self.n < n and not self.over:
             self.record_steps(self.timed_advance(min(self.max_steps(), n - self.n)))
 
@@ -90,17 +90,17 @@ class Run(abc.ABC):
 
     @abc.abstractmethod
     def advance(self, n: int) -> Any:
-        """Make n steps and return them for ``record_steps``, the only method that changes ``n``.
+        """Make n steps, and return them for ``record_steps``, the only method that changes ``n``.
 
-        ``view`` is never called during ``advance``, so other threads do not see a partial chunk. ``advance``
-        must call ``size_chunk`` after its steps: otherwise chunks stay one step long.
+        ``view`` is never called during ``advance``, so that other threads do not see a partial chunk.
+        ``advance`` must call ``size_chunk`` after its steps; otherwise chunks stay one step long.
         """
 
     def size_chunk(self, steps: int, spent: float, seconds: float = CHUNK_SECONDS) -> None:
         """Adjust ``chunk`` and ``step_seconds`` to the steps just made; each at most doubles.
 
-        Uses processor time. By the clock, a chunk that waited for a core looks slow: the next chunks would be
-        smaller, and an overloaded server would make each step at the highest cost.
+        This uses processor time. By wall-clock time, a chunk that waited for a core would look slow, the next
+        chunks would be smaller, and an overloaded server would make each step at the highest cost.
 
         steps : number of steps; spent : wall-clock seconds that they took; seconds : target length of a chunk
         """
@@ -110,7 +110,7 @@ class Run(abc.ABC):
         self.step_seconds = min(used / max(steps, 1), 2 * self.step_seconds + 1e-6)
 
     def record_steps(self, steps: Any) -> None:
-        """Count and store the steps that ``advance`` has returned; by default that is their number."""
+        """Count and store the steps that ``advance`` has returned; by default, it returns their number."""
         self.n += steps
 
     def set_knobs(self, algorithm: Any) -> None:
@@ -126,11 +126,11 @@ class Run(abc.ABC):
         """Compute deferred values, because the run stops here and its snapshot remains visible."""
 
     def kept_state(self) -> Any:
-        """Return what to keep while the run is freed, because it is slow to recompute: a few hundred kB."""
+        """Return data to keep while the run is freed, because recomputing them is slow: a few hundred kB."""
         return None
 
     def restore(self, kept: Any) -> None:
-        """Restore what ``kept_state`` has returned; called before ``prepare``."""
+        """Restore the data from ``kept_state``; called before ``prepare``."""
         raise NotImplementedError
 
     @abc.abstractmethod
@@ -152,10 +152,10 @@ R_co = TypeVar("R_co", bound=Run, covariant=True)
 
 
 class Plan(Protocol[R_co]):
-    """Everything a run uses besides its algorithm; nothing here changes during the run."""
+    """Everything that a run uses besides its algorithm; a plan does not change during the run."""
 
     def run(self, number: int, algorithm: Any) -> R_co:
         """Return the ``number``-th run of a worker."""
 
     def bytes(self, algorithm: Any) -> int:
-        """Return an upper bound on the bytes of a run, without the model and the data; allocates nothing."""
+        """Return an upper bound on the bytes of a run without model and data; allocate nothing."""

@@ -44,7 +44,7 @@ MAX_SHOWN_SAMPLES = 144
 CONTINUED = 1 / 20
 """A turn of a knob within FEWEST_SCORED samples of the last turn, or within this share of the run, continues
 that turn: dragging a slider is one turn, counted from the last value. The limit is in samples, not seconds,
-so that a rebuilt run has the same turns. A run has at most about 200."""
+so that a rebuilt run has the same turns. A run has at most about 200 turns."""
 
 Start = Literal["data", "random"]
 
@@ -52,7 +52,7 @@ _STARTS: weakref.WeakKeyDictionary[Dataset, OrderedDict[int, np.ndarray]] = weak
 """Starts of chains by data set and seed, shared by all panels: 0.8 MB at 784 units."""
 
 MAX_STARTS = 16
-"""Seeds per data set whose starts are kept."""
+"""Maximum number of seeds per data set whose starts are kept."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,23 +63,23 @@ class SamplingSnapshot(Snapshot):
     continue through a turn.
 
     sweeps : Gibbs (or maximisation) sweeps so far in this run
-    begin : what the run had spent at the last turn of a knob
-    turned : the knobs turned then, with their values
-    turned_from : the sampler before that turn; None: no knob was turned
-    past : the scores that are kept from before that turn
+    begin : cost of the run up to the last turn of a knob
+    turned : the knobs turned then, with their new values
+    turned_from : the sampler before that turn; None if no knob was turned
+    past : scores kept from before that turn
     curve : ISL after fixed numbers of samples, log-spaced; empty without a data set
-    counts : coverage by the samples up to each point of the curve, in order; counts of the newest points may
-        come a moment later
+    counts : coverage by the samples up to each point of the curve, in order; the newest points may not have
+        counts yet
     newest : a recent value of the ISL; computed at most twice per second
     fast_norm : norm of theta_F, None for samplers without fast parameters
     occupancy : int64 (bins, classes); samples per class of the nearest training example, in consecutive bins
-        of the run; blank samples count for no class
+        of the run; blank samples do not count towards any class
     blanks : int64 (bins,); blank samples in each bin
     bin_width : samples in one bin; the last bin may have fewer
     covered : coverage by the newest samples; up to 64 of them may not be counted yet
     visited_in_all, spurious_in_all : as ``covered.visited`` and ``covered.spurious``, for the whole run
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
-    start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample: the starts of the
+    start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample, the starts of the
         chains, bits packed along the rows; None: not given
     held_from : number (from 0) of the oldest sample that the run still holds; None: not given
     at : number of the last sample in ``newest_samples``; None: the newest sample of the run. See
@@ -138,7 +138,7 @@ class SamplingSnapshot(Snapshot):
         return -(-self.begin.samples // self.bin_width)
 
     def passed(self, cost_unit: CostUnit) -> float | None:
-        """Return the samples, sweeps or seconds up to which scores are known; None for updates."""
+        """Return the number of samples, sweeps or seconds up to which scores are known; None for updates."""
         return None if cost_unit == "updates" else isl_points.passed(self, cost_unit)
 
     def scores_at(self, cost_unit: CostUnit, point: float) -> isl_points.ScoresAtPoint | None:
@@ -152,7 +152,7 @@ class SamplingSnapshot(Snapshot):
         return replace(self, compared=compared, newest=newest, covered=covered)
 
     def looking_back(self, n: int, v: np.ndarray) -> Self:
-        """Return the snapshot with the samples v, newest after n samples, bits packed, without means."""
+        """Return the snapshot with the bit-packed samples v, up to the n-th, without means."""
         n_visible = self.newest_samples.n_visible
         newest = NewestSamples(n - len(v), v, (), n_visible)
         return replace(self, newest_samples=newest, at=n)
@@ -168,10 +168,10 @@ class SamplingPlan(NamedTuple):
     """Plan of a sampler's run.
 
     model : the model to sample
-    seed : same seed, same samples
+    seed : random seed; the same seed gives the same samples
     v0 : uint8 (n_visible,) or (rows, n_visible), or None; the start of all chains, or one row per chain
         (there may be more rows); None: random bits
-    dataset : data to score the samples against; None: no ISL and no classes
+    dataset : data against which samples are scored; None: no ISL and no classes
     kernel : kernel of the ISL
     allowance : bytes for held samples; None: a separate allowance for this run
     """
@@ -218,8 +218,8 @@ class SamplingRun(Run):
         self._held_means = 0
         self.fast_norm: float | None = None
         self._improvement: Improvement | None = None
-        self._made_with = sampler  # the knobs of the newest sample,
-        self._past_with = sampler  # and of the last sample before the last turn
+        self._made_with = sampler  # with the knobs of the newest sample,
+        self._past_with = sampler  # and with the knobs of the last sample before the last turn
         self._begin, self._turned = NOTHING_SPENT, dict[str, Value]()
         self._past: tuple[Segment, ...] = ()
 
@@ -244,7 +244,7 @@ class SamplingRun(Run):
         return min(self.chunk, until_next_point)
 
     def advance(self, n: int) -> Samples:
-        """Make n samples and score them."""
+        """Draw n samples and score them."""
         if self._is_turned:
             self._begin_segment()
         self._made_with = self.algorithm
@@ -268,9 +268,9 @@ class SamplingRun(Run):
 
     @property
     def _is_turned(self) -> bool:
-        """Whether the next sample has other knobs than the newest one.
+        """Whether the knobs of the next sample differ from the knobs of the newest sample.
 
-        This depends on the log of the run alone, so that a rebuilt run has the same turns.
+        This depends only on the run's log, so that a rebuilt run has the same turns.
         """
         before, now = self._made_with, self.algorithm
         return bool(self.n) and before is not now and values_of(before) != values_of(now)
@@ -289,7 +289,7 @@ class SamplingRun(Run):
         self._begin = self.spent
 
     def _add_means(self, means: np.ndarray) -> None:
-        """Keep the means of the next samples, and drop the older ones that are no longer shown."""
+        """Keep the means of the next samples, and drop means that are no longer shown."""
         parts, held = (*self._means, means), self._held_means + len(means)
         first = 0
         while held - len(parts[first]) >= MAX_SHOWN_SAMPLES:
@@ -298,7 +298,7 @@ class SamplingRun(Run):
         self._means, self._held_means = parts[first:], held
 
     def record_steps(self, samples: Samples) -> None:
-        """Count and record the samples that ``advance`` has made."""
+        """Count and record the samples that ``advance`` has drawn."""
         self.recorder.append(samples.v)
         self.n += len(samples.v)
         self.sweeps += int(samples.info["sweeps"].sum())
@@ -315,11 +315,11 @@ class SamplingRun(Run):
         return Spent(self.n, self.sweeps, self.seconds)
 
     def target(self) -> RBM:
-        """Return the model that the next sweep samples from; before ``prepare`` the model of the plan."""
+        """Return the model that the next sweep samples from; before ``prepare``, the plan's model."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
     def request_improvement(self) -> TargetLikelihood | None:
-        """Average theta + theta_F from now on, or since the last turn; return its newest likelihood.
+        """Average theta + theta_F since the first request or the last turn; return the newest likelihoods.
 
         None before the first likelihood, and without data to score.
         """
@@ -344,7 +344,7 @@ class SamplingRun(Run):
         return RunLog.of(self.log, self._sampling.seed, self._v0)
 
     def packed_until(self, n: int) -> tuple[int, np.ndarray]:
-        """Return n, or the nearest number of samples that is held, and the samples shown then, packed."""
+        """Return n, or the nearest held sample number, and the samples shown then, packed."""
         return self.recorder.packed_until(n, MAX_SHOWN_SAMPLES)
 
     def held_packed(self) -> tuple[int, np.ndarray]:
@@ -391,7 +391,7 @@ class SamplingRun(Run):
 
 
 def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
-    """Reproduce the first n samples of a recorded run bit for bit, in chunks of about 30 ms.
+    """Reproduce the first n samples of a logged run bit for bit, in chunks of about 30 ms.
 
     Raises BadInput if the log is invalid (see ``RunLog.check``) or belongs to another model.
     """
@@ -429,7 +429,7 @@ class SamplingSetup(NamedTuple):
         return starts_at_data(self.dataset.validation, self.seed, n_chains)
 
     def _all_starts(self) -> np.ndarray | None:
-        """Return starts for the largest number of chains; all panels and visitors share the array."""
+        """Return the starts of the maximum number of chains; all panels and visitors share the array."""
         if self.dataset is None or self.start_from == "random":
             return None
         cached = _STARTS.setdefault(self.dataset, OrderedDict())
@@ -443,7 +443,7 @@ class SamplingSetup(NamedTuple):
         return starts
 
     def first_state(self) -> np.ndarray | None:
-        """Return the state at which chain 0 starts; None: random bits from the seed."""
+        """Return the starting state of chain 0; None: random bits from the seed."""
         starts = self.starts(1)
         return None if starts is None else starts[0]
 

@@ -1,18 +1,18 @@
-"""The one driver of all runs: which run works next, on which thread, and when.
+"""The scheduler of all runs, which decides which run works next, on which thread, and when.
 
-A run never has a thread. Its handle (``worker.Worker``) says when it has work and how urgent that is
-(``Scheduler.ask``); a thread of the scheduler then lets it do one unit of work, about 30 ms, after which the
-handle asks again. Time is divided fairly between tenants: the runs of one visitor are one tenant.
+A run has no thread of its own. Its handle (``worker.Worker``) says when the run has work and how urgent it is
+(``Scheduler.ask``). A thread of the scheduler then does one unit of this work, about 30 ms, and the handle
+asks again. Time is divided fairly between tenants; all runs of one visitor form one tenant.
 
 There are three lanes of threads:
 
 - PACED: little work that must be on time, at the priority of the threads that draw pages.
-- COMPUTE: everything else that can be divided into units, one thread per core, at a lower priority. A run at
-  full speed fills its core, and delays neither pages nor paced runs.
+- COMPUTE: all other work that can be divided into units; one thread per core, at a lower priority. A run at
+  full speed fills its core, but delays neither pages nor paced runs.
 - LONG: work that cannot be divided (compiling, loading, a run whose last unit was long), one unit at a time.
 
-The light paced runs of a page are driven together (``Page``): one wake-up for all panels, as often as the
-page asks for frames. If these beats end late, the server is short of cores. Then beats, frames and charts
+The light paced runs of a page are driven together by beats (``Page``): one wake-up for all panels, as often
+as the page asks for frames. If beats end late, the server is short of cores. Then beats, frames and charts
 become less frequent for all visitors alike (``Lateness``), so that pictures slow down before samples do.
 """
 
@@ -28,23 +28,23 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 BEAT_SECONDS = 0.05
-"""Seconds between beats: pages ask for 20 frames per second, each with new samples."""
+"""Seconds between beats; pages ask for 20 frames per second, each with new samples."""
 
 UNWATCHED_SECONDS = 0.1
 """Seconds between beats while nobody watches."""
 
 LATE_SECONDS = 0.2
-"""A beat is late if it ends this long after it was due, and later than one interval. After a delay of one
-second (``worker.LIGHT_BACKLOG_SECONDS``) samples are skipped; shorter delays only make the pace uneven."""
+"""A beat is late if it ends more than this long, and more than one interval, after it was due. A delay of one
+second (``worker.LIGHT_BACKLOG_SECONDS``) skips samples; a shorter one only makes the pace uneven."""
 
 LONG_SECONDS = 0.1
-"""Processor seconds of a unit after which the next one of the same run is done in the lane LONG."""
+"""If a unit takes more processor seconds than this, the run's next unit is done in the lane LONG."""
 
 STARVED_SECONDS = 0.5
-"""After this long without a unit, sweeps get one although others wait: a sixteenth of a core."""
+"""Seconds without a unit after which sweeps get one although other work waits: a sixteenth of a core."""
 
 SAVED_SECONDS = 1.0
-"""Maximum seconds by which a returning tenant may be behind, as long as the head start of START."""
+"""Maximum seconds by which a returning tenant may be behind, equal to the head start of START."""
 
 LOW_PRIORITY = 10
 """Niceness of the lanes COMPUTE and LONG (Linux only): pages and paced runs have priority."""
@@ -55,20 +55,20 @@ log = logging.getLogger(__name__)
 class Priority(enum.Enum):
     """Purpose of a unit; the value is its head start in seconds.
 
-    The tenant of a unit may have computed that much more than another tenant, and still goes first. Within a
-    tenant, the unit counts as if it had been due that much earlier.
+    The unit's tenant goes first even if it has computed up to that much more than another tenant. Within a
+    tenant, the unit counts as due that much earlier.
     """
 
     START = 1.0
-    """Preparation of a run: a person is waiting for its first frame."""
+    """Preparation of a run, for whose first frame a person is waiting."""
     PACED = 0.25
-    """Steps of a run with a rate, and answers to commands: little work, but it must be on time."""
+    """Steps of a run with a rate, and responses to commands: little work, but it must be on time."""
     FULL = 0.0
     """Steps of a run at full speed, which would fill every core."""
     BACKGROUND = -0.25
-    """Likelihoods, pairs, log Z; and full speed while nobody watches."""
+    """Likelihoods, pairs and log Z, and steps at full speed while nobody watches."""
     SWEEP = -math.inf
-    """Cells of sweeps, only while no other work wants the core."""
+    """Cells of sweeps, while no other work needs the core."""
 
 
 class Due(NamedTuple):
@@ -76,8 +76,8 @@ class Due(NamedTuple):
 
     priority, at : from this time on the task has work of this priority; background_at : from this time on, it
     has work of priority BACKGROUND; late : whether the run is catching up after a late start (together, such
-    runs get every second unit of their tenant, however many other runs it has); long : whether the work
-    cannot be divided
+    runs get every second unit of their tenant, however many other runs the tenant has); long : whether the
+    work cannot be divided
     """
 
     priority: Priority
@@ -92,7 +92,7 @@ class Due(NamedTuple):
         return min(self.at, self.background_at)
 
     def head_start(self, now: float) -> float:
-        """Return the head start of this work over other work that is due at the same time, in seconds."""
+        """Return this work's head start in seconds over other work that is due at the same time."""
         return (self.priority if self.at <= now else Priority.BACKGROUND).value
 
 
@@ -100,7 +100,7 @@ class Tenant:
     """Runs that share computing time: the runs of one visitor."""
 
     def __init__(self) -> None:
-        self.account = -math.inf  # seconds: the level at the start, plus the time of finished units
+        self.account = -math.inf  # seconds: the level on arrival, plus the time of finished units
         self.began: list[float] = []  # start times of its current units
         self.late_was_last = False  # whether its newest unit went to a late run
 
@@ -110,11 +110,11 @@ class Tenant:
 
 
 class Task:
-    """Something that works in units.
+    """A task, whose work is done in units.
 
-    tenant : whose computing time it uses
-    work : does one unit, and must ``ask`` to be called again. Never called by two threads at once.
-    paced : whether it works in the lane PACED (default: in LONG if its work is long, else in COMPUTE)
+    tenant : the tenant whose computing time the task uses
+    work : does one unit, and must ``ask`` in order to be called again; never called by two threads at once
+    paced : whether to use the lane PACED (default: LONG if the work is long, else COMPUTE)
     """
 
     def __init__(self, tenant: Tenant, work: Callable[[], object], paced: bool = False) -> None:
@@ -126,9 +126,9 @@ class Task:
 
 
 class Lane:
-    """Tasks that wait, and the threads that take them; the scheduler's lock guards it.
+    """Waiting tasks, and the threads that take them; guarded by the scheduler's lock.
 
-    One idle thread, the watch, sleeps until the next task is due; the others sleep until they are called.
+    One idle thread, the watch, sleeps until the next task is due; other idle threads sleep until called.
     """
 
     def __init__(self, name: str, most: int, niceness: int, lock: threading.RLock) -> None:
@@ -141,24 +141,24 @@ class Lane:
 
 
 class Lateness:
-    """Slowdown of beats, frames and charts: a factor from 1 (none) to MAX_FACTOR.
+    """Slowdown of beats, frames and charts, by a factor from 1 (none) to MAX_FACTOR.
 
-    Beats are the signal. When threads wait for a core, or for the interpreter, many beats end late. Then
-    beats become longer, so that each makes more samples at less cost. When beats are on time again, the
-    slowdown ends by itself.
+    The signal is late beats: when threads wait for a core, or for the interpreter, many beats end late. Then
+    the interval between beats grows, so that each beat makes more samples at less cost. Once beats are on
+    time again, the slowdown ends.
     """
 
     MAX_FACTOR = 10.0
     """Largest slowdown: 2 frames per second instead of 20, and a beat every half second."""
 
     WINDOW_SECONDS = 1.0
-    """Seconds over which beats are counted before the factor changes."""
+    """Seconds for which beats are counted before the factor changes."""
 
     LATE_SHARE, IN_TIME_SHARE = 0.25, 0.15
     """The factor grows if more than the first share of beats is late, and falls if at most the second is."""
 
     GROWTH, FALL = 1.4, 0.7
-    """Multipliers of the factor: it rises from 1 to the largest value in 7 s, and falls back in 7 s."""
+    """Multipliers of the factor, which rises from 1 to its maximum in 7 s, and falls back in 7 s."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -175,14 +175,14 @@ class Lateness:
         return self._factor_at(self._clock())
 
     def _factor_at(self, seconds: float) -> float:
-        # If no beat was due, none can be late.
+        # Windows without beats count as windows without late beats.
         idle = (seconds - self._window_begin) / self.WINDOW_SECONDS - 1
         return max(self._factor * self.FALL ** max(idle, 0.0), 1.0)
 
     def note_beat(self, due: float, late: bool) -> None:
         """Count a beat that has just ended.
 
-        due : when it was due, by the clock; late : see LATE_SECONDS
+        due : clock time at which it was due; late : see LATE_SECONDS
         """
         with self._lock:
             if not self._beats and due - self._window_begin > self.WINDOW_SECONDS:  # no beat for a while
@@ -206,12 +206,12 @@ class Scheduler:
 
     A tenant's account is the time that its units have taken. The next unit of a lane goes to the tenant with
     the lowest account, so that twelve panels of one visitor at full speed get as much as one panel of another
-    (start-time fair queueing). A new tenant starts at the lowest account of those present. A returning
+    (start-time fair queueing). A new tenant starts at the lowest account of the tenants present. A returning
     tenant is placed at most SAVED_SECONDS behind that account; otherwise it could block the others for as
     long as it was absent. Units of sweeps do not count.
 
-    n : threads of the lanes PACED and COMPUTE each: one per core
-    clock : returns seconds; default time.monotonic, and the only clock for which threads wait correctly
+    n : number of threads in each of the lanes PACED and COMPUTE: one per core
+    clock : returns seconds; threads wait correctly only with the default, time.monotonic
     """
 
     def __init__(self, n: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -222,7 +222,7 @@ class Scheduler:
         self.compute = Lane("compute", n, LOW_PRIORITY, self.lock)
         self.long = Lane("long", 1, LOW_PRIORITY, self.lock)
         self.lateness = Lateness(clock)
-        self._at_work: dict[Task, float] = {}  # with the start of its unit
+        self._at_work: dict[Task, float] = {}  # the tasks at work, with the start of their units
         self._level = 0.0  # the account at which a new tenant begins
         self._sweeps_since = -math.inf  # when the last unit of a sweep began
 
@@ -237,14 +237,14 @@ class Scheduler:
         return {lane.name: lane.longest for lane in (self.paced, self.compute, self.long)}
 
     def ask(self, task: Task, due: Due | None) -> None:
-        """Have a task do a unit of work when it is due; None: it has no work. Replaces an earlier request."""
+        """Schedule a unit of a task for when it is due; None: it has no work. Replaces an earlier request."""
         with self.lock:
             task.due = due
             if not task.at_work:  # otherwise ``end`` places it
                 self._place(task)
 
     def _place(self, task: Task, by: Lane | None = None) -> None:
-        """Let a task wait in its lane; ``by``: the lane of this thread."""
+        """Put a task into its lane to wait; ``by`` is the lane of the calling thread."""
         if task.lane is not None:
             del task.lane.waiting[task]
         task.lane = None
@@ -256,11 +256,11 @@ class Scheduler:
             lane = self.long if task.due.long or task.was_long else self.compute
         task.lane = lane
         lane.waiting[task] = None
-        if lane.watch_until is not None or lane is not by:  # else this thread looks itself
+        if lane.watch_until is not None or lane is not by:  # else the calling thread looks for tasks
             self._call(lane, task.due.first)
 
     def _call(self, lane: Lane, at: float) -> None:
-        """Have a thread of a lane look for due work at a time."""
+        """Have a thread of a lane look for due work at this time."""
         if lane.watch_until is not None:
             if at < lane.watch_until:
                 lane.watch.notify()
@@ -274,7 +274,7 @@ class Scheduler:
             self._start_thread(lane)
 
     def _start_thread(self, lane: Lane) -> None:
-        # If the system refuses it, the next request tries again.
+        # If the system refuses a thread, the next request tries again.
         threading.Thread(target=self._work, args=(lane,), name=f"rbmviz-{lane.name}", daemon=True).start()
         lane.threads += 1
 
@@ -283,7 +283,7 @@ class Scheduler:
         while True:
             self.do_unit(lane, self._wait(lane))
             if lane.niceness:
-                time.sleep(0.001)  # gives the interpreter, and the lock of the run, to other threads
+                time.sleep(0.001)  # lets other threads take the interpreter and the run's lock
 
     def _wait(self, lane: Lane) -> Task:
         """Wait until a task is due, and take it."""
@@ -298,11 +298,11 @@ class Scheduler:
                 lane.watch.wait(min(at - self.clock(), threading.TIMEOUT_MAX))
                 lane.watch_until = None
             if lane.waiting:
-                self._call(lane, -math.inf)  # another thread looks after the rest meanwhile
+                self._call(lane, -math.inf)  # meanwhile another thread takes care of the rest
             return task
 
     def take(self, lane: Lane) -> Task | None:
-        """Take the next task of a lane that is due; None if there is none."""
+        """Take the next due task of a lane; None if no task is due."""
         with self.lock:
             now = self.clock()
             due = [(task, task.due) for task in lane.waiting if task.due and task.due.first <= now]
@@ -343,7 +343,7 @@ class Scheduler:
                 tenant.account += behind
 
     def do_unit(self, lane: Lane, task: Task) -> None:
-        """Do one unit of a task that was taken from a lane."""
+        """Do one unit of a task taken from a lane."""
         begin = time.thread_time()
         try:
             task.work()
@@ -385,13 +385,13 @@ class LightRun(Protocol):
 
 
 class Page:
-    """The runs of one page: the light paced ones advance in one pass, a beat.
+    """The runs of one page, whose light paced runs advance together in one pass, a beat.
 
-    If each made its steps by itself, a thread would wake up dozens of times per second for each panel, to
-    make a sample or two.
+    If each of these runs were scheduled separately, a thread would wake up dozens of times per second for
+    each panel, to make a sample or two.
 
-    tenant : whose computing time the runs use; None: a separate tenant
-    scheduler : None: the process's
+    tenant : the tenant whose computing time the runs use; None: a separate tenant
+    scheduler : the scheduler; None: the process's
     """
 
     def __init__(self, tenant: Tenant | None = None, scheduler: Scheduler | None = None) -> None:
@@ -409,9 +409,9 @@ class Page:
         return BEAT_SECONDS * self.scheduler.slowdown
 
     def drive(self, run: LightRun, at: float | None, now: bool = False) -> None:
-        """Let a run work in the first beat from ``at`` on; None: no longer.
+        """Let a run work in the first beat from ``at`` on; None: stop driving it.
 
-        now : after a command, that beat does not wait for the interval of beats
+        now : whether that beat follows a command, so that it need not wait for the interval of beats
         """
         with self.scheduler.lock:
             if at is None:
@@ -419,7 +419,7 @@ class Page:
                     return
             else:
                 self._next[run] = at
-                if now:  # the command takes effect with a step: the beat comes when one is due
+                if now:  # the command takes effect with a step, so the beat comes when a step is due
                     self._tick = min(self._tick, self.scheduler.clock() - self._interval())
             if not self._in_beat:
                 self._plan()
@@ -430,7 +430,7 @@ class Page:
 
     @contextlib.contextmanager
     def listening(self, ended: Callable[[], None]) -> Iterator[None]:
-        """Call ``ended`` after each beat in the ``with`` block, on its thread; it must not block."""
+        """Call ``ended`` after each beat in the ``with`` block, on the beat's thread; it must not block."""
         with self.scheduler.lock:
             self._listeners += (ended,)
         try:
@@ -455,7 +455,7 @@ class Page:
     def _beat(self) -> None:
         with self.scheduler.lock:
             now, due = self.scheduler.clock(), self._due
-            # Beats on time keep their interval, even if single beats are delayed.
+            # Beats keep their rhythm even if single beats are delayed.
             self._tick = due if now - due < self.seconds else now
             self._in_beat = True
             runs = [run for run, at in self._next.items() if at <= now]

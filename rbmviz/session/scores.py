@@ -1,12 +1,12 @@
 """The scores of one run, updated with each chunk of samples: ISL, classes, live metrics.
 
-Scores cover the samples since the last turn of a knob, or all if there was none. They are kept at about 125
-numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have passed (see
-``equal_points``). For the whole run, only the class history and two counts are kept.
+Scores cover the samples since the last turn of a knob, or all samples if there was none. They are kept at
+about 125 numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have
+passed (see ``equal_points``). Only the class history and two counts cover the whole run.
 
-Cells of sweeps have ``measures.SamplerEvidence``. Both only feed the accumulators ``ISL`` and ``Coverage``,
-so that equal samples have equal scores. A run defers each until that is cheap, begins again after a turn of a
-knob, and keeps a history; a cell computes what its plan measures, at exact points.
+Cells of sweeps use ``measures.SamplerEvidence`` instead. Both only feed the accumulators ``ISL`` and
+``Coverage``, so that equal samples have equal scores. A run defers updates until they are cheap, restarts its
+scores after a turn of a knob, and keeps a history; a cell computes its plan's measures at exact points.
 """
 
 import bisect
@@ -24,26 +24,26 @@ from rbmviz.session.equal_points import POINTS
 from rbmviz.session.snapshot import FEWEST_SCORED, Counts, Point, Spent
 
 OCCUPANCY_BINS = 120
-"""Maximum number of bins of the class history; when all are full, neighbours are merged in pairs."""
+"""Maximum number of bins of the class history; when all are full, adjacent bins are merged in pairs."""
 
 SCORE_SECONDS = 0.5
-"""Minimum seconds between two newest ISL values that are not points of the curve."""
+"""Minimum seconds between two interim ISL values, which are not points of the curve."""
 
 SCORE_SHARE = 1 / 2000
-"""Share of the time for newest ISL values, which only extend a curve until its next point. With 3,000 test
-and validation points, one value takes about 5 ms, in each of four panels."""
+"""Share of the time spent on interim ISL values, which only extend a curve until its next point. With 3,000
+test and validation points, one value takes about 5 ms in each of four panels."""
 
 MAX_SCORE_SECONDS = 10.0
-"""Maximum seconds between two newest ISL values while the run is watched."""
+"""Maximum seconds between two interim ISL values while the run is watched."""
 
 COMPARED_AT_ONCE = 64
-"""Samples compared with the training examples at a time: a single sample takes as long as 64."""
+"""Number of samples compared with the training examples at a time; a single one takes as long as 64."""
 
 COMPARED_SECONDS = 1.1
-"""Maximum seconds between two such comparisons, just enough for one at 60 samples per second."""
+"""Maximum seconds between two of these comparisons, just enough to fill one at 60 samples per second."""
 
 MAX_PAST_POINTS, PAST_POINT_BYTES = 7000, 400
-"""Maximum number of points from before turns of knobs, and bytes of each; see ``sampling.CONTINUED``."""
+"""Maximum number of points kept from before turns of knobs, and bytes of each; see ``sampling.CONTINUED``."""
 
 _COUNTS = [int(n) for n in POINTS["samples"]]
 _COUNTS_AFTER_TURN = [n for n in _COUNTS if n >= FEWEST_SCORED]
@@ -55,14 +55,14 @@ class Scores:
 
     dataset : its test part gives the ISL, its validation part the kernel parameter, and at most
         ``COMPARED_EXAMPLES`` of its training examples the classes and the spurious threshold
-    n_chains : chains that take turns; class switches are counted within each chain
+    n_chains : number of interleaved chains; class switches are counted within each chain
     curve : ISL at each of POINTS reached so far; after a turn of a knob, from FEWEST_SCORED samples on
-    counts : coverage by the samples up to each point of the curve; counts may come a moment after the point
+    counts : coverage by the samples up to each point of the curve; may lag behind the curve by a moment
     newest : the newest ISL value
-    covered : coverage by the samples since the last turn of a knob, except up to COMPARED_AT_ONCE of the
-        newest
+    covered : coverage by the samples since the last turn of a knob, without up to COMPARED_AT_ONCE of the
+        newest samples
     occupancy : int64 (bins so far, classes); samples of the whole run per class in each bin, without blank
-        ones
+        samples
     blanks : int64 (bins so far,); blank samples in each bin; zero if there are no classes
     """
 
@@ -72,15 +72,15 @@ class Scores:
         self._new_live = lambda: [metric(dataset, n_chains) for metric in live.live_metrics_of(n_chains)]
         self._live = self._new_live()
         self._of_means = kernel == "mean"
-        self._valued_at = 0.0  # when the newest value was computed,
-        self._value_seconds = 0.0  # and how long it took
+        self._valued_at = 0.0  # time at which the newest value was computed
+        self._value_seconds = 0.0  # time taken to compute it
         self._counts, self._fewest = _COUNTS, 1
         self._n_before, self._n = 0, 0  # samples before the last turn of a knob, and since
         self._not_measured: list[np.ndarray] = []  # samples not yet passed to live metrics
         self._not_scored: list[np.ndarray] = []  # samples, or their means, not yet passed to the ISL
-        self._not_covered: list[np.ndarray] = []  # samples not yet passed to coverage, these included
+        self._not_covered: list[np.ndarray] = []  # samples not yet passed to coverage
         self._n_covered, self._covered_at = 0, 0.0
-        # The last column counts the blank samples, which visit no class.
+        # The last column counts blank samples, which belong to no class.
         self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy) + 1), np.int64)
         self.bin_width = 1
         self.curve: tuple[Point, ...] = ()
@@ -95,8 +95,8 @@ class Scores:
         """Return an upper bound on the bytes of a run's scores."""
         parts, width = (len(dataset.test), len(dataset.validation)), dataset.n_visible
         points, packed = sum(parts), -(-width // 64) * 8
-        # Histograms have columns up to the largest distance, hardly ever more than half of the width. The
-        # mean kernel holds the rows, and one sum for each beta of the grid.
+        # Histograms have columns up to the largest distance, hardly ever more than half the width. The mean
+        # kernel holds the rows, and one sum for each beta of the grid.
         isl = points * (packed + 2 * width + 512 if kernel == "binary" else 4 * width + 8 * 32)
         curve = len(_COUNTS) * (8 * GROUPS + 500) + MAX_PAST_POINTS * PAST_POINT_BYTES
         coverage = min(len(dataset.train), COMPARED_EXAMPLES) * (packed + 8)
@@ -105,7 +105,7 @@ class Scores:
 
     @property
     def until_next_point(self) -> int:
-        """Samples until the next point of the curve; a chunk that ends there makes its time exact."""
+        """Samples until the next point of the curve; a chunk that ends there makes the point's time exact."""
         i = bisect.bisect_right(self._counts, self._n)
         return self._counts[i] - self._n if i < len(self._counts) else 2**62
 
@@ -124,7 +124,7 @@ class Scores:
             self._update_coverage()
 
     def evaluate(self, spent: Spent, watched: bool) -> None:
-        """Compute the ISL at a point of the curve, or if the run is watched and the last value is old.
+        """Compute the ISL at points of the curve, and also if the run is watched and the last value is old.
 
         spent : cost of the samples since the last turn of a knob
         """
@@ -141,7 +141,7 @@ class Scores:
                 self.curve += (self.newest,)
                 self._note_counts()
             if self._n == self._fewest:
-                self._update_coverage()  # the first score after a turn of a knob has counts
+                self._update_coverage()  # so that the first score after a turn of a knob has counts
 
     def end(self, spent: Spent) -> tuple[Point, ...]:
         """Return the curve since the last turn, up to the newest sample, because a knob is turned now.
@@ -156,7 +156,7 @@ class Scores:
         return tuple(replace(point, groups=_NO_GROUPS) for point in points)
 
     def begin_again(self) -> None:
-        """Start new scores after a turn of a knob; only the class history and two counts continue."""
+        """Restart the scores after a turn of a knob; only the class history and two counts continue."""
         self._not_scored.clear()
         self._not_measured.clear()
         self._update_coverage()
@@ -170,9 +170,9 @@ class Scores:
         self._note_covered()
 
     def complete(self, spent: Spent) -> None:
-        """Score all samples, because the run stops here.
+        """Score all remaining samples, because the run stops here.
 
-        An ISL value younger than SCORE_SECONDS is kept; it records its number of samples.
+        An ISL value younger than SCORE_SECONDS is kept, since it records its number of samples.
         """
         self._update_coverage()
         stale = self.newest is not None and self.newest.n < self._n
@@ -187,7 +187,7 @@ class Scores:
         self.newest = Point(spent, score.isl, score.std_error, score.beta, groups)
 
     def _update_isl(self) -> None:
-        """Pass the collected samples to the ISL: one call costs far less than many."""
+        """Pass the collected samples to the ISL, because one call costs far less than many."""
         if not self._not_scored:
             return
         centres = np.concatenate(self._not_scored)
@@ -208,7 +208,7 @@ class Scores:
         v = np.concatenate(self._not_covered)
         self._not_covered.clear()
         for part in np.split(v, [point.n - self._n_covered for point in self.curve[len(self.counts) :]]):
-            if len(part):  # the last one may be empty
+            if len(part):  # the last part may be empty
                 self._n_covered += len(part)
                 self._add_to_bins(self._coverage.update(part), self._coverage.is_blank(part))
                 self._note_counts()
@@ -221,7 +221,7 @@ class Scores:
             self.counts += (self._count_covered(),)
 
     def _note_covered(self) -> None:
-        """Update ``covered``, for all snapshots until coverage takes more samples."""
+        """Update ``covered``, which snapshots use until coverage takes more samples."""
         bins = self._bins[: -(-(self._n_before + self._n_covered) // self.bin_width)]
         self.covered, self.occupancy, self.blanks = (
             self._count_covered(),
@@ -255,7 +255,7 @@ class Scores:
 
     @property
     def visited_in_all(self) -> tuple[int, int] | None:
-        """Classes visited by the whole run, and number of classes; None without classes."""
+        """Number of classes visited by the whole run, and number of classes; None without classes."""
         recognised = self._recognised_before + self._coverage.recognised
         return (int(np.count_nonzero(recognised)), len(recognised)) if len(recognised) else None
 

@@ -1,4 +1,4 @@
-"""Snapshots: what a run shows, as immutable records, published by storing one reference."""
+"""Snapshots: immutable records of all that a run shows, published by storing one reference."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,8 +18,8 @@ class NewestSamples:
 
     first : number (from 0) of the oldest sample held
     v : uint8 (m, ceil(n_visible / 8)), bits packed along the row (numpy.packbits)
-    means : tuple of uint8 (., n_visible); mean of v given h of each sample, in 255ths, in parts; the first
-        part may start before ``first``
+    means : tuple of uint8 (., n_visible); mean of v given h for each sample, in 255ths, split into parts; the
+        first part may start before ``first``
     """
 
     first: int
@@ -39,7 +39,7 @@ class NewestSamples:
 class Spent(NamedTuple):
     """The cost of a run so far, in each unit of comparison.
 
-    samples; sweeps: Gibbs or maximisation sweeps; seconds: time spent in the sampler.
+    samples : number of samples; sweeps : Gibbs or maximisation sweeps; seconds : time spent in the sampler
     """
 
     samples: int
@@ -47,27 +47,27 @@ class Spent(NamedTuple):
     seconds: float
 
     def plus(self, other: "Spent") -> "Spent":
-        """Return the sum of the two."""
+        """Return the sum of both costs."""
         return Spent(self.samples + other.samples, self.sweeps + other.sweeps, self.seconds + other.seconds)
 
     def since(self, begin: "Spent") -> "Spent":
-        """Return the amounts spent after ``begin``."""
+        """Return the cost since ``begin``."""
         return Spent(self.samples - begin.samples, self.sweeps - begin.sweeps, self.seconds - begin.seconds)
 
 
 NOTHING_SPENT = Spent(0, 0, 0.0)
 
 FEWEST_SCORED = 50
-"""Minimum number of samples after a turn for a score: fewer say little, and while a slider is dragged,
-each turn would cost a score."""
+"""Minimum number of samples after a turn for a score: a score of fewer says little, and while a slider is
+dragged, each turn would cost the time of a score."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
     """One point of an ISL curve.
 
-    spent : cost of the samples since the last turn of a knob. Only these samples are scored.
-    isl, std_error : nats per test point; the error is over the test points
+    spent : cost of the samples since the last turn of a knob; only these samples are scored
+    isl, std_error : ISL in nats per test point, and its standard error over the test points
     beta : kernel parameter
     groups : float64 (n_groups,); mean log density of each group of test points. All runs on a data set have
         the same groups, so that two runs can be compared group by group. Empty for samples before a turn of a
@@ -92,7 +92,7 @@ class Counts(NamedTuple):
     switches : class changes within each chain, summed over the chains; None without classes
     visited : number of classes with a sample that is not spurious, and number of classes; None without
         classes
-    class_coverage : how much of the data's classes the samples cover, from 0 to 1; NaN without classes
+    class_coverage : coverage of the data's classes by the samples, from 0 to 1; NaN without classes
     blank : share of samples (0 to 1) that are blank
     spurious : share of samples (0 to 1) that are blank, or farther from every training example than the 99th
         percentile of held-out data
@@ -111,8 +111,8 @@ class Counts(NamedTuple):
 class Segment(NamedTuple):
     """The samples of a run from one turn of a knob to the next.
 
-    begin : what the run had spent before the first of these samples
-    turned : the knobs turned then, with their values; empty at the start of a run, and if all knobs were
+    begin : cost of the run before the first of these samples
+    turned : the knobs turned then, with their new values; empty at the start of a run, and if all knobs were
         turned back
     curve : ISL of the first n samples of the segment
     """
@@ -128,14 +128,14 @@ class Snapshot:
 
     status : "starting" (compiling, loading), "rebuilding" (recomputing the steps of a freed run), "paused",
         "running", "finished" (all work is done) or "failed"
-    run : number of the run: every reset, new plan or restart adds one
-    n : steps so far in this run: samples of a sampler, updates of a trainer
+    run : number of the run; every reset, new plan or restart adds one
+    n : number of steps so far in this run: samples of a sampler, updates of a trainer
     seconds : time spent inside the algorithm, excluding scoring and waiting
     algorithm : the algorithm, with the knobs of the newest steps
     error : one sentence if status is "failed", else None
     rebuilt : share of the steps that have been recomputed, from 0 to 1, if status is "rebuilding"
     compared : the common point of a comparison, at which scores were taken (``equal_points.Compared``); None:
-        they are the newest
+        the scores are the newest
     """
 
     status: Status
@@ -149,7 +149,7 @@ class Snapshot:
 
     @property
     def scored_from(self) -> int:
-        """Number of steps before the first scored step; scoring restarts at each turn of a knob."""
+        """Number of steps before the first scored step; scores restart at each turn of a knob."""
         return 0
 
     @property
@@ -175,5 +175,5 @@ class Snapshot:
         return replace(self, compared=compared)
 
     def without_arrays(self) -> Self:
-        """Return the snapshot without its large arrays, to be shown while the run is freed."""
+        """Return the snapshot without its large arrays, for display while the run is freed."""
         return self

@@ -1,8 +1,8 @@
 """The scores of a sweep while it runs, by setting, seed and point, and their comparison at one point.
 
 A sweep has tens of thousands of rows, and its map is drawn ten times per second. Therefore all numbers are in
-one array, and ``choose.compare`` gets only the rows near the point, with numbers instead of text for
-settings.
+one array, and ``choose.compare`` gets only the rows near the point, in which settings are numbers instead of
+text.
 """
 
 import contextlib
@@ -26,13 +26,13 @@ FIRST_POINT = 10
 
 
 def first_measure(metrics: tuple[str, ...]) -> str:
-    """Return the measure that a map shows first: the validation ISL if measured, else the first measure."""
+    """Return a map's initial measure: the validation ISL if measured, else the first measure."""
     wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
     return next((name for name in wanted if name in metrics), metrics[0])
 
 
 class MeanPoint(NamedTuple):
-    """A point of a curve averaged over the seeds that have it: cost, mean, spread, number of seeds."""
+    """A point of a curve, averaged over the seeds with a score there: cost, mean, spread, number of seeds."""
 
     spent: float
     mean: float
@@ -42,11 +42,11 @@ class MeanPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class SweepAtPoint:
-    """The settings of a sweep at one point, by their index in ``SweepScores.settings``.
+    """The settings of a sweep at one point.
 
-    choices : the comparison on each model ("" for trainers) where a setting has reached the point. Models are
-        different problems, each with its own best setting.
-    scored : by index of the setting: the settings that have reached the point
+    choices : the comparison on each model ("" for trainers) on which a setting has reached the point. Models
+        are different problems, each with its own best setting.
+    scored : settings that have reached the point, by their index in ``SweepScores.settings``
     """
 
     choices: Mapping[str, Choice]
@@ -60,7 +60,7 @@ class SweepScores:
         ``plan.seeds[i // len(settings)]``
     columns : columns stored for each point: ``SPENT``, then each measure and its error
     others : knobs that are not an axis, but differ between settings of one algorithm
-    n_rows : number of rows received so far; it grows with every change
+    n_rows : number of rows received so far, which grows with every change
     """
 
     def __init__(self, plan: SweepPlan) -> None:
@@ -79,7 +79,7 @@ class SweepScores:
             for name in (*on_axis, *self.others)
         }
         self._algorithms = np.array([text.partition(":")[0] for text in texts])
-        # Tables for ``choose`` use short names for settings, the same on all models.
+        # Tables for ``choose`` use short names for settings, which are the same on all models.
         numbers = {text: i for i, text in enumerate(dict.fromkeys(texts))}
         names = [f"{name}:{numbers[text]}" for name, text in zip(self._algorithms, texts, strict=True)]
         self._names = np.array(names)
@@ -103,7 +103,7 @@ class SweepScores:
         return bool(self._done[setting, seed])
 
     def put(self, cell: int, table: Mapping[str, np.ndarray], done: bool = True) -> None:
-        """Store the table of a cell, by its index in the plan; done: whether the cell is complete."""
+        """Store the table of the cell with this index in the plan; done : whether the cell is complete."""
         seed, setting = divmod(cell, len(self.settings))
         rows = np.column_stack([np.asarray(table[name], float) for name in self.columns])
         with self._lock:
@@ -126,7 +126,7 @@ class SweepScores:
             return {name: self._values[setting, :, :, i].copy() for i, name in enumerate(self.columns)}
 
     def mean_curve(self, setting: int, cost_unit: CostUnit, by: str) -> list[MeanPoint]:
-        """Return a setting's curve from ``FIRST_POINT`` samples on: means over the seeds known so far."""
+        """Return a setting's curve from ``FIRST_POINT`` samples on, averaged over the seeds known so far."""
         curves, points = self.curves(setting), []
         spent, values = curves[COLUMN_OF[cost_unit]], curves[by]
         for i in range(spent.shape[1]):
@@ -151,7 +151,7 @@ class SweepScores:
         return columns | {name: values[:, i] for i, name in enumerate(self.columns)}
 
     def range(self, cost_unit: CostUnit) -> tuple[float, float] | None:
-        """Return the first and the last point at which a setting has a score; None if there is none yet."""
+        """Return the first and the last point with a score of any setting; None before the first score."""
         with self._lock:
             if not self._values.size:
                 return None
@@ -162,7 +162,7 @@ class SweepScores:
         return float(np.nanmin(late)), float(np.nanmax(late))
 
     def rounded(self, point: float, cost_unit: CostUnit) -> float:
-        """Return a point within the range, rounded to be short to write: whole samples, or three digits."""
+        """Return a point within the range, rounded for display: whole numbers, or seconds to three digits."""
         ends = self.range(cost_unit)
         if ends is None:
             return point
@@ -170,7 +170,7 @@ class SweepScores:
         return min(max(short, ends[0]), ends[1])
 
     def at(self, point: float, cost_unit: CostUnit, by: str) -> SweepAtPoint:
-        """Return the settings at a point; ``by`` is the measure to compare."""
+        """Return the settings at a point, compared by the measure ``by``."""
         table = self._table(by, point, cost_unit)
         choices = {}
         for model in self.plan.models or ("",):
@@ -182,7 +182,7 @@ class SweepScores:
         return SweepAtPoint(choices, {self.index_of(setting): setting for setting in settings})
 
     def final_choice(self) -> Choice | None:
-        """Return the comparison at the end of the runs, on the first model; None before there is one."""
+        """Return the comparison at the end of the runs on the first model; None before the first score."""
         effort = self.plan.budget.unit
         ends = self.range(effort)
         if ends is None:
@@ -194,7 +194,7 @@ class SweepScores:
         return self._indices[scored.setting, scored.model]
 
     def robustness(self, point: float, cost_unit: CostUnit, by: str) -> list[Robustness]:
-        """Return mean and spread over the models, for settings scored on all of them; [] for one model.
+        """Return mean and spread over the models for settings scored on all models; [] for one model.
 
         A setting's name is its text in the plan.
         """
@@ -207,7 +207,7 @@ class SweepScores:
         return [replace(summary, setting=texts[summary.setting]) for summary in summaries]
 
     def telling_point(self, cost_unit: CostUnit, by: str) -> float | None:
-        """Return the point at which settings differ most on the first model; None before it is known."""
+        """Return the point at which settings differ most on the first model; None if unknown."""
         table = self._table(by)
         if table is not None and self.plan.models:
             table = select(table, model=self.plan.models[0])
@@ -217,7 +217,7 @@ class SweepScores:
             return None
 
     def _table(self, by: str, point: float | None = None, cost_unit: CostUnit = "samples") -> dict | None:
-        """Return the rows as a table; ``point`` limits it to rows nearby."""
+        """Return the rows as a table; ``point`` limits them to rows nearby."""
         wanted = dict.fromkeys((*SPENT, by, test_of(by, self.plan.metrics), "blank"))
         names = [name for name in self.columns if name in wanted or name.removesuffix("_error") in wanted]
         columns = [self.columns.index(name) for name in names]
@@ -246,7 +246,7 @@ class SweepScores:
         return table
 
     def _ends_of_diverged(self, filled: np.ndarray, columns: list[int]) -> np.ndarray:
-        """Return the last live row and the last row of diverged cells: ``compare`` extrapolates from them."""
+        """Return the last live row and the last row of diverged cells, which ``compare`` extrapolates."""
         rows = np.arange(filled.shape[-1])
         measured = [i for i in columns if self.columns[i] in measures]
         live = filled & ~np.isnan(self._values[..., measured]).all(axis=-1)
@@ -255,12 +255,12 @@ class SweepScores:
 
 
 def columns_of_measures(metrics: Iterable[str]) -> tuple[str, ...]:
-    """Return the table columns of these measures: for each, the value and its error."""
+    """Return the table columns of these measures: the value and the error of each."""
     return tuple(column for name in sorted(metrics) for column in measures[name].columns)
 
 
 def test_of(by: str, metrics: Iterable[str]) -> str:
-    """Return the test measure that belongs to a validation measure; "" if there is none."""
+    """Return the test measure that corresponds to a validation measure; "" if there is none."""
     test = by.replace("validation", "test")
     return test if test != by and test in metrics else ""
 

@@ -1,7 +1,7 @@
 """One page's view of a sweep: its settings at one point.
 
-The live socket treats a view like a comparison with a single panel, the map. While somebody requests it, the
-scheduler has it renew the newest ``MapSnapshot`` up to ten times per second.
+The live socket treats a view like a comparison with a single panel, the map. While somebody requests the
+view, the scheduler has it renew the newest ``MapSnapshot`` up to ten times per second.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from rbmviz.sweeps.plan import TABLES, Kind
 log = logging.getLogger(__name__)
 
 FIRST_POINT_SHOWN = 100.0
-"""Samples of the map's first point, before it is known where settings differ most."""
+"""Number of samples at the map's first point, before the point where settings differ most is known."""
 
 RENEW_SECONDS = 0.1
 """Seconds between two renewals of the map."""
@@ -39,7 +39,7 @@ TELLING_SECONDS = 2.0
 """Seconds between two searches for the point at which settings differ most."""
 
 UNASKED_SECONDS = 5.0
-"""If nobody has requested a view for this long, it is no longer renewed."""
+"""Seconds without a request after which a view is no longer renewed."""
 
 IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING = 1, 2, 4, 8, 16
 """Bits of ``MapSnapshot.state``."""
@@ -50,25 +50,25 @@ MAP_KEY = 0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MapSnapshot(Snapshot):
-    """A sweep at one point. Arrays are by index of the setting, (settings,), NaN where unknown.
+    """A sweep at one point. Arrays have one element per setting, in order of the settings, NaN where unknown.
 
-    n : complete runs: each setting has one per seed
+    n : number of complete runs; each setting has one per seed
     sweep_status : status of the sweep: "planned", "queued", "running", "paused", "finished", "failed" or
         "stopped"
     progress : share of the work done, 0 to 1
-    seconds_left : None: unknown
-    cost_unit, by : unit of comparison (settings are compared at equal numbers of it), and the measure
-        compared
-    point : samples, updates, Gibbs sweeps or seconds, depending on ``cost_unit``
+    seconds_left : estimated seconds left; None: unknown
+    cost_unit, by : unit of comparison (settings are compared at equal numbers of units), and the compared
+        measure
+    point : number of samples, updates, Gibbs sweeps or seconds, depending on ``cost_unit``
     ends : (float, float) or None; the first and the last point; None before the first score
-    telling : the point at which settings differ most; None: not known yet
+    telling : the point at which settings differ most; None if not known yet
     moved : whether the map has moved to this point automatically
-    seeds : number of seeds compared, for each model with scores
+    seeds : number of compared seeds, for each model with scores
     mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds_of, samples : float32; see
         ``ScoredSetting``, where ``seconds_of`` is ``seconds`` and ``samples`` is ``n``
     state : uint8; IS_KNOWN, IS_IN_REGION (statistically tied with the best), IS_BEST, IS_MOSTLY_BLANK,
         IS_RUNNING (one of its runs is running now)
-    border : one sentence for each axis with the best setting on its border
+    border : one sentence for each axis whose border the best setting lies on
     """
 
     sweep_status: str
@@ -99,17 +99,17 @@ MAP_ARRAYS = {
     "seconds_of": "seconds",
     "samples": "n",
 }
-"""Arrays of a ``MapSnapshot``, with the attribute of ``ScoredSetting`` if its name differs."""
+"""Arrays of a ``MapSnapshot``, mapped to the attribute of ``ScoredSetting`` (None: the same name)."""
 
 
 class SweepView:
     """A page's view of a sweep.
 
-    It has the attributes that the live socket and ``FrameEncoder`` need from a comparison (``poll``,
+    The view has the attributes that the live socket and ``FrameEncoder`` need from a comparison (``poll``,
     ``running``, ``panels``, ``set_live_knobs``, ``waiting_for_all``, ``beating``, ``listening``,
-    ``chart_point``), and is its own only panel and the worker of that panel.
+    ``chart_point``); it also serves as its own single panel and as that panel's worker.
 
-    on_setting : called on the socket's thread, with the index of a setting, when the page points at one
+    on_setting : called on the socket's thread with the index of the setting that the page points at
     """
 
     waiting_for_all = beating = False
@@ -120,7 +120,7 @@ class SweepView:
         units = units_of(sweep.plan.kind)
         self.cost_unit: CostUnit = cost_unit if cost_unit in units else units[0]
         self.by = by if by in sweep.plan.metrics else first_measure(sweep.plan.metrics)
-        # A recording opens at its end, with its answer.
+        # A recording opens at its end, which shows the outcome.
         recorded = not sweep.name and sweep.status == "finished"
         self.asked_point: float | None = sweep.plan.budget.amount if recorded else None
         self.setting: int | None = None  # the setting that the page points at
@@ -130,7 +130,7 @@ class SweepView:
         self._looked_at, self._looked_through = -math.inf, (-1, -1)
         self._lock = threading.Lock()  # held while the map is computed
         self._task = Task(Tenant(), self._renew)
-        self._asked_at = self._seconds = 0.0  # when it was last requested; how long the last renewal took
+        self._asked_at = self._seconds = 0.0  # time of the last request; duration of the last renewal
         self._newest = self._empty()
         self._computed_from: object = None
         self._at_point = SweepAtPoint({}, {})
@@ -140,15 +140,15 @@ class SweepView:
 
     @property
     def running(self) -> bool:
-        """Whether the map still changes by itself."""
+        """Whether the map still changes without commands."""
         return self.sweep.status == "running"
 
     def listening(self, ended: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
-        """Never call ``ended``: no beat makes the map."""
+        """Never call ``ended``, because maps are not made in beats."""
         return contextlib.nullcontext()
 
     def poll(self) -> list[tuple[int, MapSnapshot]]:
-        """Return key and newest snapshot of the map, and have it renewed."""
+        """Return key and newest snapshot of the map, and have the map renewed."""
         self._asked_at = time.monotonic()
         if self._task.due is None and not self._task.at_work:
             self._renew_in(0)
@@ -160,7 +160,7 @@ class SweepView:
             return self._compute()
 
     def choice(self) -> Choice | None:
-        """Return the current comparison on the model that the page points at, or the model of the runs."""
+        """Return the comparison on the model of the setting that the page points at, or else of the runs."""
         with self._lock:
             self._compute()
             choices = self._at_point.choices
@@ -168,13 +168,13 @@ class SweepView:
         return choices.get(model) or next(iter(choices.values()), None)
 
     def choices(self) -> list[Choice]:
-        """Return the current comparison on each model at the map's point."""
+        """Return the comparison on each model at the map's point."""
         with self._lock:
             self._compute()
             return list(self._at_point.choices.values())
 
     def set_live_knobs(self, key: int, /, **knobs: Value) -> None:
-        """Take a request from the page: ``point``, ``cost_unit``, ``by``, or the ``setting`` it points at.
+        """Accept a request from the page: ``point``, ``cost_unit``, ``by``, or the ``setting`` it points at.
 
         These are not knobs of an algorithm. Invalid values are ignored.
         """
@@ -199,7 +199,7 @@ class SweepView:
         began = time.monotonic()
         if began - self._asked_at >= UNASKED_SECONDS:
             return
-        # A large map uses at most a third of a core. A request from the page meanwhile brings this forward.
+        # A large map uses at most a third of a core. Requests from the page bring the renewal forward.
         self._renew_in(max(RENEW_SECONDS, 3 * self._seconds))
         try:
             with self._lock:
@@ -213,7 +213,7 @@ class SweepView:
         sweep.show_running()
         ends = scores.range(self.cost_unit)
         now = time.monotonic()
-        # At rest, search at once, unless these scores have been searched already.
+        # If the sweep is not running, search at once, unless these scores have been searched already.
         rests = not self.running and self._looked_through != (sweep.version, scores.n_rows)
         if scores.n_done and (rests or now - self._looked_at > TELLING_SECONDS):
             self._telling, self._looked_at = scores.telling_point(self.cost_unit, self.by), now
@@ -248,7 +248,7 @@ class SweepView:
         return replace(self._newest, **now_shown, seconds_left=sweep.seconds_left, state=flags)
 
     def _first_point(self, ends: tuple[float, float] | None) -> float:
-        """Return the map's first point: 100 samples, or else the geometric mean of the ends."""
+        """Return the map's first point: 100 samples or updates, else the geometric mean of the ends."""
         if ends is None or COLUMN_OF[self.cost_unit] == "n":
             return FIRST_POINT_SHOWN
         return math.sqrt(ends[0] * ends[1]) if ends[0] > 0 else ends[1]
@@ -291,9 +291,9 @@ class SweepView:
 
 
 def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> None:
-    """Set the live knobs of one panel's chain to a setting's, if it has the same sampler.
+    """Set the live knobs of one panel to the values of a setting, if both have the same sampler.
 
-    Knobs that would restart the run stay unchanged, because the pointer is only passing over it.
+    Knobs that would restart the run stay unchanged, because the pointer is only passing over the setting.
     """
     algorithm = TABLES[sweep.plan.kind].read(sweep.scores.settings[index].algorithm)
     wanted = {name: getattr(algorithm, name) for name, knob in knobs_of(algorithm).items() if knob.live}
@@ -312,19 +312,19 @@ def front_numbers(algorithm: Any) -> list[Knob]:
 
 
 AROUND = 10.0
-"""Factor around a value of a log knob: a sweep covers a tenth to ten times the value."""
+"""Factor on each side of a log knob's value: a sweep covers a tenth to ten times the value."""
 
 SHARE_AROUND = 0.1
-"""Share of the range on each side of a value of a linear knob."""
+"""Share of the knob's range on each side of a linear knob's value."""
 
 
 def range_around(knob: Knob, value: float) -> tuple[float, float]:
-    """Return the ends of an axis around a value of a knob; for 0 on a log knob, the knob's range."""
+    """Return the ends of an axis around a knob's value; for 0 on a log knob, the ends of the knob's range."""
     if knob.scale == "log":
         lo, hi = (value / AROUND, value * AROUND) if value > 0 else (knob.lo, knob.hi)
     else:
         width = SHARE_AROUND * (knob.hi - knob.lo)
-        # At an end of the range, for example a decay of 1, both halves are on one side.
+        # Near an end of the range (a decay of 1, for example), shift the axis to keep its width.
         middle = min(max(value, knob.lo + width), knob.hi - width)
         lo, hi = middle - width, middle + width
     lo, hi = max(float(f"{lo:.3g}"), knob.lo), min(float(f"{hi:.3g}"), knob.hi)
@@ -332,7 +332,7 @@ def range_around(knob: Knob, value: float) -> tuple[float, float]:
 
 
 def spacing_of(knob: Knob) -> str:
-    """Return the spacing of this knob's axis: its slider's, or by 1 - x for a share that is 1 by default."""
+    """Return the spacing of a knob's axis: the slider's, or log of 1 - x for a share that defaults to 1."""
     return "log1m" if knob.scale == "linear" and knob.hi == 1 and knob.default == 1 else knob.scale
 
 

@@ -2,12 +2,12 @@
 
 A sweep belongs to the server, not to the page that started it: it continues when the page is closed, and
 every page lists it. Each sweep has its own folder of results, with one file per cell, so that a server that
-is stopped loses only the running cells. A sweep of a visitor's own models or data is private: it has no
-folder, only its visitor's session lists it, and it is freed with the session.
+is stopped loses only the running cells. A sweep over a visitor's own models or data is private: it has no
+folder, only its visitor's session lists it, and its memory is freed with the session.
 
 ``rbmviz.sweeps.execute`` hands out the cells and writes their results, on a thread that exists while a sweep
-runs, and mostly waits. As many cells are computed at a time as there are cores, slice by slice
-(``CellRun.step``). Each slice is a unit of the scheduler's lowest priority, ``SWEEP``.
+runs and is mostly idle. One cell per core is computed at a time, slice by slice (``CellRun.step``). Each
+slice is a unit with the scheduler's lowest priority, ``SWEEP``.
 """
 
 import contextlib
@@ -57,15 +57,15 @@ SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable for the parent folder of all sweep folders; default ``sweeps`` in the cache folder."""
 
 SWEEP_NOTE = "_sweep.json"
-"""File in a sweep's folder with its title and owner. Parquet readers ignore names with "_"."""
+"""File in a sweep's folder with its title and owner; Parquet readers ignore names that begin with "_"."""
 
 SWEEP_NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
-"""Names of sweeps made by this server; nothing else in a link becomes part of a path."""
+"""Pattern of the names of this server's sweeps; nothing else in a link becomes part of a path."""
 
 MAX_SWEEP_TITLE = 100
 
 MAX_SAMPLES_OF_CELL, MAX_SECONDS_OF_CELL = 1_000_000, 600
-"""Largest budgets of a cell on a server."""
+"""Maximum budget of a cell on a server, in samples and in seconds."""
 
 SweepStatus = Literal["planned", "queued", "running", "paused", "finished", "failed", "stopped"]
 
@@ -77,15 +77,15 @@ def _hashed(owner: str) -> str:
 
 
 class Sweep:
-    """One sweep of the server. Any thread may read its attributes; the queue changes them.
+    """One sweep of the server. Any thread may read its attributes; only the queue changes them.
 
-    name : name in links, and name of its folder
-    own : models and data of its visitor, whose session holds it; a sweep that has any is private
+    name : name in links, and name of the sweep's folder
+    own : the visitor's own models and data; a sweep with any is private, and held by the visitor's session
     status : "planned" (not queued yet), "queued", "running", "paused", "finished", "failed" (could not
         start), or "stopped" (by a person, or with the server)
-    error : why the sweep failed or is paused, in one sentence, or ""; also set when cells fail
-    scores : the scores so far, including curves of running cells
-    version : grows with every change
+    error : one sentence that says why the sweep has failed or is paused, or that cells have failed; or ""
+    scores : the scores so far, with the curves of running cells
+    version : number that grows with every change
     """
 
     def __init__(
@@ -104,14 +104,14 @@ class Sweep:
         self.error = ""
         self.version = 0
         self.scores = SweepScores(plan)
-        self.loaded = False  # whether the files of its folder have been read
-        self._loading = threading.Lock()  # held during loading; never awaited while holding the queue's lock
-        self._places: dict[Cell, int] = {}  # of the cells in the plan, once models and data are loaded
+        self.loaded = False  # whether the files in the folder have been read
+        self._loading = threading.Lock()  # held while loading; never acquired while holding the queue's lock
+        self._places: dict[Cell, int] = {}  # indices of cells in the plan, once models and data are loaded
         self._runs: dict[int, CellRun] = {}  # runs of running and interrupted cells
         self._interrupt = threading.Event()
         self._outcome = SweepProgress(plan.size, 0)
-        self._unwritten: dict[str, bytes] = {}  # results not written, as the disk was full
-        # When it last began to run, the share of the work that was done, and the complete cells.
+        self._unwritten: dict[str, bytes] = {}  # results not written, because the disk was full
+        # When the sweep last started: the time, the share of work done, and the number of complete cells.
         self._begun_at, self._progress_before, self._done_before = 0.0, 0.0, 0
 
     @property
@@ -121,7 +121,7 @@ class Sweep:
 
     @property
     def dated(self) -> bool:
-        """Whether its name contains its start time, as in ``20261122-140000-...``."""
+        """Whether the sweep's name contains its start time, as in ``20261122-140000-...``."""
         return SWEEP_NAME.fullmatch(self.name) is not None
 
     @property
@@ -147,7 +147,7 @@ class Sweep:
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated seconds left; None if it is not running, or no cell has finished since it started."""
+        """Estimated seconds left; None unless it is running and a cell has finished since it started."""
         gained = self.progress - self._progress_before
         if self.status != "running" or self.scores.n_done == self._done_before or gained <= 0:
             return None
@@ -160,7 +160,7 @@ class Sweep:
 
     @classmethod
     def recorded(cls, plan: SweepPlan, columns: Mapping[str, np.ndarray]) -> "Sweep":
-        """Return the complete sweep of a table of cells; it has no folder, and nobody can command it."""
+        """Return a complete sweep with the cells of a table; it has no folder, and accepts no commands."""
         sweep = cls("", "", plan, "", None)
         for cell, table in _tables_of(sweep.scores, columns):
             sweep.scores.put(cell, table)
@@ -186,7 +186,7 @@ class _Slices(Executor):
 
     def submit(self, _: object, cell: Cell, *__: object) -> "Future[ComputedCell]":  # type: ignore[override]
         future: Future[ComputedCell] = Future()
-        future.set_running_or_notify_cancel()  # interrupting the sweep waits for the end of a slice
+        future.set_running_or_notify_cancel()  # an interruption takes effect at the end of a slice
         task = Task(self._tenant, lambda: self._unit(task, cell, future))
         self._ask(task)
         return future
@@ -195,7 +195,7 @@ class _Slices(Executor):
         self._scheduler.ask(task, Due(Priority.SWEEP, self._scheduler.clock()))
 
     def _unit(self, task: Task, cell: Cell, future: "Future[ComputedCell]") -> None:
-        """Do a slice of a cell; at its end, give the future its result."""
+        """Do a slice of a cell; after the last slice, set the future's result."""
         sweep, place = self._sweep, self._sweep._places[cell]
         if sweep._interrupt.is_set():
             future.set_exception(Stopped())
@@ -224,9 +224,9 @@ class _Slices(Executor):
 class SweepQueue:
     """The sweeps of a server.
 
-    folder : parent of the sweep folders; made with mode 0700 when the first sweep starts
-    scheduler : default: the scheduler of the process
-    memory : an extra visitor of the server, charged for the scores in memory (default: they are not counted)
+    folder : parent of the sweep folders; created with mode 0700 when the first sweep starts
+    scheduler : scheduler of the cells (default: the process's)
+    memory : an extra visitor of the server, charged for scores in memory (default: scores are not counted)
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class SweepQueue:
     ) -> None:
         self.folder, self._scheduler, self._memory = folder, scheduler, memory
         self._lock = threading.RLock()
-        # In the order in which they began. Private ones are held by the sessions of their visitors.
+        # In order of their start. Private sweeps are held by their visitors' sessions.
         self._sweeps: MutableMapping[str, Sweep] = weakref.WeakValueDictionary()
         self._public: dict[str, Sweep] = {}
         self._further: weakref.WeakSet[FurtherRun] = weakref.WeakSet()
@@ -250,9 +250,9 @@ class SweepQueue:
             return list(self._public.values())[::-1]
 
     def get(self, name: str) -> Sweep:
-        """Return the sweep with this name that is not private.
+        """Return the sweep with this name, which must not be private.
 
-        BadInput if there is none, or no room for its scores.
+        Raises BadInput if there is no such sweep, or no room for its scores.
         """
         sweep = self._listed(name, self._public)
         self._load(sweep)
@@ -280,13 +280,13 @@ class SweepQueue:
     ) -> Sweep:
         """Put a sweep at the end of the queue.
 
-        owner : secret of the visitor; only its holder may pause, stop and delete the sweep
+        owner : the visitor's secret; only a visitor with this secret may pause, stop and delete the sweep
         own : the visitor's own models and data in the plan (default: none). If there are any, the sweep is
-            private: it lasts as long as the caller holds it.
+            private, and lasts as long as the caller holds it.
         visitor : the visitor charged for the memory of a private sweep's scores
 
-        Raises BadInput if it exceeds a limit of the server, or there is no room for its scores; OutputFailure
-        if its folder cannot be written.
+        Raises BadInput if the sweep exceeds a limit of the server, or there is no room for its scores;
+        OutputFailure if its folder cannot be written.
         """
         check_size(plan)
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
@@ -315,7 +315,7 @@ class SweepQueue:
     def start_further(self, run: FurtherRun, owner: str) -> None:
         """Start further seeds of a recipe, which count as a sweep while they run.
 
-        Raises BadInput if a limit of the server would be exceeded.
+        Raises BadInput if this would exceed a limit of the server.
         """
         with self._lock:
             self._check_room(owner)
@@ -340,10 +340,10 @@ class SweepQueue:
             )
 
     def extend(self, name: str, plan: SweepPlan, owner: str) -> Sweep:
-        """Queue a finished sweep again with a larger plan; its complete cells do not run again.
+        """Queue a finished sweep again with a larger plan; complete cells do not run again.
 
-        Raises BadInput if it has not finished, belongs to another visitor, or exceeds a limit of the server;
-        OutputFailure if its folder cannot be written.
+        Raises BadInput if the sweep has not finished, belongs to another visitor, or exceeds a limit of the
+        server; OutputFailure if its folder cannot be written.
         """
         check_size(plan)
         with self._lock:
@@ -371,18 +371,18 @@ class SweepQueue:
     def resume(self, name: str, owner: str) -> None:
         """Queue a paused, stopped or failed sweep again, or a finished one with failed cells.
 
-        Complete cells do not run again. Cells interrupted by a pause continue; cells interrupted by ``stop``,
-        and failed ones, restart.
+        Complete cells do not run again. Cells interrupted by a pause continue; failed cells, and cells
+        interrupted by ``stop``, restart.
         """
         ended = ("finished",) if self._own(name, owner).failed_cells else ()
         self._set(name, owner, "queued", ("paused", "stopped", "failed", *ended))
 
     def stop(self, name: str, owner: str) -> None:
-        """Stop a sweep; complete cells stay."""
+        """Stop a sweep; complete cells are kept."""
         self.halt(self._own(name, owner))
 
     def halt(self, sweep: Sweep, reason: str = "") -> None:
-        """Stop a sweep on behalf of its owner, such as a visitor's session; reason: one sentence."""
+        """Stop a sweep on behalf of its owner, such as a visitor's session; reason : one sentence."""
         with self._lock:
             if sweep.status in ("queued", "running", "paused"):
                 self._change(sweep, "stopped")
@@ -410,7 +410,7 @@ class SweepQueue:
             shutil.rmtree(sweep.folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Begin no further slice; the next server can resume the sweeps on command."""
+        """Start no more slices; the next server can resume the sweeps on command."""
         with self._lock:
             self._closed = True
             for run in self._further:
@@ -444,7 +444,7 @@ class SweepQueue:
         sweep.version += 1
 
     def _count(self, sweep: Sweep, times: int = 1) -> None:
-        """Count the scores of a sweep towards the memory they are in; times 0: stop counting them."""
+        """Charge a sweep's scores to the visitor responsible for them; times 0: stop charging."""
         if sweep._memory is None:
             return
         needed = times * SweepScores.bytes(sweep.plan)
@@ -461,7 +461,7 @@ class SweepQueue:
     def add_results(self, folder: Path, plan: SweepPlan) -> Sweep:
         """List a read-only folder of results that were made elsewhere, with its plan.
 
-        In links, its name is a hash of its path, so that a link names no file.
+        The sweep's name is a hash of the path, so that links do not contain the path.
         """
         name = f"results-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
         with self._lock:
@@ -502,13 +502,13 @@ class SweepQueue:
                     self._add_stopped(path.name, title, plan, owner, path)
 
     def _load(self, sweep: Sweep) -> None:
-        """Read the results of a sweep made by an earlier server or by another program.
+        """Read the results of a sweep that an earlier server or another program has made.
 
-        BadInput if there is no room for its scores.
+        Raises BadInput if there is no room for its scores.
         """
         if sweep.loaded or sweep.folder is None:
             return
-        with sweep._loading:  # a second caller waits, or complete cells would run again
+        with sweep._loading:  # a second caller must wait, or complete cells would run again
             if sweep.loaded:
                 return
             with self._lock:
@@ -541,23 +541,23 @@ class SweepQueue:
         return None if self._closed else next(queued, None)
 
     def _work(self) -> None:
-        """Run one sweep after the other."""
+        """Run one sweep after another."""
         lower_priority(LOW_PRIORITY)
         while True:
             with self._lock:
                 sweep = self._next()
                 if sweep is None:
                     self.at_work = False
-                    forget()  # no cell needs its model or data any more
+                    forget()  # no cell needs models or data any more
                     return
                 sweep._interrupt.clear()
-                sweep._outcome.failed.clear()  # they are tried again
+                sweep._outcome.failed.clear()  # failed cells are tried again
                 self._change(sweep, "running")
             self._run(sweep)
             del sweep
 
     def _run(self, sweep: Sweep) -> None:
-        """Have the cells of a sweep computed until all have ended, or it is interrupted."""
+        """Have the cells of a sweep computed until all have ended or the sweep is interrupted."""
         refused = ""
         try:
             if not sweep._places:
@@ -575,7 +575,7 @@ class SweepQueue:
             log.exception("a sweep could not begin")
             refused = "The server has made a mistake: its log says which."
         with self._lock:
-            if sweep.active and not sweep._places:  # a stopped sweep fails when it is resumed
+            if sweep.active and not sweep._places:  # a stopped sweep fails only when resumed
                 sweep.error = refused
                 self._change(sweep, "failed")
             elif refused and sweep.status == "running":
@@ -596,7 +596,7 @@ class SweepQueue:
 
 
 def check_size(plan: SweepPlan) -> None:
-    """Raise BadInput if a plan has too many or too long cells for a server."""
+    """Raise BadInput if a plan has too many cells for a server, or cells that take too long."""
     if plan.size > MAX_CELLS_ON_SERVER:
         raise BadInput(
             f"This sweep has {plan.size:,} runs and the server allows {MAX_CELLS_ON_SERVER:,}: take fewer "
@@ -618,9 +618,9 @@ def check_scores(plan: SweepPlan, what: str) -> None:
 def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], list[str]]:
     """Return index and table of each cell in a sweep's folder, and messages about other contents.
 
-    Cells are identified by setting, model and seed, so that models need not be present. If the folder has
-    results of several versions of the program, or of different models with one name, only the largest group
-    of each algorithm's cells is used. Cells of other plans are ignored.
+    Cells are identified by setting, model and seed, so that the models need not be present. If the folder has
+    results of several versions of the program, or of different models with the same name, only the largest
+    group of each algorithm's cells is used. Cells of other plans are ignored.
     """
     assert sweep.folder is not None
     names = ("identity", "setting", "algorithm", "model", "seed", "version", "model_digest")
@@ -629,7 +629,7 @@ def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], 
 
 
 def _copy_cells(old: SweepScores, new: SweepScores) -> None:
-    """Give the scores of a larger plan with the same seeds the complete cells of a smaller one."""
+    """Copy complete cells from the scores of a plan to those of a larger plan with the same seeds."""
     places = {(setting.algorithm, setting.model): i for i, setting in enumerate(new.settings)}
     for i, setting in enumerate(old.settings):
         place, curves = places[setting.algorithm, setting.model], old.curves(i)
@@ -643,7 +643,7 @@ def _copy_cells(old: SweepScores, new: SweepScores) -> None:
 def _tables_of(
     scores: SweepScores, columns: Mapping[str, np.ndarray]
 ) -> list[tuple[int, dict[str, np.ndarray]]]:
-    """Return index and table of each cell of the plan in a joined table."""
+    """Return index and table of each cell of the plan that is in a joined table."""
     indices = {(setting.algorithm, setting.model): i for i, setting in enumerate(scores.settings)}
     seeds = {seed: k for k, seed in enumerate(scores.plan.seeds)}
 
@@ -665,6 +665,6 @@ def _tables_of(
 
 
 def sweeps_folder() -> Path:
-    """Return the parent folder of the sweeps, as set in the environment."""
+    """Return the parent folder of all sweep folders, as set in the environment."""
     folder = os.environ.get(SWEEPS_DIR)
     return Path(folder) if folder else cache_dir() / "sweeps"

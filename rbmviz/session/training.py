@@ -29,28 +29,28 @@ FANTASY_CHAINS = 144
 """Number of fantasy chains, enough for a 12 x 12 grid."""
 
 MAX_POINTS = 160
-"""Maximum number of points of a curve; beyond that, every second point is dropped, including future ones."""
+"""Maximum number of points of a curve; longer curves keep only every second point, past and future."""
 
 MAX_HIDDEN, MAX_REPLICATES = 2000, 100
-"""Limits on the trainings of a page."""
+"""Maximum numbers of hidden units and of replicates of a training on a page."""
 
 MAX_UNITS_EXACT_LIKELIHOOD = 16
 """Maximum size of the smaller layer for exact likelihoods; larger models use AIS."""
 
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
-"""AIS for live estimates of log Z: on models that mix, good to a fraction of a nat; else its ESS warns."""
+"""Chains and temperatures of live AIS: good to a fraction of a nat if a model mixes; else its ESS warns."""
 
 REPLAY_SECONDS = 10.0
-"""Seconds beyond which a training is saved as a checkpoint when its run is freed, if that is small."""
+"""Training time in seconds beyond which a freed run keeps a checkpoint, if the checkpoint is small."""
 
 KEPT_BYTES = 200_000
-"""Maximum bytes of these checkpoints, over all replicates of a panel."""
+"""Maximum bytes of these checkpoints, summed over the replicates of a panel."""
 
 FIRST_SWEEPS_SECONDS = 0.1
-"""Seconds of sweeps that move the fantasy chains away from random bits before a run's first frame."""
+"""Seconds of sweeps that move fantasy chains away from random bits before a run's first frame."""
 
 SCORING_SHARE = 1.0
-"""Seconds of scoring per second of training at full speed; at a fixed rate, idle time is used as well."""
+"""Seconds of scoring per second of training at full speed; at a fixed rate, scoring also uses idle time."""
 
 
 _FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
@@ -61,24 +61,24 @@ BAND_OF_REPLICATES = (0.025, 0.975)
 """Quantiles of the replicates at the edges of a band."""
 
 DISTRIBUTION_BINS = 30
-"""Approximate maximum number of bins in a distribution over the chains of an update."""
+"""Approximate maximum number of bins of a distribution over an update's chains."""
 
 
 def _mean_and_band(values: np.ndarray) -> tuple[float, float, float]:
-    with np.errstate(invalid="ignore"):  # for quantiles of infinite values
+    with np.errstate(invalid="ignore"):  # quantiles of infinite values
         low, high = np.quantile(values, BAND_OF_REPLICATES)
     return float(values.mean()), float(low), float(high)
 
 
 LIVE_MONTE_CARLO_ROWS = 50
-"""Evenly spaced training examples of the Monte Carlo average, which costs as much for one as AIS for many."""
+"""Number of evenly spaced training examples in the Monte Carlo average; one costs as much as AIS for many."""
 
 
 class Yardstick(NamedTuple):
     """A log-likelihood of the data.
 
-    label : its name on the page; part : the part of the data that is scored, "train" or "test"; needs_log_z :
-    whether it has the error of AIS where that estimates log Z
+    label : name on the page; part : part of the data that is scored, "train" or "test"; needs_log_z : whether
+    the likelihood depends on log Z, and so on the error of AIS if log Z is estimated
     """
 
     label: str
@@ -91,7 +91,7 @@ YARDSTICKS = {
     "test": Yardstick("held out", "test"),
     "monte_carlo": Yardstick(MONTE_CARLO.label, "train", needs_log_z=False),
 }
-"""The likelihoods of a training, by the name of their field in ``Likelihood``."""
+"""The likelihoods of a training, by field name of ``Likelihood``."""
 
 
 class Likelihood(NamedTuple):
@@ -101,8 +101,8 @@ class Likelihood(NamedTuple):
     train, test : mean over training and over test examples; NaN without a test part
     std_error : standard error of AIS; 0 if log Z is exact
     ess : effective sample size of the ``LIVE_AIS_CHAINS`` weights; NaN if log Z is exact
-    monte_carlo : ``metrics.monte_carlo_likelihood`` of ``LIVE_MONTE_CARLO_ROWS`` training examples; NaN while
-        nobody asks for it
+    monte_carlo : ``metrics.monte_carlo_likelihood`` of ``LIVE_MONTE_CARLO_ROWS`` training examples; NaN if
+        not requested
     """
 
     update: int
@@ -128,8 +128,8 @@ class Likelihood(NamedTuple):
     def band(self, yardstick: str) -> tuple[float, float, float]:
         """Return mean, low and high of one of YARDSTICKS; NaN if a value is not finite.
 
-        The band holds the middle 95 % of the replicates; of a single one, two standard errors of AIS, if
-        the yardstick needs log Z.
+        The band covers the middle 95 % of the replicates; for a single replicate, two standard errors of AIS
+        on each side, if the yardstick needs log Z.
         """
         values: np.ndarray = getattr(self, yardstick)
         if len(values) == 1:
@@ -139,7 +139,7 @@ class Likelihood(NamedTuple):
 
 
 def thinned(likelihoods: Sequence[Likelihood]) -> list[Likelihood]:
-    """Return every second likelihood, and the best one, so that ``below_best`` stays the same."""
+    """Return every second likelihood, and the best one, so that ``below_best`` does not change."""
     means = [float(likelihood.train.mean()) for likelihood in likelihoods]
     best = max(range(len(means)), key=lambda i: means[i] if math.isfinite(means[i]) else -math.inf)
     return [likelihood for i, likelihood in enumerate(likelihoods) if i % 2 == 0 or i == best]
@@ -154,7 +154,7 @@ class Trace(NamedTuple):
     stats: dict[str, np.ndarray]
 
     def band(self, statistic: str) -> tuple[float, float, float]:
-        """Return mean and middle 95 % of the replicates; NaN if one is missing or not finite."""
+        """Return mean and middle 95 % of the replicates; NaN if a value is missing or not finite."""
         return _mean_and_band(self.stats.get(statistic, np.array([np.nan])))
 
 
@@ -164,9 +164,9 @@ class TrainingSnapshot(Snapshot):
 
     models : the newest finite parameters of every replicate
     fantasy : newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the run is prepared
-    method : how log Z is computed, "exact" or "ais"
-    newest : statistics now, means over the replicates, by name
-    per_chain : values per chain in its last update (meeting times, log weights), by label
+    method : method of computing log Z, "exact" or "ais"
+    newest : current statistics by name, averaged over the replicates
+    per_chain : values of each chain in the last update (meeting times, log weights), by label
     warning : one sentence about a problem with replicate 0, or empty
     sweeps : sweeps of all chains so far, averaged over the replicates
     """
@@ -185,8 +185,8 @@ class TrainingSnapshot(Snapshot):
     def distribution(self, label: str) -> tuple[np.ndarray, np.ndarray] | None:
         """Return edges (bins + 1,) and shares (bins,) of a quantity of ``per_chain`` over the chains.
 
-        Bins of whole numbers (meeting times) go from one edge to below the next, and widen; bins of other
-        numbers (log weights) have equal widths. None: the trainer has no such quantity, or no value yet.
+        Bins of whole numbers (meeting times) range from one edge to below the next, and become wider; bins of
+        other numbers (log weights) have equal widths. None: there is no such quantity, or no value yet.
         """
         values = self.per_chain.get(label, np.zeros(0))
         values = values[np.isfinite(values)]
@@ -202,13 +202,13 @@ class TrainingSnapshot(Snapshot):
 
     @property
     def ended(self) -> bool:
-        """Whether its schedule has ended; then it keeps its last likelihood, and delays no other run."""
+        """Whether the training has ended, so that it keeps its last likelihood and delays no other run."""
         return self.status == "finished"
 
     def passed(self, cost_unit: CostUnit) -> float | None:
         """Return the last update, sweep or second with a known likelihood.
 
-        None if the trainer counts no sweeps, and for samples, which a training does not make.
+        None for sweeps if the trainer does not count them, and for samples, which a training does not draw.
         """
         if cost_unit == "samples":
             return None
@@ -222,7 +222,7 @@ class TrainingSnapshot(Snapshot):
     def scores_at(self, cost_unit: CostUnit, point: float) -> Likelihood | None:
         """Return the likelihood at a point, by linear interpolation between the neighbouring updates.
 
-        None if the run has not passed the point, or started after it, as a branch does.
+        None if the run has not passed the point, or started after it, as a branch may.
         """
         passed = self.passed(cost_unit)
         if passed is None:
@@ -252,7 +252,7 @@ class Origin(NamedTuple):
 
     models : parameters of each replicate
     update, seconds, sweeps : updates, training time and sweeps of all chains up to the branch
-    path : the trainers so far: label, and the update at which each began
+    path : label of each trainer so far, and the update at which it began
     """
 
     models: tuple[RBM, ...]
@@ -265,9 +265,9 @@ class Origin(NamedTuple):
 class TrainingPlan(NamedTuple):
     """Plan of a trainer's run.
 
-    n_hidden : hidden units
-    seed, replicates : trainings have the seeds seed, seed + 1, ..., and each equals ``rbmviz.train`` with
-        that seed
+    n_hidden : number of hidden units
+    seed, replicates : replicates have the seeds seed, seed + 1, ..., and each equals ``rbmviz.train`` with
+        its seed
     origin : start at these parameters (a warm start; UCD, figure 9); None: at small random weights
     checkpoint : continue from this checkpoint, with one replicate; empty: no checkpoint
     """
@@ -294,8 +294,8 @@ class TrainingPlan(NamedTuple):
         """Return an upper bound on the bytes of a run, without the data."""
         m, n = self.dataset.n_visible, self.n_hidden
         model = 4 * (m * n + m + n)
-        # Per replicate: the state, and four models: in the newest progress, in the progress before it (in the
-        # snapshot), in the current likelihood estimate, and at the start.
+        # Per replicate: the state, and four models: the newest, the previous one (in the snapshot), the one
+        # in the current likelihood estimate, and the initial one.
         replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
         rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
         likelihoods = 4 * (LIVE_AIS_CHAINS + rows + 6 * MONTE_CARLO_CHAINS) * (m + n)
@@ -313,7 +313,7 @@ class TrainingSetup(NamedTuple):
 
     @property
     def step_unit(self) -> CostUnit:
-        """Unit of a step of its runs."""
+        """Unit in which steps are counted."""
         return "updates"
 
     def plan(self) -> TrainingPlan:
@@ -321,7 +321,7 @@ class TrainingSetup(NamedTuple):
         return TrainingPlan(*self)
 
     def plan_from(self, origin: Origin) -> TrainingPlan:
-        """Return the plan of a run that starts at learned weights, with their number of hidden units."""
+        """Return the plan of a run that starts at learned weights and has as many hidden units as they do."""
         models = origin.models
         return TrainingPlan(self.dataset, models[0].n_hidden, self.seed, len(models), origin=origin)
 
@@ -337,9 +337,9 @@ def scored_examples(rows: np.ndarray, most: int = SCORED_EXAMPLES) -> np.ndarray
 
 
 class LikelihoodEstimator:
-    """Log-likelihoods of the models at some updates, computed in small pieces of work.
+    """Log-likelihoods of the models at certain updates, computed in small pieces of work.
 
-    monte_carlo : whether the Monte Carlo average is computed as well, from the next model on
+    monte_carlo : whether to compute the Monte Carlo average as well, from the next model on
     """
 
     def __init__(self, plan: TrainingPlan) -> None:
@@ -360,7 +360,7 @@ class LikelihoodEstimator:
         return self._work is not None
 
     def start(self, update: int, sweeps: float, seconds: float, models: tuple[RBM, ...]) -> None:
-        """Start an estimate for these models, unless another is in progress."""
+        """Start an estimate for these models, unless one is in progress."""
         if self._work is None and update > self.newest:
             self.newest = update
             self._work = self._score(update, sweeps, seconds, models)
@@ -370,7 +370,7 @@ class LikelihoodEstimator:
         self.points, self.newest = list(likelihoods), max((point.update for point in likelihoods), default=-1)
 
     def work(self, seconds: float) -> float:
-        """Work on the estimate for at most ``seconds``, or to its end; return the seconds used."""
+        """Work on the estimate for at most ``seconds``; return the seconds used."""
         begin = time.perf_counter()
         while self._work is not None and time.perf_counter() < begin + seconds:
             if next(self._work, self) is self:
@@ -397,11 +397,11 @@ class LikelihoodEstimator:
             if self.monte_carlo:
                 average[r] = yield from self._average(rbm, self._seed + r)
         if self.points and self.points[-1].update == update:
-            self.points.pop()  # without the average
+            self.points.pop()  # a likelihood without the average
         self.points.append(Likelihood(update, sweeps, seconds, train, test, error, ess, average))
 
     def _average(self, rbm: RBM, seed: int) -> Generator[None, None, float]:
-        """Return the Monte Carlo average, a row a piece, with the same random numbers for all models."""
+        """Return the Monte Carlo average, one row per piece, with the same random numbers for all models."""
         total, rows = 0.0, scored_examples(self._train, LIVE_MONTE_CARLO_ROWS)
         for i in range(len(rows)):
             own = rng.child(seed, "monte carlo", i)
@@ -440,14 +440,14 @@ class Fantasy:
 class Kept(NamedTuple):
     """Data that a run keeps while it is freed: its likelihoods, which would take long to recompute.
 
-    If the training took longer than REPLAY_SECONDS and is small, also the traces, and checkpoints of all
-    replicates with their newest progress.
+    If the training took longer than REPLAY_SECONDS and is small, this includes the traces, and checkpoints of
+    all replicates with their newest progress.
 
     checkpoints, progress : one per replicate, or empty
     names : names of the traced statistics
     clocks : update, sweeps and seconds of each point of the traces
     stats : float64 (points, names, replicates) or None; the traces
-    stride : updates between two points
+    stride : number of updates between two points
     """
 
     likelihoods: tuple[Likelihood, ...]
@@ -506,13 +506,13 @@ class TrainingRun(Run):
                 )
 
     def jobs(self) -> list[str]:
-        """Return the jobs that compile kernels for its trainer, fantasy chains and likelihoods."""
+        """Return the names of the jobs that compile kernels for trainer, fantasy chains and likelihoods."""
         exact = self._likelihood_estimator.method == "exact"
         units = self.plan.dataset.n_visible, self.plan.n_hidden
         return [*jobs_of_log_z(exact), *jobs_of_trainer(self.algorithm.name, *units)]
 
     def prepare(self) -> None:
-        """Make the states, start the first likelihood, compile the kernels; ``seconds`` excludes this."""
+        """Make the states, start the first likelihood, and compile the kernels; ``seconds`` excludes this."""
         plan, data = self.plan, self.plan.dataset.train
         if self._resumed is not None:
             self._check_resumed()
@@ -535,7 +535,7 @@ class TrainingRun(Run):
         self._chains = Fantasy(self.plan.dataset.n_visible, self.plan.seed)
         begin = time.perf_counter()
         self._chains.sweep(rbm)
-        # Small random weights give only noise, however many sweeps the chains make.
+        # With small random weights, any number of sweeps gives only noise.
         while self.n and time.perf_counter() < begin + FIRST_SWEEPS_SECONDS:
             self._chains.sweep(rbm)
         self._fantasy = self._chains.newest(self.n)
@@ -544,7 +544,7 @@ class TrainingRun(Run):
         """Return the data that the run keeps while it is freed."""
         kept = Kept(tuple(self._likelihood_estimator.points))
         spent = (self.seconds - self._begun[2]) * self.plan.replicates
-        # A checkpoint holds the parameters, perhaps momentum and mean; the progress has the parameters again.
+        # A checkpoint holds parameters, perhaps also momentum and mean; the progress repeats parameters.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
         if spent < REPLAY_SECONDS or models > KEPT_BYTES or (whole := self.whole_state()) is None:
             return kept
@@ -553,7 +553,7 @@ class TrainingRun(Run):
         return whole
 
     def whole_state(self) -> Kept | None:
-        """Return everything that could be kept, however large; None before the first update."""
+        """Return all data that could be kept, of any size; None before the first update."""
         if not self.progress:
             return None
         names = tuple(self._traces[-1].stats) if self._traces else ()
@@ -588,7 +588,7 @@ class TrainingRun(Run):
         return tuple(progress.rbm for progress in kept.progress)
 
     def max_steps(self) -> int:
-        """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
+        """Return the maximum size of the next chunk: about CHUNK_SECONDS, but not past a point of a curve."""
         if self.over:
             return 0
         most = min(self.chunk, self._stride - self.n % self._stride)
@@ -602,13 +602,13 @@ class TrainingRun(Run):
 
     @property
     def over(self) -> bool:
-        """Whether the schedule has ended, or the trainer finished: further updates would change nothing."""
+        """Whether the schedule or the trainer has ended, so that updates would change nothing."""
         if self._last_update is not None and self.n >= self._last_update:
             return True
         return self.prepared and all(finished(self.algorithm, state) for state in self._states)
 
     def advance(self, n: int) -> tuple[Progress, ...]:
-        """Make n updates of every replicate, and do a share of the scoring."""
+        """Make n updates of every replicate, and do some of the scoring."""
         begin = time.perf_counter()
         progress = tuple(self.algorithm.step(state, n) for state in self._states)
         self._credit += SCORING_SHARE * (time.perf_counter() - begin)
@@ -624,7 +624,7 @@ class TrainingRun(Run):
         return progress
 
     def _spent(self, progress: tuple[Progress, ...]) -> tuple[int, float, float]:
-        """Return updates, sweeps and seconds, means over replicates, including steps before a branch."""
+        """Return updates, sweeps and seconds, averaged over replicates, including steps before a branch."""
         n, sweeps, seconds = self._begun
         sweeps += float(np.mean([replicate.sweeps for replicate in progress]))
         seconds += float(np.mean([replicate.seconds for replicate in progress]))
@@ -648,13 +648,13 @@ class TrainingRun(Run):
             self._likelihood_estimator.points = thinned(self._likelihood_estimator.points)
 
     def request_monte_carlo(self, wanted: bool) -> None:
-        """Compute the Monte Carlo average with each likelihood from the present one on, or no more."""
+        """Start or stop computing the Monte Carlo average with each likelihood, from the current one on."""
         if wanted and not self._likelihood_estimator.monte_carlo:
             self._likelihood_estimator.newest -= 1
         self._likelihood_estimator.monte_carlo = wanted
 
     def background_work(self, paused: bool) -> bool:
-        """Work on the current estimate; while paused, and at the end, start one for the displayed update."""
+        """Work on the current estimate; if paused or at the end, start one for the displayed update."""
         if not self.prepared:
             return False
         stops, estimator = paused or self.over, self._likelihood_estimator
@@ -682,7 +682,7 @@ class TrainingRun(Run):
         return trained_model(self.plan.dataset, self.algorithm, self.progress[0], self.plan.seed, **more)
 
     def checkpoint(self) -> bytes:
-        """Return replicate 0 as a checkpoint to continue from; empty before the first update."""
+        """Return a checkpoint of replicate 0, from which to continue; empty before the first update."""
         if not self.progress:
             return b""
         return save_checkpoint(self.algorithm, self._states[0], self.plan.seed)

@@ -1,8 +1,8 @@
-"""Save the trainings of a page to one file, and read it: states, curves, knob changes, uploaded data, models.
+"""Save a page's trainings to a file, and read them: states, curves, knob changes, uploaded data, models.
 
 The file is an .npz. It stores every state as a command-line checkpoint and every model as a .safetensors
-file, which their readers check; everything else is checked here. For registered data the file has only the
-name, and their fingerprint in the checkpoints; uploaded data are included as bits.
+file, which have their own readers and checks; everything else is checked here. For registered data, the file
+has only the name, and checkpoints have a fingerprint; uploaded data are included as bits.
 """
 
 import contextlib
@@ -39,21 +39,21 @@ from rbmviz.trainers import Trainer, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
 
 MAX_SAVED_PANELS, MAX_SAVED_MODELS, MAX_SAVED_SEED = 100, 100, 2**31 - 1
-"""Larger numbers in a file mean damage: no page has as many."""
+"""Maximum numbers of panels and models, and maximum seed, in a file; no page exceeds them."""
 
 LARGEST_SAVED_COUNT = 2**53
 
 MAX_SAVED_UNITS = 2**20
-"""Maximum number of visible units of data in a file."""
+"""Maximum number of visible units of the data in a file."""
 
 MAX_SAVED_TEXT = 1000
-"""Maximum number of characters of a name or sentence in a file."""
+"""Maximum number of characters in a name or sentence in a file."""
 
 FOREIGN_FILE = "The file of trainings is not one that this program writes"
 
 
 class SavedPanel(NamedTuple):
-    """One training: plan, steps, changes; with ``kept``, ``Worker.continue_from`` continues at step n."""
+    """One training: plan, knob changes, steps; with ``kept``, ``Worker.continue_from`` resumes at step n."""
 
     plan: TrainingPlan
     changes: tuple[Change, ...]
@@ -65,8 +65,8 @@ class SavedPanel(NamedTuple):
 class TrainingFile:
     """The contents of a file of trainings; panels are read later, when their data are available.
 
-    setup : shared by all trainings: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``
-    dataset : uploaded data; None: data registered under this name
+    setup : values shared by all trainings: ``n_hidden``, ``seed``, ``replicates``, name of the ``dataset``
+    dataset : uploaded data; None: data registered under that name
     models : models sent to other pages, by title
     """
 
@@ -95,14 +95,14 @@ def _setup(setup: TrainingSetup) -> dict[str, Any]:
 
 
 def is_upload(dataset: Dataset) -> bool:
-    """Return whether data come from a file, and exist on a server only as an upload."""
+    """Return whether data come from a file, so that on a server they exist only as an upload."""
     names = dataset.name, dataset.name.rpartition("@")[0]
     return any(Path(name).suffix.lower() in READERS for name in names)
 
 
 @contextlib.contextmanager
 def _checked() -> Iterator[None]:
-    """Turn a reader's errors on a damaged file into one sentence."""
+    """Turn a reader's errors about a damaged file into one sentence."""
     try:
         yield
     except BadInput:
@@ -126,7 +126,7 @@ def write_trainings(comparison: Comparison[TrainingSetup], models: Mapping[str, 
     for i, (_, worker) in enumerate(comparison.panels):
         recorded = worker.rebuild_data(TrainingRun.whole_state)
         plan, n, changes, kept = recorded or (worker.plan, 0, (Change(0, worker.algorithm),), None)
-        # One text per training, because thousands of knob changes make a long text.
+        # Use one text per training, because thousands of knob changes make a long text.
         arrays[f"{i}.json"] = np.array(json.dumps(_panel(i, plan, n, changes, kept, arrays)))
     for i, model in enumerate(models.values()):
         arrays[f"model.{i}"] = np.frombuffer(model_bytes(model), np.uint8)
@@ -203,7 +203,7 @@ def _panel(
 def read_training_file(content: bytes) -> TrainingFile:
     """Return the trainings that ``write_trainings`` saved.
 
-    content : untrusted; accepted contents have the shapes, types and ranges that this program writes
+    content : untrusted; it is accepted only with the shapes, types and ranges that this program writes
 
     Raises BadInput if the file exceeds the memory budget, or was not written by this program.
     """
@@ -229,7 +229,7 @@ def read_training_file(content: bytes) -> TrainingFile:
 
 
 def _need(headers: Headers) -> int:
-    """Return the peak memory: a packed byte of data becomes eight bytes to check."""
+    """Return the peak memory; a packed byte of data is unpacked to eight bytes for checks."""
     return sum(
         (24 if name.startswith("data.") else 4) * header.nbytes + header.size
         for name, header in headers.items()
@@ -260,7 +260,7 @@ def _bytes(arrays: Mapping[str, np.ndarray], name: str) -> bytes:
 
 
 def _floats(arrays: Mapping[str, np.ndarray], name: str, *shape: int) -> np.ndarray:
-    """Return a float64 array with any number of rows, at most the points of a curve."""
+    """Return a float64 array with at most as many rows as a curve has points."""
     x = arrays[name]
     if x.dtype != np.float64 or x.shape[1:] != shape or x.ndim != 1 + len(shape) or len(x) > MAX_POINTS + 1:
         raise Damaged(name)
@@ -290,7 +290,7 @@ def _read_data(said: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Datase
         words = _bytes(arrays, "data.vocabulary").decode()
         fields["vocabulary"] = tuple(map(printable, words.split("\n")))
     dataset = Dataset(**fields, classes=tuple(map(_text, said["classes"])))
-    if not is_upload(dataset):  # it would pass for registered data
+    if not is_upload(dataset):  # its name would be taken for registered data
         raise Damaged("the name of the data")
     return dataset
 
@@ -337,7 +337,7 @@ def _changes(name: str, said: list[Any]) -> tuple[Change, ...]:
 
 
 def _check_fixed(trainer: Trainer, other: Trainer) -> None:
-    """Refuse trainers that differ in a fixed knob, because the arrays of a state depend on it."""
+    """Refuse trainers that differ in a fixed knob, because a state's arrays depend on fixed knobs."""
     fixed = [name for name, knob in knobs_of(other).items() if not knob.live]
     if trainer.name != other.name or any(getattr(trainer, name) != getattr(other, name) for name in fixed):
         raise Damaged("a knob that is not live")

@@ -1,4 +1,4 @@
-"""A sweep by hand: draw the units of a small RBM one by one, with all numbers shown each time."""
+"""Sweep by hand: draw the units of a small RBM one by one, and see all numbers behind each draw."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -12,9 +12,9 @@ Layer = Literal["hidden", "visible"]
 
 
 def drawn_rbm() -> RBM:
-    """Return the small RBM: 2 x 3 pixels; hidden units that detect rows, a column and a corner.
+    """Return the small RBM: 2 x 3 pixels, and hidden units that detect rows, a column and a corner.
 
-    Its weights are so small that a few sweeps reach all states.
+    The weights are small enough that a few sweeps reach all states.
     """
     W = np.array(
         [
@@ -33,10 +33,10 @@ def drawn_rbm() -> RBM:
 class Draw(NamedTuple):
     """The draw of one unit.
 
-    unit : index in the layer, from 0
+    unit : index of the unit in its layer, from 0
     activation : bias plus the weights to the active units of the other layer
     p : probability of "on": the logistic function of the activation
-    u : random number from 0 to 1: the unit is on if u is below p
+    u : random number from 0 to 1; the unit is on if u is below p
     energy_before, energy : energy of the whole state before and after
     """
 
@@ -55,9 +55,9 @@ class UnitByUnit:
     """The state of a small RBM, and its last draw.
 
     v, h : uint8 (n_visible,) and (n_hidden,)
-    seed : same seed, same random numbers in the same order
+    seed : random seed; the same seed gives the same random numbers in the same order
     draws : number of units drawn so far
-    following : position of the next unit in a sweep, from 0: first all hidden units, then all pixels
+    following : position of the next unit in a sweep, from 0; hidden units come first, then pixels
     """
 
     rbm: RBM
@@ -97,11 +97,11 @@ class UnitByUnit:
         return float(-(self.v @ rbm.W @ self.h) - self.v @ rbm.b - self.h @ rbm.c)
 
     def random(self, draw: int) -> float:
-        """Return the random number, from 0 to 1, of a draw, from 0."""
+        """Return the random number from 0 to 1 used by a draw; draws are numbered from 0."""
         return float(rng.generator(self.seed, "unit by unit", draw).random())
 
     def draw(self, layer: Layer, unit: int) -> "UnitByUnit":
-        """Return the state after a draw of this unit; the sweep continues after it.
+        """Return the state after drawing this unit; the sweep continues with the next unit.
 
         Raises IndexError if the layer has no such unit.
         """
@@ -123,7 +123,7 @@ class UnitByUnit:
         return replace(after, last=draw)
 
     def sweep(self) -> "UnitByUnit":
-        """Return the state at the end of the sweep: the next unit and all units after it are drawn."""
+        """Return the state at the end of the sweep, after drawing all remaining units."""
         state = self.draw(*self.next_unit)
         while state.following:
             state = state.draw(*state.next_unit)

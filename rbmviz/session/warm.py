@@ -1,4 +1,4 @@
-"""Compile kernels before anybody waits for them: the jobs, and which of them a panel needs."""
+"""Compile kernels ahead of time: define the compile jobs, and find the jobs that a panel needs."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
 
 MAX_UNITS_SMALL_PRODUCTS = 32
-"""Number of units of the larger layer up to which BLAS always makes the products of a trainer, see
+"""Maximum number of units of the larger layer for which BLAS always computes a trainer's products; see
 ``kernels.batch.beats_blas``."""
 
 
@@ -53,7 +53,7 @@ def _score() -> None:
 
 def _estimate() -> None:
     rows = _rows()
-    for counters in (np.uint16, np.uint32):  # counters of longer runs
+    for counters in (np.uint16, np.uint32):  # uint32 counters are for longer runs
         ISL(rows, rows, counters=counters).update(rows).value()
     ais_log_z(_model().rbm, n_chains=2, betas=3)
 
@@ -70,14 +70,14 @@ def _draw_and_enumerate() -> None:
 
 
 class Warming(NamedTuple):
-    """Kernels that are compiled together: a function that runs them, and the processor seconds it takes."""
+    """A job: a function that runs kernels so that they are compiled, and the processor seconds this takes."""
 
     run: Callable[[], object]
     seconds: float
 
 
 COMPILER = "compiler"
-"""The job that loads the compiler. Its seconds count from the start of its process."""
+"""The job that loads the compiler; its seconds count from the start of the process."""
 
 JOBS = {
     COMPILER: Warming(_load_compiler, 0.9),
@@ -97,12 +97,12 @@ JOBS = {
     "pictures and log Z": Warming(_draw_and_enumerate, 0.7),
     "estimates": Warming(_estimate, 0.8),
 }
-"""Everything that is compiled ahead, on toy models: every sampler, trainer, coupling and live metric. Jobs of
-the first page come first."""
+"""All jobs, which run every sampler, trainer, coupling and live metric on toy models. Jobs for the first page
+come first."""
 
 
 def warm_up() -> float:
-    """Run every sampler, trainer, coupling and live metric once on a toy model; return the seconds used.
+    """Run every sampler, trainer, coupling and live metric once on a toy model; return the seconds taken.
 
     Compiled kernels are cached on disk, so that only the first call on a machine is slow.
     """
@@ -113,7 +113,7 @@ def warm_up() -> float:
 
 
 def compile_jobs(names: Iterable[str]) -> Iterator[str]:
-    """Compile these jobs one after another; record and yield the name of each finished job."""
+    """Run these jobs one after another; record and yield the name of each finished job."""
     for name in names:
         JOBS[name].run()
         kernels.compiled.note(name)
@@ -121,25 +121,25 @@ def compile_jobs(names: Iterable[str]) -> Iterator[str]:
 
 
 def jobs_of_trainer(name: str, *units: int) -> list[str]:
-    """Return the jobs that compile the kernels of a trainer with this name, if there are any.
+    """Return the names of the jobs that compile the kernels of the trainer with this name, if any.
 
-    units : numbers of units of its layers
+    units : numbers of units in the layers
     """
-    names = ["trainer cd", f"trainer {name}"]  # first the shared kernels
+    names = ["trainer cd", f"trainer {name}"]  # the shared kernels come first
     if max(units) > MAX_UNITS_SMALL_PRODUCTS:
         names.append("large products")
     return [job for job in names if job in JOBS]
 
 
 def jobs_of_log_z(exact: bool) -> list[str]:
-    """Return the jobs that compile the kernels of an exact or estimated log Z, and of random rows of bits."""
+    """Return the names of the jobs that compile the kernels of log Z, exact or not, and of random bits."""
     return ["pictures and log Z"] if exact else ["pictures and log Z", "estimates"]
 
 
 def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:
-    """Return the jobs that compile the kernels of a panel of this sampler, if there are any.
+    """Return the names of the jobs that compile the kernels of a panel with this sampler, if any.
 
-    scored : whether its samples are scored against data
+    scored : whether samples are scored against data
     """
     names = ["scores"] if scored else []
     in_rows = getattr(

@@ -1,8 +1,8 @@
-"""The handle of one panel: take commands, make the steps of a run, publish immutable snapshots.
+"""The handle of one panel, which takes commands, makes a run's steps and publishes immutable snapshots.
 
 A worker carries out one run after another: ``begin``, or a change of a knob that is not live, starts the next
-run. It has no thread: the scheduler lets it ``work`` whenever it has asked for that. ``pace.Pace`` decides
-which steps are due.
+run. A worker has no thread of its own: the scheduler calls ``work`` when the worker has asked for it.
+``pace.Pace`` decides which steps are due.
 """
 
 import contextlib
@@ -26,26 +26,26 @@ from rbmviz.session.scheduler import Due, Page, Priority, Task
 from rbmviz.session.snapshot import Snapshot, Status
 
 LEASE_SECONDS = 30.0
-"""A run without a snapshot request for this long sleeps; the next request wakes it."""
+"""Seconds without a snapshot request after which a run sleeps; the next request wakes it."""
 
 BACKLOG_SECONDS = 0.25
-"""A run that falls behind its rate skips steps overdue by more than this, so that a pause acts at once."""
+"""A run behind its rate skips steps that are overdue by more than this, so that pauses act at once."""
 
 LIGHT_BACKLOG_SECONDS = 1.0
-"""The same for a light run, which makes up for steps that a late beat missed."""
+"""The same limit for a light run, which makes up the steps missed because of a late beat."""
 
 WATCHED_SECONDS = 1.0
-"""A run is watched if a snapshot was requested within this time; then it publishes after each unit."""
+"""A run is watched, and publishes after each unit, if a snapshot was requested within this time."""
 
 LIGHT_RUN_PARTS = 16
 """A run is light, and driven by the beats of its page, if its rate takes less than 1 / LIGHT_RUN_PARTS of a
 core.
 
-The limit is on processor time: on an overloaded server, chunks also wait for a core.
+The limit is on processor time because, on an overloaded server, chunks also wait for a core.
 """
 
 BACKGROUND_SECONDS = 0.5
-"""Seconds until a run without background work looks for some: another thread may have ended a computation."""
+"""Seconds until a run without background work checks again: another thread may have ended a computation."""
 
 COMPILING_SECONDS = 0.1
 """Seconds until a run whose kernels are still compiling checks again whether they are ready."""
@@ -60,7 +60,7 @@ class PastRun:
         self.plan, self.algorithm, self.run, self.snapshot = plan, algorithm, run, snapshot
 
     def bytes(self) -> int:
-        """Return an upper bound of its bytes."""
+        """Return an upper bound on the bytes of the run."""
         return 0 if isinstance(self.run, Rebuild) else self.plan.bytes(self.algorithm)
 
 
@@ -69,24 +69,24 @@ T = TypeVar("T")
 
 
 class Worker(Generic[R]):
-    """Execute the commands of one panel: hold the panel's run, and publish its snapshots.
+    """Execute the commands of one panel, hold the panel's run, and publish its snapshots.
 
-    Three commands stop a run, each more than the last: ``pause`` stops its steps; ``close`` stops all of its
-    work; ``rest`` also frees its memory, and ``open`` then rebuilds it. A run without a snapshot request for
+    Three commands stop a run, each more completely: ``pause`` stops its steps; ``close`` stops all its work;
+    ``rest`` also frees its memory, and ``open`` then rebuilds the run. A run without a snapshot request for
     LEASE_SECONDS sleeps: it makes no steps until the next request.
 
-    algorithm : its live knobs may change while it runs
+    algorithm : sampler, trainer or coupling, whose live knobs may change during a run
     rate : maximum number of steps per second; infinity (the default) is full speed
-    page : the page on which the run advances, and the tenant whose computing time it uses; None: a separate
-        page
+    page : the page whose beats may drive the run, and whose tenant's computing time the run uses; None: a
+        separate page
 
-    Commands return at once and take effect between two chunks, within about 30 ms: they change the work to
-    do, and ask the scheduler for it. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and
+    Commands return at once and take effect between two chunks, within about 30 ms: they only change the next
+    work, and ask the scheduler for it. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and
     ``rebuild_data`` wait for the end of a unit, which may take longer while a rebuilt run is prepared.
-    Commands to runs that have to stay in step get the same ``at``, a time.monotonic() reading.
+    Commands to runs that must stay in step get the same ``at``, a time.monotonic() reading.
 
-    Code that needs several locks takes them in this order: ``Comparison._together``, ``_chunk``, ``_lock``,
-    the lock of the scheduler.
+    Code that needs several locks acquires them in this order: ``Comparison._together``, ``_chunk``,
+    ``_lock``, the scheduler's lock.
     """
 
     def __init__(
@@ -97,21 +97,21 @@ class Worker(Generic[R]):
         rate: float = math.inf,
         page: Page | None = None,
     ) -> None:
-        # By contract a run uses one thread: BLAS threads of several runs would compete for the cores.
+        # Each run must use one thread, because BLAS threads of several runs would compete for the cores.
         one_blas_thread_for_good()
         self._page = page or Page()
         self._task = Task(self._page.tenant, self.work)
-        # Guards fields that commands write; held only briefly, never during a chunk. Notified after a unit.
+        # Guards fields that commands write; held briefly, never during a chunk. Notified after each unit.
         self._lock = threading.Condition()
-        # Held during a unit, except while a run is prepared: code that reads the state of the run waits.
+        # Held during a unit, except while a run is prepared, so that code that reads the run's state waits.
         self._chunk = threading.Lock()
-        self._at_work = False  # a thread does a unit of work
-        self._run: Any  # a Run, or the Rebuild in its place
+        self._at_work = False  # whether a thread is doing a unit of work
+        self._run: Any  # a Run, or a Rebuild in its place
         self._snapshot: Snapshot
-        self._stale = False  # steps were made since the snapshot
-        self._opened = False  # may work
-        self._worked_at = time.monotonic()  # when its last unit of work ended
-        self._look_at = -math.inf  # when there may be background work
+        self._stale = False  # whether steps were made since the snapshot
+        self._opened = False  # whether the run may work
+        self._worked_at = time.monotonic()  # time at which the last unit of work ended
+        self._look_at = -math.inf  # time from which there may be background work
         self._algorithm = algorithm
         self._pace = Pace(rate)
         self._asked_at = time.monotonic()
@@ -153,10 +153,10 @@ class Worker(Generic[R]):
             self._plan()
 
     def catch_up(self, other: "Worker[Any]") -> None:
-        """Make the steps that another run has made, at full speed; then stay in step with it.
+        """Make the steps that another run has made, at full speed; then stay in step with that run.
 
-        A run that would compute for more than CATCH_UP_SECONDS continues at its rate from where it is by
-        then. Nothing happens if runs of this kind do not catch up, see ``Run.catches_up``.
+        After CATCH_UP_SECONDS of computing, the run continues at its rate from the step that it has reached.
+        Nothing happens if runs of this kind do not catch up; see ``Run.catches_up``.
         """
         if not self._run.catches_up:
             return
@@ -206,21 +206,21 @@ class Worker(Generic[R]):
             self._begin()
 
     def set_aside(self) -> PastRun:
-        """Return the run, so that ``put_back`` can restore it after another has started."""
+        """Return the run, so that ``put_back`` can restore it after another run has started."""
         with self._lock:
             return PastRun(self.plan, self._algorithm, self._run, self._snapshot)
 
     def free(self, past: PastRun) -> None:
-        """Free the memory of a run that was set aside; once put back, it is rebuilt."""
+        """Free the memory of a run that was set aside; ``put_back`` lets it be rebuilt."""
         with self._chunk:
             if not isinstance(past.run, Rebuild) and past.run is not self._run and past.run.log.complete:
                 past.run = Rebuild(past.run, past.snapshot)
 
     def put_back(self, past: PastRun) -> None:
-        """Replace the current run by one that was set aside, paused."""
+        """Replace the current run with one that was set aside, and pause."""
         with self._chunk, self._lock:
             self.plan, self._algorithm, self._run = past.plan, past.algorithm, past.run
-            self._pace.begin(self._run.n)  # without the steps that its successor has missed
+            self._pace.begin(self._run.n)  # drops the steps that the successor has missed
             self._pace.pause_at(self._run.n)
             if past.snapshot.status == "failed" and not self.at_rest:
                 self._store_snapshot(self._run, "failed", past.snapshot.error)
@@ -236,7 +236,7 @@ class Worker(Generic[R]):
             self._plan()
 
     def close(self) -> None:
-        """Let the run do no more work after the current unit, and return at once; ``open`` continues it."""
+        """Stop the run after the current unit, and return at once; ``open`` continues it."""
         with self._lock:
             self._opened = False
             self._plan()
@@ -244,8 +244,8 @@ class Worker(Generic[R]):
     def rest(self) -> None:
         """Close, and free the memory of the run; ``open`` rebuilds the run bit for bit.
 
-        The plan, the knob changes by step and a small last snapshot are kept. Waits for the end of the
-        current chunk. A run with too many knob changes to log keeps its memory.
+        This waits for the end of the current chunk. The plan, the knob changes by step and a small last
+        snapshot are kept. The memory of a run with too many knob changes to log is not freed.
         """
         self.close()
         with self._chunk, self._lock:
@@ -258,7 +258,7 @@ class Worker(Generic[R]):
                 self._store_snapshot(self._run, "rebuilding")
 
     def join(self, timeout: float | None = None) -> None:
-        """After ``close``: wait for the end of the current unit, at most this many seconds (None: any)."""
+        """After ``close``, wait until the current unit ends, at most ``timeout`` seconds (None: no limit)."""
         with self._lock:
             self._lock.wait_for(lambda: not self._at_work, timeout)
 
@@ -270,7 +270,7 @@ class Worker(Generic[R]):
         if time.monotonic() - self._asked_at < LEASE_SECONDS / 2:
             self._asked_at = time.monotonic()
             return snapshot
-        # Locked, so that no thread sees the lease expired just before it is renewed, and lets the run sleep.
+        # Locked, so that no thread sees an expired lease just before its renewal, and lets the run sleep.
         with self._lock:
             asleep, self._asked_at = self._asleep(), time.monotonic()
             if asleep:
@@ -279,8 +279,8 @@ class Worker(Generic[R]):
 
     def peek(self) -> Snapshot:
         """Return the newest snapshot without renewing the lease."""
-        # An unwatched run publishes no snapshots: make one now, and wait for the end of a chunk if necessary.
-        # A watched run publishes one after the chunk in any case.
+        # An unwatched run publishes no snapshots, so make one now, after the current chunk if necessary. A
+        # watched run publishes one after each chunk.
         patience = 0 if self.watched else 2 * CHUNK_SECONDS
         if self._stale and self._chunk.acquire(timeout=patience):
             try:
@@ -293,12 +293,12 @@ class Worker(Generic[R]):
 
     @property
     def watched(self) -> bool:
-        """Whether a snapshot was requested within WATCHED_SECONDS, or longer ago during a slowdown."""
+        """Whether a snapshot was requested within WATCHED_SECONDS, which a slowdown extends."""
         return time.monotonic() - self._asked_at <= WATCHED_SECONDS * self._page.scheduler.slowdown
 
     @property
     def seconds_to_start(self) -> float | None:
-        """Approximate seconds until the run can begin while its kernels compile; see ``seconds_left``."""
+        """Approximate seconds until kernels are compiled and the run can start; see ``seconds_left``."""
         run = self._run
         return None if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
 
@@ -309,7 +309,7 @@ class Worker(Generic[R]):
 
     @property
     def at_rest(self) -> bool:
-        """Whether the memory of the run is freed, or the run is still being rebuilt."""
+        """Whether the run's memory has been freed, or the run is still being rebuilt."""
         return isinstance(self._run, Rebuild)
 
     @property
@@ -318,7 +318,7 @@ class Worker(Generic[R]):
         return self._opened and not self._asleep()
 
     def bytes(self) -> int:
-        """Return an upper bound on the bytes of the run; 0 at rest."""
+        """Return an upper bound on the bytes of the run; 0 while it is at rest."""
         return 0 if self.at_rest and not self._opened else self.plan.bytes(self._algorithm)
 
     def read(self, query: Callable[[R], T]) -> T:
@@ -335,10 +335,10 @@ class Worker(Generic[R]):
             return answer
 
     def rebuild_data(self, query: Callable[[R], T]) -> tuple[Any, int, tuple[Change, ...], T] | None:
-        """Return the data to rebuild the run: plan, steps, knob changes and ``query(run)``, at one moment.
+        """Return a consistent set of data to rebuild the run: plan, steps, knob changes and ``query(run)``.
 
-        None if the run cannot be rebuilt from them: it has failed, is being rebuilt or prepared, or had too
-        many knob changes.
+        None if the run has failed, is being rebuilt or prepared, or had too many knob changes, so that it
+        cannot be rebuilt.
         """
         with self._chunk, self._lock:
             run = self._run
@@ -370,13 +370,13 @@ class Worker(Generic[R]):
 
     @property
     def caught_up_to(self) -> float:
-        """Step up to which the run catches up, or has caught up; 0 if it has given up."""
+        """Step up to which the run catches up, or has caught up; 0 if the run has given up."""
         return self._pace.missed_to
 
     # Internal; callers that are commands hold _lock.
 
     def _begin(self) -> None:
-        """Replace the run by a new one."""
+        """Replace the run with a new run."""
         self._runs += 1
         self._run = self.plan.run(self._runs, self._algorithm)
         self._store_snapshot(self._run, "starting")
@@ -390,7 +390,7 @@ class Worker(Generic[R]):
 
     def _plan(self, command: bool = True) -> None:
         """Ask the scheduler for the next work, after a command or a unit of work."""
-        if self._at_work:  # it asks when the unit ends
+        if self._at_work:  # the unit asks when it ends
             return
         due = self._next_work()
         light = due if self._is_light() else None
@@ -398,15 +398,15 @@ class Worker(Generic[R]):
         self._page.scheduler.ask(self._task, None if light else due)
 
     def _next_work(self) -> Due | None:
-        """Return when there is work next, and which; None: not before a command."""
-        run, since = self._run, self._worked_at  # the longest wait comes first
+        """Return the next work and the time at which it is due; None: no work before a command."""
+        run, since = self._run, self._worked_at  # work that has waited longest comes first
         if not self._opened or self._snapshot.status == "failed":
             return None
         if isinstance(run, Rebuild):
             return None if self._asleep() else Due(Priority.FULL, since, long=not run.begun)
         if not run.prepared:
             wait = 0.0 if COMPILING.request(run.jobs()) else COMPILING_SECONDS
-            # Without compiled kernels the run itself compiles them, for many seconds.
+            # If the kernels are not compiled, the run compiles them itself, which takes many seconds.
             return Due(Priority.START, since + wait, long=self.seconds_to_start is not None)
         if self._snapshot.status != self._status() or self._has_knobs_at_once():
             return Due(Priority.PACED, since)
@@ -417,13 +417,13 @@ class Worker(Generic[R]):
             at = max(self._pace.time_of_next(run.n), since)
         if late or self._pace.at_full_speed:
             priority = Priority.FULL if self.watched else Priority.BACKGROUND
-        elif self._pace.running and not self._is_light():  # several steps at once are cheaper
+        elif self._pace.running and not self._is_light():  # making several steps at once is cheaper
             at = max(at, since + CHUNK_SECONDS)
         look_at = max(self._look_at, since) if run.has_background_work else math.inf
         return Due(priority, at, look_at, late) if min(at, look_at) < math.inf else None
 
     def _is_light(self) -> bool:
-        """Whether the page's beats drive the run: it is paced, takes little of a core, and that is all."""
+        """Whether beats drive the run: it is paced, uses little of a core, and has no other work."""
         run, pace = self._run, self._pace
         return (
             not isinstance(run, Rebuild)
@@ -435,12 +435,12 @@ class Worker(Generic[R]):
         )
 
     def _has_knobs_at_once(self) -> bool:
-        """Whether there are new knobs that the run takes although no step is due."""
+        """Whether there are new knobs that the run applies even if no step is due."""
         run = self._run
         return (run.over or run.knobs_at_once) and run.algorithm is not self._algorithm
 
     def _backlog(self) -> float:
-        """Return how many seconds overdue steps may be before they are skipped."""
+        """Return the seconds by which steps may be overdue before they are skipped."""
         return LIGHT_BACKLOG_SECONDS if self._is_light() else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
@@ -452,7 +452,7 @@ class Worker(Generic[R]):
         return "finished" if self._run.over else self._pace.status(self._run.n)
 
     def _due_steps(self) -> int:
-        """Return how many steps to make now; 0: none is due."""
+        """Return the number of steps to make now; 0 if none are due."""
         if not self._opened or self._asleep() or self._snapshot.status == "failed":
             return 0
         return self._pace.due(self._run.n, self._run.max_steps(), self._backlog())
@@ -499,7 +499,7 @@ class Worker(Generic[R]):
                 self._advance(run)
 
     def _prepare(self, run: Run) -> None:
-        """Prepare a run whose kernels are compiled; this may take long, and its time is accounted for."""
+        """Prepare a run if its kernels are compiled; this may take long, and the pace allows for it."""
         if not COMPILING.request(run.jobs()):
             return
         run.prepare()
@@ -509,14 +509,14 @@ class Worker(Generic[R]):
                 self._store_snapshot(run)
 
     def _advance(self, run: Run) -> None:
-        """Make the steps that are due, about one chunk of them; if none is, do background work."""
+        """Make about one chunk of the steps that are due; if none are due, do background work."""
         end, worked = time.perf_counter() + CHUNK_SECONDS / 2, False
         while n := self._take_commands(run):
             self._make_steps(run, n)
             worked = True
             if time.perf_counter() > end:
                 break
-        if n is None:  # replaced, or to be prepared
+        if n is None:  # the run was replaced, or must be prepared
             return
         if worked:
             self._look_at = -math.inf
@@ -561,12 +561,12 @@ class Worker(Generic[R]):
         return worked
 
     def _complete(self, run: Run) -> None:
-        """If the run stops here, let it compute deferred values; _chunk is held."""
+        """Let a run that stops here compute deferred values; ``_chunk`` is held."""
         if run is self._run and run.prepared and self._status() != "running":
             run.complete()
 
     def _rebuild(self, rebuild: Rebuild) -> None:
-        """Rebuild one more chunk of a freed run; after the last chunk the run replaces the placeholder."""
+        """Rebuild one more chunk of a freed run; after the last chunk, the run replaces the placeholder."""
         with self._chunk:
             if rebuild is not self._run:
                 return
@@ -588,7 +588,7 @@ class Worker(Generic[R]):
     def _store_snapshot(
         self, run: Run | Rebuild, status: Status | None = None, error: str | None = None
     ) -> None:
-        """Store a new snapshot; _lock is held, and no other thread is making a chunk."""
+        """Store a new snapshot; ``_lock`` is held, and no other thread is making a chunk."""
         self._stale = False
         snapshot = run.view(status or self._status())
         self._snapshot = snapshot if snapshot.error == error else dataclasses.replace(snapshot, error=error)

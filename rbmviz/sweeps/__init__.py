@@ -1,10 +1,10 @@
-"""A sweep of settings: one run over a grid of knobs, models and seeds, and the choice of a setting by scores.
+"""Sweeps of settings: run a grid of knobs, models and seeds, and choose a setting by its scores.
 
-``plan`` says what is run and in which order, ``cell`` runs one cell, ``measures`` names what is measured,
+``plan`` defines the cells and their order, ``cell`` runs one cell, ``measures`` defines the measures, and
 ``choose`` compares settings over seeds. ``execute`` runs cells on threads or a cluster, ``store`` keeps their
-tables as a folder of files, ``figures`` draws them, and ``sweep`` does all of it in one call. Tables are
-columns, ``dict`` of
-one-dimensional arrays, in long form: a row for each point of each cell's curve.
+tables as a folder of files, ``figures`` draws them, and ``sweep`` does all of this in one call. A table is a
+``dict`` of columns, which are one-dimensional arrays, in long form: one row for each point of each cell's
+curve.
 """
 
 from rbmviz.sweeps.cell import Cell, CellRun, cells

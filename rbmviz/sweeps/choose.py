@@ -1,19 +1,18 @@
-"""Choosing a setting honestly: on the validation part, by differences that are paired over seeds.
+"""Choose a setting honestly: on the validation part, by differences paired over seeds.
 
-A setting is an algorithm with all its knobs on one model: the columns ``setting`` and ``model`` of a table.
-At a point (a number of samples, Gibbs sweeps or seconds) each setting has one score per seed. The best
-setting has the best mean over the seeds on the *validation* part. The others are compared with it by paired
-differences, since all have the same seeds and starts: mean, standard error over the seeds, and the interval
-of Student's t. The ``region`` has the settings whose 95 % interval does not lie entirely on the worse side:
-they are statistically tied with the best. Each is compared with the best alone, and nothing corrects for the
-best having been picked by the same seeds: of ten equal settings with five seeds, one is outside the region by
-chance. Chains that start at data start at validation examples, so in short runs a sampler that has not left
-them scores high there, but not on the test part. The winner's score is reported on the *test* part, which was
-not used to choose. Errors over test points say how precisely a test set of this size measures a score; all
-seeds share them, so they are never used to compare.
+A setting is an algorithm with all its knobs on one model (columns ``setting`` and ``model`` of a table).
+At a point (a number of samples, Gibbs sweeps or seconds), each setting has one score per seed. The best
+setting has the best mean over the seeds on the *validation* part. The other settings are compared with it by
+paired differences, since all settings have the same seeds and starts: mean, standard error over the seeds,
+and Student's t interval. The ``region`` consists of the settings that are statistically tied with the best:
+their 95 % interval does not lie entirely on the worse side. Each setting is compared only with the best, and
+nothing corrects for choosing the best by the same seeds: of ten equal settings with five seeds, one is
+outside the region by chance. Chains that start at data start at validation examples, so in short runs a
+sampler that has not left them scores high there, but not on the test part. The winner's score is reported on
+the *test* part, which was not used to choose. Errors over test points show the precision of scores on a test
+set of this size; all seeds share these errors, so they are never used to compare.
 
-Only seeds that all settings have are compared; ``Choice.seeds`` lists them. An unfinished sweep can be
-compared, too.
+Only seeds that all settings have are compared; ``Choice.seeds`` lists them. A sweep need not be finished.
 """
 
 import math
@@ -22,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # loads scipy.special when that is first used: it takes a third of a second
+import scipy  # scipy.special loads when first used, which takes a third of a second
 
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
@@ -31,12 +30,12 @@ from rbmviz.sweeps.measures import measures
 from rbmviz.sweeps.plan import TABLES
 
 Columns = Mapping[str, np.ndarray]
-"""A table in long form: one-dimensional arrays of one length, see ``cell.columns_of``."""
+"""A table in long form: one-dimensional arrays of equal length; see ``cell.columns_of``."""
 
 CONFIDENCE = 0.95
 
 SCORE_ROUNDING = 1e-12
-"""Share of the largest score by which rounding may shift a difference."""
+"""Maximum rounding error of a difference, as a share of the largest score."""
 
 
 @dataclass(frozen=True)
@@ -46,31 +45,31 @@ class ScoredSetting:
     Parameters
     ----------
     setting, model : str
-        See the columns of tables.
+        As in the columns of tables.
     knobs : dict
-        Values of the knobs along which the settings of the table differ, by name; numbers are float.
+        Values, by name, of the knobs in which the table's settings differ; numbers are float.
     by_seed : dict of int to float
-        Scores on the validation part (or by the measure chosen), of all its seeds.
+        Score on the validation part (or by the chosen measure) for each of its seeds.
     mean, std_dev : float
-        Over all its seeds; std_dev is NaN for one seed.
+        Mean and standard deviation over all its seeds; std_dev is NaN for one seed.
     difference : float
-        Its score minus the best setting's, mean over the common seeds; 0 for the best itself.
+        Its score minus the best setting's, averaged over the common seeds; 0 for the best setting.
     std_error : float
-        Standard error over the seeds of this paired difference; NaN with one seed.
+        Standard error of this paired difference over the seeds; NaN for one seed.
     interval : (float, float)
-        Of the difference, at 95 %, by Student's t with (seeds - 1) degrees of freedom; NaN with one seed.
+        95 % interval of the difference, by Student's t with (seeds - 1) degrees of freedom; NaN for one seed.
     in_region : bool
-        Whether it is statistically tied with the best. With one seed, every setting is.
+        Whether the setting is statistically tied with the best. With one seed, all settings are tied.
     test : float
-        Mean over the seeds of the score on the test part; NaN if it is not in the table.
+        Score on the test part, averaged over the seeds; NaN if it is not in the table.
     test_std_dev : float
-        Its standard deviation over the seeds.
+        Standard deviation of this score over the seeds.
     test_point_error : float
-        Mean over the seeds of the standard error over test points; never used to compare.
+        Standard error over test points, averaged over the seeds; never used to compare.
     blank : float
         Mean share of blank samples; NaN if it is not in the table.
     n, sweeps, seconds : float
-        Mean over the seeds of the samples or updates, Gibbs sweeps and seconds spent by then.
+        Samples or updates, Gibbs sweeps and seconds spent up to the point, averaged over the seeds.
     """
 
     setting: str
@@ -99,19 +98,19 @@ class Choice:
     Parameters
     ----------
     effort, point
-        Where the settings were compared: after ``point`` samples, Gibbs sweeps or seconds.
+        Point of comparison: after ``point`` samples, updates, Gibbs sweeps or seconds (``effort``).
     by : str
-        The measure that was compared.
+        The compared measure.
     seeds : tuple of int
         Seeds that all settings have.
     settings : tuple of ScoredSetting
-        All settings that have reached the point, the best first, then by their means.
+        All settings that have reached the point: first the best, then the others in order of their means.
     not_reached : int
-        Number of settings of the table that have not reached the point with any seed.
+        Number of settings in the table that have not reached the point with any seed.
     border : tuple of str
         A sentence for each axis with the best setting at its end, if the knob goes further.
     open_ends : tuple of (str, float)
-        The axes of these sentences: knob and end, for ``SweepPlan.beyond``.
+        Knob and end of these axes, for ``SweepPlan.beyond``.
     """
 
     effort: Unit
@@ -125,7 +124,7 @@ class Choice:
 
     @property
     def best(self) -> ScoredSetting:
-        """The setting with the best mean; ``region`` has the settings tied with it."""
+        """The setting with the best mean; ``region`` also has the settings tied with it."""
         return self.settings[0]
 
     @property
@@ -151,9 +150,9 @@ def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
 
 
 def one_source(columns: Columns) -> dict[str, np.ndarray]:
-    """Return, for each algorithm and model name, the rows of one version of the code and one model.
+    """Return, for each algorithm and model name, only the rows from one code version and one model.
 
-    The pair with the most rows is kept. Each algorithm has its own versions.
+    The version and model with the most rows are kept. Each algorithm has its own versions.
     """
     names = ("algorithm", "model", "version", "model_digest")
     rows = list(zip(*(columns[name].tolist() for name in names), strict=True))
@@ -165,7 +164,7 @@ def one_source(columns: Columns) -> dict[str, np.ndarray]:
 class _Grid:
     """The cells of a table by setting and seed, with their measures at any point.
 
-    settings : setting and model, in the order of the table; seeds : rising
+    settings : pairs of setting and model, in table order; seeds : the seeds, in ascending order
     """
 
     def __init__(self, columns: Columns, effort: Unit) -> None:
@@ -189,7 +188,7 @@ class _Grid:
             self._spend_on()
 
     def _find_cells(self) -> None:
-        """Find the rows of each cell; of two cells with one setting and seed, take the longer."""
+        """Find the rows of each cell; of two cells with the same setting and seed, keep the longer."""
         names = [self.columns[name] for name in ("setting", "model", "seed", "identity")]
         codes = [np.unique(column, return_inverse=True)[1] for column in names]
         order = np.lexsort((self.x, *codes[::-1]))
@@ -213,9 +212,9 @@ class _Grid:
         self.seeds = sorted({seed for *_, seed in self.rows})
 
     def _spend_on(self) -> None:
-        """Extrapolate what diverged cells spend: after their end n rises, but not their sweeps and seconds.
+        """Extrapolate the cost of diverged cells, in which n grows after the end, but not sweeps and seconds.
 
-        Otherwise the whole table would be compared at the point where one of them diverged.
+        Otherwise, the whole table would be compared at the point where one cell diverged.
         """
         n, scores = self.columns["n"], [self.columns[name] for name in self.columns if name in measures]
         dead = np.all([np.isnan(score.astype(np.float64)) for score in scores], axis=0) if scores else n < 0
@@ -233,8 +232,8 @@ class _Grid:
     def at(self, points: np.ndarray, name: str) -> np.ndarray:
         """Return a measure at each point, float64 (settings, seeds, points); NaN where it is not known.
 
-        Scores are interpolated linearly in the logarithm of the effort, and what was spent linearly in the
-        effort itself: after 100 samples there are 100. A missing column is NaN.
+        Scores are interpolated linearly in the logarithm of the effort, and costs linearly in the effort
+        itself, so that n is 100 after 100 samples. A missing column gives NaN.
         """
         values = np.full((len(self.settings), len(self.seeds), len(points)), np.nan)
         if name in self.columns:
@@ -244,7 +243,7 @@ class _Grid:
                 if name not in SPENT:
                     x, where = np.log(np.maximum(x, 1e-12)), np.log(points)
                 values[i, j] = np.interp(where, x, y[rows], left=np.nan, right=np.nan)
-                # A point of the curve keeps its own number, even next to one without.
+                # A point of the curve keeps its own value, even if a neighbour has none.
                 place = np.minimum(np.searchsorted(self.x[rows], points), len(rows) - 1)
                 exact = self.x[rows][place] == points
                 values[i, j, exact] = y[rows][place[exact]]
@@ -263,7 +262,7 @@ class _Grid:
             yield places[setting, model], self.seeds.index(seed), rows
 
     def knobs(self) -> list[dict[str, float | str]]:
-        """Return by setting the values of the knobs along which settings of its algorithm differ."""
+        """Return for each setting the values of the knobs in which its algorithm's settings differ."""
         first = {(setting, model): rows[0] for (setting, model, _), rows in self.rows.items()}
         rows = np.array([first[setting] for setting in self.settings])
         algorithms = self.columns["algorithm"][rows]
@@ -286,26 +285,26 @@ class _Grid:
 _NEEDED = ("identity", "setting", "model", "seed", "algorithm", "n")
 
 _SAME = {"data_digest": "data", "kernel": "kernel of the ISL", "n_hidden": "hidden units", "start": "starts"}
-"""Columns that must have one value, and their names in messages."""
+"""Columns that must have the same value in all rows, and their names in messages."""
 
 _SOURCE = ("model_digest", "version")
-"""Columns that must have one value for all cells of a setting on a model."""
+"""Columns that must have the same value in all cells of a setting on a model."""
 
 SPENT = ("n", "sweeps", "seconds")
-"""Columns with the cost of a cell up to a row: samples or updates, Gibbs sweeps of all chains, seconds."""
+"""Columns with a cell's cost up to a row: samples or updates, Gibbs sweeps of all chains, seconds."""
 
 COLUMN_OF: Mapping[Unit, str] = {"samples": "n", "updates": "n", "sweeps": "sweeps", "seconds": "seconds"}
 """The column that counts a unit."""
 
 _CHOOSING = ("isl_validation", "log_likelihood_validation")
-"""Measures that choose by default: the first with a number in the table."""
+"""Default measures for choosing; the first with a number in the table is used."""
 
 _REPORTED = ("isl_test", "log_likelihood_test")
-"""Measures that are reported by default, found in the same way."""
+"""Default measures for reporting, used in the same way."""
 
 
 def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
-    """Return the name of a measure of the table; "": the first default that has a number."""
+    """Return the name of a measure in the table; for "", the first default with a number."""
     there = [measure for measure in default if measure in columns]
     finite = [measure for measure in there if np.isfinite(columns[measure]).any()] or there
     if name and (name not in columns or columns[name].dtype.kind not in "fi"):
@@ -314,7 +313,7 @@ def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
 
 
 def undirected(name: str) -> str:
-    """Return the caveat of a comparison by a measure without a better direction, or ""."""
+    """Return a caveat for comparing by a measure that has no better direction, or ""."""
     if name not in measures or measures[name].best:
         return ""
     return f"Neither high nor low values of '{name}' are better: the highest comes first, and counts as best."
@@ -325,9 +324,9 @@ def _sign(name: str) -> int:
 
 
 def _common(reached: np.ndarray) -> np.ndarray:
-    """Return which seeds every setting has reached, bool (seeds,), from bool (settings, seeds).
+    """Return which seeds have reached a point in every setting, bool (seeds,), from bool (settings, seeds).
 
-    Settings that no seed has reached do not count.
+    Settings in which no seed has reached the point do not count.
     """
     some = reached[reached.any(axis=1)]
     return np.asarray(some.all(axis=0)) if len(some) else np.zeros(reached.shape[1], bool)
@@ -353,17 +352,17 @@ def compare(
     Parameters
     ----------
     columns : Columns
-        Cells of one data set, of any number of models and samplers (``select`` takes some of them).
+        Cells on one data set, with any number of models and samplers (``select`` returns a subset).
     point : float, optional
-        Number of samples, Gibbs sweeps or seconds (default: the last that all settings have reached).
+        Number of samples, Gibbs sweeps or seconds (default: the last point that all settings have reached).
         Between two points of a curve, scores are interpolated linearly in the logarithm of the effort.
     effort : "samples", "updates", "sweeps" (Gibbs sweeps) or "seconds"
-        What is equal at the point; samples of a sampler and updates of a trainer are the column ``n``.
+        Unit of the point; the column ``n`` holds a sampler's samples or a trainer's updates.
     by : str
-        Measure that chooses (default: ISL, for trainers log-likelihood, of the validation part). If neither
+        Measure used to choose (default: ISL, for trainers log-likelihood, on the validation part). If neither
         high nor low values are better (``Measure.best``), the highest counts as the best; see ``undirected``.
     test : str
-        Measure that is reported (default: the same of the test part).
+        Measure to report (default: ISL or log-likelihood on the test part).
 
     Raises
     ------
@@ -393,9 +392,9 @@ def compare(
         raise BadInput(
             f"The sweep knows no number of '{by}' at {point:,g} {effort}: choose by another measure."
         )
-    # Seeds with which all settings have reached the point, and settings that have reached it with any seed.
+    # Seeds that have reached the point in all settings, and settings in which any seed has reached it.
     common, there = _common(reached), np.asarray(reached.any(axis=1))
-    # Without a seed that all have, the best has the highest mean, and all settings are tied.
+    # Without a common seed, the setting with the best mean is the best, and all settings are tied.
     means = np.array(
         [_mean(row[common if common.any() else has]) for row, has in zip(scores, reached, strict=True)]
     )
@@ -461,9 +460,9 @@ def compare(
 def _border(
     grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]], ranked: np.ndarray
 ) -> dict[tuple[str, float], str]:
-    """Return a sentence for each axis with the best setting on its border and no equally good one inside.
+    """Return a sentence, by knob and end, for each axis that has the best setting only on its border.
 
-    By knob and end.
+    Axes with an equally good setting inside are left out.
     ranked : mean of each setting, the larger the better
     """
     algorithm = grid.settings[best][0].partition(":")[0]
@@ -494,7 +493,7 @@ def _border(
 
 
 def _points(grid: _Grid, effort: Unit) -> np.ndarray:
-    """Return the points at which all settings can be compared, float64, rising."""
+    """Return the points at which all settings can be compared, float64, in ascending order."""
     last = grid.last()
     first = max(float(grid.x[rows[0]]) for rows in grid.rows.values())
     points = np.array(EFFORT_POINTS[effort], np.float64)
@@ -502,13 +501,13 @@ def _points(grid: _Grid, effort: Unit) -> np.ndarray:
 
 
 def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> float | None:
-    """Return the point, from 10 samples on, at which the settings differ most; None before it is known.
+    """Return the point, from 10 samples on, at which the settings differ most; None if unknown.
 
-    At each point the scores are a table of settings and seeds, as in a two-way analysis of variance. From the
-    variance of the settings' means is subtracted what chance over the seeds explains: the residual variance
-    of a mean times the quantile of F (at 99 %, because many points are tried). The point where most is left
-    is returned, if that is more than 0. Settings of mostly blank samples do not count, because they are bad
-    at any point. It needs two settings and two seeds.
+    At each point the scores form a table of settings and seeds, as in a two-way analysis of variance. The
+    part that chance over the seeds explains (a mean's residual variance times the quantile of F, at 99 %
+    because many points are tried) is subtracted from the variance of the settings' means. The point with the
+    largest difference is returned if that is positive. Settings with mostly blank samples do not count,
+    because they are bad at any point. At least two settings and two seeds are needed.
     """
     grid = _Grid(columns, effort)
     by = _measure(grid.columns, by, _CHOOSING)
@@ -524,7 +523,7 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
         x = x[np.isfinite(x).all(axis=1) & ~(empty.mean(axis=1) > MOSTLY_BLANK)] if common.any() else x
         if min(x.shape) > 1:
             means = x.mean(axis=1)
-            # Residuals after the effects of settings and seeds; degrees of freedom of settings and residuals.
+            # Residuals without effects of settings and seeds; degrees of freedom of settings and residuals.
             rest = x - means[:, None] - x.mean(axis=0) + x.mean()
             free = x.shape[0] - 1, (x.shape[0] - 1) * (x.shape[1] - 1)
             chance = (rest**2).sum() / free[1] / x.shape[1]
@@ -534,7 +533,7 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
 
 
 LEAST_SAMPLES, MOSTLY_BLANK, TELLING = 10, 0.5, 0.99
-"""First number of samples; largest share of blank samples; quantile of F. See ``telling_point``."""
+"""Minimum number of samples; maximum share of blank samples; quantile of F. See ``telling_point``."""
 
 
 @dataclass(frozen=True)
@@ -548,16 +547,16 @@ class Robustness:
     models : tuple of str
         The models.
     seeds : tuple of int
-        Seeds with a score on every model; all other numbers here are of these.
+        Seeds with a score on every model; the other attributes use only these seeds.
     by_model : tuple of float
-        Mean score over the seeds on each model, in the same order.
+        Score on each model, averaged over the seeds, in the order of ``models``.
     errors : tuple of float
-        Standard error of each over the seeds; NaN for one seed.
+        Standard error of each score over the seeds; NaN for one seed.
     mean : float
         Mean over the models.
     spread : float
-        Standard deviation over the models: how much the sampler depends on how a model was trained; NaN for
-        one model.
+        Standard deviation over the models, which shows how much the sampler depends on a model's training;
+        NaN for one model.
     worst : str
         The model with the worst mean score: the lowest, or the highest if low is best.
     """
@@ -575,14 +574,14 @@ class Robustness:
 def robustness(
     columns: Columns, point: float | None = None, effort: Unit = "samples", by: str = ""
 ) -> list[Robustness]:
-    """Return each setting's mean and spread over trained models, the best mean first.
+    """Return each setting's mean and spread over trained models, with the best mean first.
 
-    The paper on rates-FPCD (end of section 5.1) asks how much a sampler's result depends on the training of
-    the model. The same settings, seeds and starts are run on models of the same data trained by different
-    algorithms. A setting is judged by the seeds that have a score on every model; without any it is left out.
+    The paper on rates-FPCD (end of section 5.1) asks how much a sampler's result depends on the model's
+    training. The same settings, seeds and starts are run on models of the same data trained by different
+    algorithms. A setting is judged by the seeds with a score on every model; without any, it is left out.
 
     ``rbmviz list models`` shows which pretrained models share a data set (``mnist_cd1``, ``mnist_pcd``,
-    ``mnist_fpcd``). ``rbmviz train`` makes others; files of models can be swept, too.
+    ``mnist_fpcd``). ``rbmviz train`` trains others; models in files can be swept, too.
 
     Parameters
     ----------
@@ -591,13 +590,13 @@ def robustness(
     point, effort
         As in ``compare``.
     by : str
-        Measure that is reported (default the ISL of the test part; nothing is chosen here).
+        Measure to report (default: the ISL on the test part, since nothing is chosen here).
 
     Raises
     ------
     BadInput
-        If the cells are of several data sets, or of one model only, or no setting has a score on every model
-        at this point.
+        If the cells use several data sets, or only one model, or if no setting has a score on every model at
+        this point.
     """
     grid = _Grid(columns, effort)
     by = _measure(grid.columns, by, _REPORTED)

@@ -1,4 +1,4 @@
-"""A Dask cluster as an executor of cells. This is the only module that imports ``distributed``."""
+"""Run cells on a Dask cluster. Only this module imports ``distributed``."""
 
 import contextlib
 import logging
@@ -14,18 +14,18 @@ with brought_by("cluster", "A sweep on a cluster"):
     import distributed
 
 CONNECT_SECONDS = 10
-"""Time that a scheduler has to answer."""
+"""Maximum seconds that a scheduler may take to answer."""
 
 
 class Connection(NamedTuple):
-    """A cluster; n_threads : returns how many threads all its workers have now."""
+    """A cluster; n_threads : returns the number of threads that all workers have now."""
 
     executor: Executor
     n_threads: Callable[[], int]
 
 
 class ModelsAndData(distributed.WorkerPlugin):
-    """Gives each worker, including those that join later, the models and data of a sweep once."""
+    """Give each worker the models and data of a sweep once, even if it joins later."""
 
     name = "rbmviz models and data"
 
@@ -33,7 +33,7 @@ class ModelsAndData(distributed.WorkerPlugin):
         self._loaded = list(loaded)
 
     def setup(self, worker: Any) -> None:
-        """Keep them in the worker's process, where cells look for them."""
+        """Store models and data in the worker's process, where cells look for them."""
         for model_or_data in self._loaded:
             provide(model_or_data)
 
@@ -44,7 +44,7 @@ _NOISY = ("distributed", "distributed.client", "tornado.application", "asyncio")
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence these loggers: errors become one sentence."""
+    """Silence these loggers, because errors are reported in one sentence."""
     levels = {name: logging.getLogger(name).level for name in _NOISY}
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -57,7 +57,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def connected(address: str, loaded: Sequence[Any], on_message: Callable[[str], None]) -> Iterator[Connection]:
-    """Connect to a scheduler and give its workers models and data; BadInput if none answers there."""
+    """Connect to a scheduler, and give its workers models and data; BadInput if there is no answer."""
     with _quiet(), _client(address) as client:
         client.register_plugin(ModelsAndData(loaded))
         before, alone = 0, False

@@ -1,11 +1,11 @@
-"""Running the cells of a plan on any ``concurrent.futures.Executor``: threads here, or a Dask cluster.
+"""Run the cells of a plan on any ``concurrent.futures.Executor``: threads of this process, or a Dask cluster.
 
 The kernels release the GIL, so threads fill the cores of one machine. Each cell is computed and encoded on
-one thread; the process that started the sweep writes the files. Only a bounded number of cells is under way
-at a time. However a sweep ends, its results are in the folder, and running it again computes the rest.
+one thread; the process that started the sweep writes the files. The number of submitted cells is bounded.
+However a sweep ends, its results are in the folder, and running it again computes the rest.
 
-``run`` is for programs, the command line and recipes. A server's queue of sweeps has an executor of its own,
-which computes cells while nobody else needs the core: both are an ``Execution``.
+``run`` is for programs, the command line and recipes. A server's queue of sweeps has its own executor, which
+computes cells while nobody else needs the core. Both use ``Execution``.
 """
 
 import contextlib
@@ -27,10 +27,10 @@ from rbmviz.sweeps.cell import Cell, CellRun, data_of_cell, model_of, version_of
 from rbmviz.sweeps.store import Store, encode
 
 WAITING_EACH = 2
-"""Cells that an executor has for each of its threads: one runs, the next is ready."""
+"""Number of cells submitted per thread of an executor: one runs, the next is ready."""
 
 LOOK_SECONDS = 0.5
-"""Seconds between two look-ups of the number of workers of a cluster."""
+"""Seconds between two queries for the number of a cluster's threads."""
 
 
 class FailedCell(NamedTuple):
@@ -47,17 +47,17 @@ class SweepProgress:
     Parameters
     ----------
     cells : int
-        Cells of the plan.
+        Number of cells in the plan.
     stored : int
-        Cells whose results were already in the folder.
+        Number of cells whose results were already in the folder.
     computed : int
-        Cells computed and written in this run.
+        Number of cells computed and written in this run.
     failed : list of FailedCell
         Cells that ended with an error; another run tries them again.
     seconds, busy_seconds : float
-        Wall time of the run, and the sum of the wall times of its cells, each on its thread.
+        Wall-clock time of the run, and total wall-clock time of its cells, each on its thread.
     interrupted : bool
-        Whether Ctrl-C ended it.
+        Whether Ctrl-C ended the run.
     """
 
     cells: int
@@ -70,7 +70,7 @@ class SweepProgress:
 
     @property
     def done(self) -> int:
-        """Cells of the plan whose results are in the folder."""
+        """Number of cells of the plan whose results are in the folder."""
         return self.stored + self.computed
 
     @property
@@ -81,21 +81,21 @@ class SweepProgress:
 
 
 class ComputedCell(NamedTuple):
-    """The result of a cell from an executor: the content of its file, and the wall time on its thread."""
+    """A cell's result from an executor: the content of its file, and the wall-clock time on its thread."""
 
     content: bytes
     seconds: float
 
 
 class Stopped(Exception):
-    """The sweep was interrupted while this cell ran."""
+    """Raised in a cell that is running when the sweep is interrupted."""
 
 
 def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
     """Run one cell to its end on this thread, or until ``stop`` is set, which is checked every 30 ms.
 
-    Raises BadInput if the model or the data cannot be loaded, or this process has other code than the process
-    that made the cell.
+    Raises BadInput if the model or the data cannot be loaded, or if the code of this process differs from
+    the code of the process that made the cell.
     """
     begin = time.perf_counter()
     if version_of(cell.kind, cell.algorithm.partition(":")[0]) != cell.version:
@@ -111,13 +111,13 @@ def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
 
 
 def compute_in_worker(cell: Cell) -> ComputedCell:
-    """Run one cell in a process that does nothing but run cells: BLAS gets one thread there, for good."""
+    """Run one cell in a process that only runs cells, so that BLAS has a single thread there for good."""
     one_blas_thread_for_good()
     return compute(cell)
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -131,40 +131,40 @@ def run(
     on_progress: Callable[[SweepProgress], None] | None = None,
     on_message: Callable[[str], None] | None = None,
 ) -> SweepProgress:
-    """Compute the cells that are not in the folder yet, in their order.
+    """Compute, in order, the cells that are not in the folder yet.
 
     Parameters
     ----------
     cells : sequence of Cell
         ``rbmviz.sweeps.cells`` of a plan.
     store : Store
-        Its folder must exist (``Store.prepare``).
+        Store of the results, whose folder must exist (``Store.prepare``).
     executor : Executor, optional
-        Where cells are computed (default: threads of this process). Its workers load models and data by the
-        names in the cells, and must have imported algorithms of your own. It is not shut down.
+        Executor of the cells (default: threads of this process). Its workers load models and data by the
+        names in the cells, and must have imported any algorithms of your own. It is not shut down.
     workers : int, optional
-        Threads, or the number of workers of ``executor``, which gets twice as many cells at a time (default:
-        one for each core of this machine).
+        Number of threads, or of workers of ``executor``, which gets twice as many cells at a time (default:
+        one per core of this machine).
     scheduler : str, optional
-        Address of a Dask scheduler, ``tcp://host:8786``, instead of an executor. Models and data are sent to
-        each of its workers once.
+        Address of a Dask scheduler, ``tcp://host:8786``, to use instead of an executor. Models and data are
+        sent once to each of its workers.
     on_progress : callable, optional
         Called after each cell with the outcome so far.
     on_message : callable, optional
-        Called with a sentence when workers are lost or there is none.
+        Called with a sentence if workers are lost or there are none.
 
     Returns
     -------
     SweepProgress
-        After Ctrl-C with ``interrupted``.
+        The outcome; after Ctrl-C, ``interrupted`` is True.
 
     Raises
     ------
     BadInput
         If no scheduler answers, or the connection to it is lost.
     OutputFailure
-        If results cannot be written any more; those that were computed are kept in a temporary folder, which
-        the sentence names.
+        If results can no longer be written; computed results are kept in a temporary folder, which the
+        message names.
     """
     workers = None if workers is None else checks.whole("workers", workers, 1)
     there = store.done(cells)
@@ -214,7 +214,7 @@ def _loaded(cells: Sequence[Cell]) -> list[object]:
 
 @dataclass
 class Pool:
-    """An executor, how many cells it may have now, and the event that ends the sweep.
+    """An executor, the number of cells it may have now, and the event that ends the sweep.
 
     stop : None if cells run in other processes, where they cannot be interrupted
     """
@@ -245,10 +245,10 @@ def _threads(n: int) -> Iterator[Pool]:
 class Execution:
     """Has cells computed, and writes their results.
 
-    store : None: results are not written
-    outcome : counts of the cells done
-    on_progress : called after each cell
-    unwritten : results by identity that could not be written; ``run`` writes them first
+    store : store of the results; None: results are not written
+    outcome : numbers of cells done so far
+    on_progress : called with the outcome after each cell
+    unwritten : results that could not be written, by identity; ``run`` writes them first
     """
 
     pool: Pool
@@ -261,8 +261,8 @@ class Execution:
     def run(self, todo: Sequence[Cell]) -> None:
         """Submit all cells and write their results until the end, a stop, an interrupt, or an error.
 
-        Raises BadInput if the executor computes no more; BadInput or OutputFailure if results cannot be
-        written, which ``unwritten`` has then.
+        Raises BadInput if the executor has broken down; BadInput or OutputFailure if results cannot be
+        written, which are then in ``unwritten``.
         """
         begin = time.perf_counter() - self.outcome.seconds
         try:
@@ -290,7 +290,7 @@ class Execution:
         return f"{self.outcome.done:,} of {self.outcome.cells:,} cells are{there}"
 
     def _go_through(self, todo: Sequence[Cell], begin: float) -> None:
-        # The room of the executor, and when it was looked up.
+        # The executor's room, and the time at which it was queried.
         waiting, looked, room = iter(todo), -LOOK_SECONDS, 0
         ended: queue.SimpleQueue[Future[ComputedCell]] = queue.SimpleQueue()
         more = True
@@ -303,7 +303,7 @@ class Execution:
                 if cell is not None:
                     try:
                         future = self.pool.submit(cell)
-                    except RuntimeError as error:  # it was shut down, or has broken
+                    except RuntimeError as error:  # the executor was shut down, or has broken
                         raise self._lost(error) from None
                     self._flying[future] = cell
                     future.add_done_callback(ended.put)
@@ -323,26 +323,26 @@ class Execution:
             return
         except (CancelledError, BrokenExecutor) as error:
             raise self._lost(error) from None
-        except Exception as error:  # a mistake in one cell must not cost the others
+        except Exception as error:  # an error in one cell must not affect the others
             self.outcome.failed.append(FailedCell(cell, _sentence(error)))
         else:
             self.unwritten[cell.identity] = computed.content
             self.outcome.busy_seconds += computed.seconds
 
     def _lost(self, error: BaseException) -> BadInput:
-        """Return the error of an executor that computes no more."""
+        """Return the error to raise for an executor that has broken down."""
         return BadInput(
             f"The workers, or the connection to them, were lost ({type(error).__name__}): {self.done}, and "
             "the sweep can be resumed."
         )
 
     def _give_up(self) -> None:
-        """Let no other cell begin, and running cells of this process end soon; take those that have ended."""
+        """Start no more cells, let running cells of this process end soon, and take cells that have ended."""
         if self.pool.stop is not None:
             self.pool.stop.set()
         for future in list(self._flying):
             if not future.cancel() and self.pool.stop is not None:
-                future.exception()  # waits for its end
+                future.exception()  # waits for the cell's end
             if future.done():
                 with contextlib.suppress(BadInput):  # it was lost
                     self._take(future)

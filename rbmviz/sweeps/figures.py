@@ -1,8 +1,8 @@
-"""Drawings of a sweep: the scores over one or two axes, as SVG or PNG.
+"""Draw the scores of a sweep over one or two axes, as SVG or PNG.
 
-With two axes a drawing is a map, with one axis a curve with the spread over seeds; models, samplers and other
-knobs get panels of their own. Settings tied with the best are marked, and so are those whose samples are
-mostly blank. The caption says what was run.
+Two axes give a map, one axis gives a curve with the spread over seeds; models, samplers and other knobs have
+separate panels. Settings tied with the best are marked, and so are settings whose samples are mostly blank.
+The caption describes the sweep.
 """
 
 import json
@@ -37,7 +37,7 @@ def check_installed() -> None:
 
 
 def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
-    """Return the caption of a figure: version, digests, seeds, and the call that made it.
+    """Return the caption of a figure: version, digests, seeds, and the command that made it.
 
     columns : table with the columns model, model_digest, data, data_digest, version and seed
     """
@@ -56,9 +56,9 @@ def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
 
 
 def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) -> bytes:
-    """Return a drawing of the scores of all settings as SVG or PNG, ``form``.
+    """Return a drawing of the scores of all settings as SVG or PNG, depending on ``form``.
 
-    choices : one for each model
+    choices : one choice per model
     plan : the first two axes along which settings differ are drawn
     caption : text below the drawing, see ``provenance``
 
@@ -69,14 +69,14 @@ def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) ->
 
 
 def rendered(spec: Mapping[str, Any], form: str) -> bytes:
-    """Return a specification in the language of Vega-Lite as SVG, PNG or PDF, ``form``.
+    """Render a Vega-Lite specification as SVG, PNG or PDF, depending on ``form``.
 
-    A pixel is 1/96 inch; a PNG has 300 of its own per inch.
+    A pixel of the specification is 1/96 inch, and 2 x 2 pixels of a PNG.
     """
     import vl_convert
 
     vega_lite = spec["$schema"].rpartition("/v")[2].removesuffix(".json")
-    # The version that the specification is of: 6.1.0 is known as 6.1.
+    # The version of the specification: vl-convert knows 6.1.0 as 6.1.
     vega_lite = ".".join(vega_lite.split(".")[:2])
     text = json.dumps(spec)
     if form == "svg":
@@ -87,7 +87,7 @@ def rendered(spec: Mapping[str, Any], form: str) -> bytes:
 
 
 def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> dict[str, Any]:
-    """Return the drawing in the language of Vega-Lite, with its data."""
+    """Return the drawing as a Vega-Lite specification that includes its data."""
     import altair
 
     rows = [_row(setting) for choice in choices for setting in choice.settings]
@@ -98,7 +98,7 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
         rest = [f"{name} = {_text(value)}" for name, value in knobs.items() if name not in axes]
         row["panel"] = ", ".join([row["algorithm"], *rest])
         row |= {name: knobs[name] for name in axes if name in knobs}
-    # A setting without the knob of an axis has no place on it: the subtitle names it.
+    # A setting without an axis's knob cannot be drawn on that axis, so the subtitle names it.
     apart = [row for row in rows if not all(name in row for name in axes)]
     rows = [row for row in rows if row not in apart] or rows
     by = choices[0].by
@@ -146,7 +146,7 @@ def _row(setting: ScoredSetting) -> dict[str, Any]:
 
 
 def _point(choices: Sequence[Choice]) -> str:
-    """Say where the settings were compared, for each model if the points differ."""
+    """Return the point of comparison in words, for each model if the points differ."""
     points = [f"{choice.point:,.6g} {choice.effort}" for choice in choices]
     if len(set(points)) == 1:
         return points[0]
@@ -154,7 +154,7 @@ def _point(choices: Sequence[Choice]) -> str:
 
 
 def _borders(choices: Sequence[Choice]) -> list[str]:
-    """Return the sentences about the ends of axes, with the model if there are several."""
+    """Return the sentences about ends of axes, with the model's name if there are several models."""
     return [
         f"{choice.best.model}: {text}" if len(choices) > 1 else text
         for choice in choices
@@ -179,7 +179,7 @@ def _text(value: float | str) -> str:
 
 
 def _map(altair: Any, rows: Sequence[Mapping[str, Any]], axes: Sequence[str], label: str) -> Any:
-    """Return a map over two axes, each value as a column or row of its own, so that cells have one size."""
+    """Return a map over two axes; each value has its own column or row, so that all cells have one size."""
     across, up = (_order(rows, name) for name in axes)
     x = altair.X(f"{axes[0]}:N", sort=across, axis=altair.Axis(labelAngle=-45, labelExpr=_SHORT))
     y = altair.Y(f"{axes[1]}:N", sort=up[::-1], axis=altair.Axis(labelExpr=_SHORT))
@@ -218,7 +218,7 @@ def _curve(altair: Any, rows: Sequence[Mapping[str, Any]], axis: str, label: str
 
 
 def in_lines(texts: Iterable[str]) -> list[str]:
-    """Return the texts in lines of bounded length, broken at spaces where there are any."""
+    """Return the texts split into lines of bounded length, at spaces if there are any."""
     return [
         line for text in texts for line in textwrap.wrap(text, _CAPTION_CHARACTERS, break_on_hyphens=False)
     ]

@@ -1,4 +1,4 @@
-"""The plan of a sweep from the settings of the Tune page, by name."""
+"""Build a sweep's plan from the settings of the Tune page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -9,24 +9,24 @@ from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Axis, Budget, Kind, SweepPlan, knob_named
 
 AUTOMATIC_DATA, NO_AXIS = "automatic", "none"
-"""Choices of a page: each model's own data; no axis."""
+"""Choices on the page: each model's own data, and no axis."""
 
 What = Literal["samplers", "trainers"]
-"""Kind of tuned algorithms, as in the address."""
+"""Kind of the tuned algorithms, as in the address."""
 
 KIND_OF: dict[What, Kind] = {"samplers": "sampler", "trainers": "trainer"}
 
 PARTS_OF_AXIS = ("", "_from", "_to", "_n", "_scale")
-"""Endings of the names of an axis's settings, ``tune_x``."""
+"""Suffixes of the names of an axis's settings, such as ``tune_x_from``."""
 
 
 def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
-    """Return the samplers, or trainers, of these names, by name."""
+    """Return the samplers or trainers with these names, by name."""
     return {name: TABLES[kind][name] for name in names}
 
 
 def plan_of(values: Mapping[str, Any]) -> SweepPlan:
-    """Return the plan that the values of the settings, by name, describe; BadInput if they describe none."""
+    """Return the plan that the settings' values, by name, describe; BadInput if they are invalid."""
     kind = KIND_OF[values["tune_what"]]
     trains = kind == "trainer"
     algorithms = algorithms_of(kind, values["tune_trainers" if trains else "tune_samplers"])
@@ -64,7 +64,7 @@ def _axes_of(values: Mapping[str, Any], algorithms: Sequence[type]) -> list[Axis
         knob, lo, hi, n, scale = (values[f"tune_{axis}{part}"] for part in PARTS_OF_AXIS)
         if knob != NO_AXIS:
             declared = knob_named(knob, algorithms)
-            if scale == "log1m" and declared.hi != 1:  # the default, in a link that names another knob only
+            if scale == "log1m" and declared.hi != 1:  # the default, in a link that changes only the knob
                 scale = "linear"
             axes.append(Axis.spaced(declared, lo, hi, n, scale))
     if values["tune_z"] != NO_AXIS:

@@ -1,9 +1,9 @@
-"""The footer of a Parquet file, read to check that no page is compressed, and how large columns are.
+"""Read the footer of a Parquet file, to check that no page is compressed, and to find the sizes of columns.
 
-pyarrow can read it, too, but its column metadata crash the process if the footer is damaged, for example if
-it names an unknown compression method (pyarrow 26): 6 of 1,920 damaged files did. A damaged file must not
-crash a server. The footer is a structure in the compact protocol of Apache Thrift; every loop below is
-bounded by the bytes that are there.
+pyarrow can read the footer, too, but its column metadata can crash the process if the footer is damaged, for
+example if it names an unknown compression method (pyarrow 26): 6 of 1,920 damaged files did. A damaged file
+must not crash a server. The footer is a structure in Apache Thrift's compact protocol; every loop below is
+bounded by the number of bytes present.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from rbmviz.array_files import Damaged
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _, _STRUCT = range(1, 13)
 
 MAX_THRIFT_DEPTH = 12
-"""Maximum depth of structures; Parquet's footers have six levels."""
+"""Maximum depth of nested structures; Parquet's footers have six levels."""
 
 _ROW_GROUPS, _COLUMNS, _FILE_PATH, _META_DATA, _CODEC, _TOTAL_COMPRESSED_SIZE = 4, 1, 1, 3, 4, 7
-"""Numbers of the fields on the way to the method of compression and the size, in parquet.thrift."""
+"""Numbers, in parquet.thrift, of the fields that lead to the compression method and the size."""
 
 
 _Fields = dict[int, tuple[int, Any]]
-"""Type and value by the number of the field; numbers are kept, and structures, and lists of them."""
+"""Type and value by field number; only numbers, structures, and lists of these keep their values."""
 
 
 class _Reader:
@@ -52,7 +52,7 @@ class _Reader:
         self._at += n
 
     def struct(self, depth: int = 0) -> _Fields:
-        """Return the fields of a structure by number; none may occur twice."""
+        """Return the fields of a structure by number; no field may occur twice."""
         if depth > MAX_THRIFT_DEPTH:
             raise Damaged("its footer is nested too deeply")
         fields: _Fields = {}
@@ -71,7 +71,7 @@ class _Reader:
         return (number >> 1) ^ -(number & 1)
 
     def _value(self, kind: int, depth: int) -> Any:
-        if kind in (_TRUE, _FALSE, _BYTE):  # as elements of a list, truth values take a byte
+        if kind in (_TRUE, _FALSE, _BYTE):  # as elements of a list, Booleans take a byte
             return self._byte()
         if kind in (_I16, _I32, _I64):
             return self._signed()
@@ -96,9 +96,9 @@ class _Reader:
 
 
 def uncompressed_sizes(content: bytes) -> list[int]:
-    """Return the bytes of each column in each group of rows, by the footer of a Parquet file.
+    """Return the bytes of each column in each row group, according to the footer of a Parquet file.
 
-    Raises Damaged if the footer cannot be read, or does not say that all pages are uncompressed.
+    Raises Damaged if the footer cannot be read, or does not state that all pages are uncompressed.
     """
     length = int.from_bytes(content[-8:-4], "little")
     if not 0 < length <= len(content) - 12:

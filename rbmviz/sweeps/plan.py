@@ -1,4 +1,4 @@
-"""The plan of a sweep: axes over knobs, models, seeds and a budget; its checks, its order, its JSON.
+"""The plan of a sweep (axes over knobs, models, seeds and a budget), with its checks, order and JSON form.
 
 A plan only names models and data; ``rbmviz.sweeps.cell.cells`` loads them.
 """
@@ -24,7 +24,7 @@ from rbmviz.registry import Table, samplers, trainers
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]
-"""Kind of a sweep: over samplers on trained models, or over trainers on data."""
+"""Kind of sweep: over samplers on trained models, or over trainers on data."""
 
 MAX_SWEEP_CELLS = 100_000
 """Maximum number of cells of a plan."""
@@ -33,7 +33,7 @@ MAX_VALUES_OF_AXIS = 10_000
 """Maximum number of values of one axis."""
 
 MAX_NAME = 4096
-"""Maximum length in characters of the name of a model or data set, which may be a path."""
+"""Maximum number of characters in the name of a model or data set, which may be a path."""
 
 _MAX_SEED = 2**53
 
@@ -41,10 +41,10 @@ SCALES = ("log", "linear", "log1m")
 """Spacing of the values of an axis: equal ratios of x, equal steps, or equal ratios of 1 - x."""
 
 BEYOND = 2
-"""Values added beyond the border of an axis."""
+"""Number of values added beyond the border of an axis."""
 
 LEAST_BELOW_1 = 0.001
-"""Distance from 1 of the last value below 1 on an axis that ends at 1, where 1 - x has no logarithm."""
+"""Distance from 1 of the last value below 1 on a log1m axis that ends at 1, where 1 - x has no logarithm."""
 
 TABLES: dict[str, Table] = {"sampler": samplers, "trainer": trainers}
 
@@ -58,12 +58,12 @@ class Axis:
     knob : str
         Name of the knob.
     values : sequence of int, float, bool or str
-        At least one, all different; the plan checks them against the knob's range.
+        One or more different values; the plan checks them against the knob's range.
 
     Raises
     ------
     BadInput
-        If there is no value, a value occurs twice, or there are more than ``MAX_VALUES_OF_AXIS``.
+        If there are no values, more than ``MAX_VALUES_OF_AXIS``, or a value occurs twice.
     """
 
     knob: str
@@ -93,19 +93,19 @@ class Axis:
 
     @classmethod
     def spaced(cls, knob: Knob, lo: float, hi: float, n: int, scale: str = "") -> Self:
-        """Return an axis of about n values from lo to hi, both included; rounded for a whole-number knob.
+        """Return an axis of about n values from lo to hi inclusive, rounded for a whole-number knob.
 
         Parameters
         ----------
         knob : Knob
-            The knob, with its kind, its range and its scale.
+            The knob, which has a kind, a range and a scale.
         lo, hi : float
-            Ends, lo <= hi, positive on a log scale.
+            Ends of the axis, lo <= hi; positive on a log scale.
         n : int
             Number of values, at least 1. Values on a log scale are rounded to four digits.
         scale : "linear", "log", "log1m" or ""
-            Default "": the scale of the knob's slider. "log1m" is a log scale of 1 - x, for values that
-            matter close to 1: it ends at ``1 - LEAST_BELOW_1`` and, if hi is 1, at 1 itself.
+            Spacing (default "": the scale of the knob's slider). "log1m" is a log scale of 1 - x, for knobs
+            whose values close to 1 matter: if hi is 1, it ends with ``1 - LEAST_BELOW_1`` and 1.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Axis:
         spaced = np.geomspace(lo, hi, n) if log else np.linspace(lo, hi, n)
         texts = [f"{x:.4g}" if log else f"{x:.10g}" for x in spaced]
         ends = {0: lo, n - 1: hi} if n > 1 else {0: lo}
-        # Rounded, a value next to an end may lie beyond it.
+        # After rounding, a value next to an end may lie beyond that end.
         numbers = [ends.get(i, min(max(float(text), lo), hi)) for i, text in enumerate(texts)]
         if knob.kind is int:
             return cls(knob.name, tuple(dict.fromkeys(round(x) for x in numbers)))
@@ -135,14 +135,14 @@ class Axis:
 
     @classmethod
     def read(cls, text: str, algorithms: Sequence[Any]) -> Self:
-        """Return the axis of a text: ``eps=0.01,0.03,0.1``, ``eps=0.001:1:13``, ``alpha=0.9:1:5:linear``.
+        """Parse an axis, such as ``eps=0.01,0.03,0.1``, ``eps=0.001:1:13`` or ``alpha=0.9:1:5:linear``.
 
         Parameters
         ----------
         text : str
-            A knob and its values, or ``lo:hi:n``, optionally with a scale (default: the slider's).
+            A knob, and values or ``lo:hi:n``, optionally with a scale (default: the slider's).
         algorithms : sequence
-            Samplers or trainers (classes or instances); one of them has the knob.
+            Samplers or trainers (classes or instances), at least one of which has the knob.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class Axis:
 
 
 def _below_1(knob: Knob, lo: float, hi: float, n: int) -> tuple[float, ...]:
-    """Return about n values from lo to hi in equal ratios of 1 - x; 1 itself follows as the last."""
+    """Return about n values from lo to hi with equal ratios of 1 - x; if hi is 1, the last value is 1."""
     last = 1 - LEAST_BELOW_1 if hi == 1 else hi
     if n == 1:
         return (lo,)
@@ -188,7 +188,7 @@ def _below_1(knob: Knob, lo: float, hi: float, n: int) -> tuple[float, ...]:
 
 
 def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
-    """Return the knob of the first of these algorithms that has it; BadInput if none has it."""
+    """Return a knob from the first of these algorithms that has it; BadInput if none does."""
     for algorithm in algorithms:
         if name in knobs_of(algorithm):
             return knobs_of(algorithm)[name]
@@ -203,12 +203,12 @@ class Budget:
     Parameters
     ----------
     unit : "samples", "updates", "sweeps" or "seconds"
-        Samplers: samples, Gibbs sweeps or seconds; trainers: updates, Gibbs sweeps or seconds. Samples and
-        Gibbs sweeps count all chains together; seconds are processor time in the algorithm itself, without
+        Samples, Gibbs sweeps or seconds for samplers; updates, Gibbs sweeps or seconds for trainers. Samples
+        and Gibbs sweeps are counted over all chains; seconds are processor time in the algorithm, without
         scores.
     amount : int, or float for seconds
         In Gibbs sweeps, the cell ends with the last complete sample, and has at least one. In seconds, the
-        number of samples depends on the machine; the table says how many there were.
+        number of samples depends on the machine, and is in the table.
 
     Raises
     ------
@@ -238,8 +238,8 @@ class GridSetting(NamedTuple):
 
     algorithm : text with every knob, ``rates_fpcd:eps=0.03,alpha=1.0,...``
     model : name of the model; "" for trainers
-    number : place of the algorithm in the plan, from 0
-    at : by axis, the place of its value, from 0; -1 where the algorithm does not have the knob
+    number : index of the algorithm in the plan, from 0
+    at : index of the value on each axis, from 0; -1 if the algorithm does not have the knob
     """
 
     algorithm: str
@@ -250,35 +250,35 @@ class GridSetting(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan:
-    """Algorithms x axes x models x seeds, with what is measured and for how long.
+    """A grid of algorithms, axes, models and seeds, with the measures and the budget.
 
     Parameters
     ----------
     algorithms : sequence of str, Sampler or Trainer
-        Texts ``name`` or ``name:knob=value,...``, of one kind. They are kept with *all* knobs: a plan means
-        the same after a default has changed.
+        Algorithms of one kind, as texts ``name`` or ``name:knob=value,...``. They are stored with *all*
+        knobs, so that a plan keeps its meaning if a default changes.
     axes : sequence of Axis
-        Over knobs of the algorithms, all different. An algorithm without the knob of an axis is run once
-        along this axis.
+        Axes over different knobs of the algorithms. An algorithm without the knob of an axis is run only
+        once along that axis.
     models : sequence of str
-        Samplers: names of pretrained models, or files. Trainers: empty.
+        For samplers, names of pretrained models, or files; for trainers, empty.
     data : str
-        Data to score on, or to train on (default "": those that each model names).
+        Data for scoring or for training (default "": the data that each model names).
     seeds : sequence of int
-        Replications (default 0 to 4); seed s means the same as in ``rbmviz sample --seed s``.
+        Seeds of the replications (default 0 to 4); seed s means the same as in ``rbmviz sample --seed s``.
     budget : Budget
-        Default 20,000 samples; trainers: 1,000 updates.
+        Length of each cell (default 20,000 samples; for trainers, 1,000 updates).
     metrics : sequence of str
         Names of ``measures`` (default ``DEFAULT_MEASURES``).
     kernel : "binary" or "mean"
         Kernel of the ISL.
     start : "data" or "random"
-        Samplers: whether chains start at validation examples, which the seed draws alike for all settings,
-        or at random bits.
+        For samplers, whether chains start at validation examples, drawn from the seed and the same for all
+        settings, or at random bits.
     n_hidden : int
-        Trainers: hidden units (default 16).
+        For trainers, number of hidden units (default 16).
     kind : "sampler" or "trainer"
-        What the algorithms are (default "sampler").
+        Kind of the algorithms (default "sampler").
 
     Raises
     ------
@@ -408,9 +408,9 @@ class SweepPlan:
                 raise BadInput(f"The {what} {quoted(twice[0])} occurs twice in the sweep: give it once.")
 
     def _with(self, text: str, values: Mapping[str, Any]) -> Any:
-        """Return an algorithm as it is run, with these values of axes."""
+        """Return an algorithm with these values of axes, ready to run."""
         algorithm = self._algorithm(text)
-        if self.budget.unit == "updates":  # a falling schedule ends with the training
+        if self.budget.unit == "updates":  # a decreasing schedule ends with the training
             values = {**values, "iterations": self.budget.amount}
         knobs = knobs_of(algorithm)
         return dataclasses.replace(algorithm, **{name: x for name, x in values.items() if name in knobs})
@@ -426,13 +426,13 @@ class SweepPlan:
         return places * max(len(self.models), 1) * len(self.seeds)
 
     def knob(self, name: str) -> Knob:
-        """Return the knob of an axis, as the first algorithm that has it declares it."""
+        """Return the knob of an axis as declared by the first algorithm that has it."""
         return knob_named(name, [self._algorithm(text) for text in self.algorithms])
 
     def beyond(self, open_ends: Iterable[tuple[str, float]]) -> Self:
-        """Return the plan with ``BEYOND`` more values of each of these axes beyond this end, equally spaced.
+        """Return the plan with ``BEYOND`` more values, equally spaced, beyond the given ends of axes.
 
-        open_ends : (knob, end), as in ``Choice.open_ends``; others stay unchanged
+        open_ends : pairs (knob, end), as in ``Choice.open_ends``; other axes stay unchanged
         """
         ends = set(open_ends)
         return dataclasses.replace(self, axes=tuple(self._longer(axis, ends) for axis in self.axes))
@@ -452,7 +452,7 @@ class SweepPlan:
         return Axis(axis.knob, tuple(sorted({*values, *more})))
 
     def differing_knobs(self) -> list[str]:
-        """Return the knobs in which algorithms of one name differ apart from the axes (rates_fpcd:k=5)."""
+        """Return the knobs, apart from axes, in which algorithms of the same name differ (rates_fpcd:k=5)."""
         read = [TABLES[self.kind].read(text) for text in self.algorithms]
         pairs = [(a, b) for a, b in itertools.combinations(read, 2) if a.name == b.name]
         return list(
@@ -462,10 +462,10 @@ class SweepPlan:
         )
 
     def settings(self) -> list[GridSetting]:
-        """Return the settings of the grid in the order in which they are run, coarse to fine.
+        """Return the settings of the grid in the order of execution, from coarse to fine.
 
-        Each level of the grid is finished before the next finer one begins: places 0, 8, 4, 12, ... of an
-        axis come first, then those between. A sixteenth of a grid of two axes already shows its shape.
+        Each level of the grid is finished before the next finer level begins: indices 0, 8, 4, 12, ... of an
+        axis come first, then the indices between. A sixteenth of a two-axis grid already shows its shape.
         """
         keyed = []
         for number, text in enumerate(self.algorithms):
@@ -482,14 +482,14 @@ class SweepPlan:
         return [setting for *_, setting in sorted(keyed, key=lambda entry: entry[:3])]
 
     def order(self) -> Iterator[tuple[int, GridSetting]]:
-        """Yield seed and setting of each cell in the order in which they run: seeds outermost."""
+        """Yield seed and setting of each cell in the order of execution, with seeds outermost."""
         settings = self.settings()
         for seed in self.seeds:
             for setting in settings:
                 yield seed, setting
 
     def to_json(self) -> str:
-        """Return the plan as JSON, which ``from_json`` reads."""
+        """Return the plan as JSON for ``from_json``."""
         content = dataclasses.asdict(self)
         return json.dumps({"rbmviz_sweep": 1, **content}, indent=1)
 
@@ -500,7 +500,7 @@ class SweepPlan:
         Raises
         ------
         BadInput
-            If it is longer than 1 MB, not JSON, or not the plan of a sweep.
+            If the text is longer than 1 MB, not JSON, or not the plan of a sweep.
         """
         try:
             content = read_json(text)
@@ -528,10 +528,10 @@ class SweepPlan:
 
 
 def _fineness(at: Sequence[int], lengths: Sequence[int]) -> tuple[int, ...]:
-    """Return the key by which places are sorted: the finest level of any axis, then bit-reversed places.
+    """Return the sort key of indices on the axes: the finest level on any axis, then bit-reversed indices.
 
-    Place 0 of an axis is on level 0. On an axis whose places are numbers of b bits, a place that ends with z
-    zero bits is on level b - z: of 8 places, 4 is on level 1, 2 and 6 on level 2, the odd ones on level 3.
+    Index 0 of an axis is on level 0. On an axis with b-bit indices, an index that ends with z zero bits is on
+    level b - z: of 8 indices, 4 is on level 1, 2 and 6 are on level 2, and odd indices are on level 3.
     """
     levels, reversed_places = [0], []
     for i, n in zip(at, lengths, strict=True):

@@ -1,14 +1,14 @@
-"""The results of a sweep as a folder of Parquet files, one for each cell.
+"""Store the results of a sweep as a folder of Parquet files, one for each cell.
 
-A cell's file is called ``<identity>.parquet`` and holds its table (``cell.columns_of``). It is written under
-a temporary name and renamed, so it is whole or missing, even on a disk that several machines share; there is
-no server and no lock. A cell whose file exists is done. The folder also holds the plan, ``_plan.json``, and a
-note for people, ``_README.md``: readers of Parquet folders ignore names that begin with ``_`` or ``.``, and
-fail at others.
+A cell's file is called ``<identity>.parquet`` and holds its table (``cell.columns_of``). The file is written
+under a temporary name and renamed, so it is complete or missing, even on a disk that several machines share;
+there is no server and no lock. A cell whose file exists is done. The folder also holds the plan,
+``_plan.json``, and a note for people, ``_README.md``: readers of Parquet folders ignore names that begin with
+``_`` or ``.``, and fail on other files.
 
 Files are not trusted. Size, columns, types and numbers of rows are checked before anything is read. Pages
-must not be compressed. Texts, stored once in a file but in memory once per row, are bounded, so that no file
-expands to more than about 100 MB. Texts are printable, and nothing in a file is ever executed.
+must not be compressed. Texts, which a file stores once but memory holds once per row, are bounded, so that no
+file expands to more than about 100 MB. Texts must be printable, and nothing in a file is ever executed.
 """
 
 import io
@@ -39,16 +39,16 @@ from rbmviz.sweeps.parquet_footer import uncompressed_sizes
 from rbmviz.sweeps.plan import Kind, SweepPlan
 
 MAX_CELL_BYTES = 2**20
-"""Maximum size in bytes of the file of one cell; 125 rows take about 15 kB."""
+"""Maximum bytes of one cell's file; 125 rows take about 15 kB."""
 
 MAX_CELL_ROWS = 2000
-"""Maximum number of rows of one cell, more than a curve has points."""
+"""Maximum number of rows of one cell, which exceeds the number of points of a curve."""
 
 MAX_CELL_TEXT = 5000
-"""Maximum length in characters of a text in a table."""
+"""Maximum number of characters of a text in a table."""
 
 MAX_TEXT_BYTES = 2**16
-"""Maximum size in bytes of all texts in a cell's file; 125 rows take about 2 kB."""
+"""Maximum bytes of all texts in a cell's file; those of 125 rows take about 2 kB."""
 
 IDENTITY = re.compile(r"[0-9a-f]{32}")
 
@@ -57,7 +57,7 @@ PLAN_FILE, NOTE_FILE = "_plan.json", "_README.md"
 _MAGIC = b"PAR1"
 
 _MAX_NAMED = 5
-"""Maximum number of files of one folder that messages name one by one."""
+"""Maximum number of files in a folder that messages name individually."""
 
 _NOTE = """# Results of a sweep by rbmviz
 
@@ -83,11 +83,11 @@ class StoredTable(NamedTuple):
     """The results in a folder.
 
     columns : dict of str to ndarray (rows,)
-        The table in long form; texts are of dtype object, numbers int64 and float64.
+        The table in long form; texts have dtype object, numbers int64 or float64.
     cells : int
-        Cells in it.
+        Number of cells in the table.
     refused : list of str
-        A sentence for each file that could not be read or is not a result.
+        One sentence for each file that could not be read or is not a result.
     """
 
     columns: dict[str, np.ndarray]
@@ -102,17 +102,17 @@ def encode(columns: Mapping[str, np.ndarray]) -> bytes:
     schema = _schema(kind)
     table = pa.table({name: pa.array(columns[name], schema.field(name).type) for name in schema.names})
     content = io.BytesIO()
-    # Not compressed: 'decode' refuses compressed pages. No Arrow schema: it would be a second description.
+    # Uncompressed, because 'decode' refuses compressed pages. No Arrow schema: one schema is enough.
     pq.write_table(table, content, compression="none", store_schema=False, write_statistics=False)
     return content.getvalue()
 
 
 def decode(content: bytes, identity: str = "", names: Collection[str] | None = None) -> dict[str, np.ndarray]:
-    """Return the table of a cell from the content of a file, which is not trusted; see ``StoredTable``.
+    """Return the table of a cell from the untrusted content of a file; see ``StoredTable``.
 
     identity : identity that the cell must have (default "": any); names : columns to return (default all)
 
-    Raises Damaged if it is not a table of a cell.
+    Raises Damaged if the content is not the table of a cell.
     """
     pa, pq = _pyarrow()
     if len(content) > MAX_CELL_BYTES:
@@ -133,7 +133,7 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
         if len(sizes) != len(names_there):
             raise Damaged("its footer does not describe its own columns")
         types = columns_of(kind)
-        # Arrow repeats in each row a text that the file has once. It reads no further than these sizes.
+        # Arrow repeats a text in each row that the file stores once. It reads no further than these sizes.
         texts = sum(size for size, name in zip(sizes, names_there, strict=True) if types[name] is str)
         if texts > MAX_TEXT_BYTES:
             raise Damaged(f"its texts take {texts:,} bytes")
@@ -149,7 +149,7 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
         }
     except (BadInput, Damaged):
         raise
-    except Exception as error:  # Arrow's errors, and Python's on texts that are not UTF-8
+    except Exception as error:  # errors from Arrow, and from Python for texts that are not UTF-8
         raise Damaged(why(error)) from None
     if identity and columns["identity"][0] != identity:
         raise Damaged("it is the result of another cell than its name says")
@@ -177,7 +177,7 @@ def _schema(kind: Kind) -> Any:
 
 
 def _kind_of(schema: Any) -> Kind:
-    """Return whose columns these are; another process may have written them, with fewer knobs."""
+    """Return the kind of sweep with these columns, which a process with fewer knobs may have written."""
     kinds: tuple[Kind, ...] = ("sampler", "trainer")
     for kind in kinds:
         types = {field.name: field.type for field in _schema(kind)}
@@ -214,14 +214,14 @@ class Store:
     Parameters
     ----------
     folder : str or Path
-        Nothing is created or read before a method is called.
+        The folder; nothing is created or read before a method is called.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
     def path(self, identity: str) -> Path:
-        """Return the path of the file of the cell with this identity."""
+        """Return the path of the file for the cell with this identity."""
         assert IDENTITY.fullmatch(identity)
         return self.folder / f"{identity}.parquet"
 
@@ -231,9 +231,9 @@ class Store:
         Parameters
         ----------
         plan : SweepPlan
-            The plan; it replaces an earlier one, whose results stay.
+            The plan, which replaces any earlier plan; earlier results stay.
         command : str
-            The command, for the note.
+            The command to mention in the note.
 
         Raises
         ------
@@ -268,11 +268,11 @@ class Store:
         write_whole(path, content)
 
     def _check_columns(self, name: str, plan: SweepPlan) -> None:
-        """Refuse a folder whose results have other columns: readers expect the same in all files."""
+        """Refuse a folder whose results have other columns: readers expect the same columns in all files."""
         pa, pq = _pyarrow()
         try:
             schema = pq.read_schema(pa.BufferReader(read_file(self.folder / name, name)))
-        except Exception:  # a damaged file, which is named when the folder is read
+        except Exception:  # reading the folder reports damaged files
             return
         if not schema.equals(_schema(plan.kind), check_metadata=False):
             own = _schema(plan.kind).names
@@ -291,7 +291,7 @@ class Store:
         Raises
         ------
         BadInput
-            If there is no folder or no plan, or it cannot be read.
+            If there is no folder or plan, or the plan cannot be read.
         """
         if not is_folder(self.folder):
             raise BadInput(f"There is no folder '{self.folder}': 'rbmviz sweep --out DIR' makes one.")
@@ -311,7 +311,7 @@ class Store:
             raise BadInput(f"'{path}': {error}") from None
 
     def _names(self) -> list[str]:
-        """Return the names of the plan and of all files that readers of Parquet folders do not ignore."""
+        """Return the names of the plan and of all files that Parquet readers do not ignore."""
         try:
             names = os.listdir(self.folder)
         except OSError as error:
@@ -321,7 +321,7 @@ class Store:
     def done(self, cells: Iterable[Cell]) -> set[str]:
         """Return the identities of the cells whose files exist and begin and end as Parquet files do.
 
-        ``read`` checks their content.
+        Only ``read`` checks their content.
         """
         there = {identity for name in self._names() if (identity := _identity_of(name))}
         return {
@@ -334,11 +334,11 @@ class Store:
                 first = file.read(4)
                 file.seek(-8, os.SEEK_END)
                 return first == file.read(8)[4:] == _MAGIC
-        except OSError:  # also if it is shorter than eight bytes
+        except OSError:  # also if the file is shorter than eight bytes
             return False
 
     def write(self, identity: str, content: bytes) -> None:
-        """Write the result of a cell, from ``encode``; a damaged file of its name is renamed and kept.
+        """Write a cell's result from ``encode``; a damaged file with the same name is renamed and kept.
 
         Raises
         ------
@@ -352,14 +352,14 @@ class Store:
         write_whole(path, content)
 
     def read(self, cells: Iterable[Cell] | None = None, names: Collection[str] | None = None) -> StoredTable:
-        """Return the results of these cells, or all of the folder, as one table.
+        """Return the results of these cells, or all results in the folder, as one table.
 
         Parameters
         ----------
         cells : iterable of Cell, optional
-            Cells of a plan, in the order of the table (default: all results, in the order of their names).
+            Cells of a plan, in table order (default: all results, in the order of their file names).
         names : collection of str, optional
-            Columns (default: all, which need 6 GB for 100,000 cells).
+            Columns to return (default: all, which need 6 GB for 100,000 cells).
 
         Raises
         ------
@@ -402,13 +402,13 @@ def write_table(path: str | Path, columns: Mapping[str, np.ndarray]) -> None:
 
 
 def _identity_of(name: str) -> str:
-    """Return the identity in the name of a cell's file; "" for a file with any other name."""
+    """Return the identity in the name of a cell's file; "" for any other name."""
     stem, _, ending = name.partition(".")
     return stem if ending == "parquet" and IDENTITY.fullmatch(stem) else ""
 
 
 def _sentences(names: Sequence[str], sentence: str) -> list[str]:
-    """Return the sentence for each of the first names, and one that counts the others."""
+    """Return the sentence for each of the first names, and one sentence that counts the others."""
     sentences = [sentence.format(f"'{printable(name)[:100]}'") for name in names[:_MAX_NAMED]]
     if len(names) > _MAX_NAMED:
         sentences.append(sentence.format(f"{len(names) - _MAX_NAMED:,} more files of this sort"))
@@ -421,7 +421,7 @@ def _read_all(
     names: Collection[str] | None,
     what: str,
 ) -> StoredTable:
-    """Read and join the tables of many cells; leave out damaged ones and name them."""
+    """Read and join the tables of many cells; leave out damaged files, and report them."""
     width = len(columns_of("sampler")) if names is None else len(names)
     check_memory(what, len(files) * 100 * width * 24, "give fewer cells")  # 100 rows: read, and joined
 

@@ -1,4 +1,4 @@
-"""``rbmviz.sweep``: a sweep over samplers in one call, also for models and samplers of your own."""
+"""``rbmviz.sweep``: sweep over samplers in one call, including models and samplers of your own."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -31,16 +31,16 @@ AnySampler = str | Sampler | type[Sampler]
 
 
 class SweepResult(Mapping[str, np.ndarray]):
-    """The result of ``rbmviz.sweep``: the table as a mapping of columns, and the setting to take.
+    """The result of ``rbmviz.sweep``: the table as a mapping of columns, and the choice of a setting.
 
     Attributes
     ----------
     columns : dict of str to ndarray (rows,)
-        The table, a row for each point of each cell's curve; the object itself is a mapping of it.
+        The table, with a row for each point of each cell's curve; the object itself is a mapping of it.
     choice : sweeps.Choice
-        All settings compared at the last point that all have reached; ``sweeps.compare`` compares elsewhere.
+        All settings, compared at the last point that all have reached; ``sweeps.compare`` takes other points.
     plan : sweeps.SweepPlan
-        What was run.
+        The plan that was run.
     """
 
     def __init__(self, columns: Mapping[str, np.ndarray], plan: SweepPlan) -> None:
@@ -67,12 +67,12 @@ class SweepResult(Mapping[str, np.ndarray]):
 
     @cached_property
     def choice(self) -> Choice:
-        """All settings compared; see above."""
+        """Comparison of all settings; see the class."""
         return compare(self, effort=self.plan.budget.unit)
 
     @property
     def best(self) -> ScoredSetting:
-        """The setting with the best mean on the validation part, with its score on the test part."""
+        """The setting with the best mean on the validation part; it includes the score on the test part."""
         return self.choice.best
 
     @property
@@ -111,37 +111,37 @@ def sweep(
     kernel: Kernel = "binary",
     start: Literal["data", "random"] = "data",
 ) -> SweepResult:
-    """Run samplers over a grid of knobs, models and seeds; return the table of all their curves.
+    """Run samplers over a grid of knobs, models and seeds; return the table of all curves.
 
-    Cells whose results are in the folder are not computed again: repeat an interrupted call to continue.
+    Cells whose results are in the folder are not computed again, so repeat an interrupted call to continue.
 
     Parameters
     ----------
     models : str, Path, Model, RBM, or a sequence of them
-        Pretrained models, files, or objects. An object is written into the folder, ``_<digest>.safetensors``,
+        Pretrained models, files, or objects. An object is written to ``_<digest>.safetensors`` in the folder,
         where ``rbmviz sweep resume`` finds it.
     samplers : str, sampler, class, or a sequence of them
-        Names, optionally with knobs (``"rates_fpcd:k=2"``), samplers, or classes with their default knobs. A
-        class of your own, decorated with ``registry.sampler``, is registered under its name from then on.
+        Names, optionally with knobs (``"rates_fpcd:k=2"``), samplers, or classes with default knobs. Your own
+        class, decorated with ``registry.sampler``, is registered under its name from then on.
     grid : dict of str to sequence or str
         Values of each knob, or a text ``"lo:hi:number"``, optionally followed by ``:log`` or ``:linear``.
     n : int
         Length of each run, counted in ``budget`` (default 20,000).
     replications : int
-        Seeds of each setting: ``seed``, ``seed + 1``, ... (default 5).
+        Number of seeds of each setting: ``seed``, ``seed + 1``, ... (default 5).
     metrics : sequence of str
         Names of measures (default: as in ``SweepPlan``).
     out : str or Path
         Folder of the results (default ``sweep``).
     executor : Executor, optional
-        Where cells are computed (default: threads, one for each core). Its workers must be able to load the
-        models and to import the samplers.
+        Executor of the cells (default: threads, one per core). Its workers must be able to load the models
+        and to import the samplers.
     data : str
-        Data to score on (default: those that each model names; an RBM names none).
+        Data for scoring (default: the data that each model names; an RBM names none).
     seed : int
         The first seed (default 0).
     budget : "samples", "sweeps" (Gibbs sweeps) or "seconds"
-        What n counts.
+        Unit of ``n``.
     kernel : "binary" or "mean"
         Kernel of the ISL.
     start : "data" or "random"
@@ -150,13 +150,13 @@ def sweep(
     Returns
     -------
     SweepResult
-        A mapping of columns, ndarray (rows,), with a row for each point of each cell's curve, see
-        ``rbmviz.sweeps.cell.FIXED_COLUMNS``; ``best``, ``tied`` and ``frame``.
+        A mapping of columns, ndarray (rows,), with a row for each point of each cell's curve (see
+        ``rbmviz.sweeps.cell.FIXED_COLUMNS``), and the attributes ``best``, ``tied`` and ``frame``.
 
     Raises
     ------
     BadInput
-        If an argument does not fit, or a cell ended with an error; the results of the others are kept.
+        If an argument is invalid, or a cell ended with an error; the results of other cells are kept.
     OutputFailure
         If the results cannot be written.
     KeyboardInterrupt
@@ -193,7 +193,7 @@ def sweep(
         start=start,
     )
     if not any(isinstance(model, Model) for model in model_list):
-        cells(plan)  # refuses models and data that cannot be loaded, before the folder gets this plan
+        cells(plan)  # raises for models and data that cannot be loaded, before the plan is written
     store.prepare(plan, "rbmviz.sweep(...), from Python")
     for model in model_list:
         if isinstance(model, Model):
@@ -216,7 +216,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _sampler(value: Any) -> Any:
-    """Return a sampler with its knobs; register its class if it is not registered yet."""
+    """Return a sampler with its knobs; register its class if necessary."""
     if isinstance(value, str):
         return registered.read(value)
     sampler = value() if isinstance(value, type) else value
@@ -236,7 +236,7 @@ def _model(value: Any) -> str | Model:
 
 
 def _name(model: str | Model, store: Store) -> str:
-    """Return the name of a model in the plan: for an object, the file it is written to."""
+    """Return the name of a model in the plan; for an object, the path of the file to write it to."""
     return (
         model
         if isinstance(model, str)
