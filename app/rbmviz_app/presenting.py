@@ -63,7 +63,7 @@ def draw_switch() -> None:
 
 
 def draw_settings(page: str, knobs: Mapping[str, str]) -> None:
-    """Draw the presenter's choices: knobs to keep, from {name: label}, and a link that starts paused."""
+    """Draw the presenter's choices: which ``knobs`` ({name: label}) stay, and a link that starts paused."""
 
     def choose() -> None:
         PRESENTED.set(",".join(widget_value(f"{page} presented")) or "1")

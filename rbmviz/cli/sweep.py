@@ -412,7 +412,7 @@ def _result(
     stored: StoredTable,
     outcome: SweepProgress | None,
 ) -> dict[str, Any]:
-    """Compare, write the files, and return the result of the command."""
+    """Compare settings, write the files, and return the result of the command."""
     result: dict[str, Any] = {
         "action": args.action,
         "out": str(store.folder),

@@ -28,7 +28,7 @@ MAX_ALLOWED = 12
 """Maximum number of knobs in ``turns``, and of names in ``choose``, of one challenge."""
 
 MAX_TITLE, MAX_CARD_TEXT = 80, 1500
-"""Maximum number of characters of a title and of a text: cards are read beside moving pictures."""
+"""Maximum number of characters in a title and in a card's text: cards are read beside moving pictures."""
 
 MARKUP = re.compile(r"<[A-Za-z/!?]|!\[")
 """The beginning of HTML or of a picture."""

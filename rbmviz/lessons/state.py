@@ -76,8 +76,8 @@ class PageState(NamedTuple):
 def read_state(link: str) -> PageState:
     """Return the page state that a link describes: ``chain?land_depth=12&l=gibbs``, or a full address.
 
-    Raises BadInput if the page has no live panels, a panel cannot be read, or the page does not have a
-    setting or accept its value.
+    Raises BadInput if the page has no live panels, a panel cannot be read, the page lacks a setting,
+    or it refuses a value.
     """
     if len(link) > MAX_LINK:
         raise BadInput(f"the link has {len(link):,} characters and may have {MAX_LINK:,}.")

@@ -261,7 +261,7 @@ class Scores:
 
     @property
     def spurious_in_all(self) -> float | None:
-        """Share of spurious samples of the whole run; None before the first, NaN without a threshold."""
+        """Share of spurious samples in the whole run; None before the first, NaN without a threshold."""
         n = self._n_before + self._n_covered
         now = self._coverage.spurious * self._coverage.n if self._coverage.n else 0.0
         return (self._spurious_before + now) / n if n else None

@@ -58,7 +58,7 @@ class Axis:
     knob : str
         Name of the knob.
     values : sequence of int, float, bool or str
-        One or more different values; the plan checks them against the knob's range.
+        One or more distinct values; the plan checks them against the knob's range.
 
     Raises
     ------

@@ -133,7 +133,7 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
         if len(sizes) != len(names_there):
             raise Damaged("its footer does not describe its own columns")
         types = columns_of(kind)
-        # Arrow repeats a text in each row that the file stores once. It reads no further than these sizes.
+        # Arrow repeats in every row a text that the file stores once, but reads no more than these sizes.
         texts = sum(size for size, name in zip(sizes, names_there, strict=True) if types[name] is str)
         if texts > MAX_TEXT_BYTES:
             raise Damaged(f"its texts take {texts:,} bytes")

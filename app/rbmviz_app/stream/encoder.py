@@ -153,8 +153,8 @@ class FrameEncoder:
     def is_behind(self) -> bool:
         """Whether a frame is due although nothing is new.
 
-        Such a frame has the parts that the last one omitted because it came too soon, or the numbers at
-        another point of the chart.
+        Such a frame has the parts that were not yet due in the last one, or the numbers at another point of
+        the chart.
         """
         now = time.monotonic()
         if self._numbers_left_out:

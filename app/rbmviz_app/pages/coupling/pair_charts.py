@@ -52,7 +52,7 @@ def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
 
 @every_second
 def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> None:
-    """Draw meeting times and rejected proposals of the pairs counted so far; does not renew the lease."""
+    """Draw meeting times and rejected proposals of the pairs counted so far, without renewing the lease."""
     results = request_results(comparison, wanted_now())
     draw_meeting_times(results)
     if not present:
@@ -63,7 +63,7 @@ def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> Non
 
 @every_second
 def draw_more(comparison: Comparison[CouplingSetup]) -> None:
-    """Draw the other results of the pairs counted so far; does not renew the lease."""
+    """Draw the other results of the pairs counted so far, without renewing the lease."""
     results = request_results(comparison, wanted_now())
     if results is not None:
         explain_main_charts(results)
