@@ -41,7 +41,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
     learning_rate : float
         Learning rate of the first update (default 0.1).
     batch_size : int
-        Number of rows per mini-batch (default 10), and of persistent chains unless ``trainer`` says otherwise.
+        Rows per mini-batch (default 10), and number of persistent chains unless ``trainer`` says otherwise.
     n_iter : int
         Passes over the training rows (default 10), each of ceil(n / batch_size) updates.
     verbose : int

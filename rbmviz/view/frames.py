@@ -2,8 +2,8 @@
 
 A frame consists of the length of its header in bytes (uint32), the header (JSON), and the bytes of all
 blocks, without gaps. All numbers are little endian. The header is ``{"request": ..., "panels": [...]}``: the
-request that the frame answers, and an object for each panel. Its entry ``blocks`` lists the
-name, dtype and shape of each of the panel's blocks. The bytes of the blocks follow in the order of these lists.
+request that the frame answers, and an object for each panel. Its entry ``blocks`` lists the name, dtype and
+shape of each of the panel's blocks. The bytes of the blocks follow in the order of these lists.
 
 A dtype is the name of a numpy dtype, or ``"bits"``: in that case the last axis of the shape counts bits,
 packed along it (``numpy.packbits``), so that each row ends at a byte boundary.

@@ -76,7 +76,7 @@ def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[
         lines.insert(1, "from rbmviz.metrics import ais_log_z  # an estimate: too many units to enumerate")
     for i, trainer in enumerate(trainers):
         knobs = values_of(trainer)
-        # A linear schedule ends with the training, so a different number of updates would change the training.
+        # A linear schedule ends with the training, so a different number of updates would change it.
         updates = knobs["iterations"] if knobs.get("schedule") == "linear" else 10_000
         written = "".join(f", {name}={value!r}" for name, value in knobs.items())
         lines += [
