@@ -1,4 +1,4 @@
-"""A sweep of settings: runs over a grid of knobs, models and seeds, and the choice of a setting by its scores.
+"""A sweep of settings: runs over a grid of knobs, models and seeds, and the choice of a setting by scores.
 
 ``plan`` defines the cells and their order, ``cell`` runs one cell, ``measures`` defines the measures, and
 ``choose`` compares settings over seeds. ``execute`` runs cells on threads or a cluster, ``store`` keeps their
