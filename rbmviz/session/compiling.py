@@ -188,10 +188,10 @@ class Compiling:
             for name, (_, used) in self._running.items():
                 if name != COMPILER:
                     factor = max(factor, (self._took + used) / (self._estimated + JOBS[name].seconds))
-            done_in = {}
-            for name, (reported, used) in self._running.items():
-                expected = JOBS[name].seconds * (factor if name != COMPILER else 1.0)
-                done_in[name] = max(passed_per_used * (expected - used) - (now - reported), 0.0)
+            done_in = {
+                name: max(passed_per_used * (factor * JOBS[name].seconds - used) - (now - reported), 0.0)
+                for name, (reported, used) in self._running.items()
+            }
             slowness = passed_per_used * factor
             free = sorted(done_in.values())
             free += (self._most - len(free)) * [free[0] if free else 0.0]  # waiting for the first to fork
