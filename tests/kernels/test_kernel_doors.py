@@ -132,6 +132,7 @@ def test_couplings(rates_model):
 def test_sums_over_states():
     x, out = np.zeros((4, 5), f32), np.zeros(4)
     check(annealing.add_log_ratio, (x, 1.0, np.zeros(5), 0.5, np.zeros(5), out))
+    check(annealing.add_softplus, (x, np.zeros(5, f32), x, out))
     high, low = np.ones((2, 3, states_kernel.HIGH)), np.ones((5, 3, states_kernel.LOW))
     biases = np.zeros((2, states_kernel.HIGH)), np.zeros((5, states_kernel.LOW))
     states = np.zeros((2, states_kernel.HIGH, 5, states_kernel.LOW))

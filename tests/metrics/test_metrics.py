@@ -11,7 +11,7 @@ import pytest
 
 from rbmviz import RBM, BadInput, Statistics
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.kernels import enumerate, hamming
+from rbmviz.kernels import annealing, enumerate, hamming
 from rbmviz.metrics import (
     ISL,
     Coverage,
@@ -388,6 +388,18 @@ def test_log_weights_are_the_sums_however_units_are_grouped():
         out = np.empty(want.shape)
         enumerate.log_weights(np.exp(high), np.exp(low), group, *biases, out)
         np.testing.assert_allclose(out, want, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("n", "scale"), [(3, 1), (500, 6), (1300, 30)])
+def test_sums_of_softplus_are_those_of_float64(n, scale):
+    g = np.random.default_rng(4)
+    x, bias = g.normal(0, scale, (7, n)).astype(np.float32), g.normal(0, 1, n).astype(np.float32)
+    y, out = g.integers(0, 2, (7, n)).astype(np.float32), np.full(7, 2.0)
+    annealing.add_softplus(x, bias, y, out)
+    softplus = np.logaddexp(0, (x + bias).astype(np.float64)).sum(axis=1)
+    np.testing.assert_allclose(
+        out, 2 + softplus - (y * x.astype(np.float64)).sum(axis=1), atol=5e-7 * softplus.max()
+    )
 
 
 def test_log_z_of_the_largest_factors_that_are_multiplied():
