@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, values_of
 from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
 from rbmviz.session.limits import PlannedPanel, VisitorUsage
@@ -465,22 +464,6 @@ class Comparison(Generic[S]):
             point = runs[0].compared.point if runs[0].compared else None
             self._chart_point = time.monotonic(), (self.cost_unit, point)
         return [(key, run) for (key, _), run in zip(snapshots, runs, strict=True)]
-
-    def look_back(self, snapshots: list[tuple[int, Any]], n: int) -> list[tuple[int, Any]]:
-        """Return the samplers' snapshots, (key, snapshot), with the samples displayed after n samples.
-
-        Snapshots of runs that are not paused are unchanged. If a run no longer holds these samples, its
-        nearest ones are shown.
-        """
-        return [(key, self._looking_back(key, snapshot, n)) for key, snapshot in snapshots]
-
-    def _looking_back(self, key: int, snapshot: Any, n: int) -> Any:
-        if snapshot.status != "paused" or snapshot.held_from is None:
-            return snapshot
-        try:
-            return snapshot.looking_back(*self[key].read(lambda run: run.packed_until(n)))
-        except (KeyError, BadInput):  # the panel is closed, or its run is being rebuilt
-            return snapshot
 
     def _seconds_left(self, worker: Worker[Any], snapshot: Any) -> float:
         """Return the approximate seconds until a late panel counts towards the common point.

@@ -188,8 +188,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "change.",
     presets=PRESETS,
     transport=Transport(
-        play_help="Pause or continue all chains. Chains that keep up with the speed stop at the same sample. "
-        "While they are paused, a slider below them looks back.",
+        play_help="Pause or continue all chains. Chains that keep up with the speed stop at the same sample.",
         step_help="Draw one more sample in every panel, then pause.",
         reset_help="Restart all chains with the same seed: the same samples come again.",
         width=230,
@@ -262,7 +261,6 @@ def grid(comparison: Comparison[SamplingSetup], **mounted: Any) -> None:
         view=Settings.view.value,
         pixels=Settings.pixels.value,
         side=Settings.cells.value,
-        looks_back=True,
         recorded=recorded,
         **mounted,
     )
