@@ -51,23 +51,11 @@ class Undo(NamedTuple):
     instead: frozenset[int] = frozenset()
 
 
-class Pin(NamedTuple):
-    """A run kept for comparison: its number and name, and its setup and snapshot at the time of pinning."""
-
-    number: int
-    name: str
-    setup: Any
-    snapshot: Any
-
-
 CHART_POINT_SECONDS = 7.5
 """Seconds for which panels show scores at the newest chart's point; long runs redraw charts every 5 s."""
 
 SCORED_SECONDS = 1.0
 """Approximate seconds until a panel that has caught up is scored."""
-
-MAX_PINS = 8
-"""Maximum number of pinned runs; the oldest is dropped first."""
 
 
 class Comparison(Generic[S]):
@@ -98,8 +86,6 @@ class Comparison(Generic[S]):
         # The unit of comparison; runs without ``step_unit`` are not compared.
         self.cost_unit: CostUnit = getattr(setup, "step_unit", "samples")
         self._chart_point: tuple[float, tuple[CostUnit, float | None]] = -math.inf, (self.cost_unit, None)
-        self.pins: tuple[Pin, ...] = ()
-        self._next_pin = 0
         # Held while all panels start or stop together, so that a pause cannot interrupt a common start.
         self._together = threading.RLock()
         # Held only briefly, while panels are opened or closed.
@@ -379,17 +365,6 @@ class Comparison(Generic[S]):
             self.rate = rate
             for panel in self.panels:
                 panel.worker.set_rate(rate, now)
-
-    def pin(self, key: int, name: str) -> None:
-        """Keep a panel's current snapshot under this name; the panel continues."""
-        if (panel := self._panel(key)) is not None:
-            self._next_pin += 1
-            pin = Pin(self._next_pin, name, self.setup, panel.worker.peek().without_arrays())
-            self.pins = (*self.pins, pin)[-MAX_PINS:]
-
-    def unpin(self, number: int) -> None:
-        """Drop a pinned run; an unknown number is ignored."""
-        self.pins = tuple(pin for pin in self.pins if pin.number != number)
 
     def poll(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order.

@@ -366,11 +366,6 @@ def test_panels_come_and_go(live):
     page.page.wait_for_url("**eps=0.27**")
     page.page.get_by_role("button", name="Undo").click()
     page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
-    page.pick("Pin", page.page.get_by_role("button", name="rates-FPCD", exact=True).last)
-    page.page.get_by_text(
-        re.compile(r"Drop 1: rates-FPCD \(step size .*, MNIST digits, trained by FPCD, seed 0")
-    ).wait_for()
-    page.page.keyboard.press("Escape")
     for left in (1, 0):
         page.ask("panels[0].querySelector('.remove').click()")
         page.until(f"panels.length === {left}")

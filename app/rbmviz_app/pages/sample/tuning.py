@@ -7,11 +7,10 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.charts.style import titles
 from rbmviz.knobs import knobs_of, write_knobs
-from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
+from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.sweep_view import front_numbers, range_around, spacing_of
 from rbmviz_app import messages, pages, tried
 from rbmviz_app.panel import algorithms_of
-from rbmviz_app.tried import full_name
 
 
 def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_choice: str) -> None:
@@ -60,11 +59,3 @@ def sweep_around(
         messages.note(error)
         return
     st.switch_page(pages.file_of("tune"))
-
-
-def setting_text(name: str, snapshot: SamplingSnapshot) -> str:
-    """Return the name of a run with its numeric knobs and, after turns, the first sample drawn with them."""
-    text = full_name(name, snapshot.algorithm)
-    if not snapshot.past:
-        return text
-    return f"{text}, from sample {snapshot.begin.samples + 1:,} of its run on"
