@@ -14,7 +14,7 @@ from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.view.live import is_playable
 from rbmviz.view.specs import shape_of
-from rbmviz_app import controls, links, messages, tried
+from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
@@ -298,7 +298,6 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     if score is not None:  # while presenting, text is large and the chart may be narrow
         line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
     snapshots = comparison.peek()
-    tried.note(setup, model_name, [snapshot for _, snapshot in snapshots])
     compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
     curves = curves_of([snapshot for _, snapshot in snapshots])
     if kind == "PCA":
