@@ -1,6 +1,8 @@
 """The packages under their names, wherever their folders are, and that all of them travels."""
 
 import importlib.util
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -55,3 +57,9 @@ def test_the_folders_are_found_by_the_names_of_their_packages():
         spec = importlib.util.find_spec(package)
         assert spec is not None
         assert spec.origin == str(ROOT / name / "__init__.py")
+
+
+def test_models_are_found_in_a_checkout_that_is_not_installed():
+    """``python`` there imports the checkout's package, also if another one is installed."""
+    code = "import sys; sys.modules['rbmviz.pretrained'] = None; import rbmviz; rbmviz.load_model('bas_pcd')"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
