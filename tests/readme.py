@@ -1,7 +1,7 @@
-"""The two lines of README.md's *Start*, each in a fresh clone, without any other package and with empty caches.
+"""The two lines of README.md's *Start*, each in a fresh clone that has nothing else, with empty caches.
 
-The line of the app must bring a healthy server, and pictures in a Chromium; that of the tests must pass, those
-of pages included. pip keeps its own cache. What runs this needs the extra [dev]::
+The line of the app must bring a healthy server, and pictures in a Chromium; that of the tests must pass, with
+the tests of pages. pip keeps its own cache. What runs this needs the extra [dev]::
 
     python -m tests.readme app
     python -m tests.readme tests
