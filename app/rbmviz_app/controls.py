@@ -210,9 +210,9 @@ def own_model(setting: Setting[str], key: str, label: str) -> None:
     file = uploads.uploader(
         key,
         label,
-        ["safetensors", "npz"],
-        "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c. The lists of models "
-        f"have it until you remove it here. {uploads.FORGOTTEN}",
+        uploads.MODEL_SUFFIXES,
+        "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c; or an archive of rbms "
+        f"(.h5). The lists of models have it until you remove it here. {uploads.FORGOTTEN}",
     )
     before = uploads.own_model(key, None)
     try:

@@ -224,6 +224,9 @@ TOKEN: Entry[str] = Entry("token", str)
 EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
 """Number of times that each uploader was emptied. In Streamlit, only a new key empties an uploader."""
 
+REFUSED_UPLOADS: Entry[dict[str, tuple[str, str]]] = Entry("refused uploads", dict)
+"""By uploader, the last file that was refused, as Streamlit calls it, and the sentence."""
+
 LIVE_TRAININGS: Entry[Any] = Entry("live trainings", lambda: None)
 """Train: the ``rbmviz_app.checkpoints.LiveTrainings`` of this session."""
 

@@ -8,8 +8,7 @@ import hashlib
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -19,15 +18,14 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rbmviz import BadInput, Model
-from rbmviz.budget import reading
-from rbmviz.datasets import Dataset, load_bytes
-from rbmviz.rbm import load_model_bytes
+from rbmviz import BadInput, Model, outside
+from rbmviz.datasets import Dataset
 from rbmviz.session import VisitorUsage
 from rbmviz_app import insides, messages
 from rbmviz_app.comparisons import discard_sweeps_of
 from rbmviz_app.session import (
     EMPTIED_UPLOADERS,
+    REFUSED_UPLOADS,
     TRAINED,
     UPLOADS,
     VISITOR,
@@ -41,6 +39,8 @@ TRAINING_DATA = "own_data"
 
 SCORED_DATA = "score_data"
 """The uploader of data to score against; data of any uploader can be chosen for this."""
+
+MODEL_SUFFIXES = ["safetensors", "npz", "h5", "hdf5"]
 
 DATA_SUFFIXES = ["npz", "npy", "csv", "txt", "zip"]
 
@@ -144,30 +144,14 @@ class CountedUploads:
             files.came(session, size)
 
 
-_ONE_READER = threading.Lock()
-
-WAIT_SECONDS = 0.2
-"""Seconds between checks whether the page of a waiting file is still open."""
-
-
-@contextmanager
-def one_reader() -> Iterator[None]:
-    """Read a visitor's file: one at a time, within the server's free memory, while its page is open.
-
-    Reading briefly needs memory of several times the file's size, so only one file is read at a time.
-    """
+def _limits() -> dict[str, Any]:
+    """Return the limits for reading a file: the server's free memory, and while the page is open."""
 
     def stop_with_the_page() -> None:
         if not insides.page_is_open():
             st.stop()
 
-    while not _ONE_READER.acquire(timeout=WAIT_SECONDS):
-        stop_with_the_page()
-    try:
-        with reading(VISITOR.ensure().room(), stop_with_the_page):
-            yield
-    finally:
-        _ONE_READER.release()
+    return {"room": VISITOR.ensure().room(), "go_on": stop_with_the_page}
 
 
 def uploader_key(place: str) -> str:
@@ -222,7 +206,7 @@ def send_model(title: str, model: Model) -> str:
 
 def own_model(place: str, file: Any) -> Upload | None:
     """Return the model of an uploader's file, or the last one read; None if there is none."""
-    return _read_once(place, file, "", lambda: load_model_bytes(file.getvalue(), file.name))
+    return _read_once(place, file, "", lambda: outside.read_model(file.getvalue(), file.name, **_limits()))
 
 
 def _free_name(place: str, name: str) -> str:
@@ -239,7 +223,7 @@ def own_data(place: str, file: Any, rule: str) -> Upload | None:
 
     def read() -> Dataset:
         how = {} if file.name.lower().endswith(".txt") else {"binarise": rule}
-        return load_bytes(file.getvalue(), file.name, **how)
+        return outside.read_data(file.getvalue(), file.name, how, **_limits())
 
     return _read_once(place, file, rule, read)
 
@@ -273,8 +257,13 @@ def _read_once(place: str, file: Any, rule: str, read: Callable[[], Model | Data
     upload = UPLOADS.ensure().get(place)
     if upload is not None and upload.key == key:
         return upload
-    with one_reader():
+    if place in REFUSED_UPLOADS.value and REFUSED_UPLOADS.value[place][0] == file.file_id:
+        raise BadInput(REFUSED_UPLOADS.value[place][1])  # without reading it again
+    try:
         content = read()
+    except BadInput as refused:
+        REFUSED_UPLOADS.ensure()[place] = file.file_id, str(refused)
+        raise
     drop_upload(place)  # only now: a file that is refused leaves the one before in its place
     name = _free_name(place, file.name) if isinstance(content, Model) else file.name
     return put_in_place(place, name, content, key)

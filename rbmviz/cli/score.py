@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz import metadata
-from rbmviz.array_files import MAX_HEADER, Damaged, Headers, is_file, read_json, read_npz, text_of
+from rbmviz.array_files import Damaged, is_file, read_json, read_npz, text_of
 from rbmviz.cli import add_command, print_message
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import Dataset, load_dataset, load_registered
@@ -16,7 +16,6 @@ from rbmviz.metrics import ISL, Coverage, chain_diagnostics, reference
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.models import load_model, load_pretrained
-from rbmviz.rbm import ENTRIES_PER_BLOCK
 
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
 """Array of the sample file -> the ISL kernel that scores it."""
@@ -60,37 +59,25 @@ def _read(path: Path, array: str) -> _Samples:
     if not is_file(path):
         raise BadInput(f"There is no sample file '{path}'; 'rbmviz sample' writes one.")
 
-    def need(headers: Headers) -> int:
-        if array not in headers:
-            raise BadInput(
-                f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs. A file of "
-                f"the app has one for each panel, {array}0 and so on: save one of them as {array}."
-            )
-        for name, header in headers.items():
-            if name == "meta":
-                if header.nbytes > 4 * MAX_HEADER:
-                    raise Damaged("meta is too long")
-            elif len(header.shape) != 2 or 0 in header.shape:
-                raise BadInput(
-                    f"'{path}': {name} has shape {header.shape}; it must be (n, n_visible), and not empty."
-                )
-            elif header.dtype != np.uint8 if name == "v" else header.dtype.kind != "f":
-                raise BadInput(
-                    f"'{path}': {name} is {header.dtype}; v must be uint8, 0 and 1, and p means from 0 to 1."
-                )
-        # The arrays, one function value and one rank per sample, and a few blocks of intermediate results.
-        return (
-            sum(header.nbytes for header in headers.values())
-            + 128 * headers[array].shape[0]
-            + 64 * ENTRIES_PER_BLOCK
-        )
-
-    wanted = {array, "v", "meta"}
     try:
-        arrays = read_npz(path, f"'{path}'", wanted.__contains__, need)
+        arrays = read_npz(path, {array, "v", "meta"})
         meta = read_json(text_of(arrays.pop("meta", None), "meta"))
     except Damaged as error:
         raise BadInput(f"'{path}' is not a readable sample file ({error}); give an .npz with v.") from None
+    if array not in arrays:
+        raise BadInput(
+            f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs. A file of "
+            f"the app has one for each panel, {array}0 and so on: save one of them as {array}."
+        )
+    for name, rows in arrays.items():
+        if rows.ndim != 2 or not rows.size:
+            raise BadInput(
+                f"'{path}': {name} has shape {rows.shape}; it must be (n, n_visible), and not empty."
+            )
+        if rows.dtype != np.uint8 if name == "v" else rows.dtype.kind != "f":
+            raise BadInput(
+                f"'{path}': {name} is {rows.dtype}; v must be uint8, 0 and 1, and p means from 0 to 1."
+            )
     meta = metadata.checked(meta, f"'{path}', meta")
     of_model = metadata.checked(meta.get("model_meta") or {}, f"'{path}', model_meta")
     n_chains = (meta.get("knobs") or {}).get("n_chains", 1)

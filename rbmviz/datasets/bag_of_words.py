@@ -1,31 +1,17 @@
 """A text as presence bits: which of its most common word stems occur in each document."""
 
 import re
-import sys
 from typing import Any
 
 import numpy as np
 
 from rbmviz import rng
 from rbmviz.array_files import printable
-from rbmviz.budget import check_memory
 from rbmviz.datasets.record import MAX_WORD_LENGTH, part_fields
 from rbmviz.errors import BadInput, brought_by
 
 WORD_PATTERN = re.compile(r"[^\W\d_]{2,}")
 """A word: a run of two or more letters."""
-
-WORD_COST, LINE_COST = 500, 250
-"""Bytes of Python objects per distinct word (the word, its stem, dictionary entries) and per document."""
-
-MAX_WORDS = 300_000
-"""Most distinct words, more than twenty million words of prose have; stemming them takes some ten seconds."""
-
-LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-"""What ``str.splitlines`` takes for the end of a line."""
-
-WORDS_PER_CHECK = 4096
-"""Distinct words between two checks of the memory budget."""
 
 
 def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
@@ -34,17 +20,11 @@ def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
     The documents are paragraphs if blank lines separate them (blank lines at the two ends do not count), else
     lines.
 
-    Raises BadInput if the content is not a text, or needs more than the memory budget, and UnicodeDecodeError
-    if it is not in UTF-8.
+    Raises BadInput if the content is not a text, and UnicodeDecodeError if it is not in UTF-8.
     """
     if b"\0" in content:
         raise BadInput(f"'{name}' is not a text: it holds NUL bytes; save it as a text in UTF-8.")
-    advice = "give a part of the text"
-    # A Python string takes four bytes per character if a single one is outside the basic plane.
-    check_memory(f"'{name}'", 6 * len(content), advice)
     text = content.decode("utf-8-sig").strip()
-    marks = sum(map(text.count, LINE_ENDS))
-    check_memory(f"'{name}'", len(content) + 4 * sys.getsizeof(text) + LINE_COST * marks, advice)
     lines = [line.strip() for line in text.splitlines()]
     if "" not in lines:
         return [line for line in lines if line], "one document a line"
@@ -77,8 +57,7 @@ def presence(
     language : a language that Snowball stems
     name : name of the text in error messages
 
-    Raises BadInput if there is no stemmer for the language, if there are too many distinct words, or if words
-    or bits need more than the memory budget.
+    Raises BadInput if there is no stemmer for the language.
     """
     with brought_by("data", f"Reading '{name}'"):
         import snowballstemmer
@@ -92,7 +71,6 @@ def presence(
     stem = snowballstemmer.stemmer(language).stemWord
     of_word: dict[str, int] = {}
     of_stem: dict[str, int] = {}
-    taken = sum(map(sys.getsizeof, documents))
     kept: list[np.ndarray] = []
     for document in documents:
         stems_here = set()
@@ -103,12 +81,6 @@ def presence(
             number = of_word.get(word)
             if number is None:
                 number = of_word[word] = of_stem.setdefault(stem(word), len(of_stem))
-                if len(of_word) > MAX_WORDS:
-                    raise BadInput(
-                        f"'{name}' holds more than {MAX_WORDS:,} different words: give a part of the text."
-                    )
-                if len(of_word) % WORDS_PER_CHECK == 0:
-                    check_memory(f"'{name}'", taken + WORD_COST * len(of_word), "give a part of the text")
             stems_here.add(number)
         if len(stems_here) >= max(min_stems, 1):
             kept.append(np.fromiter(stems_here, np.int32, len(stems_here)))
@@ -119,10 +91,6 @@ def presence(
         counts[row] += 1
     ranked = sorted((-int(counts[number]), text) for text, number in of_stem.items() if counts[number])
     stems = tuple(text for _, text in ranked[:n_words])
-    table = 2 * len(kept) * len(stems)  # bytes; twice, because the parts of the data set are copies
-    check_memory(
-        f"'{name}'", taken + WORD_COST * len(of_word) + table, "give a part of the text, or take fewer words"
-    )
     column = np.full(len(of_stem), -1)
     column[[of_stem[text] for text in stems]] = np.arange(len(stems))
     bits = np.zeros((len(kept), len(stems)), np.uint8)

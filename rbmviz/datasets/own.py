@@ -2,12 +2,12 @@
 
 A reader takes the content of a file, the name of the data set, and its options, of which ``binarise`` is a
 threshold between 0 and 1, or ``bernoulli``. It raises BadInput if the content is not as described, an option
-is not valid, or the data need more than the memory budget.
+is not valid.
 """
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -19,19 +19,16 @@ from rbmviz import checks, rng
 from rbmviz.array_files import (
     Content,
     Damaged,
-    Headers,
     is_file,
     is_folder,
-    names_in_npz,
     printable,
+    read_arrays,
     read_file,
-    read_npy,
-    read_npz,
 )
 from rbmviz.datasets.bag_of_words import documents_of, presence
-from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sentence, whole_option
+from rbmviz.datasets.binarise import binarised, rule_of, sentence, whole_option
 from rbmviz.datasets.csv_table import read_table
-from rbmviz.datasets.images import MAX_ZIP_PIXELS, Files, grey_images, in_folder, in_zip
+from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
 from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, PARTS, Dataset, part_fields
 from rbmviz.errors import BadInput, quoted
@@ -50,27 +47,45 @@ NPZ_NAMES = {
 }
 
 
-def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield blocks of examples as rows, so that intermediate results are never held for all examples."""
-    step = max(VALUES_PER_BLOCK * len(rows) // max(rows.size, 1), 1)
-    for at in range(0, len(rows), step):
-        some = rows[at : at + step]
-        yield some.reshape(len(some), -1)
-
-
 def _highest(name: str, what: str, values: np.ndarray) -> float:
     """Return the largest value of a table of numbers; raise BadInput unless all are from 0 to 255."""
     if values.dtype.kind not in "biuf" or values.ndim < 2 or not values.size:
         raise BadInput(f"'{name}': {what} must be a table of numbers, one row per example.")
-    highest = 0.0
-    for rows in _blocks(values):
-        if not np.isfinite(rows).all() or rows.min() < 0 or rows.max() > 255:
-            raise BadInput(
-                f"'{name}': {what} must lie between 0 and 1, or between 0 and 255, without NaN: scale "
-                "the values; they then become bits by a threshold, at one half unless another is chosen."
-            )
-        highest = max(highest, float(rows.max()))
-    return highest
+    if not np.isfinite(values).all() or values.min() < 0 or values.max() > 255:
+        raise BadInput(
+            f"'{name}': {what} must lie between 0 and 1, or between 0 and 255, without NaN: scale the "
+            "values; they then become bits by a threshold, at one half unless another is chosen."
+        )
+    return float(values.max())
+
+
+def _check_table(name: str, parts: Mapping[str, np.ndarray], rule: str, columns: Sequence[Any]) -> None:
+    """Refuse a table in which a column of other numbers stands beside bits, or whose unit is not known.
+
+    parts : examples by part; only rows of numbers are a table, images are not
+    columns : names of the columns; empty: they are counted from 1
+    """
+    x = parts["train"]
+    if x.ndim != 2 or (rule != "bernoulli" and float(rule) >= 1):
+        return
+    low = np.min([part.min(axis=0) for part in parts.values()], axis=0)
+    high = np.max([part.max(axis=0) for part in parts.values()], axis=0)
+    bits = np.all([((part == 0) | (part == 1)).all(axis=0) for part in parts.values()], axis=0)
+    others = np.flatnonzero(~bits)
+    if 0 < len(others) < (bits & (low < high)).sum():
+        named = [f"'{printable(str(columns[i]))[:40]}'" if len(columns) else f"{i + 1}" for i in others[:5]]
+        more = ", ..." if len(others) > 5 else ""
+        raise BadInput(
+            f"'{name}': most columns hold only 0 and 1, and {', '.join(named)}{more} (up to "
+            f"{high[others].max():g}) {'does' if len(others) == 1 else 'do'} not: leave "
+            "such columns out, or make bits of them."
+        )
+    if high.max() > 1 and x.dtype != np.uint8:
+        raise BadInput(
+            f"'{name}': the values reach {high.max():g}, and a table does not say whether they are grey "
+            "levels from 0 to 255: give the threshold in their unit, as 127, or divide the values by their "
+            "largest."
+        )
 
 
 def _labels(name: str, y: str, x: str, labels: np.ndarray | None, n: int) -> np.ndarray | None:
@@ -121,17 +136,22 @@ def _from_arrays(
     rule: str,
     called: Callable[[str], str] = lambda array: array,
     vocabulary: tuple[str, ...] | None = None,
+    columns: Sequence[Any] = (),
 ) -> Dataset:
     """Return the data set of x_train, y_train, ...; ``called`` gives an array's name in error messages."""
     image = arrays["x_train"].shape[1:]
     raw = {part: arrays.pop(f"x_{part}") for part in PARTS if f"x_{part}" in arrays}
     highest = max(_highest(name, called(f"x_{part}"), rows) for part, rows in raw.items())
+    if len({part.shape[1:] for part in raw.values()}) == 1:  # else the record refuses them
+        _check_table(name, raw, rule, columns)
     y = {
         part: _labels(name, called(f"y_{part}"), called(f"x_{part}"), arrays.get(f"y_{part}"), len(rows))
         for part, rows in raw.items()
     }
     # One scale for the whole file: a part whose grey levels are all below 1 must not be read as bits.
     bits = highest <= 1
+    if bits and rule != "bernoulli" and float(rule) >= 1:
+        raise BadInput(f"'{name}': the values lie between 0 and 1: give a threshold between 0 and 1.")
     x = {}
     for part in list(raw):
         x[part] = binarised(raw.pop(part), rule, "own", part, 255.0 if bits else 1.0)
@@ -146,27 +166,6 @@ def _from_arrays(
         image_shape=(int(image[0]), int(image[1])) if len(image) == 2 else None,
         vocabulary=vocabulary,
     )
-
-
-def _need(headers: Headers) -> int:
-    """Return the peak of memory for reading and binarising these arrays, in bytes.
-
-    It is the sum of the arrays of the file; of the bits, one byte each, twice while parts are held out (a
-    packed byte becomes eight); of labels and the order of the rows, int64; of the words as Python strings;
-    and of some blocks of intermediate results.
-    """
-    packed = {"n_features", "stems"} <= set(headers)
-    needed = 64 * VALUES_PER_BLOCK + sum(header.nbytes for header in headers.values())
-    for array, header in headers.items():
-        if array.startswith("x"):
-            n = (header.shape or (1,))[0]
-            # A single row is one block, however long it is.
-            needed += 2 * header.size * (8 if packed else 1) + 32 * n + 24 * (header.size // max(n, 1))
-        elif array == "stems":
-            needed += 2 * header.nbytes + 64 * header.size
-        else:
-            needed += 24 * header.size
-    return needed
 
 
 def _unpack(name: str, arrays: Arrays) -> tuple[str, ...]:
@@ -198,12 +197,19 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
     binarised by the rule. Presence bits may be packed, as in reviews_bow.npz: rows of ``np.packbits`` along
     axis 1, with the arrays n_features and stems.
     """
-    rule = rule_of(binarise, f"'{name}'")
-    try:
-        arrays = read_npz(content, f"'{name}'", NPZ_NAMES.__contains__, _need)
-        if not {"x", "x_train"} & set(arrays):
-            holds = ", ".join(names_in_npz(content, f"'{name}'")) or "nothing"
+    rule = rule_of(binarise, f"'{name}'", 255)
+
+    def choose(names: list[str]) -> list[str]:
+        if not {"x", "x_train"} & set(names):
+            holds = ", ".join(printable(array)[:60] for array in names[:20]) or "nothing"
             raise BadInput(f"'{name}' has no array x or x_train; it holds {holds}.")
+        for other, own in OTHER_NAMES.items():
+            if other in names and own in names:
+                raise BadInput(f"'{name}' holds {other} and {own}, which mean the same: keep one of them.")
+        return [array for array in names if array in NPZ_NAMES]
+
+    try:
+        arrays, _ = read_arrays(content, ".npz", choose)
     except Damaged as error:
         raise _unreadable(name, error, "an .npz with x, or with x_train and x_test") from None
     own_names = {}
@@ -217,9 +223,9 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
 
 def npy(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
     """Read an .npy: one array whose first axis counts the examples; values as in an .npz; no pickles."""
-    rule = rule_of(binarise, f"'{name}'")
+    rule = rule_of(binarise, f"'{name}'", 255)
     try:
-        rows = read_npy(content, f"'{name}'", lambda header: _need({"x": header}))
+        rows = read_arrays(content, ".npy", list)[0][""]
     except Damaged as error:
         raise _unreadable(name, error, "an array of numbers, written by numpy.save") from None
     return _from_arrays(name, {"x_train": rows}, rule, lambda array: "the array")
@@ -260,7 +266,7 @@ def from_arrays(
     BadInput
         If the arrays are not such numbers, or do not fit each other.
     """
-    rule = rule_of(binarise, f"'{name}'")
+    rule = rule_of(binarise, f"'{name}'", 255)
     given = {"x_train": x, "x_validation": x_validation, "x_test": x_test}
     arrays = {
         key: checks.numbers(f"'{name}': {key.removesuffix('_train')}", rows)
@@ -277,7 +283,8 @@ def from_arrays(
         words = {key: values.astype(str) for key, values in labels.items()}
         classes = tuple(np.unique(np.concatenate([values.ravel() for values in words.values()])).tolist())
         labels = {key: np.searchsorted(classes, values) for key, values in words.items()}
-    dataset = _from_arrays(name, arrays | labels, rule, lambda key: key.removesuffix("_train"))
+    columns = getattr(x, "columns", ())
+    dataset = _from_arrays(name, arrays | labels, rule, lambda key: key.removesuffix("_train"), None, columns)
     shape = dataset.image_shape if image_shape is None else _picture_shape(name, image_shape)
     if shape is not None and math.prod(shape) != dataset.n_visible:
         raise BadInput(f"'{name}': a row has {dataset.n_visible} values, not {shape[0]} x {shape[1]}.")
@@ -303,11 +310,11 @@ def _picture_shape(name: str, shape: Any) -> tuple[int, int]:
 
 def csv(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
     """Read rows of numbers, one example per row, with optional labels; ``csv_table`` describes the format."""
-    rule = rule_of(binarise, f"'{name}'")
-    rows, labels = read_table(content, name)
-    arrays = {"x_train": rows} | ({} if labels is None else {"y_train": labels})
+    rule = rule_of(binarise, f"'{name}'", 255)
+    table = read_table(content, name)
+    arrays = {"x_train": table.rows} | ({} if table.labels is None else {"y_train": table.labels})
     called = {"x_train": "the values", "y_train": "the column of labels"}
-    return _from_arrays(name, arrays, rule, called.__getitem__)
+    return _from_arrays(name, arrays, rule, called.__getitem__, columns=table.columns)
 
 
 def text(
@@ -351,12 +358,10 @@ def text(
     )
 
 
-def _from_images(
-    opened: AbstractContextManager[Files], name: str, binarise: str | float, most_pixels: float = math.inf
-) -> Dataset:
-    rule = rule_of(binarise, f"'{name}'")
+def _from_images(opened: AbstractContextManager[Files], name: str, binarise: str | float) -> Dataset:
+    rule = rule_of(binarise, f"'{name}'", 255)
     with opened as files:
-        grey, labels, classes, note = grey_images(files, name, most_pixels)
+        grey, labels, classes, note = grey_images(files, name)
     return _in_parts(
         _own_name(name, rule, "0.5"),
         {"train": binarised(grey, rule, "own", "train")},
@@ -369,8 +374,8 @@ def _from_images(
 
 
 def zipped_images(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
-    """Read the PNG and JPEG files of a zip archive as ``image_folder`` does; at most 10^9 pixels together."""
-    return _from_images(in_zip(content, name), name, binarise, MAX_ZIP_PIXELS)
+    """Read the PNG and JPEG files of a zip archive as ``image_folder`` does."""
+    return _from_images(in_zip(content, name), name, binarise)
 
 
 def image_folder(folder: str | Path, binarise: str | float = "0.5") -> Dataset:

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, Header, is_file, read_file, read_npz, unpacked, why
+from rbmviz.array_files import Damaged, is_file, read_file, read_npz, unpacked, why
 from rbmviz.datasets.bag_of_words import presence
 from rbmviz.datasets.record import MAX_WORD_LENGTH
 from rbmviz.errors import BadInput, OutputFailure, brought_by, lacking, unknown
@@ -70,8 +70,8 @@ def _parts(train: int, test: int, *image: int) -> dict[str, tuple[int, ...]]:
     return {"x_train": (train, *image), "y_train": (train,), "x_test": (test, *image), "y_test": (test,)}
 
 
-def _check(source: Publication, arrays: Mapping[str, np.ndarray] | Mapping[str, Header]) -> None:
-    """Raise ``Damaged`` if arrays, or their headers, do not have the published names, shapes and types."""
+def _check(source: Publication, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise ``Damaged`` if arrays do not have the published names, shapes and types."""
     for name, shape in source.shapes.items():
         if name not in arrays:
             raise Damaged(f"it has no array {name}")
@@ -287,9 +287,6 @@ SOURCES = {
     ),
 }
 
-BITS_COST = 10
-"""Bytes of memory per byte of a file: for grey levels, bits and their parts, or for the bits of a byte."""
-
 OTHER_FILE_NAMES = {"reviews": "reviews_bow"}
 """Another name under which the array file of a data set is looked for."""
 
@@ -327,12 +324,10 @@ def arrays(name: str) -> Arrays:
             f"{file}.npz."
         )
 
-    def need(headers: Mapping[str, Header]) -> int:
-        _check(source, headers)
-        return BITS_COST * sum(header.nbytes for header in headers.values())
-
     try:
-        return read_npz(path, f"'{path}'", source.shapes.__contains__, need)
+        found = read_npz(path, source.shapes)
+        _check(source, found)
+        return found
     except Damaged as error:
         raise BadInput(
             f"'{path}' does not hold the data of '{name}' ({error}): delete it and get it again."

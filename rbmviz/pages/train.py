@@ -57,7 +57,7 @@ SPEC = PageSpec(
         ),
         "rule": SettingSpec(
             "0.5",
-            ("0.3", "0.5", "0.7", "bernoulli"),
+            ("0.3", "0.5", "0.7", "127", "bernoulli"),
             "Binarise grey values",
             "Threshold at this share of full ink, or draw each bit once with its grey value as "
             "the probability.",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, Headers, printable, read_json, read_npz, text_of
+from rbmviz.array_files import Damaged, printable, read_arrays, read_json, text_of
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.own import READERS
 from rbmviz.datasets.record import PARTS
@@ -208,7 +208,7 @@ def read_training_file(content: bytes) -> TrainingFile:
     Raises BadInput if the file exceeds the memory budget, or was not written by this program.
     """
     with _checked():
-        arrays = read_npz(content, "The file of trainings", lambda name: True, _need)
+        arrays = read_arrays(content, ".npz", list)[0]
         said = _json(arrays, "json")
         setup, titles = said["setup"], said["models"]
         _text(setup["dataset"])
@@ -226,14 +226,6 @@ def read_training_file(content: bytes) -> TrainingFile:
         }
         dataset = None if said["data"] is None else _read_data(said["data"], arrays)
         return TrainingFile(setup, dataset, models, arrays, _count(said["n_panels"], 0, MAX_SAVED_PANELS))
-
-
-def _need(headers: Headers) -> int:
-    """Return the peak memory; a packed byte of data is unpacked to eight bytes for checks."""
-    return sum(
-        (24 if name.startswith("data.") else 4) * header.nbytes + header.size
-        for name, header in headers.items()
-    )
 
 
 def _json(arrays: Mapping[str, np.ndarray], name: str) -> Any:

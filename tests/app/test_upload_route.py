@@ -1,7 +1,4 @@
-"""Files on their way to Streamlit: counted before they are read, and read one at a time."""
-
-import threading
-from concurrent.futures import ThreadPoolExecutor
+"""Files on their way to Streamlit: counted before they are read."""
 
 import pytest
 from starlette.applications import Starlette
@@ -9,10 +6,8 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
-from waiting import PATIENCE, wait
 
 from rbmviz import BadInput
-from rbmviz.budget import check_memory, reading
 from rbmviz.session import VisitorUsage
 from rbmviz_app import insides, uploads
 from rbmviz_app.session import visitors
@@ -85,51 +80,3 @@ def test_files_that_are_still_coming_are_counted(held):
         files.expect("a", 3 * MB)
     files.came("a", 3 * MB)
     files.expect("a", 3 * MB)
-
-
-def test_one_file_is_read_at_a_time(held, monkeypatch):
-    monkeypatch.setattr(uploads.VISITOR, "ensure", lambda: VisitorUsage(visitors()), raising=False)
-    inside, most, go_on = [], [], threading.Event()
-
-    def read():
-        with uploads.one_reader():
-            inside.append(1)
-            most.append(len(inside))
-            assert go_on.wait(PATIENCE)
-            inside.pop()
-
-    with ThreadPoolExecutor(4) as pool:
-        ends = [pool.submit(read) for _ in range(4)]
-        wait(lambda: inside, "the first reader")
-        go_on.set()
-        for end in ends:
-            end.result(PATIENCE)
-    assert most == [1] * 4
-
-
-def test_who_waits_to_read_stops_with_the_page(held, monkeypatch):
-    class Left(BaseException):
-        pass
-
-    def stop():
-        raise Left
-
-    monkeypatch.setattr(uploads.st, "stop", stop)
-    monkeypatch.setattr(uploads.VISITOR, "ensure", lambda: VisitorUsage(visitors()), raising=False)
-    with uploads.one_reader():
-        monkeypatch.setattr(insides, "page_is_open", lambda: False)
-        with ThreadPoolExecutor(1) as pool:
-            waits = pool.submit(lambda: uploads.one_reader().__enter__())
-            with pytest.raises(Left):
-                waits.result(PATIENCE)
-    monkeypatch.setattr(insides, "page_is_open", lambda: True)
-    with uploads.one_reader():  # it is free again
-        pass
-
-
-def test_the_budget_of_a_file_is_what_the_server_has_left():
-    with reading(50 * MB, lambda: None):
-        check_memory("'a.csv'", 40 * MB, "give fewer rows")
-        with pytest.raises(BadInput, match=r"needs 0\.06 GB .* has 0\.05 GB left"):
-            check_memory("'a.csv'", 60 * MB, "give fewer rows")
-    check_memory("'a.csv'", 60 * MB, "give fewer rows")

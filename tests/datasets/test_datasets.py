@@ -24,11 +24,9 @@ from rbmviz.cli import main
 from rbmviz.datasets import (
     describe,
     fetch,
-    images,
     list_datasets,
     load_bytes,
     load_dataset,
-    own,
     raw,
     simulated,
 )
@@ -320,8 +318,8 @@ def test_own_npy(order, tmp_path):
             np.testing.assert_array_equal(getattr(data, part), getattr(wanted, part))
 
 
-def test_an_npy_that_is_no_data(tmp_path, monkeypatch):
-    """Pickled objects are never read; the memory is checked before the array is."""
+def test_an_npy_that_is_no_data(tmp_path):
+    """Pickled objects are never read."""
     for content, sentence in (
         (np.array([{}, []], dtype=object), "neither numbers nor text"),
         (np.array(["a", "b"]), "must be a table of numbers"),
@@ -333,11 +331,8 @@ def test_an_npy_that_is_no_data(tmp_path, monkeypatch):
             load_dataset(tmp_path / "own.npy")
     np.save(tmp_path / "own.npy", np.zeros((1000, 1000)))
     (tmp_path / "short.npy").write_bytes((tmp_path / "own.npy").read_bytes()[:-1])
-    with pytest.raises(BadInput, match=r"declares 8,000,000 bytes and has 7,999,999"):
+    with pytest.raises(BadInput, match=r"'.*short.npy' cannot be read as data \("):
         load_dataset(tmp_path / "short.npy")
-    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "5")
-    with pytest.raises(BadInput, match="memory"):
-        load_dataset(tmp_path / "own.npy")
 
 
 def test_own_labels_of_every_part(tmp_path):
@@ -361,7 +356,7 @@ def test_own_labels_of_every_part(tmp_path):
 
 def test_own_parts_share_one_scale(tmp_path):
     """Grey levels 0 and 1 of 255 are no ink, also where a part holds nothing darker."""
-    np.savez(tmp_path / "own.npz", x_train=255 * np.eye(9, 3), x_test=np.ones((4, 3), int))
+    np.savez(tmp_path / "own.npz", x_train=255 * np.eye(9, 3).astype("u1"), x_test=np.ones((4, 3), "u1"))
     assert load_dataset(tmp_path / "own.npz").test.max() == 0
 
 
@@ -538,14 +533,6 @@ def test_words_against_a_slow_count(tmp_path):
     np.testing.assert_array_equal(again.test, data.test)
 
 
-@pytest.mark.parametrize("end", ["\n", "\x0b", "\x1c", "\x85", "\u2028"])
-def test_the_memory_of_lines_is_checked_whatever_ends_them(end, monkeypatch):
-    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "1")
-    monkeypatch.setattr(own, "presence", lambda *_: pytest.fail("the lines are in memory already"))
-    with pytest.raises(BadInput, match=r"needs .* GB of memory"):
-        load_bytes(("ab" + end).encode() * 25_000, "own.txt")
-
-
 def test_words_of_another_language():
     text = "Die Häuser und das Haus\nein Haus, zwei Häuser\nder Hund\n" * 3
     data = load_bytes(text.encode(), "own.txt", min_stems=1, language="german")
@@ -646,7 +633,7 @@ def test_large_images_of_one_size_are_resized():
     assert load_bytes(zipped(files), "own.zip").image_shape == (64, 64)
 
 
-def test_images_that_are_refused(tmp_path, monkeypatch):
+def test_images_that_are_refused(tmp_path):
     good = {f"{i}.png": png(np.eye(4) * 40 * i) for i in range(8)}
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match=r"empty' holds no PNG or JPEG"):
@@ -661,9 +648,6 @@ def test_images_that_are_refused(tmp_path, monkeypatch):
         assert "\n" not in str(caught.value)
     with pytest.raises(BadInput, match="no training example differs"):
         load_bytes(zipped(dict.fromkeys(good, good["1.png"])), "own.zip")
-    monkeypatch.setattr(images, "MAX_IMAGE_PIXELS", 10)
-    with pytest.raises(BadInput, match="it is too large"):
-        load_bytes(zipped(good), "own.zip")
 
 
 def test_uploads_are_read_as_files_are(tmp_path):

@@ -199,18 +199,6 @@ def test_hostile_data_are_refused(open_comparison, uploads):
             read_training_file(file.getvalue())
 
 
-def test_a_small_file_cannot_take_much_memory(open_comparison, uploads, monkeypatch):
-    comparison = open_comparison(TrainingSetup(uploads[0], 3))
-    arrays = arrays_of(write_trainings(comparison, {}))
-    arrays["data.train"] = np.zeros((40_000_000, 2), np.uint8)
-    file = io.BytesIO()
-    np.savez_compressed(file, **arrays)
-    assert len(file.getvalue()) < 200_000
-    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "500")
-    with pytest.raises(BadInput, match="memory"):
-        read_training_file(file.getvalue())
-
-
 def test_sent_models_are_in_the_file(open_comparison, toy, lesson):
     model = lesson.panels[1].worker.read(TrainingRun.model)
     content = write_trainings(lesson, {"CD on toy, 20 updates": model})

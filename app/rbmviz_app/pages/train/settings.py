@@ -16,7 +16,6 @@ from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, messages, uploads
 from rbmviz_app.session import COMPARISONS, OPENED_CHECKPOINT, PageSettings
 from rbmviz_app.shared import data, own_models, pretrained
-from rbmviz_app.uploads import one_reader
 
 DATA_WIDTH = 180
 OWN_DATA, BEGIN_AT = uploads.TRAINING_DATA, "begin"
@@ -133,12 +132,13 @@ def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
         "Other pages can score against them.",
     )
     rule = controls.choose(
-        Settings.rule, format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}"
+        Settings.rule,
+        format_func=lambda rule: {"bernoulli": rule, "127": "above 127 of 255"}.get(rule, f"above {rule}"),
     )
     offer = st.container()
     begin_file = st.file_uploader(
         "Start from a model, or continue a checkpoint",
-        type=["safetensors", "npz", "checkpoint"],
+        type=[*uploads.MODEL_SUFFIXES, "checkpoint"],
         key=BEGIN_AT,
         help="A model becomes a choice where you add a trainer; a checkpoint continues in its own panel.",
     )
@@ -153,8 +153,7 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
         return ""
     dataset, content = comparison.setup.dataset, begin_file.getvalue()
     try:
-        with one_reader():
-            checkpoint = load_checkpoint(content, dataset.train)
+        checkpoint = load_checkpoint(content, dataset.train)
         n_hidden = checkpoint.state.theta.W.shape[1]
         comparison.add(
             checkpoint.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)
