@@ -24,8 +24,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -42,6 +43,7 @@ from rbmviz.pages import PageSpec
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import UNDO_SECONDS, Setup
 from rbmviz.session.multiples import with_knob
+from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
 from rbmviz_app import (
     card,
     comparisons,
@@ -56,11 +58,13 @@ from rbmviz_app import (
     transport,
     uploads,
 )
+from rbmviz_app.component import component
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish
 from rbmviz_app.share.prose import marked
+from rbmviz_app.stream.parts import Make, offering
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
 
@@ -648,3 +652,31 @@ def draw_chart(
         spec = readable(plot.spec(), st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
         publish.chart(key, chart, alt)
+
+
+_scripts = [PANEL_FOLDER / f"{name}.js" for name in ("readouts", "mosaic", "parts")]
+_styles: list[str | Path] = [VIEW_FOLDER / "curves.css", "chart.css"]
+_chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], _styles)
+
+
+def live_chart(
+    comparison: Comparison[Any],
+    key: str,
+    make: Make,
+    alt: str,
+    nothing: str = "",
+    height: Literal["stretch"] | int = "stretch",
+) -> None:
+    """Draw the place of a chart whose content comes with the panels' frames.
+
+    key : widget key; make : see ``Parts.offer``; alt : description for screen readers; nothing : text until
+        there are rows; height : pixels, or "stretch" for a main chart, whose height a style sheet sets
+    """
+    [(page, token)] = [
+        (page, token) for page, (each, token) in COMPARISONS.value.items() if each is comparison
+    ]
+    offering(session.LIVE_PARTS.ensure(), page, comparison).offer(key, make, alt)
+    size = PRESENTED_FONT_PIXELS if links.presenting() else 0
+    data = {"url": live_path() + token, "part": key, "nothing": nothing, "size": size}
+    with st.container(key=f"main chart {key}") if height == "stretch" else nullcontext():
+        _chart(key=f"plot {key}", data=data, height=height)

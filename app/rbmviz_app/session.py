@@ -28,6 +28,7 @@ from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
 from rbmviz_app.stream.files import OfferedFiles
+from rbmviz_app.stream.parts import Parts
 
 T = TypeVar("T")
 
@@ -326,6 +327,10 @@ UNDO_SETTINGS: Entry[dict[str, tuple[int, dict[str, Any]]]] = Entry("undo settin
 
 OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
 """Files that the session's download buttons make."""
+
+
+LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
+"""The charts of each page's comparison."""
 
 
 class StoppedTimer(NamedTuple):

@@ -23,6 +23,7 @@ SHARED_SCRIPTS = tuple(
         "mosaic",
         "back",
         "presses",
+        "parts",
         "base",
     )
 )

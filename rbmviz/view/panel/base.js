@@ -508,6 +508,7 @@ class Grid {
     this.ink = ramp(mix(0.05), mix(0.95));
     this.signed = diverging(rgb(this.probe, '#0072b2'), mix(0.05), rgb(this.probe, '#d55e00'));
     this.gap = ramp(paper, paper)[0];
+    Parts.of(this.data.url).redraw();
   }
 
   draw() {
@@ -622,6 +623,7 @@ class Grid {
       // While the look-back slider is dragged, a frame may belong to the slider's previous position.
       if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
       this.presses.follow(frame.running);
+      Parts.of(this.data.url).take(frame.charts);
       this.read(frame.panels);
     } catch (error) {
       console.error(error);

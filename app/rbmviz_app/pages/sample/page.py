@@ -1,9 +1,11 @@
 """The Sample page: samplers running side by side on one model."""
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from rbmviz.charts import Chart
 from rbmviz.datasets import Dataset
 from rbmviz.metadata import data_name
 from rbmviz.models import data_label, training_set_score
@@ -18,7 +20,7 @@ from rbmviz_app import controls, links, messages, tried
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, draw_chart, places
+from rbmviz_app.page import LivePage, Transport, catch_up_settings, live_chart, places
 from rbmviz_app.pages.sample.charts import (
     curves_of,
     isl_chart,
@@ -36,7 +38,6 @@ from rbmviz_app.presets import Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
 from rbmviz_app.shared import title_of_model, training_part_isl
 from rbmviz_app.stream.socket import picture_path
-from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
 BANDS = (
@@ -287,32 +288,20 @@ def reading_notes() -> list[str]:
     ]
 
 
-@as_curves_grow
+@st.fragment
 def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model_name: str) -> None:
-    """Redraw the ISL curves repeatedly, without renewing the lease of a hidden page."""
+    """Draw the place of the ISL curves, which come with the frames, and the choice of the curves."""
     if dataset is None or not comparison.panels:
         return
     images = messages.plain(data_label(dataset.name).partition(" (")[0])
     st.markdown(f"**ISL on unseen {images}** (higher is better)")
-    kind = Settings.curve.value
-    setup = comparison.setup
-    score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
-    present = links.presenting()
-    line = None
-    if score is not None:  # while presenting, text is large and the chart may be narrow
-        line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
-    snapshots = comparison.peek()
-    tried.note(setup, model_name, [snapshot for _, snapshot in snapshots])
-    compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
-    curves = curves_of(comparison, [snapshot for _, snapshot in snapshots])
+    kind, present = Settings.curve.value, links.presenting()
+    tried.note(comparison.setup, model_name, [snapshot for _, snapshot in comparison.peek()])
+    said = f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end"
     if kind == "PCA":
-        chart, said = plane_chart(curves, dataset), "Newest samples and data in two principal directions"
-    else:
-        chart = isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present)
-        said = f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end"
-    draw_chart(chart, "isl", said, "The curves begin with the fifth sample.", height="stretch")
-    with st.container(key="changed"):
-        st.caption(change_text(PAGE.named(comparison)) or "&nbsp;")
+        said = "Newest samples and data in two principal directions"
+    make = partial(make_chart, comparison, dataset, kind, present)
+    live_chart(comparison, "isl", make, said, "The curves begin with the fifth sample.")
     if not present:
         with st.container(horizontal=True, vertical_alignment="center"):
             controls.choose(
@@ -322,6 +311,24 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
             )
             pin_menu(comparison, model_name)
     catch_up_settings(PAGE.name)
+
+
+def make_chart(
+    comparison: Comparison[SamplingSetup], dataset: Dataset, kind: Any, present: bool
+) -> tuple[Chart, list[str]]:
+    """Return the chart of this kind, and the sentence about the newest turn of a knob."""
+    setup, snapshots = comparison.setup, comparison.peek()
+    compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
+    curves = curves_of(comparison, [snapshot for _, snapshot in snapshots])
+    notes = [change_text(PAGE.named(comparison))]
+    if kind == "PCA":
+        return plane_chart(curves, dataset), notes
+    score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
+    line = None
+    if score is not None:  # while presenting, text is large and the chart may be narrow
+        line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
+    unit = comparison.cost_unit
+    return isl_chart(curves, compared, line, unit, kind, setup.kernel, present), notes
 
 
 def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
