@@ -1,7 +1,7 @@
 // @ts-check
 // The place of a live chart, whose content comes with the frames of the panels.
 
-/** @typedef {{ url: string, part: string, nothing: string, size: number }} PlaceData socket, key of the chart, text without content, and font size in pixels (0: usual) */
+/** @typedef {{ url: string, part: string, nothing: string, size: number, height: number }} PlaceData socket, key of the chart, text without content, font size (0: usual) and height (0: of a main chart) in pixels */
 
 class Place {
   /** @param {HTMLElement} root */
@@ -24,6 +24,8 @@ class Place {
     this.data = data;
     this.curves.size = data.size || this.curves.size;
     this.node.classList.toggle('large', data.size > 0);
+    this.node.classList.toggle('main', !data.height);
+    this.curves.plot.style.height = data.height ? `${data.height}px` : '';
     Parts.of(data.url).places.set(data.part, this.draw);
     this.draw();
   }
@@ -32,9 +34,10 @@ class Place {
     if (!this.data) return;
     const { chart, notes } = Parts.of(this.data.url).newest.get(this.data.part) ?? { chart: null, notes: [] };
     put(this.nothing, this.data.nothing);
-    this.nothing.hidden = chart !== null;
-    this.curves.node.hidden = chart === null;
-    if (!chart) return;
+    this.nothing.hidden = chart !== null || !this.data.nothing;
+    this.curves.node.hidden = chart === null && !notes.length;
+    this.curves.drawn.hidden = chart === null;
+    if (!chart) return put(this.curves.notes, notes.join('\n'));
     this.curves.show(chart, notes);
     this.curves.draw(rgb(this.probe, 'var(--st-text-color)'));
   }

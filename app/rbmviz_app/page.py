@@ -26,7 +26,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -538,12 +538,13 @@ def offer_panels(comparison: Comparison[Any], what: str, icon: str, draw_adders:
 def catch_up_page(comparison: Comparison[Any]) -> None:
     """Update the rest of the page after actions in the panels; call it at the end of their fragment.
 
-    Redraws the page if the command to undo has changed or if the page's timers have to restart, and shows
-    why clicks and drags were refused.
+    Redraws the page if the command to undo or the panels have changed, or if the page's timers have to
+    restart, and shows why clicks and drags were refused.
     """
     [page] = [page for page, (candidate, _) in COMPARISONS.value.items() if candidate is comparison]
-    if session.last_drawn(page).command != comparison.undoable_commands:
-        st.rerun()  # Undo is in the transport, which is drawn with the whole page
+    drawn, keys = session.last_drawn(page), [panel.key for panel in comparison.panels]
+    if drawn.command != comparison.undoable_commands or drawn.panels != keys:
+        st.rerun()  # Undo and what depends on the panels are drawn with the whole page
     restart_timers(comparison)
     messages.show_toasts()
 
@@ -601,7 +602,7 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
     because a disabled button would lose a click made while there was still something to undo.
     """
     number = comparison.undoable_commands
-    session.note_drawn(page, command=number)
+    session.note_drawn(page, command=number, panels=[panel.key for panel in comparison.panels])
     # An animation keeps the time. It restarts only if its name changes: hence one each for even and odd.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
@@ -665,12 +666,12 @@ def live_chart(
     make: Make,
     alt: str,
     nothing: str = "",
-    height: Literal["stretch"] | int = "stretch",
+    height: int = 0,
 ) -> None:
     """Draw the place of a chart whose content comes with the panels' frames.
 
     key : widget key; make : see ``Parts.offer``; alt : description for screen readers; nothing : text until
-        there are rows; height : pixels, or "stretch" for a main chart, whose height a style sheet sets
+        there are rows; height : pixels; 0 (the default): a main chart, whose height a style sheet sets
     """
     [(page, token)] = [
         (page, token) for page, (each, token) in COMPARISONS.value.items() if each is comparison
@@ -678,5 +679,5 @@ def live_chart(
     offering(session.LIVE_PARTS.ensure(), page, comparison).offer(key, make, alt)
     size = PRESENTED_FONT_PIXELS if links.presenting() else 0
     data = {"url": live_path() + token, "part": key, "nothing": nothing, "size": size}
-    with st.container(key=f"main chart {key}") if height == "stretch" else nullcontext():
-        _chart(key=f"plot {key}", data=data, height=height)
+    with nullcontext() if height else st.container(key=f"main chart {key}"):
+        _chart(key=f"plot {key}", data=data | {"height": height})

@@ -9,7 +9,7 @@ session state is what a browser tab keeps between these runs.
 
 import re
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -292,12 +292,14 @@ class Drawn(NamedTuple):
     command : the command that its Undo button undoes, see ``Comparison.undoable_commands``
     preset : name (in the address) of the preset whose caption is shown; "": none
     caption : the last caption of a preset, whose space is reserved
+    panels : keys of its panels
     """
 
     settings: Mapping[str, Any] = MappingProxyType({})
     command: int = 0
     preset: str = ""
     caption: str = ""
+    panels: Sequence[int] = ()
 
 
 DRAWN_PAGES: Entry[dict[str, Drawn]] = Entry("drawn", dict)

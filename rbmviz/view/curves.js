@@ -132,7 +132,8 @@ class Curves {
     this.title = element('h2', {});
     this.names = element('ul', { class: 'names' });
     this.notes = element('p', { class: 'notes' });
-    this.node = element('section', { class: 'chart' }, this.title, this.plot, this.names, this.notes);
+    this.drawn = element('div', { class: 'drawn' }, this.title, this.plot, this.names);
+    this.node = element('section', { class: 'chart' }, this.drawn, this.notes);
     /** @type {CurvesSpec | null} */
     this.spec = null;
     this.key = '';

@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from rbmviz.charts import Chart
 from rbmviz.links import write_changed_panel
 from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
@@ -16,14 +17,13 @@ from rbmviz.session.recorder import MAX_HELD_SAMPLES
 from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, draw_chart, places
+from rbmviz_app.page import LivePage, Transport, catch_up_settings, live_chart, places
 from rbmviz_app.pages.chain.exports import command_of, walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
 from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
-from rbmviz_app.timer import every_second
 
 VISIT_QUANTITIES = {
     "visits": NUMBERS["chain"]["visits"].titled(),
@@ -257,20 +257,19 @@ def reading_notes() -> list[str]:
     ]
 
 
-@every_second
+@st.fragment
 def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
-    """Draw how the visits converge to the model's law; runs every second and does not renew the lease."""
+    """Draw the place of the chart of how the visits converge to the model's law, and the choice of it."""
     if not comparison.panels:
         return
     st.markdown("**Are the visits right?**")
-    title = VISIT_QUANTITIES[Settings.land_curve.value]
-    draw_chart(
-        walk_chart(PAGE.named(comparison), Settings.land_curve.value, title),
-        "walks",
-        title,
-        "The curves begin with the first sample.",
-        height="stretch",
-    )
+    quantity = Settings.land_curve.value
+    title = VISIT_QUANTITIES[quantity]
+
+    def make() -> tuple[Chart, list[str]]:
+        return walk_chart(PAGE.named(comparison), quantity, title), []
+
+    live_chart(comparison, "walks", make, title, "The curves begin with the first sample.")
     controls.choose(Settings.land_curve, label_visibility="collapsed")
     catch_up_settings(PAGE.name)
 
