@@ -7,7 +7,9 @@ After each click, Streamlit runs a page's whole script (or one of its fragments)
 session state is what a browser tab keeps between these runs.
 """
 
+import math
 import re
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -331,32 +333,22 @@ LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
 """The charts of each page's comparison."""
 
 
-class StoppedTimer(NamedTuple):
-    """The state of a page fragment when its timer stopped.
+CLICKED: Entry[dict[str, float]] = Entry("clicked", dict)
+"""Time of the last click on each button that must not act twice, by ``time.monotonic()``."""
 
-    comparison : the comparison that the fragment shows
-    state : the state that it showed, see ``timer.display_state``
-    hidden : whether it stopped because the browser requested no frames; otherwise nothing had changed
+SAME_CLICK_SECONDS = 0.7
+"""Seconds within which two reports of a button are one click."""
+
+
+def is_new_click(button: str) -> bool:
+    """Return whether this click has not been taken yet.
+
+    Streamlit's page may report one click twice: in its own message, and in that of a timer or a component.
     """
+    clicked, now = CLICKED.ensure(), time.monotonic()
+    before, clicked[button] = clicked.get(button, -math.inf), now
+    return now - before > SAME_CLICK_SECONDS
 
-    comparison: weakref.ref[Comparison]
-    state: tuple[Any, ...]
-    hidden: bool
-
-
-STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict)
-"""Timed fragments whose timer has stopped, by name."""
-
-
-class SlowTimer(NamedTuple):
-    """A timed fragment drawn less often than every second: its id, and the seconds between draws."""
-
-    fragment_id: str
-    seconds: float
-
-
-SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
-"""Timed fragments drawn less often than every second, by name."""
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
 """Name and model shown by each page's panels; the limits may have refused the chosen model."""

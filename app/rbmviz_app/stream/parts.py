@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any
 
+from rbmviz import BadInput
 from rbmviz.charts import Chart
 from rbmviz.charts.plot import Content
 from rbmviz.session import Comparison
@@ -28,6 +29,9 @@ MAX_SHARE = 0.01
 
 MIN_GROWTH = 0.13
 """Share of new steps of a run from which its curves have a new point."""
+
+KINDS_OF_DATA = ("point", "past", "mark")
+"""Kinds of rows that are data; others are lines and names of a chart."""
 
 Make = Callable[[], tuple[Chart | None, Sequence[str]]]
 """Returns a chart, or None, and the sentences below it; runs on a thread that has no session."""
@@ -56,6 +60,24 @@ class Parts:
         self._offered = {**self._offered, key: (make, label)}
         self._drawn.add(key)
         self._changed = True
+
+    def csv(self) -> bytes:
+        """Return the rows of all charts as CSV, the description of the chart in the first column.
+
+        Raises BadInput if there are none yet.
+        """
+        import pandas as pd
+
+        tables = []
+        for make, label in self._offered.values():
+            chart, _ = make()
+            if chart is not None and label:
+                rows = chart.rows
+                rows = rows[rows["kind"].isin(KINDS_OF_DATA)] if "kind" in rows else rows
+                tables.append(rows.assign(chart=label)[["chart", *rows.columns]])
+        if not any(map(len, tables)):
+            raise BadInput("There is nothing in the charts yet.")
+        return pd.concat([rows for rows in tables if len(rows)]).to_csv(index=False).encode()
 
     def begin_run(self) -> None:
         """Record that a run of the whole page begins."""

@@ -11,7 +11,7 @@ from rbmviz.trainers import make_trainer
 from rbmviz_app import messages
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.weights.study import open_measurement, pause_button
-from rbmviz_app.timer import every_second
+from rbmviz_app.timer import while_running
 
 TITLE = "Does a larger population take the bias away?"
 
@@ -30,10 +30,9 @@ def population(source: Comparison[WeightSetup]) -> None:
     except BadInput as error:
         messages.note(f"The bias of large populations is left out. {error}")
         return
-    draw_population(comparison)
+    while_running(lambda: draw_population(comparison), True)
 
 
-@every_second
 def draw_population(comparison: Comparison[PopulationSetup]) -> None:
     """Draw the controls, the progress and the chart."""
     # Like the study, this renews the lease: no canvas requests the measurement, and the work is finite.

@@ -21,7 +21,7 @@ from rbmviz_app.pages.weights.exports import study_csv
 from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_chart, study_chart
 from rbmviz_app.shared import data
-from rbmviz_app.timer import every_second
+from rbmviz_app.timer import while_running
 
 S = TypeVar("S", bound=Setup)
 
@@ -47,7 +47,7 @@ def study() -> None:
     except BadInput as error:
         messages.note(f"The growing models are left out. {error}")
         return
-    draw_study(comparison)
+    while_running(lambda: draw_study(comparison), True)
     controls.downloads(
         "study",
         [
@@ -132,7 +132,6 @@ def pause_button(name: str, comparison: Comparison[Any], done: bool) -> None:
     )
 
 
-@every_second
 def draw_study(comparison: Comparison[StudySetup]) -> None:
     """Draw the study's controls, progress and charts."""
     catch_up_settings("weights")
