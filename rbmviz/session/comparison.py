@@ -388,7 +388,7 @@ class Comparison(Generic[S]):
         with self._together:
             late = []
             if math.isfinite(self.rate):
-                late = [panel for panel in self.panels if panel.worker.seconds_to_start is not None]
+                late = [panel for panel in self.panels if panel.worker.compiling is not None]
             ready = [panel for panel in self.panels if panel not in late] or late
             statuses = [panel.worker.peek().status for panel in ready]
             if self.waiting_for_all and not {"starting", "rebuilding"} & {*statuses}:

@@ -297,10 +297,10 @@ class Worker(Generic[R]):
         return time.monotonic() - self._asked_at <= WATCHED_SECONDS * self._page.scheduler.slowdown
 
     @property
-    def seconds_to_start(self) -> float | None:
-        """Approximate seconds until kernels are compiled and the run can start; see ``seconds_left``."""
+    def compiling(self) -> tuple[int, int] | None:
+        """The jobs done, of all that runs wait for, while its kernels are compiled; see ``jobs_done``."""
         run = self._run
-        return None if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
+        return None if isinstance(run, Rebuild) or run.prepared else COMPILING.jobs_done(run.jobs())
 
     @property
     def algorithm(self) -> Any:
@@ -407,7 +407,7 @@ class Worker(Generic[R]):
         if not run.prepared:
             wait = 0.0 if COMPILING.request(run.jobs()) else COMPILING_SECONDS
             # If the kernels are not compiled, the run compiles them itself, which takes many seconds.
-            return Due(Priority.START, since + wait, long=self.seconds_to_start is not None)
+            return Due(Priority.START, since + wait, long=self.compiling is not None)
         if self._snapshot.status != self._status() or self._has_knobs_at_once():
             return Due(Priority.PACED, since)
         if self._asleep():
