@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from rbmviz.blas import one_blas_thread_for_good
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
-from rbmviz.session.again import Change, Log, Rebuild
+from rbmviz.session.again import Change, Rebuild
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pace import Pace
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
@@ -346,17 +346,6 @@ class Worker(Generic[R]):
             if failed or isinstance(run, Rebuild) or not run.prepared or not run.log.complete:
                 return None
             return self.plan, run.n, run.log.changes, query(run)
-
-    def continue_from(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
-        """Continue at step n with the run of another worker, given its ``rebuild_data``.
-
-        n : steps of the run; changes : its knob changes; kept : see ``Run.kept_state``
-        """
-        with self._lock:
-            self._algorithm = changes[-1].algorithm
-            self._run = Rebuild(self._run, self._snapshot, Log.of(changes), n, kept)
-            self._store_snapshot(self._run, "rebuilding")
-            self._restart_pace()
 
     @property
     def catching_up(self) -> bool:

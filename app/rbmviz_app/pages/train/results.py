@@ -11,7 +11,7 @@ from rbmviz.registry import trainers
 from rbmviz.session import Comparison, NewestSamples, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz.view.specs import shape_of
-from rbmviz_app import checkpoints, controls, messages, pages, session, uploads
+from rbmviz_app import controls, messages, pages, session, uploads
 from rbmviz_app.charts.samples import mosaics_png
 from rbmviz_app.controls import Download
 from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
@@ -77,9 +77,9 @@ def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
 
 
 def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
-    """Offer the files of one panel and of all panels, code, and the server's checkpoint."""
+    """Offer the files of one panel and of all panels, and code."""
     files(comparison, comparison[key])
-    checkpoints.draw(comparison)
+    st.caption("A reload ends these trainings: *Checkpoint* continues one later.")
 
 
 def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) -> None:
@@ -193,7 +193,6 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     except BadInput as error:
         messages.error(error)
         return
-    session.LIVE_TRAININGS.value.write()  # so that reloading the other page finds the model
     on_tune = {setting: [title], "tune_what": "samplers", "sweep": "", "on": ""}
     session.show(on_tune if page == "tune" else {setting: title})
     st.switch_page(pages.file_of(page))
