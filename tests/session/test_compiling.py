@@ -110,7 +110,7 @@ from waiting import wait
 from numba.core import event
 from rbmviz.knobs import read_algorithm
 from rbmviz.pages.spec import Sources
-from rbmviz.session import Comparison, PopulationSetup, StudySetup
+from rbmviz.session import Comparison
 from rbmviz.session.warm import compile_jobs
 
 class Listener(event.Listener):
@@ -120,13 +120,11 @@ class Listener(event.Listener):
     def on_end(self, ended): pass
 
 name, *settings = sys.argv[1:]
-measured = {"population": PopulationSetup, "study": lambda weights: StudySetup(weights.dataset, updates=50)}
-page = importlib.import_module(f"rbmviz.pages.{'weights' if name in measured else name}").SPEC
+page = importlib.import_module(f"rbmviz.pages.{name}").SPEC
 values = {key: setting.default for key, setting in page.settings.items()}
 setup = page.setup(values | dict(one.split("=") for one in settings), Sources())
-setup = measured.get(name, lambda setup: setup)(setup)
-for panel in page.default_panels[: 1 if name in measured else None]:
-    comparison = Comparison(setup, 1000.0 if name in measured else 30.0)
+for panel in page.default_panels:
+    comparison = Comparison(setup, 30.0)
     worker = comparison.add(read_algorithm(page.algorithms, panel)).worker
     list(compile_jobs(worker._run.jobs()))
     listener = Listener()
@@ -148,8 +146,6 @@ for panel in page.default_panels[: 1 if name in measured else None]:
         "coupling",
         "weights",
         "weights weights_model=mnist_fpcd",
-        "population",
-        "study",
     ],
 )
 def test_a_run_compiles_nothing_that_its_jobs_do_not(tmp_path, page):

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from rbmviz.models import list_models
 from rbmviz.pages import link_to
-from rbmviz.session import Comparison, Start, StudySnapshot, WeightRun, WeightSetup
+from rbmviz.session import Comparison, Start, WeightRun, WeightSetup
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.pop_cd import PopCD
@@ -19,7 +19,6 @@ from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.weights.charts import Named, estimate_rows, share_rows
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS
-from rbmviz_app.pages.weights.study_charts import ess_rows, quality_rows
 
 
 def curves_csv(named: Named) -> bytes:
@@ -38,24 +37,6 @@ def _values(named: Named) -> Iterator[tuple[Any, ...]]:
             yield name, f"log_z_{truth.method}", "", truth.log_z, truth.std_error
     for row in share_rows(named):
         yield row["panel"], "weight_of_heaviest_share", row["samples"], row["held"], ""
-
-
-def study_csv(snapshot: StudySnapshot) -> bytes:
-    """Return every estimator's bias and variance by model as CSV, with one value per row.
-
-    Pop-CD's effective sizes, as shares of a batch, are included.
-    """
-    return csv_bytes(("hidden", "estimator", "quantity", "value"), _study_values(snapshot))
-
-
-def _study_values(snapshot: StudySnapshot) -> Iterator[tuple[Any, ...]]:
-    names = ("bias", "corrected", "std_error", "variance", "estimates", "share_cut")
-    for row in quality_rows(snapshot.models):
-        for name in names:
-            quantity = "bias_corrected" if name == "corrected" else name
-            yield row["hidden"], row["estimator"], quantity, row[name]
-    for row in ess_rows(snapshot.models):
-        yield row["hidden"], f"pop-CD-{row['k']}", "effective_share", row["ess"]
 
 
 def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> bytes:

@@ -1,15 +1,17 @@
-"""The charts of the populations on the Weights page: one visible, the others and the study folded."""
+"""The charts of the populations on the Weights page: one visible, the others folded."""
 
 import streamlit as st
 
+from rbmviz.reproduce.ledger import stored, stored_figure, verdict_text
 from rbmviz.session import Comparison, WeightSetup
-from rbmviz_app import controls
+from rbmviz_app import controls, messages
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.weights import charts as figures
-from rbmviz_app.pages.weights.population import population
 from rbmviz_app.pages.weights.settings import Settings
-from rbmviz_app.pages.weights.study import study
 from rbmviz_app.timer import every_second
+
+BIAS_AND_VARIANCE = "population_cd_bias_variance"
+"""The entry of the ledger with bias and variance of CD and pop-CD on trained models."""
 
 CAPTIONS = {
     "sizes": "**Look** how far the curve stays below the line: that is the effective share of a batch. "
@@ -22,12 +24,11 @@ CAPTIONS = {
 
 
 def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightSetup]) -> None:
-    """Draw a fold with the other charts and the study."""
+    """Draw a fold with the other charts, and what pop-CD's weights do to bias and variance."""
     with controls.fold(Settings.weights_more, "More charts") as is_open:
         if is_open:
             draw_more(comparison, page)
-            population(comparison)
-            study()
+            draw_stored()
 
 
 @every_second
@@ -55,3 +56,18 @@ def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) 
             references = [snapshot.reference for _, snapshot in named if snapshot.reference]
             if name == "log_z" and references and references[0].warning:
                 st.caption(f":material/warning: AIS: {references[0].warning}")
+
+
+def draw_stored() -> None:
+    """Draw the stored figure of bias and variance by estimator, with the verdicts on the paper's claims."""
+    result = stored(BIAS_AND_VARIANCE)
+    if result is None:
+        return
+    st.markdown("**Less bias, more noise: CD and pop-CD on trained models**")
+    st.image(stored_figure(BIAS_AND_VARIANCE).decode())
+    claims = (f"- *{verdict_text(claim)}*: {messages.plain(claim['text'])}" for claim in result["claims"])
+    st.markdown("\n".join(claims))
+    st.caption(
+        f"{messages.plain(result['source'])}, measured here in advance. [Papers](./papers?ledger_search="
+        f"{BIAS_AND_VARIANCE}) says how; `rbmviz gradient` measures any model."
+    )
