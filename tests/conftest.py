@@ -118,9 +118,8 @@ def data_dir(monkeypatch) -> Path:
 def _nothing_left_running(monkeypatch, tmp_path_factory):
     """Release the memory of all runs: the pages of one test process share the memory limit of one server.
 
-    What the server keeps for its visitors goes to a folder of the tests.
+    The server's sweeps go to a folder of the tests.
     """
-    monkeypatch.setenv("RBMVIZ_KEPT_DIR", str(tmp_path_factory.getbasetemp() / "kept"))
     monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path_factory.getbasetemp() / "sweeps"))
     yield
     if "rbmviz_app.comparisons" in sys.modules:

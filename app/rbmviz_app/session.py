@@ -221,14 +221,8 @@ TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 OWNER: Entry[str] = Entry("owner", str)
 """The secret that identifies this browser to sweeps, see ``rbmviz_app.links``; "" before first use."""
 
-TOKEN: Entry[str] = Entry("token", str)
-"""Token of the training runs of this session or its link; see ``rbmviz_app.checkpoints``."""
-
 EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
 """Number of times that each uploader was emptied. In Streamlit, only a new key empties an uploader."""
-
-LIVE_TRAININGS: Entry[Any] = Entry("live trainings", lambda: None)
-"""Train: the ``rbmviz_app.checkpoints.LiveTrainings`` of this session."""
 
 UPLOADS: Entry[dict[str, Any]] = Entry("uploads", dict)
 """The newest ``rbmviz_app.uploads.Upload`` by uploader."""

@@ -78,8 +78,6 @@ class Comparison(Generic[S]):
         self.panels: tuple[Panel, ...] = ()
         self.running = False
         self.waiting_for_all = False  # running, but panels are not prepared yet
-        self.before_rest: Callable[[], None] = lambda: None
-        """Called before the memory of the runs is freed: the last chance to save them elsewhere."""
         self._next_key = 0
         self._undo: Undo | None = None
         self.undoable_commands = 0  # number of such commands so far; identifies an offer to undo
@@ -388,7 +386,7 @@ class Comparison(Generic[S]):
         with self._together:
             late = []
             if math.isfinite(self.rate):
-                late = [panel for panel in self.panels if panel.worker.seconds_to_start is not None]
+                late = [panel for panel in self.panels if panel.worker.compiling is not None]
             ready = [panel for panel in self.panels if panel not in late] or late
             statuses = [panel.worker.peek().status for panel in ready]
             if self.waiting_for_all and not {"starting", "rebuilding"} & {*statuses}:
@@ -497,7 +495,6 @@ class Comparison(Generic[S]):
         closed_at : free only if the comparison has been closed since this time, and open it again if the
             visitor returns meanwhile
         """
-        self.before_rest()
         if closed_at is not None and self.closed_at != closed_at:
             return
         self.drop_undo()

@@ -546,23 +546,16 @@ class TrainingRun(Run):
         spent = (self.seconds - self._begun[2]) * self.plan.replicates
         # A checkpoint holds parameters, perhaps also momentum and mean; the progress repeats parameters.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
-        if spent < REPLAY_SECONDS or models > KEPT_BYTES or (whole := self.whole_state()) is None:
+        if spent < REPLAY_SECONDS or models > KEPT_BYTES or not self.progress:
             return kept
-        if sum(map(len, whole.checkpoints)) > KEPT_BYTES:  # the trainer has many chains
+        checkpoints = tuple(
+            save_checkpoint(self.algorithm, state, self.plan.seed + r) for r, state in enumerate(self._states)
+        )
+        if sum(map(len, checkpoints)) > KEPT_BYTES:  # the trainer has many chains
             return kept
-        return whole
-
-    def whole_state(self) -> Kept | None:
-        """Return all data that could be kept, of any size; None before the first update."""
-        if not self.progress:
-            return None
         names = tuple(self._traces[-1].stats) if self._traces else ()
-        return Kept(
-            tuple(self._likelihood_estimator.points),
-            checkpoints=tuple(
-                save_checkpoint(self.algorithm, state, self.plan.seed + r)
-                for r, state in enumerate(self._states)
-            ),
+        return kept._replace(
+            checkpoints=checkpoints,
             progress=tuple(replace(progress, per_chain={}) for progress in self.progress),
             names=names,
             clocks=tuple((trace.update, trace.sweeps, trace.seconds) for trace in self._traces),

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from rbmviz.blas import one_blas_thread_for_good
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
-from rbmviz.session.again import Change, Log, Rebuild
+from rbmviz.session.again import Change, Rebuild
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pace import Pace
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
@@ -297,10 +297,10 @@ class Worker(Generic[R]):
         return time.monotonic() - self._asked_at <= WATCHED_SECONDS * self._page.scheduler.slowdown
 
     @property
-    def seconds_to_start(self) -> float | None:
-        """Approximate seconds until kernels are compiled and the run can start; see ``seconds_left``."""
+    def compiling(self) -> tuple[int, int] | None:
+        """The jobs done, of all that runs wait for, while its kernels are compiled; see ``jobs_done``."""
         run = self._run
-        return None if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
+        return None if isinstance(run, Rebuild) or run.prepared else COMPILING.jobs_done(run.jobs())
 
     @property
     def algorithm(self) -> Any:
@@ -346,17 +346,6 @@ class Worker(Generic[R]):
             if failed or isinstance(run, Rebuild) or not run.prepared or not run.log.complete:
                 return None
             return self.plan, run.n, run.log.changes, query(run)
-
-    def continue_from(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
-        """Continue at step n with the run of another worker, given its ``rebuild_data``.
-
-        n : steps of the run; changes : its knob changes; kept : see ``Run.kept_state``
-        """
-        with self._lock:
-            self._algorithm = changes[-1].algorithm
-            self._run = Rebuild(self._run, self._snapshot, Log.of(changes), n, kept)
-            self._store_snapshot(self._run, "rebuilding")
-            self._restart_pace()
 
     @property
     def catching_up(self) -> bool:
@@ -407,7 +396,7 @@ class Worker(Generic[R]):
         if not run.prepared:
             wait = 0.0 if COMPILING.request(run.jobs()) else COMPILING_SECONDS
             # If the kernels are not compiled, the run compiles them itself, which takes many seconds.
-            return Due(Priority.START, since + wait, long=self.seconds_to_start is not None)
+            return Due(Priority.START, since + wait, long=self.compiling is not None)
         if self._snapshot.status != self._status() or self._has_knobs_at_once():
             return Due(Priority.PACED, since)
         if self._asleep():

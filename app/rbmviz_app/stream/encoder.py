@@ -233,11 +233,6 @@ class FrameEncoder:
             self._readouts[key] = [(number.name, number.shown, number.slow) for number in readouts]
         return bool(plans)
 
-    def _seconds_to_start(self, key: int) -> float | None:
-        """Return the approximate seconds until a panel's run can begin; see ``Worker.seconds_to_start``."""
-        seconds = [p.worker.seconds_to_start for p in self._comparison.panels if p.key == key]
-        return round(seconds[0], 1) if seconds and seconds[0] is not None else None
-
     def _values(self, key: int, snapshot: Snapshot, slow: bool) -> dict[str, Any]:
         """Return the values of a panel's readouts; slow : whether to include slow readouts."""
         readouts = self._readouts[key]
@@ -252,7 +247,8 @@ class FrameEncoder:
             "n": snapshot.n,
         }
         if snapshot.status == "starting":
-            head["ready_in"] = self._seconds_to_start(key)
+            workers = (panel.worker for panel in self._comparison.panels if panel.key == key)
+            head["compiling"] = next((worker.compiling for worker in workers), None)
         if snapshot.status in ("failed", "rebuilding"):
             head |= {"error": without_commands(snapshot.error or ""), "rebuilt": snapshot.rebuilt}
         if content.warning:
@@ -264,6 +260,6 @@ class FrameEncoder:
 
 def _without_names(head: dict[str, Any], blocks: dict[str, Block]) -> tuple[dict[str, Any], dict[str, Block]]:
     """Return only the pictures of a panel's part, without anything that identifies the algorithm."""
-    kept = ("key", "run", "status", "n", "ready_in", *VALUES_OF_PICTURES)
+    kept = ("key", "run", "status", "n", "compiling", *VALUES_OF_PICTURES)
     head = {name: head[name] for name in kept if name in head} | {"readouts": {}}
     return head, {k: block for k, block in blocks.items() if k not in BLOCKS_OF_NUMBERS}

@@ -24,7 +24,7 @@
  * @property {number} n steps so far
  * @property {number} [bins_before] number of the class strip's parts that precede a turn of a knob; sent with a new strip
  * @property {string | null} [error] the reason why the status is "failed"
- * @property {number | null} [ready_in] for status "starting": approximate seconds until the run can begin; 0: later than expected; null: the kernels are compiled, or the time is unknown
+ * @property {[number, number] | null} [compiling] for status "starting": how many jobs of the compiler are done, and of how many; null: the run's kernels are compiled
  * @property {number} [rebuilt] for status "rebuilding": share of the run that is restored, from 0 to 1
  * @property {string} [warning]
  * @property {Record<string, number | boolean>} [knobs] values of knobs that can also be turned by something other than their controls

@@ -32,6 +32,7 @@ from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
 from rbmviz.origin import origin
 from rbmviz_app import card, controls, links, messages, session
+from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.controls import Download
 from rbmviz_app.page import PRESENTED_FONT_PIXELS, draw_chart
 from rbmviz_app.pages.chain.landscape import PAGE
@@ -42,7 +43,6 @@ from rbmviz_app.pages.chain.matrix_charts import (
     matrix_chart,
     spectrum_chart,
 )
-from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.panel import live_slider
 from rbmviz_app.session import (

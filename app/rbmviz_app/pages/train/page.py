@@ -8,7 +8,7 @@ from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
-from rbmviz_app import checkpoints, controls, messages, session
+from rbmviz_app import controls, messages, session
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, places
 from rbmviz_app.pages.train.drawing import draw_charts, levels_of
@@ -156,7 +156,7 @@ def main() -> None:
         settings = choose_setup()
         PAGE.menu()
         cost_unit = controls.choose(Settings.train_axis)
-    comparison = PAGE.open(settings.setup, fill)
+    comparison = PAGE.open(settings.setup)
     comparison.cost_unit = cost_unit
     with PAGE.notes():
         refused = settings.refused
@@ -177,12 +177,6 @@ def main() -> None:
         st.caption(messages.plain((taken and settings.caption) or data_line(comparison.setup)))
     if chosen is not None:
         draw_downloads(comparison, chosen)
-
-
-def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
-    """Open the trainings stored under the link's token, or else start those of the link or its preset."""
-    if not checkpoints.open_trainings(comparison):
-        PAGE.fill(comparison, wanted)
 
 
 def grid(comparison: Comparison[TrainingSetup], **mounted: Any) -> None:

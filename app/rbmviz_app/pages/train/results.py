@@ -12,7 +12,7 @@ from rbmviz.rbm import model_bytes
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers, make_trainer
-from rbmviz_app import checkpoints, messages, pages, session, uploads
+from rbmviz_app import messages, pages, session, uploads
 from rbmviz_app.code import training_code
 from rbmviz_app.controls import Download
 from rbmviz_app.page import downloads
@@ -77,7 +77,7 @@ def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
 
 
 def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
-    """Offer the data of the charts, code, the model and checkpoint of one panel, and the server's."""
+    """Offer the data of the charts, code, the model and checkpoint of one panel."""
     worker = comparison[key]
     files = [
         Download(
@@ -97,7 +97,7 @@ def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
         ),
     ]
     downloads(comparison, lambda: origin_of(comparison), lambda: code_of(comparison), files)
-    checkpoints.draw(comparison)
+    st.caption("A reload ends these trainings: *Checkpoint* continues one later.")
 
 
 def model_file(model: Model | None, origin: Mapping[str, Any]) -> bytes:
@@ -171,7 +171,6 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     except BadInput as error:
         messages.error(error)
         return
-    session.LIVE_TRAININGS.value.write()  # so that reloading the other page finds the model
     on_tune = {setting: [title], "tune_what": "samplers", "sweep": "", "on": ""}
     session.show(on_tune if page == "tune" else {setting: title})
     st.switch_page(pages.file_of(page))

@@ -1,6 +1,5 @@
 """The Weights page: CD samples weighted by the model's probabilities; effects on bias and variance."""
 
-
 import streamlit as st
 
 from rbmviz.metadata import data_name

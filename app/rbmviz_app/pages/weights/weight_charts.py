@@ -1,4 +1,4 @@
-"""The charts of the populations on the Weights page: one visible, the others and the study folded."""
+"""The charts of the populations on the Weights page: one visible, the others folded."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,13 @@ from rbmviz.session import Comparison, WeightSetup
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, live_chart
 from rbmviz_app.pages.weights import charts as figures
-from rbmviz_app.pages.weights.population import population
 from rbmviz_app.pages.weights.settings import Settings
-from rbmviz_app.pages.weights.study import study
 
 HEIGHT = 260
 """Pixels of a plot under *More charts*."""
+
+BIAS_AND_VARIANCE = "population_cd_bias_variance"
+"""The entry of the ledger with bias and variance of CD and pop-CD on trained models."""
 
 CAPTIONS = {
     "sizes": "**Look** how far the curve stays below the line: that is the effective share of a batch. "
@@ -27,12 +28,11 @@ CAPTIONS = {
 
 
 def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightSetup]) -> None:
-    """Draw a fold with the other charts and the study."""
+    """Draw a fold with the other charts, and what pop-CD's weights do to bias and variance."""
     with controls.fold(Settings.weights_more, "More charts") as is_open:
         if is_open:
             draw_more(comparison, page)
-            population(comparison)
-            study()
+            draw_stored()
 
 
 def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
@@ -64,3 +64,18 @@ def make_log_z(
     references = [snapshot.reference for _, snapshot in named if snapshot.reference]
     warning = f"⚠ AIS: {references[0].warning}" if references and references[0].warning else ""
     return figures.log_z_chart(named), [warning]
+
+
+def draw_stored() -> None:
+    """Draw the stored figure of bias and variance by estimator, with the verdicts on the paper's claims."""
+    result = stored(BIAS_AND_VARIANCE)
+    if result is None:
+        return
+    st.markdown("**Less bias, more noise: CD and pop-CD on trained models**")
+    st.image(stored_figure(BIAS_AND_VARIANCE).decode())
+    claims = (f"- *{verdict_text(claim)}*: {messages.plain(claim['text'])}" for claim in result["claims"])
+    st.markdown("\n".join(claims))
+    st.caption(
+        f"{messages.plain(result['source'])}, measured here in advance. [Papers](./papers?ledger_search="
+        f"{BIAS_AND_VARIANCE}) says how; `rbmviz gradient` measures any model."
+    )
