@@ -24,7 +24,8 @@ PATIENCE = 90.0
 """Seconds after which what a test waits for is not expected any more: longer than any busy machine needs."""
 
 DRAWN = """[...document.querySelectorAll('[data-testid=stVegaLiteChart] canvas, [class*=st-key-plot-] *')]
-    .map(e => e.matches('canvas') ? e : e.shadowRoot?.querySelector('.chart:not([hidden]) .plot')).find(Boolean)"""
+    .map(e => e.matches('canvas') ? e : e.shadowRoot?.querySelector('.chart:not([hidden]) .plot'))
+    .find(Boolean)"""
 """The first chart that is drawn."""
 
 SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
