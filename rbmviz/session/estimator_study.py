@@ -112,6 +112,10 @@ class StudySetup(NamedTuple):
         """Return the ``number``-th run of a worker; ``algorithm`` trains the models."""
         return StudyRun(number, self, algorithm)
 
+    def seconds_of_step(self, algorithm: Trainer) -> float:
+        """Estimate the seconds of a step."""
+        return 0.0
+
     def bytes(self, algorithm: Trainer) -> int:
         """Return an upper bound on the bytes of a run, without the data."""
         m = self.dataset.n_visible

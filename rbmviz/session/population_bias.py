@@ -72,6 +72,10 @@ class PopulationSetup(NamedTuple):
         """Return the ``number``-th run of a worker."""
         return PopulationRun(number, self, algorithm)
 
+    def seconds_of_step(self, algorithm: PopCD) -> float:
+        """Estimate the seconds of a step."""
+        return 0.0
+
     def bytes(self, algorithm: PopCD) -> int:
         """Return an upper bound on the bytes of a run."""
         parameters = self.rbm.W.size + self.rbm.b.size + self.rbm.c.size
