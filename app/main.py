@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
-from rbmviz_app import pages, process
+from rbmviz_app import connections, pages, process
 from rbmviz_app.access import base_path, guarded
 from rbmviz_app.component import APP_FOLDER
 from rbmviz_app.insides import ClicksOnce, styled_pages
@@ -28,6 +28,7 @@ async def open_first_page(request: Request) -> RedirectResponse:
 
 process.configure_allocators()
 process.allow_open_files()
+connections.limit()
 app = st.App(
     Path(__file__).with_name("shell.py"),
     routes=[

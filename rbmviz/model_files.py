@@ -1,7 +1,6 @@
 """Models by name or file, and the conversions that every public function applies to its model."""
 
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,9 @@ from rbmviz.rbm import H5_SUFFIXES, RBM, Model, ModelHeader, load_model_file, re
 AnyModel = str | Path | Model | RBM
 """A model, the name of a pretrained one, or a file."""
 
-FOLDER = Path(str(resources.files("rbmviz.pretrained")))
-"""Folder of the pretrained models: ``pretrained/`` in a checkout, within the package in an installation."""
+_WITHIN, _BESIDE = (folder / "pretrained" for folder in Path(__file__).parents[:2])
+FOLDER = _WITHIN if _WITHIN.is_dir() else _BESIDE
+"""Folder of the pretrained models: beside the package in a checkout, installed or not; else within it."""
 
 NO_MODELS = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
 """Message for an empty list of models."""

@@ -7,7 +7,6 @@ is opened by a visitor. The app runs once more with HOME and the environment rea
     python -m tests.clean_room --short            # the core and the app, newest versions, this Python
     python -m tests.clean_room --floors           # the lowest versions that pyproject.toml allows
     python -m tests.clean_room --python 3.13
-    python -m tests.clean_room --readme           # the commands of README.md
 
 What it measures is printed: seconds, and megabytes of what was installed.
 """
@@ -262,49 +261,6 @@ async def first_picture(url: str, page: str) -> float:
         return seconds
 
 
-SERVED = """
-served() {
-    exec env "$@" >server.log 2>&1
-}
-answered() {
-    for _ in $(seq 600); do
-        url=$(grep -Eom1 'http://[^ ]+[0-9]' server.log || true)
-        if [ -n "$url" ] &&
-            python3 -c "import urllib.request as r; r.urlopen('$url/_stcore/health')" 2>/dev/null
-        then kill $!; wait $! || true; return 0; fi
-        sleep 0.1
-    done
-    cat server.log; return 1
-}
-"""
-"""Functions of the shell: a server in the background, and to wait until it answers and to stop it."""
-
-SERVERS = re.compile(r"^(?=.*\b(?:rbmviz app|streamlit run)\b)(.+)$", re.MULTILINE)
-
-
-def readme(folder: Path, wheel: Path, python: str) -> None:
-    """Run what README.md tells who installs, and who clones, in a shell of a new user.
-
-    The last block for who clones, the tests, is left out: ``.ci/run`` ends with it.
-    """
-    text = (ROOT / "README.md").read_text()
-    where = Path(run("uv", "python", "find", python).stdout.strip()).parent
-    for title, blocks in (("Start", 2), ("In a checkout", 1)):
-        section = text.split(f"\n## {title}\n")[1].split("\n## ")[0]
-        commands = "".join(re.findall(r"```\n(.*?)```", section, re.DOTALL)[:blocks])
-        work = folder / title.replace(" ", "-")
-        run("git", "clone", "--quiet", ROOT, work) if title != "Start" else work.mkdir(parents=True)
-        home = folder / f"home of {work.name}"
-        home.mkdir()
-        script = SERVED + SERVERS.sub(r"served \1 & answered", commands)
-        environment = {"HOME": str(home), "PATH": f"{where}:/usr/bin:/bin", "LANG": "C.UTF-8"}
-        passed_on = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
-        links = {"PIP_FIND_LINKS": " ".join((str(wheel.parent), os.environ.get("PIP_FIND_LINKS", "")))}
-        begin = time.perf_counter()
-        run("bash", "-euo", "pipefail", "-c", script, cwd=work, env=environment | passed_on | links)
-        say(f"README, {title}: {time.perf_counter() - begin:.0f} s")
-
-
 def floors(folder: Path, python: str) -> Path:
     """Return the lowest versions of what pyproject.toml names, and the newest of what these need."""
     found = folder / "floors.txt"
@@ -320,14 +276,11 @@ def main() -> None:
     )
     options.add_argument("--short", action="store_true", help="no warmup, and nothing is read-only")
     options.add_argument("--floors", action="store_true", help="the lowest versions instead of the newest")
-    options.add_argument("--readme", action="store_true", help="only what README.md tells a new user")
     options.add_argument("--python", default=sys.executable, help="interpreter, as 3.13 or a path")
     asked = options.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="clean-room-"))
     try:
         wheel = build(folder / "dist")
-        if asked.readme:
-            return readme(folder, wheel, asked.python)
         constraints = floors(folder, asked.python) if asked.floors else None
         core = Room(folder / "core", wheel, "", asked.python, constraints)
         say(f"Python {core.call('python', '-V').stdout.split()[1]}, {'lowest' if constraints else 'newest'}")

@@ -59,11 +59,21 @@ def allow_open_files() -> None:
         import resource
     except ImportError:  # Windows has no such limit
         return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < most:
+    if open_files() < most:
         with contextlib.suppress(ValueError, OSError):  # the system has its own limit as well
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def open_files() -> int:
+    """Return how many file descriptors the process may have; OPEN_FILES if they are not limited."""
+    try:
+        import resource
+    except ImportError:
+        return OPEN_FILES
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return OPEN_FILES if soft == resource.RLIM_INFINITY else soft
 
 
 async def collect_garbage() -> None:

@@ -20,7 +20,6 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
-from rbmviz.pages.tried import Tried
 from rbmviz.session import Allowance, Comparison, VisitorUsage
 from rbmviz.session.further_run import FurtherRun
 from rbmviz.session.sweep_view import SweepView
@@ -85,7 +84,7 @@ class SettingsState:
     replaced. So each widget carries the revision with which it was drawn, and reports from an earlier
     revision are ignored.
 
-    values : settings that have been set, by name; others have their defaults. Each name except ``tried``
+    values : settings that have been set, by name; others have their defaults. Each name
         belongs to one page, so one record serves all pages.
     revision : number of times that the server has set settings (``show``)
     """
@@ -179,10 +178,7 @@ ALL_SETTINGS: dict[str, Setting[Any]] = {}
 
 
 class PageSettings(Mapping[str, Setting[Any]]):
-    """The settings of a page, by name or as attributes: ``Settings.seed.value``.
-
-    Pages with a setting of the same name (only ``tried``) share its value and its place in the address.
-    """
+    """The settings of a page, by name or as attributes: ``Settings.seed.value``."""
 
     def __init__(self, specs: Mapping[str, SettingSpec]) -> None:
         self._by_name: dict[str, Setting[Any]] = {name: Setting(name, spec) for name, spec in specs.items()}
@@ -425,9 +421,6 @@ DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
 
 DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
 """Tune: keys and runs of the panels beside the map when the whole page was last drawn."""
-
-TRIED: Entry[dict[tuple[object, ...], Tried]] = Entry("tried", dict)
-"""Sample: settings tried in its panels, with their scores, newest last."""
 
 
 class LessonStep(NamedTuple):

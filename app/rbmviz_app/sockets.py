@@ -37,6 +37,10 @@ STREAMLIT = Rate(20, 30, 64_000)
 """Streamlit's own socket. A person clicks a few times a second, each timer of a page fires once a second, and
 a held key turns a knob five times a second (``rbmviz/view/panel/base.js``)."""
 
+TOGETHER = Rate(30, 60, 64_000)
+"""Streamlit's sockets of all visitors together: each message runs a script, and one of those takes several
+milliseconds from everybody's pictures. Beyond this rate, messages of all connections are read in turn."""
+
 LIVE = Rate(250, 250, 4096)
 """The live path: at 60 frames a second, a page sends 120 messages a second while a knob is dragged."""
 
@@ -57,16 +61,33 @@ def rate_of(path: str) -> Rate:
     return WATCHING if path.startswith(watch_path()) else STREAMLIT
 
 
+class Turns:
+    """The times at which messages are due that are read at a rate."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate, self._turn = rate, 0.0
+
+    def due(self, now: float) -> float:
+        """Return when the next message is due."""
+        earliest = max(self._turn, now - self._rate.burst / self._rate.per_second)
+        return earliest + 1 / self._rate.per_second
+
+    def take(self, now: float) -> float:
+        """Give the next message its turn; return when that is."""
+        self._turn = self.due(now)
+        return self._turn
+
+
 class Inbox:
     """The messages of one connection, read at its rate.
 
     receive : waits for the next message of the connection
+    together : turns that it shares with other connections, each of which waits with one message
     """
 
-    def __init__(self, rate: Rate, receive: Receive) -> None:
-        self._rate, self._receive = rate, receive
+    def __init__(self, rate: Rate, receive: Receive, together: Turns | None = None) -> None:
+        self._rate, self._receive, self._turns, self._together = rate, receive, Turns(rate), together
         self._now = asyncio.get_running_loop().time
-        self._turn = 0.0  # time when the newest message is due
         self._waiting: asyncio.Queue[tuple[Message, float]] = asyncio.Queue()
         self._over = asyncio.Event()  # no more will come
         self.refusal = ""
@@ -77,11 +98,10 @@ class Inbox:
         while not self._over.is_set():
             message, now, turn = await self._receive(), self._now(), 0.0
             if message["type"] == "websocket.receive":
-                earliest = max(self._turn, now - rate.burst / rate.per_second)
-                self._turn = turn = earliest + 1 / rate.per_second
+                turn = self._turns.take(now)
                 if _length(message) > rate.size:
                     self.refusal = f"A message is longer than {rate.size:,} bytes."
-                elif turn - now > PATIENCE_SECONDS:
+                elif max(turn - now, self._waiting.qsize() / rate.per_second) > PATIENCE_SECONDS:
                     self.refusal = f"More than {rate.per_second:g} messages a second, for too long."
             if self.refusal:
                 message = {"type": "websocket.disconnect", "code": POLICY, "reason": self.refusal}
@@ -94,20 +114,33 @@ class Inbox:
         """Return the next message when it is due; the end of the connection is returned without delay."""
         while True:
             message, turn = await self._waiting.get()
-            early = turn > self._now()
-            if early:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout_at(turn):
-                        await self._over.wait()
-            if not (early and self._over.is_set()):
+            if not turn or (await self._reaches(turn) and await self._has_shared_turn()):
                 return message
+
+    async def _has_shared_turn(self) -> bool:
+        """Wait for a turn among all connections; one that has ended takes none that others wait for."""
+        if self._together is None:
+            return True
+        now = self._now()
+        if self._over.is_set() and self._together.due(now) > now:
+            return False
+        return await self._reaches(self._together.take(now))
+
+    async def _reaches(self, turn: float) -> bool:
+        """Wait until a time; return False at once if the connection ends before."""
+        if turn > self._now():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(turn):
+                    await self._over.wait()
+                return False
+        return True
 
 
 class Sockets:
     """Middleware that reads sockets at their rates, and closes sockets that no page of ours would open."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        self._app, self._together = app, Turns(TOGETHER)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a connection on or refuse it."""
@@ -118,7 +151,8 @@ class Sockets:
         if not is_own_origin(headers.get("origin"), headers.get("host")):
             await WebSocketClose(POLICY, "This page is of another server.")(scope, receive, send)
             return
-        inbox = Inbox(rate_of(scope["path"]), receive)
+        rate = rate_of(scope["path"])
+        inbox = Inbox(rate, receive, self._together if rate is STREAMLIT else None)
 
         async def send_while_open(message: Message) -> None:
             if not inbox.refusal:

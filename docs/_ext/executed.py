@@ -3,6 +3,8 @@
 Each page of the gallery is a notebook, too, which is written beside it without its outputs.
 """
 
+from __future__ import annotations
+
 import ast
 import contextlib
 import html
@@ -10,11 +12,12 @@ import json
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING, Any
 
 from rbmviz.sweeps.figures import rendered
+
+if TYPE_CHECKING:  # the tests run the rest without Sphinx
+    from sphinx.application import Sphinx
 
 PAGES = re.compile(r"gallery/(?!index)|figures$")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

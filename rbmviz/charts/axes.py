@@ -22,14 +22,11 @@ class Style(NamedTuple):
     shape: str = "circle"
 
 
-def styled(names: Sequence[str], colours: Sequence[str], first: int = 0) -> tuple[Style, ...]:
-    """Return the styles of series with these colours; the dashes of eight in a row differ.
-
-    first : place of the first dash in DASHES
-    """
+def styled(names: Sequence[str], colours: Sequence[str]) -> tuple[Style, ...]:
+    """Return the styles of series with these colours; the dashes of eight in a row differ."""
     return tuple(
         Style(name, colour, tuple(DASHES[i % len(DASHES)]))
-        for i, (name, colour) in enumerate(zip(names, colours, strict=True), first)
+        for i, (name, colour) in enumerate(zip(names, colours, strict=True))
     )
 
 

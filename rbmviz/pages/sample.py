@@ -9,9 +9,8 @@ from rbmviz.metrics import Kernel
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.models import list_models
-from rbmviz.pages.settings import Records, SettingSpec, seed_setting
+from rbmviz.pages.settings import SettingSpec, seed_setting
 from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
-from rbmviz.pages.tried import MAX_TRIED, Tried
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
 from rbmviz.samplers.interleave import MAX_CHAINS
@@ -117,7 +116,6 @@ SPEC = PageSpec(
             "Samples per second",
             "Slow to follow single samples by eye; fast to see where the ISL curves end.",
         ),
-        "tried": SettingSpec([], Records(Tried.read, MAX_TRIED), left_alone=True),
         "improvement": SettingSpec(False, (False, True), left_alone=True),
     },
     setup=setup,

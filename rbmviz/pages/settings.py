@@ -46,16 +46,7 @@ class Several(NamedTuple):
     names: Callable[[], list[str]]
 
 
-class Records(NamedTuple):
-    """A list of at most ``most`` texts; ``read`` raises BadInput for a bad one."""
-
-    read: Callable[[str], object]
-    most: int
-
-
-Allowed = (
-    tuple[Any, ...] | Whole | MultipleOf | RealNumber | FreeText | Several | Records | Callable[[], list[str]]
-)
+Allowed = tuple[Any, ...] | Whole | MultipleOf | RealNumber | FreeText | Several | Callable[[], list[str]]
 """Some values, a range, or the names in a registry, which is read when needed."""
 
 
@@ -91,10 +82,6 @@ class SettingSpec:
 
         Raises BadInput if it is not allowed; ``name`` is the setting's name in the error message.
         """
-        if isinstance(self.allowed, Records):
-            for text in texts[: self.allowed.most]:
-                self.allowed.read(text)
-            return texts[: self.allowed.most]
         if isinstance(self.allowed, Several):
             return [read_value(name, text, self.allowed.names) for text in dict.fromkeys(texts)]
         return read_value(name, texts[-1], self.allowed)

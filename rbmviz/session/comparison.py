@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, values_of
 from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
 from rbmviz.session.limits import PlannedPanel, VisitorUsage
@@ -52,23 +51,11 @@ class Undo(NamedTuple):
     instead: frozenset[int] = frozenset()
 
 
-class Pin(NamedTuple):
-    """A run kept for comparison: its number and name, and its setup and snapshot at the time of pinning."""
-
-    number: int
-    name: str
-    setup: Any
-    snapshot: Any
-
-
 CHART_POINT_SECONDS = 7.5
 """Seconds for which panels show scores at the newest chart's point; long runs redraw charts every 5 s."""
 
 SCORED_SECONDS = 1.0
 """Approximate seconds until a panel that has caught up is scored."""
-
-MAX_PINS = 8
-"""Maximum number of pinned runs; the oldest is dropped first."""
 
 
 class Comparison(Generic[S]):
@@ -99,8 +86,6 @@ class Comparison(Generic[S]):
         # The unit of comparison; runs without ``step_unit`` are not compared.
         self.cost_unit: CostUnit = getattr(setup, "step_unit", "samples")
         self._chart_point: tuple[float, tuple[CostUnit, float | None]] = -math.inf, (self.cost_unit, None)
-        self.pins: tuple[Pin, ...] = ()
-        self._next_pin = 0
         # Held while all panels start or stop together, so that a pause cannot interrupt a common start.
         self._together = threading.RLock()
         # Held only briefly, while panels are opened or closed.
@@ -381,17 +366,6 @@ class Comparison(Generic[S]):
             for panel in self.panels:
                 panel.worker.set_rate(rate, now)
 
-    def pin(self, key: int, name: str) -> None:
-        """Keep a panel's current snapshot under this name; the panel continues."""
-        if (panel := self._panel(key)) is not None:
-            self._next_pin += 1
-            pin = Pin(self._next_pin, name, self.setup, panel.worker.peek().without_arrays())
-            self.pins = (*self.pins, pin)[-MAX_PINS:]
-
-    def unpin(self, number: int) -> None:
-        """Drop a pinned run; an unknown number is ignored."""
-        self.pins = tuple(pin for pin in self.pins if pin.number != number)
-
     def poll(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order.
 
@@ -465,22 +439,6 @@ class Comparison(Generic[S]):
             point = runs[0].compared.point if runs[0].compared else None
             self._chart_point = time.monotonic(), (self.cost_unit, point)
         return [(key, run) for (key, _), run in zip(snapshots, runs, strict=True)]
-
-    def look_back(self, snapshots: list[tuple[int, Any]], n: int) -> list[tuple[int, Any]]:
-        """Return the samplers' snapshots, (key, snapshot), with the samples displayed after n samples.
-
-        Snapshots of runs that are not paused are unchanged. If a run no longer holds these samples, its
-        nearest ones are shown.
-        """
-        return [(key, self._looking_back(key, snapshot, n)) for key, snapshot in snapshots]
-
-    def _looking_back(self, key: int, snapshot: Any, n: int) -> Any:
-        if snapshot.status != "paused" or snapshot.held_from is None:
-            return snapshot
-        try:
-            return snapshot.looking_back(*self[key].read(lambda run: run.packed_until(n)))
-        except (KeyError, BadInput):  # the panel is closed, or its run is being rebuilt
-            return snapshot
 
     def _seconds_left(self, worker: Worker[Any], snapshot: Any) -> float:
         """Return the approximate seconds until a late panel counts towards the common point.

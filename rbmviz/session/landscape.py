@@ -1,7 +1,7 @@
 """A sampler's run on a model small enough to display all states, and the current distribution."""
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,6 @@ class LandscapeSnapshot(Snapshot):
     crossings : number of samples in a different valley from the previous sample
     fast_norm : norm of theta_F, None for samplers without fast parameters
     curve : comparisons with the model at log-spaced numbers of samples, and now
-    held_from : number (from 0) of the oldest sample that the run still holds; None: unknown
-    at : number of samples at the end of ``trail``; None: all. The other fields are always current.
     """
 
     algorithm: Sampler
@@ -60,14 +58,6 @@ class LandscapeSnapshot(Snapshot):
     crossings: int
     fast_norm: float | None
     curve: tuple[Visited, ...]
-    held_from: int | None = None
-    at: int | None = None
-
-    def looking_back(self, n: int, v: np.ndarray) -> Self:
-        """Return the snapshot with the newest states v after n samples, bits packed."""
-        n_visible = len(self.law).bit_length() - 1
-        states = codes(np.unpackbits(v[-TRAIL:], axis=1, count=n_visible))
-        return replace(self, trail=states, at=n) if len(states) else self
 
 
 class LandscapeSetup(NamedTuple):
@@ -161,5 +151,4 @@ class LandscapeRun(SamplingRun):
             crossings=self._crossings,
             fast_norm=self.fast_norm,
             curve=(*self._curve, *newest),
-            held_from=self.recorder.held_from,
         )

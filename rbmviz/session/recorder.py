@@ -82,16 +82,6 @@ class Recorder:
         m = min(m, len(self._ring), self.n)
         return self._samples(self.n - m, self.n)
 
-    @property
-    def held_from(self) -> int:
-        """Number (from 0) of the oldest held sample."""
-        return self.n - min(len(self._ring), self.n)
-
-    def packed_until(self, n: int, m: int) -> tuple[int, np.ndarray]:
-        """Return n, or the nearest held sample number, and the last m samples up to it, packed."""
-        n = min(max(n, self.held_from), self.n)
-        return n, self._samples(max(n - m, self.held_from), n)
-
     def held_packed(self) -> tuple[int, np.ndarray]:
         """Return the number of the oldest held sample, and all held samples, packed."""
         packed = self.newest_packed(len(self._ring))

@@ -81,9 +81,6 @@ class SamplingSnapshot(Snapshot):
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
     start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample, the starts of the
         chains, bits packed along the rows; None: not given
-    held_from : number (from 0) of the oldest sample that the run still holds; None: not given
-    at : number of the last sample in ``newest_samples``; None: the newest sample of the run. See
-        ``Comparison.look_back``.
     """
 
     algorithm: Sampler
@@ -105,8 +102,6 @@ class SamplingSnapshot(Snapshot):
     spurious_in_all: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     start_picture: np.ndarray | None = None
-    held_from: int | None = None
-    at: int | None = None
 
     @property
     def since_turn(self) -> Spent:
@@ -150,12 +145,6 @@ class SamplingSnapshot(Snapshot):
         scores: isl_points.ScoresAtPoint | None = compared.scores
         newest, covered = (None, None) if scores is None else scores
         return replace(self, compared=compared, newest=newest, covered=covered)
-
-    def looking_back(self, n: int, v: np.ndarray) -> Self:
-        """Return the snapshot with the bit-packed samples v, up to the n-th, without means."""
-        n_visible = self.newest_samples.n_visible
-        newest = NewestSamples(n - len(v), v, (), n_visible)
-        return replace(self, newest_samples=newest, at=n)
 
     def without_arrays(self) -> Self:
         """Return the snapshot with numbers and curves, but without samples."""
@@ -343,10 +332,6 @@ class SamplingRun(Run):
         """Return the log of the run so far; ``replay`` reproduces its samples."""
         return RunLog.of(self.log, self._sampling.seed, self._v0)
 
-    def packed_until(self, n: int) -> tuple[int, np.ndarray]:
-        """Return n, or the nearest held sample number, and the samples shown then, packed."""
-        return self.recorder.packed_until(n, MAX_SHOWN_SAMPLES)
-
     def held_packed(self) -> tuple[int, np.ndarray]:
         """Return the number of the oldest held sample, and the held samples, bits packed along the rows."""
         return self.recorder.held_packed()
@@ -381,7 +366,6 @@ class SamplingRun(Run):
             spurious_in_all=scores.spurious_in_all if scores else None,
             live_numbers=scores.live_numbers if scores and not too_few else {},
             start_picture=self._packed_start(),
-            held_from=self.recorder.held_from,
         )
 
     def _packed_start(self) -> np.ndarray | None:

@@ -10,7 +10,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knob
 from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.notebook import short_repr
-from rbmviz.rbm import RBM, softplus
+from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
 from rbmviz.trainers.common_knobs import CommonKnobs
@@ -75,12 +75,6 @@ class Population:
         return (n - 1) / n * weights / others
 
 
-def log_bernoulli(x: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return log of the product of Bernoulli(sigmoid(a)) at the bits x, float64, over the last axis."""
-    a = a.astype(np.float64)
-    return (x * a - softplus(a)).sum(axis=-1)
-
-
 def populate(
     theta: FixedParameters, v0: np.ndarray, k: int, proposal: str, mixture: int, stream: np.ndarray
 ) -> Population:
@@ -101,20 +95,22 @@ def populate(
     down = theta.down(h)
     v = np.empty_like(down)
     kernels.random.bernoulli_rows(stream, down, b, v, v)
-    down += b
-    if proposal == "joint":
-        log_p = h.astype(np.float64) @ c + softplus(down.astype(np.float64)).sum(axis=1)
-        return Population(v, log_p - log_bernoulli(h, up + c))
-    log_p = v.astype(np.float64) @ b + softplus((theta.up(v) + c).astype(np.float64)).sum(axis=1)
-    if proposal == "visible":
-        return Population(v, log_p - log_bernoulli(v, down))
-    log_q = np.empty(len(v))
+    log_weights, add_softplus = np.zeros(len(v)), kernels.annealing.add_softplus
+    if proposal == "joint":  # the biases c of p~(h) and p(h|v') cancel
+        add_softplus(down, b, np.zeros_like(down), log_weights)
+        add_softplus(up, c, h, log_weights)
+        return Population(v, log_weights)
+    add_softplus(theta.up(v), c, np.zeros_like(h), log_weights)
+    if proposal == "visible":  # the biases b of p~(v) and p(v|h) cancel
+        add_softplus(down, b, v, log_weights)
+        return Population(v, log_weights)
+    softplus = np.zeros(len(v))
+    add_softplus(down, b, np.zeros_like(down), softplus)
     for at in range(0, len(v), mixture):
         group = slice(at, at + mixture)
-        a = down[group].astype(np.float64)
-        each = v[group].astype(np.float64) @ a.T - softplus(a).sum(axis=1)
-        log_q[group] = np.logaddexp.reduce(each, axis=1) - np.log(len(a))
-    return Population(v, log_p - log_q)
+        each = v[group].astype(np.float64) @ down[group].astype(np.float64).T - softplus[group]
+        log_weights[group] -= np.logaddexp.reduce(each, axis=1) - np.log(len(each))
+    return Population(v, log_weights)
 
 
 def pop_weights(

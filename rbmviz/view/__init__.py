@@ -21,7 +21,6 @@ SHARED_SCRIPTS = tuple(
         "knobs",
         "equation",
         "mosaic",
-        "back",
         "presses",
         "base",
     )

@@ -34,11 +34,10 @@ from rbmviz_app.charts.ends import Curve
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import amount_text
-from rbmviz_app.pages.sample.charts import curves_of, isl_chart, pinned_name, plane_chart
+from rbmviz_app.pages.sample.charts import curves_of, isl_chart, plane_chart
 from rbmviz_app.pages.sample.exports import curves_csv, runs_of, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
-from rbmviz_app.pages.sample.tuning import full_name, setting_text
 from rbmviz_app.pages.train.charts import (
     distribution_chart,
     distribution_rows,
@@ -212,13 +211,13 @@ def test_the_snippet_loads_the_files_of_what_is_in_no_list(comparison, model, tm
 def charted(comparison, cost_unit="samples", view="ISL", line=None):
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
-    curves, kernel = curves_of(comparison, [one for _, one in shown]), comparison.setup.kernel
+    curves, kernel = curves_of([one for _, one in shown]), comparison.setup.kernel
     return isl_chart(curves, compared, line, cost_unit, view, kernel)
 
 
 def test_samples_lie_in_the_plane_of_the_data(comparison):
     shown, data = comparison.peek(), comparison.setup.dataset
-    chart = plane_chart(curves_of(comparison, [one for _, one in shown]), data)
+    chart = plane_chart(curves_of([one for _, one in shown]), data)
     assert len(chart.rows[chart.rows["sampler"] == "data"]) == min(len(data.train), 300)
     for (_, one), panel in zip(shown, comparison.panels, strict=True):
         first, v = panel.worker.read(SamplingRun.held_samples)
@@ -251,9 +250,8 @@ def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
     assert "datum.value, '~g') + ' s'" in json.dumps(drawn.spec())  # 0.1 s, not 100m
 
 
-def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
-    [first, second] = comparison.panels
-    comparison.pin(first.key, "Gibbs, pinned at 12 samples")
+def test_the_chart_shows_differences_and_changes_of_knobs(comparison):
+    second = comparison.panels[1]
     comparison.apply_knobs(second.key, eps=0.2)
     comparison.step(30)
     wait_for_pause(comparison, 42)
@@ -299,40 +297,22 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     assert after["seconds"].min() > table["seconds"][10]
     rows, drawn = charted(comparison, view="difference to the best")
     ends = rows[rows["kind"] == "end"]
-    assert list(ends["label"]) == ["Gibbs", "rates-FPCD", "pinned 1"]
-    assert (ends["y"].iloc[:2] == 0).sum() == 1  # that of the best one with itself
-    assert max(ends["y"].iloc[:2]) == 0
+    assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
+    assert (ends["y"] == 0).sum() == 1  # that of the best one with itself
+    assert max(ends["y"]) == 0
     points = rows[rows["kind"] == "point"]
     assert ((points["low"] <= points["y"]) & (points["y"] <= points["high"])).all()
     assert set(rows["kind"]) == {"point", "end", "common"}
     assert list(rows[rows["kind"] == "common"]["x"]) == [56]
     assert points[points["sampler"] == "rates-FPCD"]["x"].max() == 56
     assert '"x": {"value": "width"}' in json.dumps(drawn.spec())  # the names: a column beside the curves
-    # The first differences are large: later on they are left out, but for a pinned run that has ended.
+    # The first differences are large: later on they are left out.
     comparison.step(400)
     wait_for_pause(comparison, 472)
     rows, _ = charted(comparison, view="difference to the best")
     [common] = rows[rows["kind"] == "common"]["x"]
     points = rows[rows["kind"] == "point"].set_index("sampler")["x"]
-    assert points.drop("Gibbs, pinned at 12 samples").min() * 10 >= common > 380
-    assert points["Gibbs, pinned at 12 samples"].max() <= 12
-    # What was scored against other data cannot be compared.
-    comparison.setup = comparison.setup._replace(kernel="mean")
-    assert "pinned 1" not in set(charted(comparison)[0]["label"])
-
-
-def test_a_name_says_which_samples_have_these_knobs(comparison):
-    driven = comparison.panels[1]
-    before = driven.worker.peek()
-    assert setting_text("rates-FPCD", before) == full_name("rates-FPCD", before.algorithm)
-    comparison.apply_knobs(driven.key, eps=0.3)
-    comparison.step(8)
-    wait_for_pause(comparison, 20)
-    setting = setting_text("rates-FPCD", driven.worker.peek())
-    turned = full_name("rates-FPCD", make_sampler("rates_fpcd", eps=0.3))
-    assert setting == f"{turned}, from sample 13 of its run on"
-    name = pinned_name(setting, "toy", 4, driven.worker.peek())
-    assert name == f"{setting}, toy, seed 4, pinned at 20 samples"
+    assert points.min() * 10 >= common > 380
 
 
 def test_labels_at_the_ends_of_curves_cover_each_other_nowhere():

@@ -12,9 +12,8 @@ from rbmviz import RBM, Model, make_sampler
 from rbmviz.links import write_changed_panel
 from rbmviz.metrics import check_chain, eigenvalues, landscape, remove_self_transitions
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
-from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
-from rbmviz.session import LandscapeRun, LandscapeSetup, SamplingRun
+from rbmviz.session import LandscapeRun, LandscapeSetup
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.pages import IN_BAR, page_modules
 from rbmviz_app.pages.chain.exports import chain_csv, command_of, walks_csv
@@ -138,20 +137,6 @@ def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
             np.testing.assert_array_equal(blocks["trail"], shown.trail[len(shown.trail) - 100 :])
             assert head["readouts"]["visits"] == shown.curve[-1].visits
     assert read_frame(encoder.encode_next(request._replace(n_visible=5))).panels == []
-
-
-def test_paused_balls_go_back_to_the_states_that_are_held(comparison):
-    request = FrameRequest(20, "landscape", "binary", 100, 6, [panel.key for panel in comparison.panels])
-    encoder = FrameEncoder(comparison)
-    for at in (200, 1, 300):
-        panels = read_frame(encoder.encode_next(request._replace(at=at))).panels
-        for (head, blocks), panel in zip(panels, comparison.panels, strict=True):
-            states = codes(panel.worker.read(SamplingRun.held_samples)[1])
-            assert (head["n"], head["at"], head["held_from"]) == (300, at, 0)
-            assert head["state"] == states[at - 1]
-            np.testing.assert_array_equal(blocks["trail"], states[max(at - 100, 0) : at])
-    now = read_frame(encoder.encode_next(request)).panels
-    assert [("at" in head, len(blocks["trail"])) for head, blocks in now] == [(False, 100)] * 2
 
 
 def test_walk_charts_and_files(comparison):

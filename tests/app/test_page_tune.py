@@ -13,11 +13,10 @@ from waiting import wait
 
 from rbmviz import BadInput
 from rbmviz.datasets import load_dataset
-from rbmviz.knobs import read_algorithm, write_algorithm
+from rbmviz.knobs import read_algorithm
 from rbmviz.links import write_changed_panel
 from rbmviz.metrics import isl
 from rbmviz.models import load_model
-from rbmviz.pages.tried import Tried, place_of
 from rbmviz.rbm import save_model
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup, TrainingSetup
@@ -27,7 +26,7 @@ from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, join
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.store import Store, encode
 from rbmviz_app.pages import file_of
-from rbmviz_app.pages.tune.charts import nearest_cell, robust_rows
+from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, origin_of, table_csv
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, toggle
 from rbmviz_app.pages.tune.panel import map_spec
@@ -35,7 +34,6 @@ from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
-from rbmviz_app.tried import full_name
 from tests.frames import read_frame
 
 SMALL = {
@@ -480,131 +478,6 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     state = {name: settings_of(test)[name] for name in ("tune_models", "tune_knobs", "tune_x", "tune_y")}
     assert state == {"tune_models": ["bas_pcd"], "tune_knobs": "k=2", "tune_x": "eps", "tune_y": "alpha"}
     assert (settings_of(test)["tune_x_from"], settings_of(test)["tune_x_to"]) == (0.01, 1.0)
-
-
-def test_settings_tried_on_sample_are_on_the_map_and_kept_in_the_address(page, address_of):
-    sample = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.3,alpha=0.9"], speed="full")
-    comparison = sample.session_state["comparisons"]["sample"][0]
-    wait(lambda: comparison.poll()[0][1].n > 200, "samples")
-    comparison.pause()
-    wait(lambda: comparison.poll()[0][1].status == "paused", "pause")
-    [first] = tried_of(sample.run()).values()
-    point = comparison.peek()[0][1].curve[-1]
-    assert first == Tried(
-        write_algorithm(samplers.read("rates_fpcd:eps=0.3,alpha=0.9")),
-        *("bas_pcd", "bas", "data", "binary", 0, point.n, point.isl, point.std_error),
-    )
-    # A turn of a knob begins another one; the score of the first stays.
-    comparison.apply_knobs(comparison.panels[0].key, eps=0.5)
-    comparison.step(50)
-    wait(lambda: comparison.poll()[0][1].since_turn.samples == 50, "a few samples")
-    assert list(tried_of(sample.run()).values()) == [first]  # too few yet
-    comparison.step(64)
-    wait(lambda: comparison.poll()[0][1].since_turn.samples == 114, "more")
-    _, second = tried_of(sample.run()).values()
-    assert second.algorithm.startswith("rates_fpcd:eps=0.5,")
-    assert (second.n, second.isl) == ((point := comparison.peek()[0][1].curve[-1]).n, point.isl)
-    assert address_of(sample)["tried"] == []
-    button(open_menu(sample, "sample tried"), "Keep").click().run()
-    texts = address_of(sample)["tried"]
-    assert [Tried.read(text).setting for text in texts] == list(tried_of(sample))
-    # The link has them on Tune, whose grid of 0.1, 0.32 and 1 by 0.9 and 1 holds both.
-    test = page(**SMALL | {"tune_x_from": "0.1"}, tried=texts)
-    assert not test.exception
-    assert not test.warning
-    places = [one["at"] for one in map_of(test)["tried"]]
-    np.testing.assert_allclose(places, [[np.log10(3) * 2, 0], [np.log10(5) * 2, 0]], 1e-3)
-    assert address_of(test)["tried"] == texts
-    assert map_of(page(**SMALL | {"tune_models": "bas_cd1"}, tried=texts))["tried"] == []
-    table = open_menu(test, "tune tried").dataframe[-1].value
-    assert list(table["isl"]) == [float(text.split(";")[7]) for text in texts]
-    assert "Nearest cell" in table
-    button(test, "Forget them").click().run()
-    assert (address_of(test)["tried"], map_of(test)["tried"]) == ([], [])
-
-
-def open_menu(test, menu):
-    """Open a menu whose content is drawn while it is open."""
-    test.session_state[menu] = True
-    return test.run()
-
-
-def tried_of(test):
-    return test.session_state["tried"]
-
-
-def test_a_tried_setting_stands_beside_the_cells_of_a_sweep():
-    plan = SweepPlan(
-        algorithms=("gibbs", "rates_fpcd", "rates_fpcd:k=2"),
-        axes=(Axis("eps", (0.01, 0.1)), Axis("alpha", (0.9, 0.99, 1.0)), Axis("n_chains", (1, 2))),
-        models=("bas_pcd", "bas_cd1"),
-        seeds=(0,),
-        budget=Budget("samples", 10),
-    )
-    rest = ("bas", "data", "binary", 3, 10, -4.0, 0.1)
-
-    def place(algorithm, model="bas_cd1"):
-        return place_of(Tried(algorithm, model, *rest), plan, settings)
-
-    settings = plan.settings()
-    i, x, y = place("rates_fpcd:eps=0.05,alpha=0.95,k=2,n_chains=2")
-    assert settings[i][1:] == ("bas_cd1", 2, (1, 1, 1))
-    np.testing.assert_allclose((x, y), (np.log10(5), np.log(0.95 / 0.9) / np.log(0.99 / 0.9)))
-    assert place("rates_fpcd:eps=0.1")[1:] == (1, 2)
-    assert settings[place("gibbs")[0]][1:] == ("bas_cd1", 0, (-1, -1, 0))
-    assert place("gibbs")[1:] == (0, 0)
-    beyond = ("rates_fpcd:eps=0.2", "rates_fpcd:n_chains=3", "rates_fpcd:k=3,eps=0.1", "rates_herding")
-    assert [place(one) for one in beyond] == [None] * 4
-    assert place("gibbs", "mnist_fpcd") is None
-    sweep = Sweep.planned(plan)
-    for i in range(len(sweep.scores.settings)):
-        table = {name: np.zeros(1) for name in sweep.scores.columns} | {"n": np.array([10])}
-        sweep.scores.put(i, table | {"isl_test": np.array([-i])})
-    row = nearest_cell(sweep.scores, Tried("rates_fpcd:eps=0.05,alpha=1", "bas_pcd", *rest))
-    assert row["Nearest cell"] == "rates-FPCD, Sweeps per sample 1, bas_pcd, Chains 1, Step size 0.1, Decay 1"
-    [i] = [
-        i
-        for i, one in enumerate(sweep.scores.settings)
-        if (one.number, one.model, one.at) == (1, "bas_pcd", (1, 2, 0))
-    ]
-    assert row["Mean of nearest cell"] == -i
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "gibbs",
-        "gibbs;bas_pcd;bas;data;binary;0;100;-4",
-        "nothing;bas_pcd;bas;data;binary;0;100;-4;0.1",
-        "gibbs:k=0;bas_pcd;bas;data;binary;0;100;-4;0.1",
-        "gibbs;bas_pcd;bas;elsewhere;binary;0;100;-4;0.1",
-        "gibbs;bas_pcd;bas;data;binary;0;0;-4;0.1",
-        "gibbs;bas_pcd;bas;data;binary;0;100;inf;0.1",
-        "gibbs;bas\n_pcd;bas;data;binary;0;100;-4;0.1",
-        f"gibbs;{'b' * 101};bas;data;binary;0;100;-4;0.1",
-        f"gibbs;bas_pcd;bas;data;binary;0;{'9' * 400};-4;0.1",
-        "gibbs;bas_pcd;bas;data;binary;9999999999;100;-4;0.1",
-        "gibbs;bas_pcd;bas;data;binary;0;100;-4;-0.1",
-        "gibbs;bas_pcd;bas;data;binary;0;100;-4;inf",
-        f"gibbs;bas_pcd;bas;data;binary;0;100;-4;0.{'1' * 500}",
-    ],
-)
-def test_a_link_has_nothing_but_settings_with_scores(text):
-    with pytest.raises(BadInput, match="is not a setting with its score"):
-        Tried.read(text)
-    assert Tried.read("gibbs;mine.npz;rows.csv;data;binary;0;100;-4.5;nan").write().endswith(";100;-4.5;nan")
-
-
-def test_the_name_of_a_kept_setting_tells_it_from_every_other():
-    def name(text):
-        return full_name("Name", samplers.read(text))
-
-    assert name("rates_fpcd:eps=0.0123456,statistics=mean,share=true,n_chains=2") == (
-        "rates-FPCD (step size 0.0123456, decay 1, sweeps per sample 1, chains 2, statistics mean, "
-        "share the push on)"
-    )
-    assert name("rates_fpcd:statistics=sampled") != name("rates_fpcd:statistics=mean")
 
 
 def test_the_range_around_a_value_lies_within_that_of_the_knob():

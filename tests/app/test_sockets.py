@@ -134,7 +134,7 @@ def test_an_hour_of_a_page_at_rest_and_then_clicks_is_not_held_up():
     async def clicks():
         sent = asyncio.Queue()
         inbox = sockets.Inbox(Rate(1000, 5, 10), sent.get)
-        inbox._turn = inbox._now() - 3600
+        inbox._turns._turn = inbox._now() - 3600
         filling = asyncio.create_task(inbox.fill())
         for i in range(5):
             sent.put_nowait({"type": "websocket.receive", "text": str(i)})
@@ -145,3 +145,53 @@ def test_an_hour_of_a_page_at_rest_and_then_clicks_is_not_held_up():
         return taken
 
     assert asyncio.run(clicks()) == list("01234")
+
+
+def test_floods_of_several_connections_share_one_rate():
+    """Each is within its own; the click of a visitor who does not flood waits for one message of each."""
+
+    async def flooded():
+        together, read = sockets.Turns(Rate(50, 1, 10)), []
+
+        async def visit(name, clicks):
+            sent = asyncio.Queue()
+            inbox = sockets.Inbox(Rate(1000, 1000, 10), sent.get, together)
+            filling = asyncio.create_task(inbox.fill())
+            for _ in range(clicks):
+                sent.put_nowait({"type": "websocket.receive", "text": name})
+            for _ in range(clicks):
+                read.append((await inbox.take())["text"])
+            filling.cancel()
+
+        floods = [asyncio.create_task(visit(f"flood {i}", 1000)) for i in range(5)]
+        while len(read) < 10:
+            await asyncio.sleep(0.001)
+        before, begin = len(read), time.monotonic()
+        await visit("click", 1)
+        while time.monotonic() < begin + 0.5:
+            await asyncio.sleep(0.01)
+        seconds = time.monotonic() - begin
+        for flood in floods:
+            flood.cancel()
+        return read[before:], seconds
+
+    read, seconds = asyncio.run(flooded())
+    assert read.index("click") <= 6
+    assert len(read) <= 50 * seconds + 2
+
+
+def test_a_connection_that_has_ended_takes_no_turn_of_others():
+    async def left():
+        together, sent = sockets.Turns(Rate(1, 1, 10)), asyncio.Queue()
+        inbox = sockets.Inbox(Rate(1000, 1000, 10), sent.get, together)
+        filling = asyncio.create_task(inbox.fill())
+        for _ in range(50):
+            sent.put_nowait({"type": "websocket.receive", "text": "a click"})
+        sent.put_nowait({"type": "websocket.disconnect"})
+        read = [await inbox.take() for _ in range(2)]
+        filling.cancel()
+        return [message["type"] for message in read], together.due(inbox._now()) - inbox._now()
+
+    read, wait_of_others = asyncio.run(left())
+    assert read == ["websocket.receive", "websocket.disconnect"]
+    assert wait_of_others <= 1

@@ -53,7 +53,7 @@ window.makeGrid = (more, Kind = SamplePanel) => new (class extends Grid { connec
 MAP = """{ x: { label: 'X', values: ['1', '2'], apart: false }, y: null, positions: [[0, 0, -1], [0, 1, -1]],
     facets: [{ title: '', columns: [0, 1], rows: [-1] }], blank: '', cost_units: ['samples'], seeds: 2,
     runs: 4, measures: [{ name: 'isl', label: 'ISL', short: 'ISL', help: '', better: 'high',
-    digits: 1 }], open_settings: [], tried: [] }"""
+    digits: 1 }], open_settings: [] }"""
 """Of two settings along one axis."""
 
 

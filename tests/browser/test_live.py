@@ -366,11 +366,6 @@ def test_panels_come_and_go(live):
     page.page.wait_for_url("**eps=0.27**")
     page.page.get_by_role("button", name="Undo").click()
     page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
-    page.pick("Pin", page.page.get_by_role("button", name="rates-FPCD", exact=True).last)
-    page.page.get_by_text(
-        re.compile(r"Drop 1: rates-FPCD \(step size .*, MNIST digits, trained by FPCD, seed 0")
-    ).wait_for()
-    page.page.keyboard.press("Escape")
     for left in (1, 0):
         page.ask("panels[0].querySelector('.remove').click()")
         page.until(f"panels.length === {left}")
@@ -672,7 +667,6 @@ def test_downloads_hold_what_the_page_shows_and_each_click_is_answered(live, tmp
         files[name] = tmp_path / download.suggested_filename
         download.save_as(files[name])
     with np.load(files["Samples"]) as archive:
-        held = [archive[f"v{i}"] for i in range(2)]
         assert [len(archive[f"v{i}"]) for i in range(2)] == counts
         data = re.search(rb'data-packed="deflate">([^<]*)<', files["Replay file"].read_bytes())[1]
         for i, panel in enumerate(read_frame(zlib.decompress(base64.b64decode(data))).panels):
@@ -687,37 +681,6 @@ def test_downloads_hold_what_the_page_shows_and_each_click_is_answered(live, tmp
     assert 'rbmviz.make_sampler("rates_fpcd"' in known["command"]
     with Image.open(files["Mosaic"]) as picture:
         assert picture.format == "PNG"
-    look_back(page, counts, held)
-
-
-def look_back(page, counts, held):
-    """Go back through the samples that a paused page holds, and to now again."""
-
-    def shown(*numbers):
-        """Wait until the panels show these numbers, and compare the pictures with the samples."""
-        page.until(
-            f"panels.every((p, i) => p.querySelector('.count').textContent === String({[*numbers]}[i]))"
-        )
-        for i, (v, made) in enumerate(zip(held, numbers, strict=True)):
-            panel = f"[...panels[{i}].getRootNode().rbmviz.panels.values()][{i}]"
-            cells = np.array(page.ask(f"[...{panel}.picture.cells]")).reshape(49, -1)
-            for number in range(max(made - 49, 0), made):
-                np.testing.assert_array_equal(cells[number % 49], 255 * v[number])
-            assert not cells[made:].any()
-
-    slider = page.page.get_by_label("Look back")
-    slider.focus()
-    slider.press("ArrowLeft")
-    shown(*(min(max(counts) - 1, n) for n in counts))
-    slider.press("Home")
-    shown(1, 1)
-    assert "The numbers stay current" in page.ask("panels[0].getRootNode().textContent")
-    slider.press("End")
-    shown(*counts)
-    slider.press("Home")
-    page.page.get_by_role("button", name="Step").click()  # what runs goes back to now
-    more = f"{counts}[i] + 1"
-    page.until(f"panels.every((p, i) => p.querySelector('.count').textContent === String({more}))")
 
 
 @pytest.mark.slow

@@ -1,11 +1,15 @@
 """The packages under their names, wherever their folders are, and that all of them travels."""
 
 import importlib.util
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, SETUPTOOLS = PYPROJECT["project"], PYPROJECT["tool"]["setuptools"]
 FOLDERS = {"rbmviz": "rbmviz", "rbmviz_app": "app/rbmviz_app", "rbmviz.pretrained": "pretrained"}
 PAGES = ROOT / "app" / "rbmviz_app" / "pages"
 """Its folders travel with it, by the patterns for their files."""
@@ -55,3 +59,37 @@ def test_the_folders_are_found_by_the_names_of_their_packages():
         spec = importlib.util.find_spec(package)
         assert spec is not None
         assert spec.origin == str(ROOT / name / "__init__.py")
+
+
+def test_models_are_found_in_a_checkout_that_is_not_installed():
+    """``python`` there imports the checkout's package, also if another one is installed."""
+    code = "import sys; sys.modules['rbmviz.pretrained'] = None; import rbmviz; rbmviz.load_model('bas_pcd')"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+SOUND_SINCE = {
+    "duckdb": ("1.1", "CVE-2024-41672"),
+    "pillow": ("11.3", "CVE-2025-48379"),
+    "protobuf": ("5.29.5", "CVE-2025-4565"),
+    "pyarrow": ("14.0.1", "CVE-2023-47248"),
+    "scikit-learn": ("1.5.0", "CVE-2024-5206"),
+    "starlette": ("0.49.1", "CVE-2025-62727"),
+    "streamlit": ("1.43.2", "CVE-2025-1684"),
+    "tqdm": ("4.66.3", "CVE-2024-34062"),
+}
+"""First versions without the newest published problem, https://osv.dev; add to it what becomes known."""
+
+
+def test_lowest_versions_have_no_published_problem():
+    def numbers(version):
+        return [*map(int, version.split("."))]
+
+    named = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    floors = [re.match(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", line) for lines in named for line in lines]
+    lowest = [(found[1], found[2]) for found in floors if found]
+    assert set(SOUND_SINCE) <= dict(lowest).keys()
+    assert [
+        (name, low)
+        for name, low in lowest
+        if name in SOUND_SINCE and numbers(low) < numbers(SOUND_SINCE[name][0])
+    ] == []

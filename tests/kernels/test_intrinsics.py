@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numba.core.errors import NumbaError
 
-from rbmviz.kernels import batch, bits, hamming, random, vectors
+from rbmviz.kernels import batch, bits, enumerate, hamming, random, vectors
 from rbmviz.kernels._jit import FLAGS, kernel
 from rbmviz.kernels._llvm import INTRINSICS
 from rbmviz.kernels._without_jit import PythonKernel
@@ -95,6 +95,13 @@ def cases():
     for factor in floats(8):
         for packed in (np.zeros(32, np.uint8), np.full(32, 255, np.uint8), np.arange(32, dtype=np.uint8) * 8):
             yield "add_packed", factor, packed, floats(32)[1]
+    for units, group in ((1, 1), (7, 3), (40, 100)):
+        # Powers of two, so that no factor is rounded, whether or not the processor fuses the multiply-add.
+        high, low = (2.0 ** G.integers(-3, 4, units * n) for n in (enumerate.HIGH, enumerate.LOW))
+        if units == 40:
+            high, low = np.full_like(high, 8.0), np.full_like(low, 0.125)  # 2^40
+        n = enumerate.HIGH * enumerate.LOW
+        yield "_multiply", high, low, group, np.zeros(n), np.zeros(n, i64)
 
 
 CASES: dict[str, list] = {}

@@ -7,7 +7,7 @@ from numba.core.errors import TypingError
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.coupling import pair_streams
 from rbmviz.kernels import annealing, batch, coupling, gibbs, hamming, layers, random
-from rbmviz.kernels.enumerate import log_weights
+from rbmviz.kernels import enumerate as states_kernel
 from rbmviz.kernels.fast_weights import norm, regime
 from rbmviz.kernels.fast_weights import sample as driven
 from rbmviz.rng import kernel_state
@@ -132,10 +132,13 @@ def test_couplings(rates_model):
 def test_sums_over_states():
     x, out = np.zeros((4, 5), f32), np.zeros(4)
     check(annealing.add_log_ratio, (x, 1.0, np.zeros(5), 0.5, np.zeros(5), out))
-    states = np.zeros(8)
-    check(log_weights, (states, np.ones(3), np.ones((3, 8)), 2, np.zeros(8)))
+    check(annealing.add_softplus, (x, np.zeros(5, f32), x, out))
+    high, low = np.ones((2, 3, states_kernel.HIGH)), np.ones((5, 3, states_kernel.LOW))
+    biases = np.zeros((2, states_kernel.HIGH)), np.zeros((5, states_kernel.LOW))
+    states = np.zeros((2, states_kernel.HIGH, 5, states_kernel.LOW))
+    check(states_kernel.log_weights, (high, low, 2, *biases, states))
     with pytest.raises(ValueError, match="do not fit"):
-        log_weights(states, np.ones(3), np.ones((3, 8)), 0, np.zeros(8))
+        states_kernel.log_weights(high, low, 0, *biases, states)
 
 
 def test_hamming():

@@ -1,5 +1,6 @@
 """ISL, coverage and exact values against explicit sums."""
 
+import math
 import pickle
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 
 from rbmviz import RBM, BadInput, Statistics
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.kernels import enumerate, hamming
+from rbmviz.kernels import annealing, enumerate, hamming
 from rbmviz.metrics import (
     ISL,
     Coverage,
@@ -379,13 +380,43 @@ def test_coverage_refuses_bad_input():
 
 def test_log_weights_are_the_sums_however_units_are_grouped():
     g = np.random.default_rng(3)
-    activation, bias = g.normal(0, 2, 11), g.normal(0, 1, 5)
-    low_sum = g.normal(0, 2, (5, 11))
-    want = bias + np.log1p(np.exp(activation + low_sum)).sum(axis=1)
+    high, low = g.normal(0, 2, (3, 11, enumerate.HIGH)), g.normal(0, 2, (2, 11, enumerate.LOW))
+    biases = g.normal(0, 1, (3, enumerate.HIGH)), g.normal(0, 1, (2, enumerate.LOW))
+    sums = high.transpose(0, 2, 1)[:, :, None, None] + low.transpose(0, 2, 1)[None, None]
+    want = biases[0][:, :, None, None] + biases[1] + np.log1p(np.exp(sums)).sum(axis=-1)
     for group in (1, 3, 11, 64):
-        out = np.empty(5)
-        enumerate.log_weights(bias, np.exp(activation), np.exp(low_sum.T.copy()), group, out)
+        out = np.empty(want.shape)
+        enumerate.log_weights(np.exp(high), np.exp(low), group, *biases, out)
         np.testing.assert_allclose(out, want, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("n", "scale"), [(3, 1), (500, 6), (1300, 30)])
+def test_sums_of_softplus_are_those_of_float64(n, scale):
+    g = np.random.default_rng(4)
+    x, bias = g.normal(0, scale, (7, n)).astype(np.float32), g.normal(0, 1, n).astype(np.float32)
+    y, out = g.integers(0, 2, (7, n)).astype(np.float32), np.full(7, 2.0)
+    annealing.add_softplus(x, bias, y, out)
+    softplus = np.logaddexp(0, (x + bias).astype(np.float64)).sum(axis=1)
+    np.testing.assert_allclose(
+        out, 2 + softplus - (y * x.astype(np.float64)).sum(axis=1), atol=5e-7 * softplus.max()
+    )
+
+
+def test_log_z_of_the_largest_factors_that_are_multiplied():
+    """All pre-activations are largest in one state: groups are as long as float64 allows, and not longer."""
+    rbm = RBM(np.full((784, 12), 0.125), np.zeros(784), np.zeros(12))
+    sizes = np.arange(13)
+    binomials = np.array([math.comb(12, k) for k in sizes])
+    want = np.logaddexp.reduce(np.log(binomials) + 784 * np.log1p(np.exp(0.125 * sizes)))
+    assert log_z(rbm) == pytest.approx(want, rel=1e-13)
+
+
+def test_log_z_is_the_same_on_any_number_of_threads(monkeypatch):
+    g = np.random.default_rng(8)
+    rbm = RBM(g.normal(0, 1, (30, 16)), g.normal(0, 1, 30), g.normal(0, 1, 16))
+    alone = log_z(rbm)
+    monkeypatch.setattr(sys.modules[log_z.__module__], "THREADED_UNITS", 0)
+    assert log_z(rbm) == alone
 
 
 @pytest.fixture(params=[(5, 3), (4, 7)], ids=["wide", "tall"])

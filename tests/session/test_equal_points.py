@@ -351,25 +351,6 @@ def test_frames_stay_at_the_point_of_the_chart(open_comparison, model, toy, monk
     assert point() == max(n for n in points.POINTS["samples"] if n <= 50)
 
 
-def test_runs_are_pinned_and_dropped(open_comparison, model, toy):
-    comparison = open_comparison(SamplingSetup(model, toy), make_sampler("gibbs"))
-    [panel] = comparison.panels
-    comparison.step(30)
-    wait(lambda: comparison.poll()[0][1].status == "paused" and panel.worker.peek().n == 30, "steps")
-    for i in range(10):
-        comparison.pin(panel.key, f"run {i}")
-    comparison.pin(99, "nothing")
-    comparison.reset()
-    comparison.remove(panel.key)
-    assert [pin.name for pin in comparison.pins] == [f"run {i}" for i in range(2, 10)]
-    pin = comparison.pins[0]
-    assert (pin.snapshot.n, len(pin.snapshot.newest_samples.v), pin.setup) == (30, 0, comparison.setup)
-    assert isl_points.passed(pin.snapshot, "samples") > 20
-    comparison.unpin(pin.number)
-    comparison.unpin(pin.number)
-    assert len(comparison.pins) == 7
-
-
 def test_a_clock_has_what_runs_are_compared_at():
     assert Spent._fields == points.SAMPLER_UNITS
     assert SamplingRun.catches_up

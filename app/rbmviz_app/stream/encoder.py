@@ -79,9 +79,6 @@ Snapshots = list[tuple[int, Any]]
 AdjustAll = Callable[[Comparison[Any], Snapshots], Snapshots]
 """Adjusts the snapshots of all panels for display side by side."""
 
-LookBack = Callable[[Comparison[Any], Snapshots, int], Snapshots]
-"""Returns the snapshots of all panels to their state after a number of steps."""
-
 
 class PanelEncoder(NamedTuple):
     """The encoder of one kind of snapshot, its readouts, and the views that may be requested."""
@@ -90,7 +87,6 @@ class PanelEncoder(NamedTuple):
     readouts: Readouts
     views: tuple[str, ...]
     adjust_all: AdjustAll | None
-    look_back: LookBack | None
 
 
 _encoders: dict[type[Snapshot], PanelEncoder] = {}
@@ -101,16 +97,14 @@ def frame_encoder(
     readouts: Readouts,
     views: tuple[str, ...],
     adjust_all: AdjustAll | None = None,
-    look_back: LookBack | None = None,
 ) -> Callable[[Encode], Encode]:
     """Register the decorated function as the encoder of a kind of snapshot.
 
     adjust_all : adjusts the snapshots of all panels before each is encoded; None: no adjustment
-    look_back : returns them to an earlier state if a request looks back; None: looking back is not possible
     """
 
     def register(encode: Encode) -> Encode:
-        _encoders[snapshot] = PanelEncoder(encode, readouts, views, adjust_all, look_back)
+        _encoders[snapshot] = PanelEncoder(encode, readouts, views, adjust_all)
         return encode
 
     return register
@@ -121,7 +115,7 @@ def registered_views() -> set[str]:
     return {view for encoder in _encoders.values() for view in encoder.views}
 
 
-VALUES_OF_PICTURES = ("at", "state", "bins_before")
+VALUES_OF_PICTURES = ("state", "bins_before")
 """Values needed to draw a panel's pictures: a frame that hides names has only these."""
 
 WORDS_OF_NUMBERS = ("standing", "since")
@@ -188,7 +182,10 @@ class FrameEncoder:
         newest = self._comparison.poll()
         numbers = self._take_numbers(request, newest)
         encoded_from = newest, self._numbers_point
-        for key, snapshot in self._as_asked(newest, request.at, numbers):
+        shown = newest
+        if newest and numbers and (adjust_all := _encoders[type(newest[0][1])].adjust_all):
+            shown = adjust_all(self._comparison, newest)
+        for key, snapshot in shown:
             if key not in request.panels:
                 continue
             client = self._clients.get(key)
@@ -213,22 +210,7 @@ class FrameEncoder:
                 elif self._hidden == "numbers" and numbers:
                     head |= {"readouts": {}} | {name: "" for name in WORDS_OF_NUMBERS if name in head}
                 panels.append((head, blocks))
-        asked = {name: value for name, value in request._asdict().items() if value is not None}
-        return write_frame(asked, panels, waiting)
-
-    def _as_asked(self, snapshots: Snapshots, at: int | None, numbers: bool) -> Snapshots:
-        """Return the snapshots of all panels as requested by the browser.
-
-        at : steps of the requested state, None: now; numbers : whether to include numbers at a common point
-        """
-        if not snapshots:
-            return snapshots
-        encoder = _encoders[type(snapshots[0][1])]
-        if numbers and encoder.adjust_all:
-            snapshots = encoder.adjust_all(self._comparison, snapshots)
-        if at is not None and encoder.look_back:
-            snapshots = encoder.look_back(self._comparison, snapshots, at)
-        return snapshots
+        return write_frame(request._asdict(), panels, waiting)
 
     def _declare_readouts(self, key: int, snapshot: Snapshot) -> bool:
         """Record the readouts of a panel's run; return False if the panel has since been removed."""

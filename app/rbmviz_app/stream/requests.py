@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from rbmviz import BadInput
 from rbmviz.knobs import Value
 
-MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED, MAX_SAMPLES_ASKED = 100, 1000, 100_000, 2**53
+MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED = 100, 1000, 100_000
 """Maximum numbers in a request; pages ask for far less."""
 
 MAX_INTEGER = 2**53
@@ -48,8 +48,6 @@ class FrameRequest(NamedTuple):
     n_visible : pixels of a picture
     panels : keys of the panels
     frames : number of frames requested
-    at : paused panels show their pictures after this many samples; None (also if missing from a message): the
-        current pictures
     """
 
     fps: float
@@ -59,7 +57,6 @@ class FrameRequest(NamedTuple):
     n_visible: int
     panels: list[int]
     frames: int = 1
-    at: int | None = None
 
 
 class KnobChange(NamedTuple):
@@ -104,7 +101,7 @@ def read_message(text: str, views: Collection[str]) -> Received:
         return _knob_change(message)
     if set(message) == set(Press._fields):
         return _press(message)
-    if set(message) | {"at"} == set(FrameRequest._fields):
+    if set(message) == set(FrameRequest._fields):
         return _frame_request(message, views)
     raise BadInput(
         f"A message has neither panel and knobs, nor {', '.join(Press._fields)}, "
@@ -157,8 +154,6 @@ def _frame_request(message: dict[str, Any], views: Collection[str]) -> FrameRequ
         raise BadInput("panels holds something else than numbers of panels.")
     if not _whole(request.frames, 1, MAX_FRAMES_ASKED):
         raise BadInput(f"frames is not a whole number from 1 to {MAX_FRAMES_ASKED}.")
-    if request.at is not None and not _whole(request.at, 0, MAX_SAMPLES_ASKED):
-        raise BadInput("at is neither null nor a number of samples.")
     return request
 
 

@@ -281,7 +281,7 @@ async def _answer_requests(
                 else:
                     await asyncio.sleep(POLL_SECONDS * SCHEDULER.slowdown)
                     due = now()  # the next interval begins here
-            else:  # a newer request, such as for looking back, replaces this one at once
+            else:  # a newer request, such as for other pictures, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
                 if newer := await pending.newer_request(seconds):

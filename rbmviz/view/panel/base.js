@@ -40,8 +40,6 @@
  * @property {boolean} timers_stopped whether the server stopped the timers of a hidden page
  * @property {number} taken number of the newest event that the page has taken; see Grid.tell
  * @property {PanelSpec[]} panels
- * @property {boolean} [looks_back] whether a slider goes back through recent steps of paused panels
- * @property {string} [stays] the part that this slider does not change, with its verb
  * @property {boolean} [knobs_follow] whether knobs of a panel can also be turned by something other than their controls
  * @property {string} [recorded] address of an animation of these panels
  * @property {[string, number][]} [vocabulary] words and their pixels, rarest first
@@ -356,8 +354,8 @@ class Panel {
     }
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
-    this.count.textContent = whole.format(head.at ?? head.n);
-    this.count.title = `${whole.format(head.at ?? head.n)} ${this.unit}`;
+    this.count.textContent = whole.format(head.n);
+    this.count.title = `${whole.format(head.n)} ${this.unit}`;
     this.readouts.draw(this.readoutValues, head.status === 'running');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
     const mark = this.readyAt !== null && this.showsStart ? this.compiling(this.readyAt) : '';
@@ -394,7 +392,6 @@ class Grid {
     this.pauseTimer = 0;
     this.turnKnobs = spaced(TURN_MS, (panel, knobs) => this.send({ panel, knobs }));
     this.tellPage = spaced(EDIT_MS, (key, knobs) => { if (this.alive) this.tell('edit', { key, knobs }); });
-    this.askSoon = spaced(TURN_MS, () => this.askForFrames());
     /** Whether the page was just opened, and may repeat the steps in its address. */
     this.repeats = true;
     /** Whether the server has stopped the page's timers, and still has to learn that the page is visible. */
@@ -405,13 +402,10 @@ class Grid {
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
     this.banner = element('div', { class: 'banner', role: 'status', hidden: true });
     this.host = element('div', { class: 'comparison' });
-    this.past = new LookBack(at => this.lookBack(at));
     this.caption = element('figcaption');
     // On a new machine, cover the panels with a recording until the first panel is live.
     this.recorded = element('figure', { class: 'recorded', hidden: true }, this.caption);
-    root.append(this.banner, this.recorded, this.host, this.past.node, this.probe);
-    /** Number of steps after which paused panels show their pictures; null for the current pictures. @type {number | null} */
-    this.at = null;
+    root.append(this.banner, this.recorded, this.host, this.probe);
     /** @type {Record<string, number[]>} */
     this.colours = {};
     /** Colours of the theme: text and background, and colours derived from them. @type {number[]} */
@@ -447,7 +441,6 @@ class Grid {
     this.host.classList.toggle('present', data.present);
     this.host.classList.toggle('embedded', data.embedded);
     this.host.classList.toggle('chosen', data.present_knobs.length > 0);
-    this.past.configure(data.looks_back === true, data.present, data.pixels === 'mean' || data.view === 'single', data.stays);
     for (const [key, panel] of this.panels) if (!data.panels.some(spec => spec.key === key)) { panel.node.remove(); this.panels.delete(key); }
     for (const [place, spec] of data.panels.entries()) {
       let panel = this.panels.get(spec.key);
@@ -528,13 +521,6 @@ class Grid {
     this.caption.textContent = left ? `Recorded: what you will see in about ${left} s` : 'Recorded: what you will see, later than expected';
   }
 
-  /** Show paused panels as they were after this many steps, or, for null, as they are now. @param {number | null} at */
-  lookBack(at) {
-    if (at === this.at) return;
-    this.at = at;
-    this.askSoon(0, {});
-  }
-
   connect() {
     // Nothing moves until the server knows that this browser prefers less motion.
     if (!this.alive || isCalm() && !this.data.reduced_motion) return;
@@ -583,8 +569,7 @@ class Grid {
   // answer an older request are dropped.
   get request() {
     const { fps, view, pixels, n_visible } = this.data;
-    const now = { fps, view, pixels, cells: this.side ** 2, n_visible, panels: [...this.panels.keys()], frames: FRAMES_ASKED };
-    return this.at === null ? now : { ...now, at: this.at };
+    return { fps, view, pixels, cells: this.side ** 2, n_visible, panels: [...this.panels.keys()], frames: FRAMES_ASKED };
   }
 
   askForFrames() {
@@ -619,8 +604,7 @@ class Grid {
     this.toCome--;
     try {
       const frame = readFrame(message);
-      // While the look-back slider is dragged, a frame may belong to the slider's previous position.
-      if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
+      if (JSON.stringify(frame.request) !== JSON.stringify(this.request)) return true;
       this.presses.follow(frame.running);
       this.read(frame.panels);
     } catch (error) {
@@ -629,7 +613,6 @@ class Grid {
       return false;
     }
     this.notePause();
-    if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
     if (this.reportShown) this.tell('redraw', true); // the server restarts the stopped timers after a request for a frame
     this.reportShown = false;
     return true;
@@ -710,7 +693,6 @@ class ShownGrid extends Grid {
   constructor(root, data, PanelOfPage) {
     super(root, data, () => {}, PanelOfPage);
     this.host.classList.add('shown');
-    this.past.node.remove(); // looking back needs the server's samples
   }
 
   connect() {}

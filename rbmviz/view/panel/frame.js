@@ -22,8 +22,6 @@
  * @property {number} run number of the run; a new run has a new number
  * @property {string} status
  * @property {number} n steps so far
- * @property {number} [at] number of steps after which the pictures are shown; absent: after all steps
- * @property {number | null} [held_from] number (from 0) of the first step whose picture the run still holds; null if there is none
  * @property {number} [bins_before] number of the class strip's parts that precede a turn of a knob; sent with a new strip
  * @property {string | null} [error] the reason why the status is "failed"
  * @property {number | null} [ready_in] for status "starting": approximate seconds until the run can begin; 0: later than expected; null: the kernels are compiled, or the time is unknown

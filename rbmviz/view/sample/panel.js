@@ -40,9 +40,7 @@ class SamplePanel extends Panel {
     if (blocks.start) for (let i = 0; i < rowCount(blocks.start); i++) picture.put(i, blocks.start, i);
     else if (this.showsStart) picture.clear();
     this.showsStart = Boolean(blocks.start);
-    const n = head.at ?? head.n;
-    // When looking back, there were fewer samples, or some are no longer in memory.
-    if (head.at !== undefined && blocks.v && rowCount(blocks.v) < picture.slots) picture.clear();
+    const { n } = head;
     if (this.page.view === 'single') {
       if (blocks.v) picture.put(0, blocks.v, rowCount(blocks.v) - 1);
       if (blocks.mean) picture.put(1, blocks.mean, rowCount(blocks.mean) - 1);
@@ -66,7 +64,7 @@ class SamplePanel extends Panel {
   }
 
   drawPictures() {
-    const n = this.head?.at ?? this.head?.n ?? 0;
+    const n = this.head?.n ?? 0;
     const ring = this.page.view === 'single' || !n ? null : { slot: (n - 1) % this.picture.slots, colour: this.spec.colour };
     this.picture.draw(this.grid.ink, this.grid.gap, ring);
     if (!this.strip.hidden) this.drawStrip();
@@ -97,11 +95,6 @@ class SamplePanel extends Panel {
           x.fillRect(names + wide * t / known.n_bins, c * row, wide / known.n_bins + 0.5, row - 1);
         }
         x.globalAlpha = 1;
-      }
-      const { at, n: made = 0 } = this.head ?? {};
-      if (at !== undefined) { // mark the point to which the viewer went back
-        x.fillStyle = translucent(ink, 1);
-        x.fillRect(names + wide * at / made - 1, 0, 2, n * row);
       }
       const most = Math.max(0.3, ...totals), faint = translucent(ink, 0.75), full = translucent(ink, 1), bar = translucent(accent, 0.9);
       classes.forEach((name, c) => {

@@ -24,13 +24,12 @@ def readouts(sampler: Sampler, plan: LandscapeSetup) -> tuple[Number, ...]:
     return OF_LANDSCAPE
 
 
-@frame_encoder(LandscapeSnapshot, readouts, ("landscape",), look_back=Comparison.look_back)
+@frame_encoder(LandscapeSnapshot, readouts, ("landscape",))
 def encode(snapshot: LandscapeSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode ``ground`` (-log p) and ``visits`` (share) of every state, and ``trail``, the newest states."""
     if len(snapshot.law) != 2**request.n_visible:
         return None
-    n = snapshot.n if snapshot.at is None else snapshot.at
-    count = min(n, len(snapshot.trail), request.cells)
+    count = min(snapshot.n, len(snapshot.trail), request.cells)
     with np.errstate(divide="ignore"):
         ground = -np.log(snapshot.law)
     blocks: dict[str, Block] = {
@@ -38,9 +37,7 @@ def encode(snapshot: LandscapeSnapshot, request: FrameRequest, client: ClientSta
         "visits": (snapshot.visits / max(snapshot.n, 1)).astype(np.float32),
         "trail": snapshot.trail[len(snapshot.trail) - count :].astype(np.uint16),
     }
-    values: dict[str, Any] = {"state": int(snapshot.trail[-1]), "held_from": snapshot.held_from}
-    values |= {} if snapshot.at is None else {"at": snapshot.at}
-    return PanelContent(values, blocks, client.after({}))
+    return PanelContent({"state": int(snapshot.trail[-1])}, blocks, client.after({}))
 
 
 _canvas = Canvas(Path(__file__).parent)
@@ -62,8 +59,6 @@ def landscape_grid(comparison: Comparison[LandscapeSetup], land: Landscape, **mo
         side=TRAIL_SIDE,
         n_visible=model.rbm.n_visible,
         shape=shape,
-        looks_back=True,
-        stays="Ground, visits and numbers stay",
         land=land_data(land, shape),
         **mounted,
     )

@@ -7,17 +7,15 @@ import numpy as np
 
 from rbmviz.charts import Chart, Rows, catalogue, styled
 from rbmviz.charts.ends import end_rows
-from rbmviz.charts.style import GREY, colours, labels, titles
+from rbmviz.charts.style import colours, labels, titles
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import Kernel, principal_plane
 from rbmviz.models import TrainingSetScore
-from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
-from rbmviz.session.comparison import Pin
+from rbmviz.session import SamplingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.isl_points import best, differences
 from rbmviz.view.curves import MIN_CURVE_SAMPLES, CurveKind, isl_plot, point_rows, score_rows
 from rbmviz_app.charts.ends import Curve, common_rows
-from rbmviz_app.compared import amount_text
 
 CURVE_COLUMNS = (
     *("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps"),
@@ -32,33 +30,11 @@ PLANE_SAMPLES = 300
 """Maximum number of each panel's samples, and of examples, in the plane of principal directions."""
 
 
-def pinned_name(setting: str, model: str, seed: int, snapshot: SamplingSnapshot) -> str:
-    """Return the name of a newly pinned run; runs on other models of the same data may appear beside it."""
-    return f"{setting}, {model}, seed {seed}, pinned at {amount_text('samples', snapshot.n)}"
-
-
-def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
-    """Return the pinned runs that were scored in the same way as the page's runs."""
-    now = comparison.setup
-    return [
-        pin
-        for pin in comparison.pins
-        if pin.setup.dataset is now.dataset and pin.setup.kernel == now.kernel and pin.snapshot.curve
-    ]
-
-
-def curves_of(comparison: Comparison[SamplingSetup], snapshots: Sequence[SamplingSnapshot]) -> list[Curve]:
-    """Return the curves of pinned runs and of all panels, given the panels' snapshots."""
+def curves_of(snapshots: Sequence[SamplingSnapshot]) -> list[Curve]:
+    """Return the curves of all panels, given their snapshots."""
     algorithms = [snapshot.algorithm for snapshot in snapshots]
     styles = styled(titles(algorithms), colours(algorithms))
-    live = [Curve(*fields) for fields in zip(styles, labels(algorithms), snapshots, strict=True)]
-    pins = pins_of(comparison)
-    looks = styled([pin.name for pin in pins], [GREY] * len(pins), first=1)
-    pinned = [
-        Curve(style, f"pinned {i}", pin.snapshot)
-        for i, (style, pin) in enumerate(zip(looks, pins, strict=True), 1)
-    ]
-    return live + pinned
+    return [Curve(*fields) for fields in zip(styles, labels(algorithms), snapshots, strict=True)]
 
 
 def plane_chart(curves: Sequence[Curve], dataset: Dataset) -> Chart:
@@ -92,7 +68,7 @@ def isl_chart(
     kernel: Kernel,
     present: bool = False,
 ) -> Chart:
-    """Return the chart of all curves; ``compared`` is the common point of the live curves, which come first.
+    """Return the chart of all curves; ``compared`` is the common point of each.
 
     line : label and height of the training set's score, if known
     present : whether the chart is for a projector, beside the panels
@@ -105,7 +81,7 @@ def isl_chart(
     else:
         rows, line = [], None
         if first is not None:
-            late = {curve.name for curve, panel in zip(curves, compared, strict=False) if panel.catching_up}
+            late = {curve.name for curve, panel in zip(curves, compared, strict=True) if panel.catching_up}
             against = curves[first].snapshot, compared[first].point
             for curve in curves:
                 if curve.name not in late:
@@ -118,7 +94,7 @@ def isl_chart(
         [line[1]] if line else [],
     )
     if kind == "ISL":  # unturned runs only: after a turn of a knob, a curve begins elsewhere
-        unturned = [panel for panel, curve in zip(compared, curves, strict=False) if not curve.snapshot.past]
+        unturned = [panel for panel, curve in zip(compared, curves, strict=True) if not curve.snapshot.past]
         who = "all" if len(unturned) == len(compared) else "panels without a turn"
         rows += common_rows(unturned, rows, log=True, who=who)
     else:
@@ -134,7 +110,6 @@ def _difference_rows(
         for difference in differences(curve.snapshot, against, cost_unit)
         if min(difference.samples, difference.other_samples) >= MIN_CURVE_SAMPLES
     ]
-    # A pinned run may have ended much earlier.
     end = min(reliable[-1].point, common or math.inf) if reliable else 0.0
     return [
         {

@@ -14,7 +14,7 @@ from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.view.live import is_playable
 from rbmviz.view.specs import shape_of
-from rbmviz_app import controls, links, messages, tried
+from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
@@ -22,19 +22,17 @@ from rbmviz_app.page import LivePage, Transport, catch_up_settings, draw_chart, 
 from rbmviz_app.pages.sample.charts import (
     curves_of,
     isl_chart,
-    pinned_name,
-    pins_of,
     plane_chart,
     reference_label,
 )
 from rbmviz_app.pages.sample.exports import curves_csv, live_file, replay_file, runs_of, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
-from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
+from rbmviz_app.pages.sample.tuning import draw_tuning
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
-from rbmviz_app.shared import title_of_model, training_part_isl
+from rbmviz_app.shared import training_part_isl
 from rbmviz_app.stream.socket import picture_path
 from rbmviz_app.timer import as_curves_grow
 
@@ -188,8 +186,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "change.",
     presets=PRESETS,
     transport=Transport(
-        play_help="Pause or continue all chains. Chains that keep up with the speed stop at the same sample. "
-        "While they are paused, a slider below them looks back.",
+        play_help="Pause or continue all chains. Chains that keep up with the speed stop at the same sample.",
         step_help="Draw one more sample in every panel, then pause.",
         reset_help="Restart all chains with the same seed: the same samples come again.",
         width=230,
@@ -262,7 +259,6 @@ def grid(comparison: Comparison[SamplingSetup], **mounted: Any) -> None:
         view=Settings.view.value,
         pixels=Settings.pixels.value,
         side=Settings.cells.value,
-        looks_back=True,
         recorded=recorded,
         **mounted,
     )
@@ -302,9 +298,8 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     if score is not None:  # while presenting, text is large and the chart may be narrow
         line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
     snapshots = comparison.peek()
-    tried.note(setup, model_name, [snapshot for _, snapshot in snapshots])
     compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
-    curves = curves_of(comparison, [snapshot for _, snapshot in snapshots])
+    curves = curves_of([snapshot for _, snapshot in snapshots])
     if kind == "PCA":
         chart, said = plane_chart(curves, dataset), "Newest samples and data in two principal directions"
     else:
@@ -314,42 +309,12 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     with st.container(key="changed"):
         st.caption(change_text(PAGE.named(comparison)) or "&nbsp;")
     if not present:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            controls.choose(
-                Settings.curve,
-                label_visibility="collapsed",
-                format_func=lambda kind: kind.partition(" ")[0],
-            )
-            pin_menu(comparison, model_name)
+        controls.choose(
+            Settings.curve,
+            label_visibility="collapsed",
+            format_func=lambda kind: kind.partition(" ")[0],
+        )
     catch_up_settings(PAGE.name)
-
-
-def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
-    """Draw the menu of pinned curves, with buttons that pin a panel's curve or drop a pin."""
-
-    def pin(key: int) -> None:
-        for (other, snapshot), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
-            if other == key:
-                setting = setting_text(name, snapshot)
-                comparison.pin(
-                    key, pinned_name(setting, title_of_model(model_name), comparison.setup.seed, snapshot)
-                )
-
-    with st.popover("Pin", icon=":material/keep:", help="Keep a curve for comparison with later runs."):
-        for (key, _), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
-            label = messages.plain(name)
-            st.button(
-                label, icon=":material/keep:", key=f"pin {key}", on_click=pin, args=(key,), type="tertiary"
-            )
-        for i, pinned in enumerate(pins_of(comparison), start=1):
-            st.button(
-                f"Drop {i}: {messages.plain(pinned.name)}",
-                icon=":material/close:",
-                key=f"unpin {pinned.number}",
-                on_click=comparison.unpin,
-                args=(pinned.number,),
-                type="tertiary",
-            )
 
 
 def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:

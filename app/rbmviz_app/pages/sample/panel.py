@@ -100,13 +100,7 @@ def standing_text(snapshot: SamplingSnapshot) -> str:
     return point_text(snapshot.compared, "samples", count, turned=bool(snapshot.past))
 
 
-@frame_encoder(
-    SamplingSnapshot,
-    readouts,
-    ("sequence", "single"),
-    adjust_all=Comparison.at_common_point,
-    look_back=Comparison.look_back,
-)
+@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"), adjust_all=Comparison.at_common_point)
 def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser lacks (``v``, ``mean``), and the class shares over time.
 
@@ -121,13 +115,12 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     if newest.n_visible != request.n_visible:
         return None
     fitting = request.cells if request.view == "sequence" else 1
-    n = snapshot.n if snapshot.at is None else snapshot.at
+    n = snapshot.n
     n_new = max(0, min(n - client.newest_sent.get("samples", 0), len(newest.v), fitting))
     blocks: dict[str, Block] = {}
-    has_means = snapshot.at is None
-    if n_new and (request.pixels == "binary" or request.view == "single" or not has_means):
+    if n_new and (request.pixels == "binary" or request.view == "single"):
         blocks["v"] = Bits(newest.v[-n_new:], newest.n_visible)
-    if n_new and has_means and (request.pixels == "mean" or request.view == "single"):
+    if n_new and (request.pixels == "mean" or request.view == "single"):
         blocks["mean"] = newest.p[-n_new:]
     occupancy, blanks, slow = snapshot.occupancy, snapshot.blanks, False
     if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
@@ -145,12 +138,9 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
         "standing": standing_text(snapshot),
         "since": since_text(snapshot),
         "knobs": numeric_knobs(snapshot.algorithm),
-        "held_from": snapshot.held_from,
     }
     if slow:
         said["bins_before"] = snapshot.bins_before
-    if snapshot.at is not None:
-        said["at"] = snapshot.at
     return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 
 
@@ -162,7 +152,6 @@ def sample_grid(
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
-    looks_back: bool = False,
     marks: Sequence[str] = (),
     recorded: str = "",
     **mounted: Any,
@@ -171,7 +160,6 @@ def sample_grid(
 
     front : whether a knob may always be visible; the first two such knobs are
     knobs_follow : whether controls follow knobs changed elsewhere, such as by the pointer on a map
-    looks_back : whether a slider goes back through the newest samples of paused panels
     marks : words to put before the panels' titles
     recorded : address of an animation of these panels, shown while their kernels are compiled
     """
@@ -183,7 +171,6 @@ def sample_grid(
         "data_shares": shares,
         "vocabulary": rarest_first(dataset, n_visible),
         "knobs_follow": knobs_follow,
-        "looks_back": looks_back,
         "recorded": recorded,
         "usual_side": PAGES["sample"].settings["cells"].default,
     }

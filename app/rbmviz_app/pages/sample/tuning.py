@@ -1,4 +1,4 @@
-"""Tuning from the Sample page: a sweep around a panel's knobs, and the settings tried so far."""
+"""Tuning from the Sample page: a sweep around a panel's knobs."""
 
 from typing import Any
 
@@ -7,25 +7,21 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.charts.style import titles
 from rbmviz.knobs import knobs_of, write_knobs
-from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
+from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.sweep_view import front_numbers, range_around, spacing_of
-from rbmviz_app import messages, pages, tried
+from rbmviz_app import messages, pages
 from rbmviz_app.panel import algorithms_of
-from rbmviz_app.tried import full_name
 
 
 def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_choice: str) -> None:
-    """Draw the menu of sweeps around a panel's knobs, and of tried settings."""
-
-    def draw_sweeps() -> None:
-        names = titles(algorithms_of(comparison))
+    """Draw the menu of sweeps around a panel's knobs."""
+    # Opening it reruns the page for the newest names: releasing a knob redraws only the panels.
+    with st.popover("Tuning", icon=":material/tune:", key="sample tuning", on_change="rerun"):
         st.caption("Open Tune with a grid around the knobs of one panel, on the same model and data:")
         with st.container(horizontal=True):
-            for name, panel in zip(names, comparison.panels, strict=True):
+            for name, panel in zip(titles(algorithms_of(comparison)), comparison.panels, strict=True):
                 if st.button(messages.plain(name), key=f"sweep around {panel.key}"):
                     sweep_around(comparison, panel.worker.algorithm, model_name, data_choice)
-
-    tried.draw("sample", "Tuning", draw_sweeps)
 
 
 def sweep_around(
@@ -60,11 +56,3 @@ def sweep_around(
         messages.note(error)
         return
     st.switch_page(pages.file_of("tune"))
-
-
-def setting_text(name: str, snapshot: SamplingSnapshot) -> str:
-    """Return the name of a run with its numeric knobs and, after turns, the first sample drawn with them."""
-    text = full_name(name, snapshot.algorithm)
-    if not snapshot.past:
-        return text
-    return f"{text}, from sample {snapshot.begin.samples + 1:,} of its run on"

@@ -7,7 +7,6 @@ from typing import Any
 from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, Style, styled
 from rbmviz.charts.style import RAMP
 from rbmviz.knobs import value_text
-from rbmviz.pages.tried import Tried, place_of
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
@@ -48,16 +47,6 @@ def name_of(scores: SweepScores, index: int) -> str:
         if at >= 0:
             parts.append(f"{plan.knob(axis.knob).label} {value_text(axis.values[at])}")
     return ", ".join(parts)
-
-
-def nearest_cell(scores: SweepScores, tried: Tried) -> dict[str, Any]:
-    """Return a tried setting's nearest cell and the cell's mean score at the same sample count, by column."""
-    place, by = place_of(tried, scores.plan, scores.settings), "isl_test"
-    if place is None or by not in scores.plan.metrics:
-        return {}
-    cell = place[0]
-    scored = scores.at(tried.n, "samples", by).scored.get(cell)
-    return {"Mean of nearest cell": scored and scored.mean, "Nearest cell": name_of(scores, cell)}
 
 
 def table_rows(scores: SweepScores, choice: Choice) -> Rows:

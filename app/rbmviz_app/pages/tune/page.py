@@ -11,7 +11,6 @@ from rbmviz.errors import OutputFailure
 from rbmviz.metadata import data_name
 from rbmviz.models import data_label
 from rbmviz.pages import AUTOMATIC, PAGES
-from rbmviz.pages.tried import Tried
 from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
@@ -21,7 +20,7 @@ from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import TABLES, Kind
-from rbmviz_app import card, comparisons, controls, links, messages, pages, session, tried
+from rbmviz_app import card, comparisons, controls, links, messages, pages, session
 from rbmviz_app.comparisons import forget_sweep, own_sweeps
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
@@ -33,7 +32,6 @@ from rbmviz_app.pages.tune.charts import (
     X_WORDS,
     chosen_names,
     curves_chart,
-    nearest_cell,
     robust_rows,
     slice_chart,
     table_rows,
@@ -149,8 +147,6 @@ def main() -> None:
             runs(comparison, sweep.plan, present)
     if not present:
         exports(view)
-        if {record.model for record in tried.tried()} & set(sweep.plan.models):
-            tried.draw("tune", "Tried settings", more=lambda record: nearest_cell(sweep.scores, record))
     if not has_runs(sweep.plan):
         write_address(comparison, sweep.plan)
 
@@ -388,7 +384,6 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
         live_path() + token,
         title=sweep.title or title_of(sweep.plan),
         open_settings=open_settings(comparison, sweep),
-        tried=tried_beside(comparison),
         present=present,
         key="tune map",
         on_edit=clicked,
@@ -399,12 +394,6 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     if not present:
         with st.container(key="tune_evidence"):
             while_running(lambda: evidence(view, comparison), sweep.active)
-
-
-def tried_beside(comparison: Beside) -> list[Tried]:
-    """Return the settings of the Sample page that were scored on the data of the chains."""
-    dataset = comparison.setup.dataset
-    return [record for record in tried.tried() if dataset is not None and record.data == dataset.name]
 
 
 def open_panels(comparison: Beside) -> list[Any]:

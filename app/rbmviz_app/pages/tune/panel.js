@@ -21,7 +21,6 @@
  * @property {number} seeds
  * @property {number} runs number of runs in the whole sweep: one for each setting and seed
  * @property {(number | null)[]} open_settings settings open on the right; null for a setting without a cell
- * @property {{ cell: number, at: [number, number], score: string, n: number }[]} tried settings tried on the Sample page: nearest cell, place between columns and rows, ISL
  */
 
 /** @typedef {PageData & { map: MapSpec }} TunePageData */
@@ -323,7 +322,7 @@ class MapPanel extends Panel {
 
   /** Make the elements of the map. */
   makeMap() {
-    const { x, y, facets, positions, tried } = this.map, width = this.stage.clientWidth, narrow = width < 480;
+    const { x, y, facets, positions } = this.map, width = this.stage.clientWidth, narrow = width < 480;
     const rows = y?.values.length ?? 1, lastColumn = x.values.length - 1, most = Math.max(...facets.map(({ columns }) => columns.length));
     const longest = (/** @type {string[]} */ texts) => LETTER * Math.max(...texts.map(text => text.length));
     // Put facets side by side as long as cells keep a reasonable size.
@@ -354,11 +353,6 @@ class MapPanel extends Panel {
       maps[facet].append(tile);
       return tile;
     });
-    for (const { cell, at: [column, row] } of tried) {
-      const mark = place(`2 / 3 / ${rows + 2} / ${most + 3}`, element('b', {}));
-      mark.style.translate = `${(column + 0.5) * wide}px ${(rows - 0.5 - row) * high}px`;
-      maps[positions[cell][0]].append(mark);
-    }
     const all = element('div', { class: 'facets' }, ...maps);
     all.style.gridTemplateColumns = `repeat(${across}, auto)`;
     all.style.setProperty('--rows', `auto ${`${high}px `.repeat(rows)} auto auto`);
@@ -393,9 +387,8 @@ class MapPanel extends Panel {
   valuesOf() {
     const i = this.at, n = this.numbers, { digits, label } = this.measure, head = this.shown;
     if (i === null || !head) return [];
-    const bits = this.state[i] ?? 0, tried = this.map.tried.filter(({ cell }) => cell === i);
-    const last = /** @type {[string, string][]} */ (tried.map(({ score, n }) => ['Tried on Sample, test part', `${score} after ${whole.format(n)} samples`]));
-    if (!(bits & IS_KNOWN)) return [[label, 'no result yet'], ...last];
+    const bits = this.state[i] ?? 0;
+    if (!(bits & IS_KNOWN)) return [[label, 'no result yet']];
     const spread = Number.isFinite(n.std_dev[i]) ? ` ± ${decimal(n.std_dev[i], digits)}` : '';
     const rows = /** @type {[string, string][]} */ ([[`${label}, mean ± spread over seeds`, `${decimal(n.mean[i], digits)}${spread}`]]);
     const error = Number.isFinite(n.std_error[i]) ? ` ± ${decimal(n.std_error[i], digits + 1)}` : '';

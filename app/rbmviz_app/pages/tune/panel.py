@@ -7,7 +7,6 @@ from typing import Any
 from rbmviz.charts.style import RAMP
 from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.numbers import Number
-from rbmviz.pages.tried import Tried, place_of
 from rbmviz.session.sweep_view import MAP_ARRAYS, MAP_KEY, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
@@ -23,8 +22,7 @@ ABOUT_MAP = (
     "are blank. Hatched cells are statistically tied with the best: the 95 % interval of the difference, "
     "paired over the seeds, contains zero. The star marks the best mean; chance may have picked it among the "
     "hatched cells. The grid is wide enough if the best setting is inside it or at the limit of a knob. A "
-    "gap separates the value 1 from those that approach it. A dot marks running cells, a diamond a setting "
-    "that you have tried on Sample."
+    "gap separates the value 1 from those that approach it. A dot marks running cells."
 )
 
 VALUES_OF_MAP = (
@@ -82,7 +80,6 @@ def map_spec(
     plan: SweepPlan,
     settings: Sequence[GridSetting],
     open_settings: Sequence[int | None],
-    tried: Sequence[Tried] = (),
 ) -> dict[str, Any]:
     """Return the description of the map for the page, as JSON values; see ``MapSpec`` in panel.js."""
 
@@ -122,11 +119,6 @@ def map_spec(
         "seeds": len(plan.seeds),
         "runs": plan.size,
         "open_settings": list(open_settings),
-        "tried": [
-            {"cell": place[0], "at": place[1:], "score": f"{trial.isl:.1f}".replace("-", "−"), "n": trial.n}
-            for trial in tried
-            if (place := place_of(trial, plan, settings)) is not None
-        ],
     }
 
 
@@ -155,7 +147,6 @@ def sweep_map(
     *,
     title: str,
     open_settings: Sequence[int | None],
-    tried: Sequence[Tried],
     present: bool,
     key: str,
     on_edit: OnEvent,
@@ -163,7 +154,6 @@ def sweep_map(
     """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": index}``.
 
     open_settings : indices of the settings open beside the map; None for a setting without a cell
-    tried : settings of the Sample page, on the same data
     """
     plan = view.sweep.plan
     spec = {
@@ -187,5 +177,5 @@ def sweep_map(
         present=present,
         key=key,
         on={"edit": on_edit},
-        map=map_spec(plan, view.sweep.scores.settings, open_settings, tried),
+        map=map_spec(plan, view.sweep.scores.settings, open_settings),
     )

@@ -31,11 +31,9 @@ Settings = PageSettings(
             "models or data is listed for you alone, and goes with them.",
         ),
         "on": SettingSpec("", FreeText()),
-        "tried": PAGES["sample"].settings["tried"],  # shared, so that links to both pages keep it
     }
 )
-"""Settings of the plan; the displayed sweep ("" for the plan itself); the model of the last clicked cell;
-tried settings."""
+"""Settings of the plan; the displayed sweep ("" for the plan itself); the model of the last clicked cell."""
 
 
 MORE_MEASURES = [
