@@ -34,7 +34,11 @@ app = st.App(
     routes=[
         *(*routes, *files.routes, *figures.routes, *watching.routes),
         Route(f"{base_path()}/sample", open_first_page),
-        *styled_pages(APP_FOLDER / "style.css", [f"{base_path()}/{name}" for name in ("", *pages.names())]),
+        *styled_pages(
+            APP_FOLDER / "style.css",
+            APP_FOLDER / "tab.js",
+            [f"{base_path()}/{name}" for name in ("", *pages.names())],
+        ),
     ],
     middleware=[*guarded(), Middleware(Sockets), Middleware(ClicksOnce), Middleware(CountedUploads)],
     lifespan=lifespan,

@@ -15,7 +15,8 @@ internal names                                                 without them
 ``BackMsg.rerun_script``: ``is_auto_rerun``, ``widget_states`` a click beside a timer may count twice
 ``ForwardMsg.auto_rerun``, ``ThreadState.fragment_id``,        charts are drawn every second, even for long
 ``get_script_run_ctx``                                         runs and on a busy server
-``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet arrives
+``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet arrives, and
+                                                               a reloaded page begins anew
 ============================================================== =============================================
 """
 
@@ -95,10 +96,11 @@ def mend(server: Any) -> None:
             log.warning("Streamlit has changed inside (%s): %s.", changed, without)
 
 
-def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
-    """Return routes that serve the pages at these paths with the style sheet from the start.
+def styled_pages(style: Path, script: Path, paths: Iterable[str]) -> list[Route]:
+    """Return routes that serve the pages at these paths with a style sheet and a script from the start.
 
-    The script's own sheet arrives after the first elements, which would be drawn without it.
+    The app's own sheet arrives after the first elements, which would be drawn without it. The script runs
+    before the page connects.
     """
     begin = "<body>"
     try:
@@ -107,14 +109,16 @@ def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
         if html.count(begin) != 1:
             raise ValueError(f"index.html has no single {begin}")
     except (AttributeError, ImportError, OSError, ValueError) as changed:
-        log.warning("Streamlit has changed inside (%s): pages jump when their style sheet has come.", changed)
+        log.warning(
+            "Streamlit has changed inside (%s): pages jump when styled, and begin anew on a reload.", changed
+        )
         return []
 
     def send(request: Request) -> HTMLResponse:
         # In the head, after Streamlit's own rules and before the rules of single pages: later ones win.
         # Read for each page, so that an edited sheet needs no restart.
-        styled = html.replace(begin, f"{begin}<style>{style.read_text('utf-8')}</style>")
-        return HTMLResponse(styled, headers={"cache-control": "no-cache"})
+        own = f"<style>{style.read_text('utf-8')}</style><script>{script.read_text('utf-8')}</script>"
+        return HTMLResponse(html.replace(begin, begin + own), headers={"cache-control": "no-cache"})
 
     return [Route(path, send) for path in paths]
 

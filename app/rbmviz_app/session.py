@@ -31,15 +31,32 @@ from rbmviz_app.stream.files import OfferedFiles
 T = TypeVar("T")
 
 
+class Tab:
+    """A tab of a browser, which outlives its sessions: a reload begins another session of the same tab.
+
+    values : the values of all entries by key, except those of a single session
+    session : identifies the newest session; earlier ones have been replaced
+    """
+
+    def __init__(self, values: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self.values, self.session = dict(values), object()
+
+
+TAB, SESSION = "tab", "session"
+"""Keys in the session state of the session's ``Tab`` and of what identifies it as ``Tab.session``; see
+``rbmviz_app.tabs``."""
+
+
 class Entry(Generic[T]):
     """One entry of the session state.
 
     key : its key in the session state
     make : returns the value to use until one is stored
+    of_tab : whether a reload of the page keeps the value; if not, it is about the elements of one session
     """
 
-    def __init__(self, key: str, make: Callable[[], T]) -> None:
-        self.key, self._make = key, make
+    def __init__(self, key: str, make: Callable[[], T], of_tab: bool = True) -> None:
+        self.key, self._make, self._of_tab = key, make, of_tab
 
     @property
     def value(self) -> T:
@@ -49,6 +66,8 @@ class Entry(Generic[T]):
     def set(self, value: T) -> None:
         """Store a value."""
         st.session_state[self.key] = value
+        if self._of_tab and TAB in st.session_state:
+            st.session_state[TAB].values[self.key] = value
 
     def ensure(self) -> T:
         """Store the current value, so that it can be changed in place; return it."""
@@ -203,7 +222,7 @@ SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page drawn so far, with its token."""
 
-NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict)
+NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
 """Number of the newest event taken from each canvas, by its key."""
 
 VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(visitors()))
@@ -240,6 +259,9 @@ class Link(NamedTuple):
 
 LINK: Entry[Link | None] = Entry("link", lambda: None)
 """The address with which the session began; None: not read yet."""
+
+WRITTEN: Entry[dict[str, dict[str, list[str]]]] = Entry("written", dict)
+"""The parameters that each page last wrote into the address, by name."""
 
 MAX_PRESENTED_KNOBS = 2
 """Maximum number of knobs shown while presenting."""
@@ -331,7 +353,7 @@ class StoppedTimer(NamedTuple):
     hidden: bool
 
 
-STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict)
+STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict, of_tab=False)
 """Timed fragments whose timer has stopped, by name."""
 
 
@@ -342,7 +364,7 @@ class SlowTimer(NamedTuple):
     seconds: float
 
 
-SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
+SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict, of_tab=False)
 """Timed fragments drawn less often than every second, by name."""
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
@@ -351,10 +373,10 @@ MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", 
 OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
-EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
+EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None, of_tab=False)
 """How it works: the editor's initial matrix, float64 (states, states); None: the preset's."""
 
-TABLE_VERSION: Entry[int] = Entry("table version", int)
+TABLE_VERSION: Entry[int] = Entry("table version", int, of_tab=False)
 """How it works: number of refills of the editor. As part of its key, it makes a refill discard edits."""
 
 AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)

@@ -44,7 +44,7 @@ SCORED_DATA = "score_data"
 
 DATA_SUFFIXES = ["npz", "npy", "csv", "txt", "zip"]
 
-FORGOTTEN = "The server forgets the file when you reload or close the page: upload it again then."
+FORGOTTEN = "The server forgets the file when you open another link, or ten minutes after you leave."
 """Note on when the server forgets a file."""
 
 
