@@ -11,7 +11,7 @@ from starlette.routing import Route
 from rbmviz_app import connections, pages, process
 from rbmviz_app.access import base_path, guarded
 from rbmviz_app.component import APP_FOLDER
-from rbmviz_app.insides import ClicksOnce, styled_pages
+from rbmviz_app.insides import styled_pages
 from rbmviz_app.pages.papers import figures
 from rbmviz_app.share import routes as watching
 from rbmviz_app.sockets import Sockets
@@ -40,6 +40,6 @@ app = st.App(
             [f"{base_path()}/{name}" for name in ("", *pages.names())],
         ),
     ],
-    middleware=[*guarded(), Middleware(Sockets), Middleware(ClicksOnce), Middleware(CountedUploads)],
+    middleware=[*guarded(), Middleware(Sockets), Middleware(CountedUploads)],
     lifespan=lifespan,
 )
