@@ -1,4 +1,4 @@
-"""Steps that take long: where they run, when they stop, and which are refused; the seconds of first samples."""
+"""Steps that take long: where they run, when they stop, which are refused; seconds of the first samples."""
 
 import math
 import time
