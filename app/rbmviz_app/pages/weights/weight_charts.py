@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from rbmviz.charts import Chart
-from rbmviz.reproduce.ledger import stored, stored_figure, verdict_text
+from rbmviz.ledger import FOLDER, figure_name, stored, verdict_text
 from rbmviz.session import Comparison, WeightSetup
 from rbmviz_app import controls, messages
 from rbmviz_app.page import LivePage, live_chart
@@ -73,7 +73,7 @@ def draw_stored() -> None:
     if result is None:
         return
     st.markdown("**Less bias, more noise: CD and pop-CD on trained models**")
-    st.image(stored_figure(BIAS_AND_VARIANCE).decode())
+    st.image((FOLDER / figure_name(result)).read_text("utf-8"))
     claims = (f"- *{verdict_text(claim)}*: {messages.plain(claim['text'])}" for claim in result["claims"])
     st.markdown("\n".join(claims))
     st.caption(
