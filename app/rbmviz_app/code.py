@@ -139,7 +139,8 @@ def training_code(setup: TrainingSetup, trainers: Sequence[Trainer], others: Seq
             *lines,
             "",
             "for name, training in trainings.items():",
-            "    rbm = [progress.rbm for progress in training][-1]",
+            "    for progress in training:",
+            "        rbm = progress.rbm",
             "    print(name, -rbm.free_energy(data.train).mean() - ais_log_z(rbm).log_z)",
         ]
     )

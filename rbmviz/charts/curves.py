@@ -84,8 +84,7 @@ class Curves(Plot):
     band : (str, str) or None; columns of the lower and the upper end
     spread : whether a band is an area, or a line at each point
     order : column by which points are joined; "" (the default): by x
-    pale, size : columns: points with a false value in the first are pale, and the second gives their size;
-        "": all are alike
+    pale : column: points with a false value in it are pale; "": all are alike
     legend : None (the default): the curves are labelled at their ends, or by panels
     wide_ends : whether names are shown at the ends only in a wide window
     clip : whether anything outside the axes is clipped
@@ -106,7 +105,6 @@ class Curves(Plot):
     spread: Literal["area", "rule"] = "area"
     order: str = ""
     pale: str = ""
-    size: str = ""
     levels: tuple[Level, ...] = ()
     legend: Legend | None = None
     wide_ends: bool = False
@@ -119,7 +117,7 @@ class Curves(Plot):
     def columns(self) -> list[str]:
         """Return the columns that are drawn or shown in tooltips."""
         kinds = [name for kind in self.kinds for name in COLUMNS_OF_KIND[kind]]
-        used = [self.series, self.order, self.pale, self.size, *(self.band or ())]
+        used = [self.series, self.order, self.pale, *(self.band or ())]
         described = [name for name, *_ in self.tips]
         names = ["kind"] * bool(self.kinds) + [self.x.field, self.y.field, *used, *described, *kinds]
         return [name for name in names if name]
@@ -192,9 +190,6 @@ class Curves(Plot):
             layer = layer.encode(
                 opacity=alt.condition(f"datum.{self.pale}", alt.value(0.95), alt.value(0.45))
             )
-        if self.size:
-            scale = alt.Scale(type="log", range=[20, 260], nice=False)
-            layer = layer.encode(size=alt.Size(f"{self.size}:Q", scale=scale, legend=None))
         return layer
 
     # On a canvas

@@ -47,7 +47,7 @@ class Plot(ABC):
     height: int
     width: int
     title: str
-    legend: Legend | None
+    legend: Legend | None = None
 
     def of(self, rows: Sequence[dict[str, Any]]) -> "Chart":
         """Return the chart of these rows; columns that are not drawn are left out."""

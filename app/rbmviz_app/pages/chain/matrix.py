@@ -43,7 +43,7 @@ from rbmviz_app.pages.chain.matrix_charts import (
     matrix_chart,
     spectrum_chart,
 )
-from rbmviz_app.pages.chain.settings import Settings
+from rbmviz_app.pages.chain.panel import Settings
 from rbmviz_app.panel import live_slider
 from rbmviz_app.session import (
     CHAIN_STARTS,
