@@ -19,8 +19,7 @@ from rbmviz.session import Comparison, LandscapeSetup
 from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
-from rbmviz_app.pages.chain.panel import landscape_grid
-from rbmviz_app.pages.chain.panel import Settings
+from rbmviz_app.pages.chain.panel import Settings, landscape_grid
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 

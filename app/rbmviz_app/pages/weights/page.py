@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.charts import Chart
+from rbmviz.ledger import FOLDER, figure_name, stored, verdict_text
 from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import list_models
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES, link_to
-from rbmviz.ledger import FOLDER, figure_name, stored, verdict_text
 from rbmviz.session import Comparison, Start, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
