@@ -10,6 +10,7 @@ from rbmviz_app import card, doors, embedding, messages, pages, presenting
 from rbmviz_app.links import open_link
 from rbmviz_app.session import LIVE_PARTS
 from rbmviz_app.share import publish
+from rbmviz_app.tabs import open_tab
 
 folder = Path(str(rbmviz_app.__file__)).parent
 # Our own, in the address itself: Streamlit's named icons would be fetched from the network, and a file of it
@@ -24,6 +25,7 @@ entries = [
 ]
 page = st.navigation({"": entries[: pages.IN_BAR], "More": entries[pages.IN_BAR :]}, position="top")
 name = page.url_path or next(iter(modules))
+open_tab(name)
 open_link(name)
 card.follow_address(name)
 embedding.draw_sheet()

@@ -7,6 +7,7 @@ settings and marks the panels as pending (``open_step``). The page sets its pane
 ``lesson=stick&step=3`` in the address opens a step, on any page (``follow_address``); see ``links``.
 """
 
+import contextlib
 import functools
 from typing import Any
 
@@ -327,8 +328,17 @@ def _draw_open(offers_reveal: bool) -> None:
     alone = "Challenge" if step.goal else lesson.title
     # No spaces, so that the line cannot break on a phone.
     head = f"{lesson.title} · step\u00a0{place.step + 1}\u00a0of\u00a0{n}" if n > 1 else alone
+
+    def go() -> None:
+        """Open the step to which Back or Forward in the browser has led."""
+        name, number = session.sent_by("lesson marks", "step")
+        with contextlib.suppress(BadInput):
+            open_step(*_read_place(name, number))
+            session.STEP_TO_SHOW.set(True)
+
     _component(
         key="lesson marks",
+        on_step_change=go,
         data={
             "lesson": place.lesson,
             "step": place.step + 1,

@@ -12,7 +12,8 @@ internal names                                                 without them
 ``_session_storage.list``, ``AppSession._script_event_loop``,  file descriptors for ten minutes
 ``_scriptrunner``
 ``_uploaded_file_mgr.file_storage``, ``_lock``                 files that belong to no page are not counted
-``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet arrives
+``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet arrives, and
+                                                               a reloaded page begins anew
 ============================================================== =============================================
 """
 
@@ -86,10 +87,11 @@ def mend(server: Any) -> None:
             log.warning("Streamlit has changed inside (%s): %s.", changed, without)
 
 
-def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
-    """Return routes that serve the pages at these paths with the style sheet from the start.
+def styled_pages(style: Path, script: Path, paths: Iterable[str]) -> list[Route]:
+    """Return routes that serve the pages at these paths with a style sheet and a script from the start.
 
-    The script's own sheet arrives after the first elements, which would be drawn without it.
+    The app's own sheet arrives after the first elements, which would be drawn without it. The script runs
+    before the page connects.
     """
     begin = "<body>"
     try:
@@ -98,14 +100,16 @@ def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
         if html.count(begin) != 1:
             raise ValueError(f"index.html has no single {begin}")
     except (AttributeError, ImportError, OSError, ValueError) as changed:
-        log.warning("Streamlit has changed inside (%s): pages jump when their style sheet has come.", changed)
+        log.warning(
+            "Streamlit has changed inside (%s): pages jump when styled, and begin anew on a reload.", changed
+        )
         return []
 
     def send(request: Request) -> HTMLResponse:
         # In the head, after Streamlit's own rules and before the rules of single pages: later ones win.
         # Read for each page, so that an edited sheet needs no restart.
-        styled = html.replace(begin, f"{begin}<style>{style.read_text('utf-8')}</style>")
-        return HTMLResponse(styled, headers={"cache-control": "no-cache"})
+        own = f"<style>{style.read_text('utf-8')}</style><script>{script.read_text('utf-8')}</script>"
+        return HTMLResponse(html.replace(begin, begin + own), headers={"cache-control": "no-cache"})
 
     return [Route(path, send) for path in paths]
 

@@ -23,7 +23,6 @@ from rbmviz import Model
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
 from rbmviz.session import Allowance, Comparison, VisitorUsage
-from rbmviz.session.further_run import FurtherRun
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
@@ -34,15 +33,32 @@ from rbmviz_app.stream.parts import Parts
 T = TypeVar("T")
 
 
+class Tab:
+    """A tab of a browser, which outlives its sessions: a reload begins another session of the same tab.
+
+    values : the values of all entries by key, except those of a single session
+    session : identifies the newest session; earlier ones have been replaced
+    """
+
+    def __init__(self, values: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self.values, self.session = dict(values), object()
+
+
+TAB, SESSION = "tab", "session"
+"""Keys in the session state of the session's ``Tab`` and of what identifies it as ``Tab.session``; see
+``rbmviz_app.tabs``."""
+
+
 class Entry(Generic[T]):
     """One entry of the session state.
 
     key : its key in the session state
     make : returns the value to use until one is stored
+    of_tab : whether a reload of the page keeps the value; if not, it is about the elements of one session
     """
 
-    def __init__(self, key: str, make: Callable[[], T]) -> None:
-        self.key, self._make = key, make
+    def __init__(self, key: str, make: Callable[[], T], of_tab: bool = True) -> None:
+        self.key, self._make, self._of_tab = key, make, of_tab
 
     @property
     def value(self) -> T:
@@ -52,6 +68,8 @@ class Entry(Generic[T]):
     def set(self, value: T) -> None:
         """Store a value."""
         st.session_state[self.key] = value
+        if self._of_tab and TAB in st.session_state:
+            st.session_state[TAB].values[self.key] = value
 
     def ensure(self) -> T:
         """Store the current value, so that it can be changed in place; return it."""
@@ -206,7 +224,7 @@ SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page drawn so far, with its token."""
 
-NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict)
+NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
 """Number of the newest event taken from each canvas, by its key."""
 
 VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(visitors()))
@@ -243,6 +261,9 @@ class Link(NamedTuple):
 
 LINK: Entry[Link | None] = Entry("link", lambda: None)
 """The address with which the session began; None: not read yet."""
+
+WRITTEN: Entry[dict[str, dict[str, list[str]]]] = Entry("written", dict)
+"""The parameters that each page last wrote into the address, by name."""
 
 MAX_PRESENTED_KNOBS = 2
 """Maximum number of knobs shown while presenting."""
@@ -350,10 +371,10 @@ MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", 
 OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
-EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
+EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None, of_tab=False)
 """How it works: the editor's initial matrix, float64 (states, states); None: the preset's."""
 
-TABLE_VERSION: Entry[int] = Entry("table version", int)
+TABLE_VERSION: Entry[int] = Entry("table version", int, of_tab=False)
 """How it works: number of refills of the editor. As part of its key, it makes a refill discard edits."""
 
 AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
@@ -377,9 +398,6 @@ SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict
 
 OWN_SWEEPS: Entry[dict[str, Sweep]] = Entry("own sweeps", dict)
 """Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
-
-FURTHER_RUNS: Entry[dict[str, FurtherRun]] = Entry("further runs", dict)
-"""Papers: the additional seeds that this visitor has run, by recipe."""
 
 POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 """Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""

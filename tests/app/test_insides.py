@@ -170,17 +170,19 @@ def test_without_a_server_every_page_is_open():
     assert insides.page_is_open()
 
 
-def test_a_page_has_its_style_sheet_from_the_start(tmp_path, monkeypatch, caplog):
-    sheet = tmp_path / "style.css"
+def test_a_page_has_its_style_sheet_and_script_from_the_start(tmp_path, monkeypatch, caplog):
+    sheet, script = tmp_path / "style.css", tmp_path / "tab.js"
     sheet.write_text(".ours { color: red }")
-    client = TestClient(Starlette(routes=insides.styled_pages(sheet, ["/train"])))
+    script.write_text("let ours;")
+    client = TestClient(Starlette(routes=insides.styled_pages(sheet, script, ["/train"])))
     page = client.get("/train")
     # after Streamlit's own rules, before those of single pages
     assert page.text.index("</head>") < page.text.index(".ours") < page.text.index('id="root"')
+    assert "<script>let ours;</script>" in page.text
     assert page.headers["cache-control"] == "no-cache"
     (tmp_path / "index.html").write_text("<body class='new'></body>")
     monkeypatch.setattr("streamlit.file_util.get_static_dir", lambda: str(tmp_path))
-    assert insides.styled_pages(sheet, ["/train"]) == []
+    assert insides.styled_pages(sheet, script, ["/train"]) == []
     monkeypatch.setitem(sys.modules, "streamlit.file_util", None)  # there is no such module
-    assert insides.styled_pages(sheet, ["/train"]) == []
-    assert caplog.text.count("style sheet") == 2
+    assert insides.styled_pages(sheet, script, ["/train"]) == []
+    assert caplog.text.count("pages jump") == 2

@@ -146,7 +146,7 @@ class WatchPage {
     document.title = `${title || 'rbmviz'}: watching`;
     this.caption.replaceChildren(...blocksOf(caption));
     this.copy.hidden = !copy;
-    if (away) this.setState('The shared page is closed at the moment. It continues when it is opened again.', 'away');
+    if (away) this.setState('The shared page is closed at the moment. It continues when its tab is opened again.', 'away');
     else if (!this.grid) this.setState('Watching', 'paused');
     if (title && title !== this.title) this.say(`The page ${title} is open. ${text}`);
     this.title = title;

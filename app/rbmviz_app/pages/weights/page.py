@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.charts import Chart
+from rbmviz.ledger import FOLDER, figure_name, stored, verdict_text
 from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import list_models
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES, link_to
-from rbmviz.reproduce.ledger import stored, stored_figure, verdict_text
 from rbmviz.session import Comparison, Start, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
@@ -257,7 +257,7 @@ def draw_stored() -> None:
     if result is None:
         return
     st.markdown("**Less bias, more noise: CD and pop-CD on trained models**")
-    st.image(stored_figure(BIAS_AND_VARIANCE).decode())
+    st.image((FOLDER / figure_name(result)).read_text("utf-8"))
     claims = (f"- *{verdict_text(claim)}*: {messages.plain(claim['text'])}" for claim in result["claims"])
     st.markdown("\n".join(claims))
     st.caption(
