@@ -44,7 +44,6 @@ PRESETS = (
             "panel2.rbm_mean < 6 at 100 pairs, not of panel1",
             "panel2.general_mean < 8 at 100 pairs, not of panel1",
         ),
-        invites=("scale",),
         variants=("coupling:scale=0.1",),
     ),
     Preset(
@@ -84,7 +83,6 @@ PRESETS = (
             "panel2.rbm_cut > 25 at 100 pairs, not of panel1",
             "panel2.rbm_within_10 > 50 at 100 pairs",
         ),
-        invites=("scale",),
         variants=("coupling:scale=1",),
     ),
     Preset(
@@ -99,7 +97,6 @@ PRESETS = (
             "panel1.general_mean < 150 at 32 pairs",
             "panel2.rbm_cut > 50 at 16 pairs, not of panel1",
         ),
-        invites=("scale",),
         variants=("coupling:scale=1",),
     ),
 )
