@@ -123,7 +123,7 @@ def write_trainings(comparison: Comparison[TrainingSetup], models: Mapping[str, 
     """
     setup = comparison.setup
     arrays: dict[str, np.ndarray] = {}
-    for i, (_, worker) in enumerate(comparison.panels):
+    for i, (_, worker, _) in enumerate(comparison.panels):
         recorded = worker.rebuild_data(TrainingRun.whole_state)
         plan, n, changes, kept = recorded or (worker.plan, 0, (Change(0, worker.algorithm),), None)
         # Use one text per training, because thousands of knob changes make a long text.

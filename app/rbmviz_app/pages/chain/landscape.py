@@ -265,7 +265,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     st.markdown("**Are the visits right?**")
     title = VISIT_QUANTITIES[Settings.land_curve.value]
     draw_chart(
-        walk_chart(PAGE.named(comparison), Settings.land_curve.value, title),
+        walk_chart(PAGE.named(comparison), Settings.land_curve.value, title, comparison.slots),
         "walks",
         title,
         "The curves begin with the first sample.",

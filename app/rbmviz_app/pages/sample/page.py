@@ -70,7 +70,6 @@ PRESETS = (
         "Set it free",
         "At step size 0 rates-FPCD sticks like Gibbs: drag it up.",
         SPEC.default_panels,
-        invites=("eps",),
         claims=(
             "panel1.largest_class > 70 at 1800 samples, not of panel3",
             "panel2.largest_class > 70 at 1800 samples, not of panel3",
@@ -289,8 +288,11 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     if dataset is None or not comparison.panels:
         return
     images = messages.plain(data_label(dataset.name).partition(" (")[0])
-    st.markdown(f"**ISL on unseen {images}** (higher is better)")
     kind = Settings.curve.value
+    if kind == "PCA":
+        st.markdown("**Newest samples in the plane of the data** (grey: training examples)")
+    else:
+        st.markdown(f"**ISL on unseen {images}** (higher is better)")
     setup = comparison.setup
     score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
     present = links.presenting()
@@ -299,7 +301,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
         line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
     snapshots = comparison.peek()
     compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
-    curves = curves_of([snapshot for _, snapshot in snapshots])
+    curves = curves_of([snapshot for _, snapshot in snapshots], comparison.slots)
     if kind == "PCA":
         chart, said = plane_chart(curves, dataset), "Newest samples and data in two principal directions"
     else:

@@ -33,19 +33,21 @@ def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightS
 @every_second
 def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
     """Draw the chart that answers the page's question; runs every second and does not renew the lease."""
-    named = page.named(comparison)
-    draw_chart(figures.shares_chart(named), "weights shares", "Who holds the weight?", height="stretch")
+    named, slots = page.named(comparison), comparison.slots
+    draw_chart(
+        figures.shares_chart(named, slots), "weights shares", "Who holds the weight?", height="stretch"
+    )
 
 
 @every_second
 def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
     """Draw effective sizes and estimates of log Z; runs every second and does not renew the lease."""
-    named = page.named(comparison)
+    named, slots = page.named(comparison), comparison.slots
     if all(snapshot.summary is None for _, snapshot in named):
         return
     drawn = {
-        "sizes": ("What is a batch worth?", figures.sizes_chart(named)),
-        "log_z": ("Is the mean weight Z?", figures.log_z_chart(named)),
+        "sizes": ("What is a batch worth?", figures.sizes_chart(named, slots)),
+        "log_z": ("Is the mean weight Z?", figures.log_z_chart(named, slots)),
     }
     for column, (name, (title, chart)) in zip(st.columns(2, gap="large"), drawn.items(), strict=True):
         with column:
