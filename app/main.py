@@ -13,7 +13,7 @@ from rbmviz import ledger
 from rbmviz_app import connections, pages, process
 from rbmviz_app.access import base_path, guarded
 from rbmviz_app.component import APP_FOLDER
-from rbmviz_app.insides import ClicksOnce, styled_pages
+from rbmviz_app.insides import styled_pages
 from rbmviz_app.share import routes as watching
 from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream import files
@@ -36,8 +36,12 @@ app = st.App(
         *(*routes, *files.routes, *watching.routes),
         Mount(f"{base_path()}/rbmviz/figures", StaticFiles(directory=ledger.FOLDER)),
         Route(f"{base_path()}/sample", open_first_page),
-        *styled_pages(APP_FOLDER / "style.css", [f"{base_path()}/{name}" for name in ("", *pages.names())]),
+        *styled_pages(
+            APP_FOLDER / "style.css",
+            APP_FOLDER / "tab.js",
+            [f"{base_path()}/{name}" for name in ("", *pages.names())],
+        ),
     ],
-    middleware=[*guarded(), Middleware(Sockets), Middleware(ClicksOnce), Middleware(CountedUploads)],
+    middleware=[*guarded(), Middleware(Sockets), Middleware(CountedUploads)],
     lifespan=lifespan,
 )

@@ -54,8 +54,7 @@ RECIPE = Recipe(
                 "weights",
                 ("pop_cd:n_chains=246",),
                 weights_model="letters_fpcd",
-                grown="letters",
-                growth_quantity="variance",
+                weights_more=True,
             ),
         ),
         claim(
@@ -71,6 +70,6 @@ RECIPE = Recipe(
         "estimates, the noise stands in its place, so that a ratio is too small if anything."
     ),
     cost={"quick": 2.5, "medium": 8.0, "full": 120.0},
-    live_link=link_to("weights", ("pop_cd:n_chains=246",), weights_model="letters_fpcd", grown="letters"),
+    live_link=link_to("weights", ("pop_cd:n_chains=246",), weights_model="letters_fpcd", weights_more=True),
     needs=("letters", "mnist"),
 )

@@ -137,7 +137,7 @@ RECIPE = Recipe(
             *variance_bounds("bas"),
             *variance_bounds("modes"),
             live_link=link_to(
-                "weights", ("pop_cd:n_chains=500",), weights_model="modes_cd1", growth_quantity="variance"
+                "weights", ("pop_cd:n_chains=500",), weights_model="modes_cd1", weights_more=True
             ),
         ),
         claim(
