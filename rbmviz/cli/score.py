@@ -1,6 +1,7 @@
 """``rbmviz score``: ISL, coverage of classes, effective sample size and R-hat of a sample file."""
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,10 +128,11 @@ def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
         if args.model:
             raise
         print_message(f"No effective sample size of the free energy (give --model): {error}")
-    per_chain: dict[str, Any] = {"n_chains": n_chains}
+    per_chain: dict[str, Any] = {"n_chains": n_chains, "ess_method": "rank-normalised bulk (ess_tail: tail)"}
     for key, values in functions.items():
         diagnostics = chain_diagnostics(chains_apart(values, n_chains))
-        per_chain[f"ess_{key}"] = None if np.isnan(diagnostics.ess) else diagnostics.ess
+        for name, value in ((f"ess_{key}", diagnostics.ess), (f"ess_tail_{key}", diagnostics.ess_tail)):
+            per_chain[name] = None if np.isnan(value) else value
         if n_chains > 1:
             per_chain[f"rhat_{key}"] = diagnostics.rhat if np.isfinite(diagnostics.rhat) else None
     return per_chain
@@ -217,12 +219,14 @@ def text(result: dict[str, Any]) -> str:
     if "ink" in result:
         lines.append(f"ink: {result['ink']:.1%} of the units on")
     sizes = [
-        f"{result[key]:,.0f} by {key.removeprefix('ess_').replace('_', ' ')}"
-        for key in ("ess_activity", "ess_free_energy")
-        if result.get(key)
+        f"{result[f'ess_{key}']:,.0f} and {result[f'ess_tail_{key}'] or math.nan:,.0f} by {key.replace('_', ' ')}"
+        for key in ("activity", "free_energy")
+        if result.get(f"ess_{key}")
     ]
     if sizes:
-        lines.append(f"effective sample size, if the chain has seen every mode: {', '.join(sizes)}")
+        lines.append(
+            f"effective sample size (bulk and tail), if the chain has seen every mode: {', '.join(sizes)}"
+        )
     rhat = [
         f"{f'{result[key]:.4g}' if result[key] < 100 else 'over 100'} "
         f"by {key.removeprefix('rhat_').replace('_', ' ')}"
