@@ -40,7 +40,9 @@ def add(commands: Any) -> None:
         "--seed", type=SEED, default=0, help=f"the first of {STORED_SEEDS} seeds (default 0)"
     )
     command.add_argument(
-        "--init", choices=("data", "random"), default="random", help="initial states (default random)"
+        "--init",
+        choices=("data", "random"),
+        help="initial states; default: data where the model's data are at hand, else random",
     )
     command.add_argument(
         "--dataset",
@@ -66,10 +68,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     live.check_playable(algorithms, model)
     dataset = None if args.no_data else data
     print_message(f"The page will contain {contents(dataset)}.")
-    init: Start = args.init
+    init: Start = args.init or ("random" if data is None else "data")
     setup = SamplingSetup(model, dataset if init == "random" else data, args.seed, init)
     histories, interrupted = histories_of(live.runs_to_record(setup, algorithms), RECORDED)
-    replay = replay_of(args, model, histories, dataset, f"{describe_model(model)}.", data)
+    replay = replay_of(
+        args, model, histories, dataset, f"{describe_model(model)}. {setup.start_text()}", data
+    )
     result = written(args, target, live.play_html(replay, model, live.starts_of(setup)), model, dataset)
     result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
     seeds = list(range(args.seed, args.seed + STORED_SEEDS))

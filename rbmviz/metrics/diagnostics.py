@@ -23,8 +23,8 @@ class Diagnostics:
     Parameters
     ----------
     ess : float
-        Bulk effective sample size (ESS) over all chains, of the rank-normalised values; NaN if the value never
-        changes.
+        Bulk effective sample size (ESS) over all chains, of the rank-normalised values; NaN if the value
+        never changes.
     ess_tail : float
         Tail ESS: the smaller one of the 5 % and the 95 % quantile; NaN if the value never changes.
     rhat : float
@@ -56,8 +56,8 @@ def chain_diagnostics(values: Any) -> Diagnostics:
     """Return ESS, R-hat and autocorrelation of a scalar function of the chains, computed by ArviZ.
 
     ESS is the rank-normalised bulk and tail effective sample size, R-hat the rank-normalised split R-hat, all
-    of Vehtari et al. (2021), doi:10.1214/20-BA1221. They concern this function only: a chain that never leaves
-    a mode can have good values.
+    of Vehtari et al. (2021), doi:10.1214/20-BA1221. They concern this function only: a chain that never
+    leaves a mode can have good values.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def chain_diagnostics(values: Any) -> Diagnostics:
         )
     if len(values) > values.shape[1]:
         raise BadInput(
-            f"chain_diagnostics: {len(values):,} chains of {values.shape[1]:,} draws: the values must be (chains, "
-            "draws), with at least as many draws as chains; transpose them, or make the chains longer."
+            f"chain_diagnostics: {len(values):,} chains of {values.shape[1]:,} draws: the values must be "
+            "(chains, draws), with at least as many draws as chains; transpose them, or make longer chains."
         )
     if not np.isfinite(values).all():
         raise BadInput("The values of the chains hold NaN or infinite numbers: leave those draws out.")

@@ -107,7 +107,7 @@ def snippet(
         texts = "".join(f", {name}={value!r}" for name, value in knobs.items())
         lines.append(f'sampler = rbmviz.make_sampler("{sampler.name}"{texts})')
         if not turned or changes is None:
-            argument = f", v0={start}" if dataset is not None else ""
+            argument = f", v0={start}" if dataset is not None else ', init="random"'
             lines.append(f"samples_{i} = rbmviz.sample(model, sampler, n=10_000, seed={seed}{argument})")
             continue
         imports |= {"RunLog", "replay"}
