@@ -205,13 +205,19 @@ class Curves(Plot):
         lines = [*self._guides(of.get("guide")), *self._named(of["point"]), *self._past(of.get("past"))]
         if not lines:
             return {}
-        levels = [{"x": None, "y": y, "label": label, "dash": LEVEL_DASH} for y, label, *_ in self.levels]
+        levels: list[Content] = [
+            {"x": None, "y": level.value, "label": level.label, "short": level.label.split(" (")[0]}
+            | {"dash": LEVEL_DASH, "below": level.below, "band": level.band}
+            for level in self.levels
+        ]
         for row in of["common"].to_dict("records") if "common" in of else ():
-            words = row["note"] if isinstance(row["note"], str) else ""
-            levels.append({"x": short(row[self.x.field]), "y": None, "label": words, "dash": COMMON_DASH})
+            words = {"label": row["note"], "short": row["label"]}
+            place = {"x": short(row[self.x.field]), "y": None, "dash": COMMON_DASH}
+            levels.append(place | words | {"below": False, "band": None})
         axes = {"x": self.x.content(), "y": self.y.content()}
         marks = self._marks(of["mark"]) if "mark" in of else []
-        return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "levels": levels}
+        ends = self._ends(of["end"]) if "end" in of and not self.wide_ends else []
+        return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "ends": ends, "levels": levels}
 
     def line_content(self, points: Sequence[tuple[float, ...]] = (), **look: Any) -> Content:
         """Return a line; without points: the look of a line that a page's script draws.
@@ -257,6 +263,15 @@ class Curves(Plot):
                 colour = tones.get(name, GREY)
                 marks.append({"x": short(x), "y": short(y), "colour": colour, "shape": row["mark"]})
         return marks
+
+    def _ends(self, rows: "pd.DataFrame") -> list[Content]:
+        tones = {style.name: style.colour for style in self.styles}
+        return [
+            {"x": short(row[self.x.field]), "y": short(row[self.y.field]), "at": short(row["label_y"])}
+            | {"label": row["label"], "narrow": row["narrow"], "colour": tones[row[self.series]]}
+            for row in rows.to_dict("records")
+            if self.x.shows(row[self.x.field]) and self.y.shows(row[self.y.field])
+        ]
 
     def _places(
         self, rows: "pd.DataFrame", band: Sequence[str] = (), in_order: bool = False

@@ -20,11 +20,9 @@ from rbmviz.charts.style import (
     shades,
 )
 from rbmviz.samplers import list_samplers
-from rbmviz.session.estimator_study import ESTIMATORS
 from rbmviz.trainers import list_trainers
 from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS
 from rbmviz_app.pages.coupling.charts import STYLES
-from rbmviz_app.pages.weights.study_charts import SHAPES
 
 APART = 10
 """Smallest distance CIEDE2000 of two algorithms."""
@@ -92,10 +90,9 @@ def test_neighbours_of_a_ramp_are_told_apart():
 
 
 def test_colour_is_never_the_only_code():
-    """What shares a chart differs in dashes, or in shape where there are no lines."""
+    """Curves of one chart differ in dashes."""
     assert len({tuple(dash) for dash in dashes(["gibbs"] * 8)}) == 8
     assert len({style.dash for name, style in STYLES.items() if not name.startswith("UCD")}) == 5
-    assert len({SHAPES[label] for label in ESTIMATORS}) == len(ESTIMATORS)
 
 
 @pytest.mark.parametrize("name", list_samplers())

@@ -532,8 +532,8 @@ def nothing_moves(page):
 
 
 def test_what_is_wrong_with_a_link_stands_over_the_page(live):
-    page = live().open("?p=gibbs&speed=5&kept=0123456789abcdef01234567")
-    page.page.get_by_text("What was trained under this link is not on this server").wait_for()
+    page = live().open("?p=gibbs&speed=5&cells=77")
+    page.page.get_by_text("The link gives values that settings of this page cannot have").wait_for()
     page.page.get_by_text("Compare by").wait_for()  # the last row over the panels
     closing_moves_nothing(page, page.ask(PLACES))
 

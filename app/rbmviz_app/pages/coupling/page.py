@@ -4,26 +4,21 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from rbmviz import BadInput, Model
-from rbmviz.coupling import MAX_PAIRS
+from rbmviz import Model
 from rbmviz.metadata import data_name
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES, RANDOM_MODEL
-from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
+from rbmviz.session import Comparison, Coupling, CouplingSetup
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
-from rbmviz_app.controls import Download
+from rbmviz_app.code import coupling_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, places
-from rbmviz_app.pages.coupling.charts import all_rows
-from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
+from rbmviz_app.page import LivePage, Transport, downloads, places
 from rbmviz_app.pages.coupling.pair_charts import (
     draw_main_chart,
     draw_more_charts,
-    request_results,
-    wanted_now,
 )
-from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
+from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.pages.coupling.settings import Settings
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import MODELS_ON_PAGES
@@ -173,7 +168,7 @@ def main() -> None:
         if shown_name != RANDOM_MODEL:
             controls.model_line(shown_name, shown_model)
         draw_more_charts(comparison)
-        exports(comparison, shown_name, shown_model, shape)
+        exports(comparison, shown_name, shown_model)
 
 
 def choose_model() -> str:
@@ -208,47 +203,15 @@ def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
 
 
-def exports(comparison: Comparison[CouplingSetup], name: str, model: Model, shape: tuple[int, int]) -> None:
-    """Draw the downloads and the code that repeats the pairs."""
-    wanted, statistic = wanted_now(), Settings.coupling_statistic.value
-
-    def ready_results() -> Results:
-        results = request_results(comparison, wanted)
-        if results is None:
-            raise BadInput("There are no results yet: try again when the panel shows pairs.")
-        return results
-
-    def displayed() -> CouplingSnapshot:
-        [(_, snapshot)] = comparison.peek()
-        return snapshot
-
+def exports(comparison: Comparison[CouplingSetup], name: str, model: Model) -> None:
+    """Offer the data of the charts, and code that repeats the pairs."""
     setup = comparison.setup
 
     def code() -> str:
-        return snippet(name, setup, comparison.panels[0].worker.algorithm)
+        return coupling_code(name, setup, comparison.panels[0].worker.algorithm)
 
-    controls.downloads(
-        "coupling",
-        [
-            Download(
-                "Pairs",
-                lambda: pairs_npz(ready_results()),
-                "pairs.npz",
-                f"Meeting time and estimates of every pair counted, up to {MAX_PAIRS:,} per algorithm.",
-            ),
-            Download(
-                "Curves",
-                lambda: curves_csv(all_rows(ready_results(), statistic)),
-                "coupling.csv",
-                "The points of all five charts.",
-            ),
-            Download(
-                "Picture",
-                lambda: picture(displayed(), shape, HIGHLIGHT),
-                "pairs.png",
-                "The displayed pairs, with differing pixels in colour.",
-            ),
-        ],
+    downloads(
+        comparison,
         lambda: origin(code(), models={name: model}, data=[setup.dataset], seeds=[setup.seed]),
         code,
     )

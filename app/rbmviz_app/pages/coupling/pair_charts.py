@@ -1,21 +1,24 @@
 """The charts of the pairs counted so far on the Coupling page: two visible, three folded."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.charts import Chart
 from rbmviz.coupling import MAX_PROPOSALS
 from rbmviz.metrics.numbers import digits3
 from rbmviz.session import Comparison, CouplingRun, CouplingSetup
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz_app import controls
-from rbmviz_app.page import catch_up_settings, draw_chart
+from rbmviz_app.page import catch_up_settings, live_chart
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.settings import Settings
-from rbmviz_app.timer import every_second
+
+HEIGHT = 260
+"""Pixels of a plot under *More charts*."""
 
 NOTHING = "The first pairs are under way."
 
@@ -50,48 +53,58 @@ def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
             draw_more(comparison)
 
 
-@every_second
+def offer(
+    comparison: Comparison[CouplingSetup],
+    key: str,
+    draw: Callable[[Results], tuple[Chart | None, Sequence[str]]],
+    said: str,
+    height: int = HEIGHT,
+) -> None:
+    """Draw the place of a chart of the pairs counted so far."""
+    wanted = wanted_now()
+
+    def make() -> tuple[Chart | None, Sequence[str]]:
+        results = request_results(comparison, wanted)
+        return (None, ()) if results is None else draw(results)
+
+    live_chart(comparison, key, make, said, NOTHING, height)
+
+
+@st.fragment
 def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> None:
-    """Draw meeting times and rejected proposals of the pairs counted so far, without renewing the lease."""
-    results = request_results(comparison, wanted_now())
-    draw_meeting_times(results)
-    if not present:
-        with st.container(key="rejected", gap="xxsmall"):  # style.css makes room for two charts
-            draw_rejected(results)
-    catch_up_settings("coupling")
-
-
-@every_second
-def draw_more(comparison: Comparison[CouplingSetup]) -> None:
-    """Draw the other results of the pairs counted so far, without renewing the lease."""
-    results = request_results(comparison, wanted_now())
-    if results is not None:
-        explain_main_charts(results)
-    left, right = st.columns(2, gap="large")
-    with left:
-        draw_bound(results)
-        draw_distance(results)
-    with right:
-        draw_estimate(results)
-    catch_up_settings("coupling")
-
-
-def draw_meeting_times(results: Results | None) -> None:
-    """Draw the meeting times of all couplings."""
+    """Draw meeting times and rejected proposals of the pairs counted so far."""
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_question("Meeting times")
         log = controls.toggle(Settings.tau_log)
-    if results is None:
-        return
-    chart = charts.tau_chart(results.pairs, log)
-    draw_chart(chart, "tau", "Shares of pairs by meeting time", NOTHING, height="stretch")
+    said = "Shares of pairs by meeting time"
+    offer(comparison, "tau", lambda found: (charts.tau_chart(found.pairs, log), ()), said, 0)
+    if not present:
+        with st.container(key="rejected", gap="xxsmall"):  # style.css makes room for two charts
+            draw_question("Rejected proposals")
+            said = "Shares of pairs by rejected proposals"
+            key = "rejected proposals"
+            offer(comparison, key, lambda found: (charts.rejected_chart(found.pairs), ()), said, 0)
+    catch_up_settings("coupling")
 
 
-def explain_main_charts(results: Results) -> None:
-    """Write which pairs were cut off, and how to read the rejected proposals."""
+@st.fragment
+def draw_more(comparison: Comparison[CouplingSetup]) -> None:
+    """Draw the other results of the pairs counted so far."""
+    offer(comparison, "main charts", lambda found: (None, [main_charts_text(found)]), "", 1)
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_bound(comparison)
+        draw_distance(comparison)
+    with right:
+        draw_estimate(comparison)
+    catch_up_settings("coupling")
+
+
+def main_charts_text(results: Results) -> str:
+    """Say which pairs were cut off, and how to read the rejected proposals."""
     cut = " ".join(
         f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
-        f"after {c.max_sweeps:,} sweeps (the bar at the right of *Meeting times*)."
+        f"after {c.max_sweeps:,} sweeps (the bar at the right of Meeting times)."
         for c in results.pairs
         if c.truncated.any()
     )
@@ -99,107 +112,89 @@ def explain_main_charts(results: Results) -> None:
     given_up = sum(c.loops_given_up for c in results.pairs)
     if given_up:
         cut += f" {given_up:,} loops reached {MAX_PROPOSALS:,} proposals, which biases the estimate."
-    st.caption(f"{cut} Rejected proposals are pale for ξ, which with algorithm 1 rejects none.")
+    return f"{cut} Rejected proposals are pale for ξ, which with algorithm 1 rejects none."
 
 
-def draw_bound(results: Results | None) -> None:
+def draw_bound(comparison: Comparison[CouplingSetup]) -> None:
     """Draw the bound on the total variation distance."""
     draw_question("How many sweeps until the chain has converged?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        controls.slide(Settings.lag, width=220)
+        lag = controls.slide(Settings.lag, width=220)
         log = controls.toggle(Settings.tv_log)
-    if results is None:
-        return
-    rows = charts.bound_rows(results, log)
-    names = [*charts.NAMES.values(), *([charts.EXACT] if results.exact_possible else [])]
-    title = "Total variation distance, at most"
-    draw_chart(
-        charts.line_chart(rows, names, "Gibbs sweeps", title, kind="symlog", log=log),
-        "tv",
-        "Upper bound on the total variation distance against sweeps",
-        NOTHING,
-    )
-    exact = (
-        "The grey curve is exact."
-        if len(results.exact)
-        else "The exact curve is being computed."
-        if results.exact_possible
-        else "The model is too large for the exact curve: at most "
-        f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
-    )
-    cut = _cut_off(results.lagged)
-    warning = (
-        f" Cut off: {cut}; so the bound is too small and ends early: raise *Cut off after*." if cut else ""
-    )
+
+    def draw(results: Results) -> tuple[Chart, list[str]]:
+        rows = charts.bound_rows(results, log)
+        names = [*charts.NAMES.values(), *([charts.EXACT] if results.exact_possible else [])]
+        title = "Total variation distance, at most"
+        chart = charts.line_chart(rows, names, "Gibbs sweeps", title, kind="symlog", log=log)
+        exact = (
+            "The grey curve is exact."
+            if len(results.exact)
+            else "The exact curve is being computed."
+            if results.exact_possible
+            else "The model is too large for the exact curve: at most "
+            f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
+        )
+        cut = _cut_off(results.lagged)
+        small = (
+            f"Cut off: {cut}; so the bound is too small and ends early: raise “Cut off after”." if cut else ""
+        )
+        return chart, [exact, small]
+
+    offer(comparison, "tv", draw, "Upper bound on the total variation distance against sweeps")
     st.caption(
-        f"{exact}{warning} **What you see** An upper bound on the distance between the chain after t "
-        "sweeps and its model: the mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag "
-        f"{results.lagged[0].lag}, ± 2 standard errors. **Try** lag 1, then a lag near the longest "
-        "meeting times. Biswas, Jacob, Vanetti 2019."
+        "**What you see** An upper bound on the distance between the chain after t sweeps and its model: the "
+        f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {lag}, ± 2 standard errors. **Try** lag 1, "
+        "then a lag near the longest meeting times. Biswas, Jacob, Vanetti 2019."
     )
 
 
-def draw_estimate(results: Results | None) -> None:
+def draw_estimate(comparison: Comparison[CouplingSetup]) -> None:
     """Draw the running estimates of one statistic."""
     draw_question("What do UCD and CD-k estimate?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         statistic = controls.select(Settings.coupling_statistic, width=230)
-        controls.slide(Settings.estimate_k, width=160)
-    if results is None:
-        return
-    k, rows = results.pairs[0].k, charts.estimate_rows(results, statistic)
-    names = [*(f"UCD, {name.lower()}" for name in charts.NAMES.values()), f"CD-{k}"]
-    names += [charts.EXACT] if results.truth is not None else []
-    draw_chart(
-        charts.line_chart(rows, names, "Pairs", f"Mean of: {statistic}", domain=(0, 1)),
-        "estimate",
-        f"Running estimates of the {statistic} against pairs",
-        NOTHING,
-    )
-    i, j = results.unit
-    exact = (
-        "The grey line is the exact value, by enumeration."
-        if results.truth is not None
-        else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
-    )
-    cut = _cut_off(results.pairs)
-    warning = f" Cut off: {cut}, which biases UCD: raise *Cut off after*." if cut else ""
+        k = controls.slide(Settings.estimate_k, width=160)
+
+    def draw(results: Results) -> tuple[Chart, list[str]]:
+        rows = charts.estimate_rows(results, statistic)
+        names = [*(f"UCD, {name.lower()}" for name in charts.NAMES.values()), f"CD-{results.pairs[0].k}"]
+        names += [charts.EXACT] if results.truth is not None else []
+        chart = charts.line_chart(rows, names, "Pairs", f"Mean of: {statistic}", domain=(0, 1))
+        i, j = results.unit
+        exact = (
+            "The grey line is the exact value, by enumeration."
+            if results.truth is not None
+            else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
+        )
+        cut = _cut_off(results.pairs)
+        biased = f"Cut off: {cut}, which biases UCD: raise “Cut off after”." if cut else ""
+        return chart, [f"{exact} Visible unit {i + 1}, hidden unit {j + 1}.", biased]
+
+    offer(comparison, "estimate", draw, f"Running estimates of the {statistic} against pairs")
     st.caption(
-        f"{exact}{warning} **What you see** Running means over pairs, ± 2 standard errors; visible unit "
-        f"{i + 1}, hidden unit {j + 1}. UCD adds the differences between the two chains, sweep by "
-        f"sweep, until they meet, which removes the bias; CD-{k} stops after {k} sweep{'s' * (k > 1)}. "
+        "**What you see** Running means over pairs, ± 2 standard errors. UCD adds the differences between "
+        "the two chains, sweep by sweep, until they meet, which removes the bias; "
+        f"CD-{k} stops after {k} sweep{'s' * (k > 1)}. "
         "Means outside 0 to 1, which few pairs can have, are not drawn. **Try** larger parameters (the "
         "first slider). UCD paper, section 3.1."
     )
 
 
-def draw_distance(results: Results | None) -> None:
+def draw_distance(comparison: Comparison[CouplingSetup]) -> None:
     """Draw the Hamming distance over time."""
     draw_question("How far apart are the two chains?")
-    if results is None:
-        return
-    draw_chart(
-        charts.line_chart(
-            charts.distance_rows(results.pairs), list(charts.NAMES.values()), "Sweep t", "Pixels that differ"
-        ),
-        "distance",
-        "Hamming distance of the pairs against sweeps",
-        NOTHING,
-    )
+
+    def draw(results: Results) -> tuple[Chart, list[str]]:
+        rows, names = charts.distance_rows(results.pairs), list(charts.NAMES.values())
+        return charts.line_chart(rows, names, "Sweep t", "Pixels that differ"), []
+
+    offer(comparison, "distance", draw, "Hamming distance of the pairs against sweeps")
     st.caption(
         "**What you see** The mean Hamming distance between ξ and η over all pairs, and the middle 80 %; "
         "pairs that have met count as 0. Algorithm 3 keeps chains close until they meet. UCD paper, "
         "appendix A.2."
     )
-
-
-def draw_rejected(results: Results | None) -> None:
-    """Draw the rejected proposals."""
-    draw_question("Rejected proposals")
-    if results is None:
-        return
-    chart, text = charts.rejected_chart(results.pairs), "Shares of pairs by rejected proposals"
-    draw_chart(chart, "rejected proposals", text, NOTHING, height="stretch")
 
 
 def _cut_off(pairs: Sequence[PairStatistics]) -> str:

@@ -1,23 +1,18 @@
 """The Weights page: CD samples weighted by the model's probabilities; effects on bias and variance."""
 
-from typing import Any
-
 import streamlit as st
 
-from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
-from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
-from rbmviz_app.controls import Download
+from rbmviz_app.code import weights_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, places
+from rbmviz_app.page import LivePage, Transport, downloads, places
 from rbmviz_app.pages.weights import charts as figures
-from rbmviz_app.pages.weights.exports import command_of, curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.weight_charts import draw_more_charts, draw_shares
@@ -168,43 +163,16 @@ def draw_adders(comparison: Comparison[WeightSetup]) -> None:
 
 
 def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
-    """Offer code that weights similar batches, and downloads, which are built on click."""
+    """Offer the data of the charts, and code that weights similar batches."""
     setup = comparison.setup
-    model, dataset = setup.model, setup.dataset
-    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
-    starts_at = dataset.name if dataset is not None and setup.start_from == "data" else None
+    starts_at = setup.dataset.name if setup.dataset is not None and setup.start_from == "data" else None
 
     def code() -> str:
-        return snippet(model_name, starts_at, algorithms_of(comparison), setup.seed)
+        return weights_code(model_name, starts_at, algorithms_of(comparison), setup.seed)
 
-    def file_origin() -> dict[str, Any]:
-        panels = [write_changed_panel(algorithm) for algorithm in algorithms_of(comparison)]
-        command = command_of(panels, model_name, setup.start_from, setup.seed, code())
-        return origin(command, models={model_name: model}, data=[dataset], seeds=[setup.seed])
-
-    controls.downloads(
-        "weights",
-        [
-            Download(
-                "Weights",
-                lambda: weights_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
-                "weights.npz",
-                f"The newest {MAX_WEIGHTS:,} log weights and the newest batch of every panel (.npz).",
-            ),
-            Download(
-                "Curves",
-                lambda: curves_csv(PAGE.named(comparison)),
-                "weights.csv",
-                "Estimates of log Z, effective sizes and shares of the heaviest (.csv).",
-            ),
-            Download(
-                "Picture",
-                lambda: tiles_png(PAGE.named(comparison), shape),
-                "weights.png",
-                "The heaviest and lightest samples of the newest batches, with their shares (.png).",
-            ),
-        ],
-        file_origin,
+    downloads(
+        comparison,
+        lambda: origin(code(), models={model_name: setup.model}, data=[setup.dataset], seeds=[setup.seed]),
         code,
     )
 
