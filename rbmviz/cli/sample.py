@@ -59,8 +59,8 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--init",
         choices=("data", "random"),
-        help="where the chains start: at held-out examples, or at random bits; default: data where the model's "
-        "data are at hand",
+        help="where the chains start: at held-out examples, or at random bits; default: data where the "
+        "model's data are at hand",
     )
     command.add_argument(
         "--dataset",
