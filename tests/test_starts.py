@@ -65,3 +65,11 @@ def test_names_with_knobs_are_taken_wherever_names_are():
     rbm, rows = rbmviz.load_model("bas_cd1").rbm, rbmviz.load_dataset("bas").train
     found = gradient_quality(rbm, rows, "ucd:t_max=1000,batch_size=8", replications=40)
     assert found.replications == 40
+
+
+def test_play_without_options_writes_the_default_page(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(capsys, "play")
+    assert (result["out"], result["model"]) == ("live.html", "mnist_fpcd")
+    assert [each["name"] for each in result["samplers"]][:2] == ["gibbs", "rates_fpcd"]
+    assert (tmp_path / "live.html").stat().st_size == result["bytes"]

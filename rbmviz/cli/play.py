@@ -21,6 +21,7 @@ from rbmviz.errors import BadInput, brought_by
 from rbmviz.knobs import values_of
 from rbmviz.lessons import load_lesson
 from rbmviz.models import describe_model
+from rbmviz.pages import PAGES
 from rbmviz.session import SamplingSetup, Start
 
 OF_SAMPLERS = "model", "samplers", "title", "caption", "dataset", "no_data"
@@ -52,15 +53,16 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--no-data", action="store_true", help="leave the data out: a page without scores and classes"
     )
-    command.add_argument("--out", required=True, metavar="F.html", help="the file")
+    command.add_argument("--out", default="live.html", metavar="F.html", help="the file (default live.html)")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Write the page of samplers, or of a lesson."""
     if args.lesson is not None:
         return _of_lesson(args)
-    if args.model is None or args.samplers is None:
-        raise BadInput("play: give --model and --samplers, or --lesson.")
+    sample_page = PAGES["sample"]
+    args.model = args.model or sample_page.settings["model"].default
+    args.samplers = args.samplers or list(sample_page.default_panels)
     target = check_page(args, (".html",), MAX_LIVE_PANELS)
     with brought_by("app", "A page in which samplers run"):
         from rbmviz.view import live

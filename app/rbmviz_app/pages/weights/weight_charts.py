@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import streamlit as st
+from rbmviz.reproduce.ledger import stored, stored_figure, verdict_text
 
 from rbmviz.charts import Chart
-from rbmviz.reproduce.ledger import stored, stored_figure, verdict_text
 from rbmviz.session import Comparison, WeightSetup
 from rbmviz_app import controls, messages
 from rbmviz_app.page import LivePage, live_chart
