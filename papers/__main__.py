@@ -45,7 +45,7 @@ def run_each(recipes: dict[str, Recipe], options: argparse.Namespace) -> int:
     sizes = {name: recipe.nearest(options.size) for name, recipe in recipes.items()}
     cost = sum(recipe.cost.get(sizes[name], 0.0) for name, recipe in recipes.items())
     say(f"About {minutes_text(cost)} core-minutes, less what is in '{options.out}' already.")
-    status, further = 0, {"workers": options.workers, "on_progress": say}
+    status, further = 0, {"workers": options.workers, "say": say}
     for name, recipe in recipes.items():
         try:
             result = run(name, recipe, options.out, sizes[name], options.seeds, **further)
