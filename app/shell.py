@@ -8,6 +8,7 @@ import streamlit as st
 import rbmviz_app
 from rbmviz_app import card, doors, embedding, messages, pages, presenting
 from rbmviz_app.links import open_link
+from rbmviz_app.session import LIVE_PARTS
 from rbmviz_app.share import publish
 from rbmviz_app.tabs import open_tab
 
@@ -30,6 +31,8 @@ card.follow_address(name)
 embedding.draw_sheet()
 presenting.draw_reader()
 presenting.draw_switch()
+if (parts := LIVE_PARTS.value.get(name)) is not None:
+    parts.begin_run()
 publish.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
 messages.draw_link_warnings()
 card.draw(name)
@@ -37,3 +40,5 @@ if name == next(iter(modules)):
     doors.draw_line()
 page.run()
 publish.end_run()
+if (parts := LIVE_PARTS.value.get(name)) is not None:
+    parts.end_run()

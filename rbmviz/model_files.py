@@ -58,7 +58,7 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
     ----------
     name : str or Path
         A name of ``list_models()``, or a path that ends in .safetensors or .npz, or in .h5: an archive of
-        rbms (PyTorch), or a file of RestrictedBoltzmannMachinesHDF5.jl.
+        rbms (PyTorch).
     names : mapping of str, optional
         Names of W, b and c in an .npz or .safetensors file, such as ``{"W": "weight.T", "b": "bias_v", "c":
         "bias_h"}``; ``.T`` says that the array is (n_hidden, n_visible). Default: W, b and c, or usual names
@@ -123,8 +123,9 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
         key: checks.numbers(f"from_arrays: {array}", as_numpy(arrays[array.removesuffix(TRANSPOSED)]))
         for key, array in stated.items()
     }
-    W, b, c = oriented(parameters, stated).values()
-    if {"ov", "oh"} <= set(arrays):
+    centred = {"ov", "oh"} <= set(arrays)
+    W, b, c = oriented(parameters, stated, stated if centred else names).values()
+    if centred:
         ov, oh = (checks.numbers(f"from_arrays: {name}", arrays[name]).ravel() for name in ("ov", "oh"))
         RBM(W, b, c)  # refuses shapes that do not fit
         if ov.shape != b.shape or oh.shape != c.shape:

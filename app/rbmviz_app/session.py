@@ -7,9 +7,11 @@ After each click, Streamlit runs a page's whole script (or one of its fragments)
 session state is what a browser tab keeps between these runs.
 """
 
+import math
 import re
+import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -21,12 +23,12 @@ from rbmviz import Model
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
 from rbmviz.session import Allowance, Comparison, VisitorUsage
-from rbmviz.session.further_run import FurtherRun
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
 from rbmviz_app.stream.files import OfferedFiles
+from rbmviz_app.stream.parts import Parts
 
 T = TypeVar("T")
 
@@ -237,14 +239,8 @@ TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 OWNER: Entry[str] = Entry("owner", str)
 """The secret that identifies this browser to sweeps, see ``rbmviz_app.links``; "" before first use."""
 
-TOKEN: Entry[str] = Entry("token", str)
-"""Token of the training runs of this session or its link; see ``rbmviz_app.checkpoints``."""
-
 EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
 """Number of times that each uploader was emptied. In Streamlit, only a new key empties an uploader."""
-
-LIVE_TRAININGS: Entry[Any] = Entry("live trainings", lambda: None)
-"""Train: the ``rbmviz_app.checkpoints.LiveTrainings`` of this session."""
 
 UPLOADS: Entry[dict[str, Any]] = Entry("uploads", dict)
 """The newest ``rbmviz_app.uploads.Upload`` by uploader."""
@@ -313,12 +309,14 @@ class Drawn(NamedTuple):
     command : the command that its Undo button undoes, see ``Comparison.undoable_commands``
     preset : name (in the address) of the preset whose caption is shown; "": none
     caption : the last caption of a preset, whose space is reserved
+    panels : keys of its panels
     """
 
     settings: Mapping[str, Any] = MappingProxyType({})
     command: int = 0
     preset: str = ""
     caption: str = ""
+    panels: Sequence[int] = ()
 
 
 DRAWN_PAGES: Entry[dict[str, Drawn]] = Entry("drawn", dict)
@@ -346,32 +344,26 @@ OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
 """Files that the session's download buttons make."""
 
 
-class StoppedTimer(NamedTuple):
-    """The state of a page fragment when its timer stopped.
+LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
+"""The charts of each page's comparison."""
 
-    comparison : the comparison that the fragment shows
-    state : the state that it showed, see ``timer.display_state``
-    hidden : whether it stopped because the browser requested no frames; otherwise nothing had changed
+
+CLICKED: Entry[dict[str, float]] = Entry("clicked", dict)
+"""Time of the last click on each button that must not act twice, by ``time.monotonic()``."""
+
+SAME_CLICK_SECONDS = 0.7
+"""Seconds within which two reports of a button are one click."""
+
+
+def is_new_click(button: str) -> bool:
+    """Return whether this click has not been taken yet.
+
+    Streamlit's page may report one click twice: in its own message, and in that of a timer or a component.
     """
+    clicked, now = CLICKED.ensure(), time.monotonic()
+    before, clicked[button] = clicked.get(button, -math.inf), now
+    return now - before > SAME_CLICK_SECONDS
 
-    comparison: weakref.ref[Comparison]
-    state: tuple[Any, ...]
-    hidden: bool
-
-
-STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict, of_tab=False)
-"""Timed fragments whose timer has stopped, by name."""
-
-
-class SlowTimer(NamedTuple):
-    """A timed fragment drawn less often than every second: its id, and the seconds between draws."""
-
-    fragment_id: str
-    seconds: float
-
-
-SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict, of_tab=False)
-"""Timed fragments drawn less often than every second, by name."""
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
 """Name and model shown by each page's panels; the limits may have refused the chosen model."""
@@ -406,9 +398,6 @@ SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict
 
 OWN_SWEEPS: Entry[dict[str, Sweep]] = Entry("own sweeps", dict)
 """Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
-
-FURTHER_RUNS: Entry[dict[str, FurtherRun]] = Entry("further runs", dict)
-"""Papers: the additional seeds that this visitor has run, by recipe."""
 
 POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 """Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""

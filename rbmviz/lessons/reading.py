@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -32,6 +33,8 @@ MAX_TITLE, MAX_CARD_TEXT = 80, 1500
 
 MARKUP = re.compile(r"<[A-Za-z/!?]|!\[")
 """The beginning of HTML or of a picture."""
+
+LONG_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -217,6 +220,8 @@ def read_lesson(content: bytes, file: str) -> Lesson:
         raise BadInput(f"{where} has to be named with small letters, digits and '-', as 'my-lesson.toml'.")
     if len(content) > MAX_LESSON_BYTES:
         raise BadInput(f"{where} is larger than {MAX_LESSON_BYTES:,} bytes.")
+    if LONG_KEY.search(content):  # tomllib takes minutes
+        raise BadInput(f"{where} has a key of more than 100 parts.")
     try:
         said = tomllib.loads(content.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
@@ -275,7 +280,17 @@ def _checked_text(text: str, what: str, most: int, needed: bool = True) -> str:
         )
     if CONTROL.search(text):
         raise BadInput(f"{what} holds a control character.")
+    for formula in [text] if what == "formula" and text else text.split("$")[1::2]:
+        _check_formula(formula)
     return text
+
+
+def _check_formula(latex: str) -> None:
+    """Check that pages can show a formula; without their libraries, nothing shows it."""
+    with suppress(ImportError):
+        from rbmviz.view.formulas import mathml
+
+        mathml(latex)
 
 
 def _list_of_texts(said: Mapping[str, Any], key: str, least: int, most: int, longest: int) -> tuple[str, ...]:

@@ -24,11 +24,9 @@ from rbmviz.charts.style import (
 )
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup
-from rbmviz.session.estimator_study import ESTIMATORS
 from rbmviz.trainers import list_trainers
 from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS
 from rbmviz_app.pages.coupling.charts import STYLES
-from rbmviz_app.pages.weights.study_charts import SHAPES
 
 APART = 10
 """Smallest distance CIEDE2000 of two algorithms."""
@@ -99,7 +97,6 @@ def test_colour_is_never_the_only_code():
     """What shares a chart differs in dashes, or in shape where there are no lines."""
     assert len({tuple(dash) for dash in dashes(range(8))}) == 8
     assert len({style.dash for name, style in STYLES.items() if not name.startswith("UCD")}) == 5
-    assert len({SHAPES[label] for label in ESTIMATORS}) == len(ESTIMATORS)
 
 
 def test_curve_keeps_its_colour_while_a_knob_is_turned():

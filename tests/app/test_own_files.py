@@ -207,12 +207,11 @@ def test_tune_sweeps_trainers_on_own_data_and_samplers_on_their_model(page, rows
     assert not train.exception
     [title] = train.session_state["trained"]
     assert settings_of(train)["tune_models"] == [title]
-    more = {name: train.session_state[name] for name in ("trained", "token")}
+    more = {name: train.session_state[name] for name in ("trained",)}
     test = page("tune", state=carried(train) | more, tune_models=title, **ONE_AXIS)
     sweep = start(test)
     assert (sweep.plan.models, list(sweep.own.data)) == ((title,), ["rows.csv"])
     assert np.isfinite(sweep.scores.curves(0)["isl_test"]).any()
-    assert address_of(test.run())["kept"] == [train.session_state["token"]]
 
 
 def test_score_against_takes_a_file(page, model, rows, address_of):
@@ -240,6 +239,19 @@ def test_a_file_that_cannot_be_read_is_refused_at_the_door(page):
     assert not test.exception
     assert len(test.error) == 1
     assert "score_data" not in test.session_state["uploads"]
+
+
+@pytest.mark.parametrize(("name", "key"), [("sample", "sample_own"), ("weights", "weights_own")])
+def test_a_damaged_model_leaves_the_one_before_it_in_its_place(page, model, name, key):
+    test = page(name)
+    test.file_uploader(key=key).upload("mine.npz", model_bytes(model, ".npz")).run()
+    test.file_uploader(key=key).upload("other.npz", model_bytes(model, ".npz")[:-40]).run()
+    assert not test.exception
+    assert len(test.error) == 1
+    setup = test.session_state["comparisons"][name][0].setup
+    np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
+    assert settings_of(test)["model" if name == "sample" else "weights_model"] == "mine.npz"
+    assert not test.run().exception
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
     assert claims_of(live, preset)
     for text in (preset.panels, preset.variants):
         assert live.read(text)[1] == []
-    used = {values[key] for key in ("train_data", "grown", "tune_train_data") if key in values}
+    used = {values[key] for key in ("train_data", "tune_train_data") if key in values}
     used |= {data_name(load_pretrained(model).meta) for model in values.get("tune_models", ())}
     for key in ("model", "weights_model", "coupling_model"):
         if values.get(key, "random") != "random":

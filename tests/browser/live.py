@@ -23,7 +23,10 @@ LAPTOP = {"width": 1280, "height": 720}
 
 PHONE = {"width": 390, "height": 844}
 
-DRAWN = "document.querySelector('[data-testid=stVegaLiteChart] canvas')"
+DRAWN = """[...document.querySelectorAll('[data-testid=stVegaLiteChart] canvas, [class*=st-key-plot-] *')]
+    .map(e => e.matches('canvas') ? e : e.shadowRoot?.querySelector('.chart:not([hidden]) .plot'))
+    .find(Boolean)"""
+"""The first chart that is drawn."""
 
 SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
     && !document.querySelector('[data-stale=true]')
@@ -118,7 +121,7 @@ class Live:
 
     @property
     def charts(self):
-        return self.page.locator("[data-testid=stVegaLiteChart] canvas")
+        return self.page.locator("[data-testid=stVegaLiteChart] canvas, .plot canvas")
 
     def goto(self, query=""):
         """Open a page."""

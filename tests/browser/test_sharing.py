@@ -28,7 +28,7 @@ BITS = f"""panels.map(panel => {{
 
 
 DRAWN = """(() => {
-    const canvas = document.querySelector('.chart > canvas');
+    const canvas = document.querySelector('.chart .plot canvas');
     if (!canvas) return false; // the chart is being made anew
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     let coloured = 0;
@@ -83,7 +83,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     for watcher in watchers:
         watcher.page.get_by_role("heading", name="Why does avoiding the past", exact=False).wait_for()
         watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")
-        watcher.until("document.querySelectorAll('.chart > canvas').length === 1")
+        watcher.until("document.querySelectorAll('.chart .plot canvas').length === 1")
     copy = light.page.locator("a.copy").get_attribute("href")
     assert (
         light.page.request.get(light.address + copy, max_redirects=0).headers["location"].startswith("/chain")

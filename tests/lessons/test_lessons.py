@@ -277,7 +277,6 @@ BAD = {
         ('link = "tune?tune_x_n=40&tune_y_n=40"', "the map has 8,000 runs and may have 400"),
         ('link = "train?train_seed=-1"', "is not a whole number from 0"),
         ('link = "train?replicates=101"', "is not a whole number from 1 to 100"),
-        ('link = "chain?A=1,0;0,1"', "'A' names a matrix of your own, which a step cannot open"),
         ('link = "sample?kept=0123"', "names files of your own"),
     ],
     "claims": [
@@ -344,6 +343,7 @@ def test_a_challenge_has_no_branch():
         (b"\xff", "mine.toml", "is not TOML in UTF-8"),
         (b"", "mine.toml", "it has no 'title'"),
         (b"a = " + b"[" * 5000, "mine.toml", "is not TOML"),
+        (GOOD.encode() + b"a." * 3000 + b"a = 1", "mine.toml", "a key of more than 100 parts"),
         (GOOD.encode(), "Mine.toml", "small letters"),
         (GOOD.encode() + b"#" * 200_000, "mine.toml", "is larger than 200,000 bytes"),
         (GOOD.replace("minutes = 5", "minutes = 0").encode(), "mine.toml", "minutes is a whole number"),
