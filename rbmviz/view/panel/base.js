@@ -456,7 +456,9 @@ class Grid {
   // in a row.
   arrange() {
     const n = Math.ceil(this.panels.size * this.PanelOfPage.columns);
-    document.documentElement.style.setProperty('--columns', String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1)));
+    const root = document.documentElement, columns = String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1));
+    root.style.setProperty('--columns', columns);
+    root.dataset.columns = columns;
     for (const panel of this.panels.values()) panel.arrange();
     if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrames(); // a page at rest would otherwise get no answer
   }
