@@ -15,6 +15,9 @@ OTHER_ARRAY_NAMES = {
 }
 """Names of the arrays in other programs, in lower case, after the last full stop: ``rbm.h_bias``."""
 
+ORIENTATION = {"W": False, "weight_matrix": False, "components_": True}
+"""Names whose programs fix the shape of W, and whether it is (n_hidden, n_visible)."""
+
 TRANSPOSED = ".T"
 """Suffix of a stated name: the array is (n_hidden, n_visible)."""
 
@@ -59,17 +62,36 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
     return stated
 
 
-def oriented(arrays: Mapping[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:
+def oriented(arrays: Mapping[str, np.ndarray], names: Names, stated: Names | None) -> dict[str, np.ndarray]:
     """Return W as (n_visible, n_hidden), and b and c as vectors.
 
     W is transposed if its stated name says so, or if it fits b and c only when transposed. The second rule
-    does not apply to arrays named W, b and c: there, b and c may have been swapped instead.
+    does not apply to arrays named W, b and c: there, b and c may have been swapped instead. PyTorch and
+    scikit-learn store (n_hidden, n_visible), others (n_visible, n_hidden), and biases of one length fit both.
+
+    arrays : W, b, c
+    names : their names in the file
+    stated : names that the caller gave
+
+    Raises BadInput if b and c have one length and neither the name of W nor the caller says its shape.
     """
     W, b, c = (np.asarray(arrays[key]) for key in "Wbc")
     b, c = (x.reshape(-1) if x.ndim == 2 and 1 in x.shape else x for x in (b, c))
-    fits_only_transposed = b.shape != c.shape and W.shape == c.shape + b.shape
-    if names["W"].endswith(TRANSPOSED) or (fits_only_transposed and any(names[key] != key for key in "Wbc")):
+    full = names["W"]
+    name = full.rpartition(".")[2]
+    if full.endswith(TRANSPOSED):
         W = W.T
+    elif b.shape != c.shape:
+        W = W.T if W.shape == c.shape + b.shape and any(names[key] != key for key in "Wbc") else W
+    elif name in ORIENTATION:
+        W = W.T if ORIENTATION[name] else W
+    elif "W" not in (stated or {}) and W.ndim == 2 and min(W.shape) > 1:
+        shown = printable(full)[:40]
+        raise BadInput(
+            f"'{shown}' is square, and its name does not say whether its rows are visible units or, as in "
+            f"torch.nn.Linear, hidden ones: give names={{'W': '{shown}'}} for visible units, '{shown}.T' for "
+            "hidden ones."
+        )
     return {"W": W, "b": b, "c": c}
 
 

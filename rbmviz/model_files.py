@@ -123,8 +123,9 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
         key: checks.numbers(f"from_arrays: {array}", as_numpy(arrays[array.removesuffix(TRANSPOSED)]))
         for key, array in stated.items()
     }
-    W, b, c = oriented(parameters, stated).values()
-    if {"ov", "oh"} <= set(arrays):
+    centred = {"ov", "oh"} <= set(arrays)
+    W, b, c = oriented(parameters, stated, stated if centred else names).values()
+    if centred:
         ov, oh = (checks.numbers(f"from_arrays: {name}", arrays[name]).ravel() for name in ("ov", "oh"))
         RBM(W, b, c)  # refuses shapes that do not fit
         if ov.shape != b.shape or oh.shape != c.shape:

@@ -365,7 +365,7 @@ def load_model_bytes(content: Content, name: str, names: Names | None = None) ->
         raise BadInput(f"'{name}' was written by a newer rbmviz; update rbmviz to read it.")
     try:
         rates = Statistics(*(arrays.pop(array) for array in ARRAYS[3:])) if len(arrays) == 6 else None
-        rbm = RBM(**oriented({key: arrays.pop(key) for key in "Wbc"}, stated))
+        rbm = RBM(**oriented({key: arrays.pop(key) for key in "Wbc"}, stated, names))
         return Model(rbm, rates, meta)
     except BadInput as error:
         raise BadInput(f"'{name}': {error}") from None

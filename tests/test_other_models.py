@@ -112,7 +112,13 @@ def test_what_is_not_stated_is_not_guessed(tmp_path):
         rbmviz.from_arrays([RBM_.W])
     state = {"weight": SQUARE.W.T, "vbias": SQUARE.b, "hbias": SQUARE.c}
     assert same(rbmviz.from_arrays(state, {"W": "weight.T"}), SQUARE)
-    assert not same(rbmviz.from_arrays(state), SQUARE)  # nothing tells: taken as (n_visible, n_hidden)
+    assert same(rbmviz.from_arrays({**state, "weight": SQUARE.W}, {"W": "weight"}), SQUARE)
+    np.savez(tmp_path / "square.npz", **state)
+    for read in (lambda: rbmviz.from_arrays(state), lambda: load_model(tmp_path / "square.npz")):
+        with pytest.raises(BadInput, match=r"'weight' is square.*torch.nn.Linear.*'weight\.T' for hidden"):
+            read()
+    for name, W in (("W", SQUARE.W), ("weight_matrix", SQUARE.W), ("components_", SQUARE.W.T)):
+        assert same(rbmviz.from_arrays({name: W, "vbias": SQUARE.b, "hbias": SQUARE.c}), SQUARE)
     (tmp_path / "m.pt").write_bytes(b"PK")
     with pytest.raises(BadInput, match=r"is not opened.*rbmviz\.from_arrays"):
         load_model(tmp_path / "m.pt")

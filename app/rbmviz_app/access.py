@@ -6,9 +6,8 @@ import re
 import socket
 import sys
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
@@ -157,14 +156,20 @@ def base_path() -> str:
     return f"/{base}" if base else ""
 
 
-def is_own_origin(origin: str | None, host: str | None) -> bool:
-    """Return whether a connection comes from a page that this server served.
+def is_own_origin(scope: Scope) -> bool:
+    """Return whether a request or a WebSocket comes from a page that this server served.
 
     Browsers always send a page's origin. A client that sends none is a program, which has nobody else's
     cookies. The host has been checked against the server's names (``allowed_hosts``); without that check, a
     page under any name could have an origin equal to its host.
     """
-    return origin is None or urlsplit(origin).netloc == host
+    headers = Headers(scope=scope)
+    origin = headers.get("origin")
+    secure = headers.get("x-forwarded-proto", scope["scheme"]) in (
+        "https",
+        "wss",
+    )  # no page can set the header
+    return origin is None or origin == f"http{'s' if secure else ''}://{headers.get('host')}"
 
 
 class PageHeaders:

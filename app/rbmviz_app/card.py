@@ -7,6 +7,7 @@ settings and marks the panels as pending (``open_step``). The page sets its pane
 ``lesson=stick&step=3`` in the address opens a step, on any page (``follow_address``); see ``links``.
 """
 
+import contextlib
 import functools
 from typing import Any
 
@@ -24,7 +25,6 @@ from rbmviz.lessons import (
     steps_of,
 )
 from rbmviz.pages import PAGES
-from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz_app import challenge, claims, keys, links, messages, pages, session, uploads
 from rbmviz_app.component import APP_FOLDER, component
@@ -32,7 +32,7 @@ from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
-from rbmviz_app.timer import every_second, while_running
+from rbmviz_app.timer import while_running
 
 _component = component("card", ["storage.js", "card.js"], ["card_parts.css"])
 """Three parts: the head of the card, the ring around its target, and, on the Learn page, the progress."""
@@ -279,27 +279,18 @@ def draw(page: str) -> None:
         session.STEP_TO_SHOW.set(False)
         if step.state.page != page:
             switch_page(step.state.page)
-    comparison, _ = COMPARISONS.value.get(page, (None, ""))
     offers_reveal = _offers_reveal(step, place)
 
     with st.container(key="lesson"):
         st.html(APP_FOLDER / "card.css")
         can_change = not _all_seen(step, place)
-        if comparison is not None and can_change and page != "tune":  # a sweep is not a run
-            _draw_while_it_changes(comparison, offers_reveal)
-        else:
-            while_running(functools.partial(_draw_open, offers_reveal), can_change)
+        while_running(functools.partial(_draw_open, offers_reveal), can_change)
         if step.question and SHARED_PAGE.value is not None:
             while_running(functools.partial(_draw_votes, step), True)
         # Outside the timed fragment: a click would be lost if the fragment disappeared at that moment.
         if offers_reveal:
             _draw_reveal_button(step, place)
         _draw_moves(place, len(lesson.steps))
-
-
-@every_second
-def _draw_while_it_changes(comparison: Comparison[Any], offers_reveal: bool) -> None:
-    _draw_open(offers_reveal)
 
 
 def _all_seen(step: Step, place: LessonStep) -> bool:
@@ -337,8 +328,17 @@ def _draw_open(offers_reveal: bool) -> None:
     alone = "Challenge" if step.goal else lesson.title
     # No spaces, so that the line cannot break on a phone.
     head = f"{lesson.title} · step\u00a0{place.step + 1}\u00a0of\u00a0{n}" if n > 1 else alone
+
+    def go() -> None:
+        """Open the step to which Back or Forward in the browser has led."""
+        name, number = session.sent_by("lesson marks", "step")
+        with contextlib.suppress(BadInput):
+            open_step(*_read_place(name, number))
+            session.STEP_TO_SHOW.set(True)
+
     _component(
         key="lesson marks",
+        on_step_change=go,
         data={
             "lesson": place.lesson,
             "step": place.step + 1,

@@ -15,7 +15,6 @@ from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz_app import claims, messages, pages, session
 from rbmviz_app.session import ATTEMPTS, COMPARISONS, Attempt, LessonStep
-from rbmviz_app.timer import waits_for_command
 
 
 def is_won(place: LessonStep) -> bool:
@@ -120,7 +119,7 @@ def _judge(step: Step, place: LessonStep, comparison: Comparison[Any], snapshots
         return  # nothing has been changed yet
     if comparison.running:
         comparison.pause()  # forces a score at exactly this step
-    if comparison.running or not waits_for_command(comparison):
+    if comparison.running or any(each.status not in ("paused", "finished", "failed") for each in snapshots):
         return
     missed = ""
     for goal in step.goal:

@@ -111,6 +111,7 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
             texts |= {LESSON: [place.lesson], STEP: [str(place.step + 1)]}
         gone = [name for name in ("present", "paused", LESSON, STEP) if name not in texts]
         others = [name for name in pages.names_of_other_pages(page) if name not in texts]
+        session.WRITTEN.ensure()[page] = texts | {name: [] for name in gone}
         data: dict[str, Any] = {"parts": texts, "others": others + gone}
         if texts.get("sweep"):  # only this browser may delete its sweeps
             data["cookie"] = f"{COOKIE}={owner()}"

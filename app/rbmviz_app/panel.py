@@ -22,7 +22,7 @@ from rbmviz_app import card
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
-from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, STOPPED_TIMERS, sent_by
+from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, sent_by
 from rbmviz_app.share import publish
 
 FPS = 20
@@ -78,7 +78,7 @@ class Canvas:
             ``presented_knobs`` are shown, or the first of each panel
         key : key of the component in the session state
         on : handler for each kind of event: "edit", "remove" or "multiply". Without one, the fragment is only
-            redrawn, which restarts the timers of a page that is shown again.
+            redrawn.
         side : rows and columns of the square of pictures in a panel: ``FrameRequest.cells`` is side * side
         data : further JSON values for the page's own JavaScript; watchers only get those in
             ``publish.FOR_WATCHERS``
@@ -98,7 +98,6 @@ class Canvas:
             "present_knobs": presented_knobs() if present else shown_knobs(),
             "embedded": EMBEDDED.value,
             "reduced_motion": REDUCED_MOTION.value,
-            "timers_stopped": any(stopped.hidden for stopped in STOPPED_TIMERS.value.values()),
             "taken": taken.get(key, 0),
         }
         panels = [panel | {"locked": self._locked(panel)} for panel in panels]

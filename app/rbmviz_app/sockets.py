@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 from typing import NamedTuple
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
@@ -147,8 +146,7 @@ class Sockets:
         if scope["type"] != "websocket":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        if not is_own_origin(headers.get("origin"), headers.get("host")):
+        if not is_own_origin(scope):
             await WebSocketClose(POLICY, "This page is of another server.")(scope, receive, send)
             return
         rate = rate_of(scope["path"])

@@ -44,7 +44,7 @@ SCORED_DATA = "score_data"
 
 DATA_SUFFIXES = ["npz", "npy", "csv", "txt", "zip"]
 
-FORGOTTEN = "The server forgets the file when you reload or close the page: upload it again then."
+FORGOTTEN = "The server forgets the file when you open another link, or ten minutes after you leave."
 """Note on when the server forgets a file."""
 
 
@@ -273,9 +273,9 @@ def _read_once(place: str, file: Any, rule: str, read: Callable[[], Model | Data
     upload = UPLOADS.ensure().get(place)
     if upload is not None and upload.key == key:
         return upload
-    drop_upload(place)
     with one_reader():
         content = read()
+    drop_upload(place)  # only now: a file that is refused leaves the one before in its place
     name = _free_name(place, file.name) if isinstance(content, Model) else file.name
     return put_in_place(place, name, content, key)
 

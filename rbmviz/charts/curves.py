@@ -84,8 +84,7 @@ class Curves(Plot):
     band : (str, str) or None; columns of the lower and the upper end
     spread : whether a band is an area, or a line at each point
     order : column by which points are joined; "" (the default): by x
-    pale, size : columns: points with a false value in the first are pale, and the second gives their size;
-        "": all are alike
+    pale : column: points with a false value in it are pale; "": all are alike
     legend : None (the default): the curves are labelled at their ends, or by panels
     wide_ends : whether names are shown at the ends only in a wide window
     clip : whether anything outside the axes is clipped
@@ -106,7 +105,6 @@ class Curves(Plot):
     spread: Literal["area", "rule"] = "area"
     order: str = ""
     pale: str = ""
-    size: str = ""
     levels: tuple[Level, ...] = ()
     legend: Legend | None = None
     wide_ends: bool = False
@@ -119,7 +117,7 @@ class Curves(Plot):
     def columns(self) -> list[str]:
         """Return the columns that are drawn or shown in tooltips."""
         kinds = [name for kind in self.kinds for name in COLUMNS_OF_KIND[kind]]
-        used = [self.series, self.order, self.pale, self.size, *(self.band or ())]
+        used = [self.series, self.order, self.pale, *(self.band or ())]
         described = [name for name, *_ in self.tips]
         names = ["kind"] * bool(self.kinds) + [self.x.field, self.y.field, *used, *described, *kinds]
         return [name for name in names if name]
@@ -192,9 +190,6 @@ class Curves(Plot):
             layer = layer.encode(
                 opacity=alt.condition(f"datum.{self.pale}", alt.value(0.95), alt.value(0.45))
             )
-        if self.size:
-            scale = alt.Scale(type="log", range=[20, 260], nice=False)
-            layer = layer.encode(size=alt.Size(f"{self.size}:Q", scale=scale, legend=None))
         return layer
 
     # On a canvas
@@ -205,13 +200,19 @@ class Curves(Plot):
         lines = [*self._guides(of.get("guide")), *self._named(of["point"]), *self._past(of.get("past"))]
         if not lines:
             return {}
-        levels = [{"x": None, "y": y, "label": label, "dash": LEVEL_DASH} for y, label, *_ in self.levels]
+        levels: list[Content] = [
+            {"x": None, "y": level.value, "label": level.label, "short": level.label.split(" (")[0]}
+            | {"dash": LEVEL_DASH, "below": level.below, "band": level.band}
+            for level in self.levels
+        ]
         for row in of["common"].to_dict("records") if "common" in of else ():
-            words = row["note"] if isinstance(row["note"], str) else ""
-            levels.append({"x": short(row[self.x.field]), "y": None, "label": words, "dash": COMMON_DASH})
+            words = {"label": row["note"], "short": row["label"]}
+            place = {"x": short(row[self.x.field]), "y": None, "dash": COMMON_DASH}
+            levels.append(place | words | {"below": False, "band": None})
         axes = {"x": self.x.content(), "y": self.y.content()}
         marks = self._marks(of["mark"]) if "mark" in of else []
-        return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "levels": levels}
+        ends = self._ends(of["end"]) if "end" in of and not self.wide_ends else []
+        return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "ends": ends, "levels": levels}
 
     def line_content(self, points: Sequence[tuple[float, ...]] = (), **look: Any) -> Content:
         """Return a line; without points: the look of a line that a page's script draws.
@@ -257,6 +258,19 @@ class Curves(Plot):
                 colour = tones.get(name, GREY)
                 marks.append({"x": short(x), "y": short(y), "colour": colour, "shape": row["mark"]})
         return marks
+
+    def _ends(self, rows: "pd.DataFrame") -> list[Content]:
+        tones = {style.name: style.colour for style in self.styles}
+        return [
+            {"x": short(row[self.x.field]), "y": short(row[self.y.field]), "at": short(row["label_y"])}
+            | {
+                "label": row["label"],
+                "narrow": row["narrow"] if isinstance(row["narrow"], str) else "",
+                "colour": tones[row[self.series]],
+            }
+            for row in rows.to_dict("records")
+            if self.x.shows(row[self.x.field]) and self.y.shows(row[self.y.field])
+        ]
 
     def _places(
         self, rows: "pd.DataFrame", band: Sequence[str] = (), in_order: bool = False

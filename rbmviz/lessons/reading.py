@@ -33,6 +33,8 @@ MAX_TITLE, MAX_CARD_TEXT = 80, 1500
 MARKUP = re.compile(r"<[A-Za-z/!?]|!\[")
 """The beginning of HTML or of a picture."""
 
+LONG_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
+
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 LOOK = re.compile(
@@ -217,6 +219,8 @@ def read_lesson(content: bytes, file: str) -> Lesson:
         raise BadInput(f"{where} has to be named with small letters, digits and '-', as 'my-lesson.toml'.")
     if len(content) > MAX_LESSON_BYTES:
         raise BadInput(f"{where} is larger than {MAX_LESSON_BYTES:,} bytes.")
+    if LONG_KEY.search(content):  # tomllib takes minutes
+        raise BadInput(f"{where} has a key of more than 100 parts.")
     try:
         said = tomllib.loads(content.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:

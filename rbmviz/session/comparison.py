@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, values_of
 from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
 from rbmviz.session.limits import PlannedPanel, VisitorUsage
-from rbmviz.session.run import Plan
+from rbmviz.session.run import Plan, check_step
 from rbmviz.session.scheduler import Page
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.worker import PastRun, Worker
@@ -147,9 +148,16 @@ class Comparison(Generic[S]):
                 self._catch_up(panel)
 
     def set_live_knobs(self, key: int, /, **knobs: Value) -> None:
-        """Change live knobs of one panel while a slider is dragged; the run does not restart."""
+        """Change live knobs of one panel while a slider is dragged; the run does not restart.
+
+        Values that the limits refuse are ignored: ``apply_knobs`` says why once the slider is released.
+        """
         if (panel := self._panel(key)) is not None:
-            self._check_tuned(panel, **knobs)
+            panel.worker.with_knobs(**knobs)
+            try:
+                self._check_tuned(panel, **knobs)
+            except BadInput:
+                return
             panel.worker.set_live_knobs(**knobs)
 
     def resume(self) -> None:
@@ -472,11 +480,14 @@ class Comparison(Generic[S]):
 
     def _check_tuned(self, panel: Panel, /, **knobs: Value) -> None:
         plan, with_knobs = panel.worker.plan, panel.worker.with_knobs(**knobs)
+        check_step(plan, with_knobs)
         if plan.bytes(with_knobs) > plan.bytes(panel.worker.algorithm):
             others = [(p.worker.plan, p.worker.algorithm) for p in self.panels if p is not panel]
             self._check([*others, (plan, with_knobs)])
 
     def _check(self, wanted: list[PlannedPanel]) -> None:
+        for plan, algorithm in wanted:
+            check_step(plan, algorithm)
         if self._visitor is not None:
             self._visitor.allow(self, wanted)
 

@@ -1,6 +1,7 @@
 """A trainer's run on a data set: replicates, likelihood, fantasy samples, snapshots."""
 
 import bisect
+import copy
 import math
 import operator
 import time
@@ -19,10 +20,11 @@ from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, m
 from rbmviz.metrics.numbers import MONTE_CARLO, SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.equal_points import CostUnit
-from rbmviz.session.run import CHUNK_SECONDS, Run
+from rbmviz.session.run import CHUNK_SECONDS, Run, seconds_of_step
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
 from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
 from rbmviz.trainers import STATS, Progress, Trainer, finished, initial_rbm, trained_model
+from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
 FANTASY_CHAINS = 144
@@ -289,6 +291,12 @@ class TrainingPlan(NamedTuple):
     def run(self, number: int, algorithm: Trainer) -> "TrainingRun":
         """Return the ``number``-th run of a worker."""
         return TrainingRun(number, self, algorithm)
+
+    def seconds_of_step(self, trainer: Trainer) -> float:
+        """Estimate the seconds of an update of all replicates."""
+        chains = max(getattr(trainer, "n_chains", 0), trainer.batch_size or USUAL_BATCH)
+        units = self.dataset.n_visible, self.n_hidden
+        return self.replicates * seconds_of_step(trainer, chains, *units)
 
     def bytes(self, trainer: Trainer) -> int:
         """Return an upper bound on the bytes of a run, without the data."""
@@ -579,6 +587,18 @@ class TrainingRun(Run):
             for clock, stats in zip(kept.clocks, kept.stats, strict=True)
         ]
         return tuple(progress.rbm for progress in kept.progress)
+
+    def copied_state(self) -> Any:
+        """Return copies of the states, which share the data."""
+        data = self.plan.dataset.train
+        return [
+            copy.deepcopy(state, {id(data): data, id(state.batches.data): state.batches.data})
+            for state in self._states
+        ]
+
+    def put_back(self, state: Any) -> None:
+        """Take the states from before an update that was stopped."""
+        self._states = state
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, but not past a point of a curve."""

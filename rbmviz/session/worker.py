@@ -24,6 +24,7 @@ from rbmviz.session.pace import Pace
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.scheduler import Due, Page, Priority, Task
 from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.stopping import Stopped, stopping
 
 LEASE_SECONDS = 30.0
 """Seconds without a snapshot request after which a run sleeps; the next request wakes it."""
@@ -396,7 +397,7 @@ class Worker(Generic[R]):
         if not run.prepared:
             wait = 0.0 if COMPILING.request(run.jobs()) else COMPILING_SECONDS
             # If the kernels are not compiled, the run compiles them itself, which takes many seconds.
-            return Due(Priority.START, since + wait, long=self.compiling is not None)
+            return Due(Priority.START, since + wait, long=self.compiling is not None or run.is_long)
         if self._snapshot.status != self._status() or self._has_knobs_at_once():
             return Due(Priority.PACED, since)
         if self._asleep():
@@ -409,7 +410,7 @@ class Worker(Generic[R]):
         elif self._pace.running and not self._is_light():  # making several steps at once is cheaper
             at = max(at, since + CHUNK_SECONDS)
         look_at = max(self._look_at, since) if run.has_background_work else math.inf
-        return Due(priority, at, look_at, late) if min(at, look_at) < math.inf else None
+        return Due(priority, at, look_at, late, run.is_long) if min(at, look_at) < math.inf else None
 
     def _is_light(self) -> bool:
         """Whether beats drive the run: it is paced, uses little of a core, and has no other work."""
@@ -431,6 +432,10 @@ class Worker(Generic[R]):
     def _backlog(self) -> float:
         """Return the seconds by which steps may be overdue before they are skipped."""
         return LIGHT_BACKLOG_SECONDS if self._is_light() else BACKLOG_SECONDS
+
+    def _is_left(self, run: Run) -> bool:
+        """Whether nobody waits for a long step of this run: it was replaced, or its page has gone."""
+        return run is not self._run or not self._opened
 
     def _asleep(self) -> bool:
         return time.monotonic() - self._asked_at > LEASE_SECONDS
@@ -457,7 +462,7 @@ class Worker(Generic[R]):
             run = self._run
         completed = False
         try:
-            with self._errors_shown(run):
+            with self._errors_shown(run), contextlib.suppress(Stopped):
                 self._work_on(run)
             completed = True
         finally:
@@ -491,7 +496,8 @@ class Worker(Generic[R]):
         """Prepare a run if its kernels are compiled; this may take long, and the pace allows for it."""
         if not COMPILING.request(run.jobs()):
             return
-        run.prepare()
+        with stopping(lambda: self._is_left(run)):
+            run.prepare()
         with self._chunk, self._lock:
             if run is self._run:
                 self._pace.note_preparation(run.n)
@@ -530,7 +536,7 @@ class Worker(Generic[R]):
             return n
 
     def _make_steps(self, run: Run, n: int) -> None:
-        run.watched = self.watched
+        run.watched, run.is_left = self.watched, lambda: self._is_left(run)
         begin = time.perf_counter()
         steps = run.timed_advance(n)
         with self._lock:

@@ -60,7 +60,7 @@ def test_what_cannot_be_made_yet_says_why_and_a_fault_is_logged(client, offered,
     assert "KeyError: 'absent'" in caplog.text
 
 
-@pytest.mark.parametrize("path", ["guessed/0", "{token}/7", "{token}x/0"])
+@pytest.mark.parametrize("path", ["guessed/0", "{token}/7", "{token}x/0", "{token}/" + 5000 * "1"])
 def test_what_nobody_offers_is_told_in_one_sentence(client, offered, path):
     offered.offer("Samples", OfferedFile("a", lambda: b""))
     answer = client.post(files.files_path() + path.format(token=offered.token))
@@ -75,7 +75,10 @@ def test_a_session_that_has_ended_offers_nothing(client):
     assert client.post(address).status_code == 404
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:8502", "null"])
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "http://127.0.0.1:8502", "https://127.0.0.1:8501", "http://[::1", "null"],
+)
 def test_pages_of_other_origins_and_links_get_nothing(client, offered, origin):
     made = []
     address = offered.offer("Samples", OfferedFile("a", lambda: made.append(1) or b"content"))
@@ -84,6 +87,8 @@ def test_pages_of_other_origins_and_links_get_nothing(client, offered, origin):
     assert client.post(address, headers=evil).status_code == 400
     assert client.get(address).status_code == 405
     assert not made
+    secure = {"origin": "https://127.0.0.1:8501", "x-forwarded-proto": "https"}
+    assert client.post(address, headers=secure).status_code == 200  # a proxy that ends TLS
 
 
 def test_under_load_every_click_has_an_answer(client, offered, monkeypatch):

@@ -79,7 +79,15 @@ def test_a_program_without_an_origin_needs_the_token_all_the_same(client):
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "http://127.0.0.1:8502", "null", "http://127.0.0.1:8501.evil.example", ""],
+    [
+        "http://evil.example",
+        "http://127.0.0.1:8502",
+        "https://127.0.0.1:8501",
+        "http://[::1",
+        "null",
+        "http://127.0.0.1:8501.evil.example",
+        "",
+    ],
 )
 def test_pages_of_other_origins_get_nothing(client, origin):
     with pytest.raises(WebSocketDisconnect) as refused, connect(client, origin=origin):

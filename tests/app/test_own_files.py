@@ -241,6 +241,19 @@ def test_a_file_that_cannot_be_read_is_refused_at_the_door(page):
     assert "score_data" not in test.session_state["uploads"]
 
 
+@pytest.mark.parametrize(("name", "key"), [("sample", "sample_own"), ("weights", "weights_own")])
+def test_a_damaged_model_leaves_the_one_before_it_in_its_place(page, model, name, key):
+    test = page(name)
+    test.file_uploader(key=key).upload("mine.npz", model_bytes(model, ".npz")).run()
+    test.file_uploader(key=key).upload("other.npz", model_bytes(model, ".npz")[:-40]).run()
+    assert not test.exception
+    assert len(test.error) == 1
+    setup = test.session_state["comparisons"][name][0].setup
+    np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
+    assert settings_of(test)["model" if name == "sample" else "weights_model"] == "mine.npz"
+    assert not test.run().exception
+
+
 @pytest.mark.parametrize(
     ("refused", "said"),
     [

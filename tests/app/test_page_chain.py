@@ -1,8 +1,6 @@
 """The page How it works without a browser: samplers, matrix, error messages, frames and downloads."""
 
 import functools
-import io
-import json
 
 import numpy as np
 import pytest
@@ -10,16 +8,14 @@ from waiting import wait, wait_for_pause
 
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.links import write_changed_panel
-from rbmviz.metrics import check_chain, eigenvalues, landscape, remove_self_transitions
+from rbmviz.metrics import check_chain, eigenvalues, remove_self_transitions
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
-from rbmviz.session import LandscapeRun, LandscapeSetup
-from rbmviz_app.charts.samples import samples_npz
+from rbmviz.session import LandscapeSetup
 from rbmviz_app.pages import IN_BAR, page_modules
-from rbmviz_app.pages.chain.exports import chain_csv, command_of, walks_csv
-from rbmviz_app.pages.chain.landscape import PAGE
+from rbmviz_app.pages.chain.landscape import PAGE, command_of
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
-from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, ordered_chain, preset_table
+from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, chain_csv, ordered_chain, preset_table
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
 from rbmviz_app.stream.encoder import FrameEncoder
@@ -149,17 +145,6 @@ def test_walk_charts_and_files(comparison):
     twins = [named[1], ("c", named[1][1])]
     scale = walk_chart(twins, "visits", "title")[1].spec()["layer"][1]["encoding"]["color"]["scale"]
     assert len(set(scale["range"])) == 2  # those of one sampler have colours of their own
-    law = landscape(comparison.setup.model.rbm).law
-    lines = walks_csv(named, law).decode().splitlines()
-    assert lines[0] == "state,model law,a visits,a law now,b visits,b law now"
-    assert lines[1].startswith("000000,")
-    assert len(lines) == 1 + 64
-    assert sum(int(line.split(",")[2]) for line in lines[1:]) == 300
-    with np.load(io.BytesIO(samples_npz(comparison, ["a", "b"]))) as archive:
-        for i, panel in enumerate(comparison.panels):
-            np.testing.assert_array_equal(archive[f"v{i}"], panel.worker.read(LandscapeRun.held_samples)[1])
-            assert archive[f"v{i}"].shape == (300, 6)
-        assert json.loads(str(archive["meta"]))["panels"][1]["sampler"] == "rates_fpcd"
 
 
 def test_the_origin_of_walks_is_a_link_only_if_one_can_open_the_landscape():

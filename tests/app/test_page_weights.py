@@ -1,12 +1,9 @@
 """The Weights page without a browser: contents, frames and downloads."""
 
 import functools
-import io
-import json
 
 import numpy as np
 import pytest
-from PIL import Image
 from waiting import wait, wait_for_pause
 
 from rbmviz import make_trainer
@@ -14,16 +11,11 @@ from rbmviz.charts.style import colours
 from rbmviz.datasets import Dataset
 from rbmviz.lessons import read_state
 from rbmviz.session import WeightSetup
+from rbmviz_app.code import weights_code
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.weights import panel as weights_panel
 from rbmviz_app.pages.weights.charts import EQUAL, log_z_chart, population_titles, shares_chart, sizes_chart
-from rbmviz_app.pages.weights.exports import (
-    command_of,
-    curves_csv,
-    snippet,
-    tiles_png,
-    weights_npz,
-)
+from rbmviz_app.pages.weights.page import command_of
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_frame
@@ -126,42 +118,17 @@ def test_charts_show_the_summaries(comparison):
     assert log_z_chart(named(comparison))[1].spec() is spec  # a live chart keeps its zoom
 
 
-def test_exports(comparison):
-    shown = named(comparison)
-    with np.load(io.BytesIO(weights_npz(comparison, [name for name, _ in shown]))) as archive:
-        meta = json.loads(str(archive["meta"]))
-        for i, (name, snapshot) in enumerate(shown):
-            assert meta["panels"][i]["name"] == name
-            logs = archive[f"log_weights{i}"]
-            assert np.logaddexp.reduce(logs) - np.log(108) == pytest.approx(snapshot.newest.log_z)
-            np.testing.assert_array_equal(archive[f"batch_v{i}"], snapshot.batch.v)
-            np.testing.assert_allclose(np.sort(logs[-9:])[::-1], archive[f"batch_log_weights{i}"])
-    lines = curves_csv(shown).decode().splitlines()
-    assert lines[0] == "population,quantity,at,value,std_error"
-    assert sum("log_z_exact" in line for line in lines) == 2
-    assert sum("ess_of_batch_size" in line for line in lines) == 14
-    picture = Image.open(io.BytesIO(tiles_png(shown, (1, 5))))
-    assert picture.width > 400
-    assert np.array(picture).min() < 50
-
-
-def test_the_snippet_runs(monkeypatch, model, capsys):
+def test_the_code_weighs_such_batches_and_draws_them(monkeypatch, model, tmp_path):
     import rbmviz
 
-    code = snippet("toy", None, [make_trainer("pop_cd", n_chains=20, k=2)], 3)
+    monkeypatch.chdir(tmp_path)
+    code = weights_code("toy", None, [make_trainer("pop_cd", n_chains=20, k=2)], 3)
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     scope = {}
     exec(code, scope)
-    assert scope["batch_0"].v.shape == (20, 5)
-    assert 'load_dataset("bas")' in snippet("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
-
-
-def test_a_file_of_weights_names_the_knobs_that_drew_them(comparison):
-    """A knob that is turned while the panels are paused has drawn nothing yet."""
-    comparison.apply_knobs(comparison.panels[0].key, k=7)
-    assert comparison.panels[0].worker.algorithm.k == 7
-    with np.load(io.BytesIO(weights_npz(comparison, ["a", "b"]))) as archive:
-        assert json.loads(str(archive["meta"]))["panels"][0]["k"] == 1
+    assert scope["batches"]["pop-CD-2 1"].v.shape == (20, 5)
+    assert (tmp_path / "log_weights.html").stat().st_size > 1000
+    assert 'load_dataset("bas")' in weights_code("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
 
 
 # What goes over the wire

@@ -23,7 +23,10 @@ PHONE = {"width": 390, "height": 844}
 PATIENCE = 90.0
 """Seconds after which what a test waits for is not expected any more: longer than any busy machine needs."""
 
-DRAWN = "document.querySelector('[data-testid=stVegaLiteChart] canvas')"
+DRAWN = """[...document.querySelectorAll('[data-testid=stVegaLiteChart] canvas, [class*=st-key-plot-] *')]
+    .map(e => e.matches('canvas') ? e : e.shadowRoot?.querySelector('.chart:not([hidden]) .plot'))
+    .find(Boolean)"""
+"""The first chart that is drawn."""
 
 SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
     && !document.querySelector('[data-stale=true]')
@@ -118,7 +121,7 @@ class Live:
 
     @property
     def charts(self):
-        return self.page.locator("[data-testid=stVegaLiteChart] canvas")
+        return self.page.locator("[data-testid=stVegaLiteChart] canvas, .plot canvas")
 
     def goto(self, query=""):
         """Open a page."""

@@ -32,6 +32,7 @@ READY = f"{PANELS}.length > 0 && {PANELS}.every(p => Number(p.dataset.n) > 0)"
 
 PICTURES = f"JSON.stringify({PANELS}.map(p => p.querySelector('canvas.picture').toDataURL()))"
 
+FIRST_CHART = "document.querySelector('[class*=st-key-plot-], [data-testid=stVegaLiteChart] canvas')"
 DRAWN = "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
 
 VALUE = f"{PANELS}[0].querySelector('.knob .value').value"
@@ -75,7 +76,7 @@ def check_page(browser: Browser, address: str, page: str) -> None:
         assert browser.evaluate(VALUE) != value, f"{page}: the slider does nothing"
         until(browser, f"location.search !== {address_before!r}")
     elif "matrix" in page:
-        until(browser, "document.querySelector('[data-testid=stVegaLiteChart] canvas') !== null")
+        until(browser, f"Boolean({FIRST_CHART})")
     until(browser, DRAWN)
     assert browser.errors() == [], page
 

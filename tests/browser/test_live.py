@@ -1,13 +1,10 @@
 """The Sample page in a browser."""
 
-import base64
 import csv
 import json
 import re
 import time
-import zlib
 
-import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
@@ -15,7 +12,6 @@ from waiting import wait
 
 from rbmviz.session.limits import RELEASE_SECONDS
 from tests.browser.live import DRAWN, LAPTOP, PAUSED, PHONE, SETTLED
-from tests.frames import read_frame
 
 pytestmark = pytest.mark.browser
 
@@ -453,7 +449,7 @@ def test_the_first_drag_frees_a_chain_and_all_of_it_is_on_the_first_screen(live)
     page.page.evaluate(SHIFTS)
     page.charts.first.wait_for()
     parts = "p => [...p.querySelectorAll('.stage, .strip, .lead, .body > .knobs > .knob')]"
-    chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
+    chart = "document.querySelector('[class*=st-key-plot-]')"
     bottoms = f"[...panels.flatMap({parts}), {chart}].map(part => part.getBoundingClientRect().bottom)"
     assert len(page.ask(bottoms)) == 4 * 5 + 1
     assert max(page.ask(bottoms)) <= 720
@@ -645,7 +641,7 @@ def test_downloads_hold_what_the_page_shows_and_each_click_is_answered(live, tmp
     page.until("panels.every(p => Number(p.dataset.n) > 50)")
     page.pause()
     # A click is answered with a file or a sentence.
-    button = page.page.get_by_role("button", name="Curves", exact=True)
+    button = page.page.get_by_role("button", name="Data (.csv)", exact=True)
     page.page.route("**/rbmviz/files/**", lambda route: route.abort())
     page.pick("Save", button)
     said = page.page.get_by_role("alert").get_by_text("The connection was lost before the file was here")
@@ -658,24 +654,18 @@ def test_downloads_hold_what_the_page_shows_and_each_click_is_answered(live, tmp
     button.click()
     page.page.get_by_role("alert").get_by_text("There is nothing yet.").wait_for()
     page.page.unroute("**/rbmviz/files/**")
-    assert page.save("Curves").suggested_filename == "isl.csv"
+    assert page.save("Data (.csv)").suggested_filename == "sample.csv"
     said.wait_for(state="hidden")
     page.errors.clear()  # the browser's own lines about the first two answers
-    counts, files = page.counts(), {}
-    for name in ("Samples", "Curves", "Mosaic", "Replay file", "Live page"):
+    files = {}
+    for name in ("Data (.csv)", "Live page"):
         download = page.save(name)
         files[name] = tmp_path / download.suggested_filename
         download.save_as(files[name])
-    with np.load(files["Samples"]) as archive:
-        assert [len(archive[f"v{i}"]) for i in range(2)] == counts
-        data = re.search(rb'data-packed="deflate">([^<]*)<', files["Replay file"].read_bytes())[1]
-        for i, panel in enumerate(read_frame(zlib.decompress(base64.b64decode(data))).panels):
-            np.testing.assert_array_equal(panel.blocks["v"], archive[f"v{i}"])
     assert b"worker-src blob:" in files["Live page"].read_bytes()
-    curves = files["Curves"].read_text()
-    assert curves.startswith(
-        "sampler,n,seconds,isl,std_error,beta,sweeps,change,n_scored,kernel,origin\nGibbs,1,"
-    )
+    curves = files["Data (.csv)"].read_text()
+    assert curves.startswith("chart,kind,x,y,sampler,n,n_scored,sweeps,isl,std_error,beta,seconds,")
+    assert {row["sampler"] for row in csv.DictReader(curves.splitlines())} >= {"Gibbs", "rates-FPCD"}
     known = json.loads(next(csv.DictReader(curves.splitlines()))["origin"])
     assert (known["seeds"], list(known["data"])) == ([0], ["mnist5k"])
     assert 'rbmviz.make_sampler("rates_fpcd"' in known["command"]

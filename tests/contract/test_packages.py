@@ -39,7 +39,7 @@ def test_every_folder_travels():
 def test_every_kind_of_file_travels():
     """A file of a new kind has to be listed in pyproject.toml, or here if it is for the checkout only."""
     data = SETUPTOOLS["package-data"]
-    patterns = [*data["*"], *data["rbmviz.reproduce.results"], "*.py", "*.safetensors", "shipped/*.toml"]
+    patterns = [*data["*"], *data["rbmviz.ledger.stored"], "*.py", "*.safetensors", "shipped/*.toml"]
     patterns += ["config.toml", "samplers.gif", *data["rbmviz.browser"], *data["rbmviz_app.play"]]
     of_pages = [f"pages/{pattern}" for pattern in data["rbmviz_app.pages"]]
     left = {

@@ -46,17 +46,17 @@ class OfferedFiles:
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(24)
         self.waiting = 0
-        self._files: dict[int, OfferedFile] = {}
-        self._numbers: dict[str, int] = {}
+        self._files: dict[str, OfferedFile] = {}
+        self._numbers: dict[str, str] = {}
 
     def offer(self, button: str, file: OfferedFile) -> str:
         """Offer a file, which replaces the button's previous file; return its address."""
-        number = self._numbers.setdefault(button, len(self._numbers))
+        number = self._numbers.setdefault(button, str(len(self._numbers)))
         self._files[number] = file
         offered_by_token()[self.token] = self
         return f"{files_path()}{self.token}/{number}"
 
-    def get(self, number: int) -> OfferedFile | None:
+    def get(self, number: str) -> OfferedFile | None:
         """Return the file with this number; None if there is none."""
         return self._files.get(number)
 
@@ -74,7 +74,7 @@ def files_path() -> str:
 
 async def send_file(request: Request) -> Response:
     """Make a file and send it, or answer with a sentence that says why not."""
-    if not is_own_origin(request.headers.get("origin"), request.headers.get("host")):
+    if not is_own_origin(request.scope):
         return PlainTextResponse("This page is of another server.", 403)
     offered = offered_by_token().get(request.path_params["token"])
     file = offered.get(request.path_params["number"]) if offered is not None else None
@@ -105,4 +105,4 @@ async def _pieces(content: bytes) -> AsyncIterator[bytes]:
         yield content[start : start + PIECE]
 
 
-routes = [Route(files_path() + "{token}/{number:int}", send_file, methods=["POST"])]
+routes = [Route(files_path() + "{token}/{number}", send_file, methods=["POST"])]

@@ -37,7 +37,6 @@
  * @property {string[]} present_knobs names of the knobs to keep while presenting or embedded; if no panel has any of them while presenting, the first knob of each panel stays
  * @property {boolean} embedded whether the page is embedded in another one, with few controls
  * @property {boolean} reduced_motion whether the server knows that this browser prefers less motion
- * @property {boolean} timers_stopped whether the server stopped the timers of a hidden page
  * @property {number} taken number of the newest event that the page has taken; see Grid.tell
  * @property {PanelSpec[]} panels
  * @property {boolean} [knobs_follow] whether knobs of a panel can also be turned by something other than their controls
@@ -383,8 +382,6 @@ class Grid {
     this.tellPage = spaced(EDIT_MS, (key, knobs) => { if (this.alive) this.tell('edit', { key, knobs }); });
     /** Whether the page was just opened, and may repeat the steps in its address. */
     this.repeats = true;
-    /** Whether the server has stopped the page's timers, and still has to learn that the page is visible. */
-    this.reportShown = false;
     /** The panels by key. @type {Map<number, Panel>} */
     this.panels = new Map();
     // The style of this invisible element gives the theme's colours.
@@ -426,7 +423,6 @@ class Grid {
     const otherSession = data.url !== this.data.url;
     this.data = data;
     this.events = this.events.filter(([number]) => number > data.taken);
-    this.reportShown = data.timers_stopped;
     this.host.classList.toggle('present', data.present);
     this.host.classList.toggle('embedded', data.embedded);
     this.host.classList.toggle('chosen', data.present_knobs.length > 0);
@@ -490,6 +486,7 @@ class Grid {
     this.ink = ramp(mix(0.05), mix(0.95));
     this.signed = diverging(rgb(this.probe, '#0072b2'), mix(0.05), rgb(this.probe, '#d55e00'));
     this.gap = ramp(paper, paper)[0];
+    Parts.of(this.data.url).redraw();
   }
 
   draw() {
@@ -594,6 +591,7 @@ class Grid {
       const frame = readFrame(message);
       if (JSON.stringify(frame.request) !== JSON.stringify(this.request)) return true;
       this.presses.follow(frame.running);
+      Parts.of(this.data.url).take(frame.charts);
       this.read(frame.panels);
     } catch (error) {
       console.error(error);
@@ -601,8 +599,6 @@ class Grid {
       return false;
     }
     this.notePause();
-    if (this.reportShown) this.tell('redraw', true); // the server restarts the stopped timers after a request for a frame
-    this.reportShown = false;
     return true;
   }
 
@@ -672,7 +668,7 @@ class Grid {
 
 /** Page data for panels that no server feeds; scripts pass frames to them. */
 const WITHOUT_SERVER = {
-  url: '', fps: 0, view: 'sequence', pixels: 'binary', present: false, present_knobs: [], embedded: false, reduced_motion: true, timers_stopped: false, taken: 0,
+  url: '', fps: 0, view: 'sequence', pixels: 'binary', present: false, present_knobs: [], embedded: false, reduced_motion: true, taken: 0,
 };
 
 /** The panels of a page without a server, or of a page that only watches: they cannot be removed or multiplied. */

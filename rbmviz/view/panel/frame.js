@@ -42,7 +42,7 @@ const MAX_AXIS_SIZE = 2 ** 31, MAX_AXES = 8; // limits of a block: size of an ax
 /**
  * Return the content of a frame; throw if the frame is cut short, too long, or describes no blocks.
  * @param {ArrayBuffer} buffer
- * @returns {{ request: object, running: boolean, panels: PanelPart[] }} ``running`` tells whether the page plays
+ * @returns {{ request: object, running: boolean, panels: PanelPart[], charts: Record<string, any> | null }} ``running`` tells whether the page plays; ``charts`` has the charts of the page if one is new, see Parts.take
  */
 function readFrame(buffer) {
   /** @param {boolean} holds @param {string} problem */
@@ -70,7 +70,7 @@ function readFrame(buffer) {
     return { head, blocks };
   });
   check(at === buffer.byteLength, `${buffer.byteLength - at} bytes follow its last block`);
-  return { request: header.request, running: header.running === true, panels };
+  return { request: header.request, running: header.running === true, panels, charts: header.charts ?? null };
 }
 
 /** @param {BlobPart} packed a frame compressed by zlib @returns {Promise<ArrayBuffer>} */

@@ -1,5 +1,6 @@
 """The matrix part of the page: any finite chain, and the same chain with a smaller P(stay)."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +31,9 @@ from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
 from rbmviz.origin import origin
 from rbmviz_app import card, controls, links, messages, session
+from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.controls import Download
 from rbmviz_app.page import draw_chart
-from rbmviz_app.pages.chain.exports import chain_csv
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.matrix_charts import (
     CHAIN_COLOURS,
@@ -40,7 +41,7 @@ from rbmviz_app.pages.chain.matrix_charts import (
     distance_chart,
     matrix_chart,
 )
-from rbmviz_app.pages.chain.settings import Settings
+from rbmviz_app.pages.chain.panel import Settings
 from rbmviz_app.panel import live_slider
 from rbmviz_app.session import (
     CHAIN_STARTS,
@@ -280,11 +281,10 @@ def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGen
         "matrix",
         [
             Download(
-                "Chain",
+                "Data (.csv)",
                 lambda: chain_csv(A, less, law, names),
                 "chain.csv",
-                "Both matrices and the stationary distribution (.csv); a button over each chart saves its "
-                "picture.",
+                "Both matrices and the stationary distribution (.csv).",
             )
         ],
         lambda: origin(f"import rbmviz; rbmviz.metrics.remove_self_transitions({A.tolist()}, {lam!r})"),
@@ -399,3 +399,15 @@ def law_text(names: list[str], law: np.ndarray) -> str:
     many = len(law) > MAX_STATES
     best = likeliest(law, 4) if many else range(len(law))
     return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")
+
+
+def chain_csv(A: np.ndarray, reduced: np.ndarray, law: np.ndarray, names: Sequence[str]) -> bytes:
+    """Return both matrices and the stationary law as CSV, with one row per chain and state."""
+    return csv_bytes(
+        ["chain", "from", *(f"to {name}" for name in names), "stationary"],
+        (
+            [chain, name, *row, p]
+            for chain, matrix in (("A", A), ("A~", reduced))
+            for name, row, p in zip(names, matrix, law, strict=True)
+        ),
+    )

@@ -135,4 +135,6 @@ def distribution_chart(rows: Rows, curves: Sequence[Curve], label: str) -> Chart
     ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
     drawn = [row | {"floor": 0.0} for row in (*rows, *ends.values())]
     styles = tuple(curve.style for curve in curves)
-    return catalogue.distributions(styles, label, "Share of chains", "trainer", whole).of(drawn)
+    return catalogue.distributions(
+        styles, label, "Share of the chains of the last update", "trainer", whole
+    ).of(drawn)
