@@ -215,10 +215,12 @@ def _place_in_address() -> LessonStep | None:
 def _read_place(name: str, step: str) -> LessonStep:
     by_name = lessons()
     if name not in by_name:
-        raise BadInput(f"No lesson is called '{name[:MAX_SHOWN]}', as in the link: {', '.join(by_name)}.")
+        raise BadInput(
+            f"The link names an unknown lesson '{name[:MAX_SHOWN]}'; there are {', '.join(by_name)}."
+        )
     n = len(by_name[name].steps)
     if not (step.isascii() and step.isdigit() and len(step) < 4 and 1 <= int(step) <= n):
-        raise BadInput(f"Lesson '{name}' has steps 1 to {n}, no '{step[:MAX_SHOWN]}' as in the link.")
+        raise BadInput(f"Lesson '{name}' has steps 1 to {n}; the link names step '{step[:MAX_SHOWN]}'.")
     return LessonStep(name, int(step) - 1)
 
 

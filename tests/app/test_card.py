@@ -207,7 +207,7 @@ def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
         ),
         ("quiz", "“Name the sampler”; next comes the challenge “Ten digits by heat alone”."),
         ("one-step-size", "“One step size” has not been won yet; next comes the challenge “Break Gibbs”."),
-        ("where-pcd-falls", "“Where PCD falls” is still to be won; it is the last one of this page."),
+        ("where-pcd-falls", "“Where PCD falls” has not been won yet; it is the last one of this page."),
     ],
 )
 def test_the_end_of_a_lesson_is_said_once(page, lesson, said):
@@ -266,7 +266,7 @@ def test_a_matrix_is_set_too(page):
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ({"lesson": "sti<b>ck"}, "No lesson is called"),
+        ({"lesson": "sti<b>ck"}, "The link names an unknown lesson"),
         ({"lesson": "stick", "step": "99"}, "has steps 1 to 7"),
         ({"lesson": "stick", "step": "-1"}, "has steps 1 to 7"),
     ],
