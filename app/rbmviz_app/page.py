@@ -378,7 +378,7 @@ class LivePage(Generic[S]):
         slugs = [preset.slug for preset in self.presets]
         if asked and asked[0] not in slugs:
             session.add_link_warning(
-                f"This page has no preset '{asked[0][:MAX_SHOWN]}' as in the link: {', '.join(slugs)}.",
+                f"The link names an unknown preset '{asked[0][:MAX_SHOWN]}'; there are {', '.join(slugs)}.",
                 self.name,
             )
 
@@ -564,7 +564,7 @@ def change_setup(comparison: Comparison[S], setup: S) -> None:
     try:
         comparison.change(setup)
     except BadInput as error:
-        messages.alert("setup", f"{error} The panels go on as they were.")
+        messages.alert("setup", f"{error} The panels continue as they were.")
 
 
 @st.fragment
