@@ -25,6 +25,8 @@ def test_a_canvas_draws_the_points_that_have_a_place():
     assert (content["label"], content["x"]["title"], content["x"]["scale"]) == ("Shares", "Samples", "log")
     assert (content["y"]["percent"], content["y"]["domain"]) == (True, (0, 1))
     [line] = content["lines"]
+    end = {"x": 10.0, "y": 3.0, "at": 3.0, "label": "a", "narrow": "", "colour": "#111111"}
+    assert (content["ends"], content["legend"]) == ([end], False)
     assert (line["name"], line["colour"], line["dash"]) == ("a", "#111111", (1, 0))
     assert line["points"] == [(1.0, 2.0), (10.0, 0.12346)]
     json.dumps(content, allow_nan=False)

@@ -34,7 +34,7 @@ class Place {
     if (!this.data) return;
     const { chart, notes } = Parts.of(this.data.url).newest.get(this.data.part) ?? { chart: null, notes: [] };
     put(this.nothing, this.data.nothing);
-    this.nothing.hidden = chart !== null || !this.data.nothing;
+    this.nothing.hidden = chart !== null || notes.length > 0 || !this.data.nothing;
     this.curves.node.hidden = chart === null && !notes.length;
     this.curves.drawn.hidden = chart === null;
     if (!chart) return put(this.curves.notes, notes.join('\n'));

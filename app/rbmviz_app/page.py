@@ -388,7 +388,6 @@ class LivePage(Generic[S]):
         # Names first: this runs every second, and reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
             return False
-        # Ignore the values of knobs that the caption invites the visitor to turn.
         for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
             turned = {
                 name: getattr(algorithm, name) for name in preset.invites if name in knobs_of(algorithm)

@@ -263,7 +263,11 @@ class Curves(Plot):
         tones = {style.name: style.colour for style in self.styles}
         return [
             {"x": short(row[self.x.field]), "y": short(row[self.y.field]), "at": short(row["label_y"])}
-            | {"label": row["label"], "narrow": row["narrow"], "colour": tones[row[self.series]]}
+            | {
+                "label": row["label"],
+                "narrow": row["narrow"] if isinstance(row["narrow"], str) else "",
+                "colour": tones[row[self.series]],
+            }
             for row in rows.to_dict("records")
             if self.x.shows(row[self.x.field]) and self.y.shows(row[self.y.field])
         ]

@@ -92,7 +92,7 @@ def test_a_phone_shows_picture_number_knob_and_curve_of_a_panel_at_once(live):
     assert max(ends.values()) <= below, ends
     # The panel whose slider is to be dragged, its curve and the edge of the next one are on it.
     parts = "['.stage', '.strip', '.lead', '.knob'].map(part => panels[1].querySelector(part))"
-    chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
+    chart = "document.querySelector('[class*=st-key-plot-]')"
     boxes = page.ask(f"[...{parts}, {chart}].map(part => part.getBoundingClientRect())")
     assert all(box["bottom"] <= after["top"] for box, after in itertools.pairwise(boxes))
     assert boxes[0]["width"] == boxes[0]["height"] == 280

@@ -277,7 +277,6 @@ BAD = {
         ('link = "tune?tune_x_n=40&tune_y_n=40"', "the map has 8,000 runs and may have 400"),
         ('link = "train?train_seed=-1"', "is not a whole number from 0"),
         ('link = "train?replicates=101"', "is not a whole number from 1 to 100"),
-        ('link = "chain?A=1,0;0,1"', "'A' names a matrix of your own, which a step cannot open"),
         ('link = "sample?kept=0123"', "names files of your own"),
     ],
     "claims": [

@@ -265,7 +265,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     title = VISIT_QUANTITIES[quantity]
 
     def make() -> tuple[Chart, list[str]]:
-        return walk_chart(PAGE.named(comparison), quantity, title), []
+        return walk_chart(PAGE.named(comparison), quantity, title, comparison.slots), []
 
     live_chart(comparison, "walks", make, title, "The curves begin with the first sample.")
     controls.choose(Settings.land_curve, label_visibility="collapsed")

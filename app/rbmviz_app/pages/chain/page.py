@@ -42,7 +42,7 @@ def main() -> None:
         if part == "landscape":
             draw_landscape(present)
         elif part == "matrix":
-            draw_matrix(present)
+            draw_matrix()
         else:
             draw_units()
 

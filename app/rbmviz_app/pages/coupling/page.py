@@ -43,7 +43,6 @@ PRESETS = (
             "panel2.rbm_mean < 6 at 100 pairs, not of panel1",
             "panel2.general_mean < 8 at 100 pairs, not of panel1",
         ),
-        invites=("scale",),
         variants=("coupling:scale=0.1",),
     ),
     Preset(
@@ -83,7 +82,6 @@ PRESETS = (
             "panel2.rbm_cut > 25 at 100 pairs, not of panel1",
             "panel2.rbm_within_10 > 50 at 100 pairs",
         ),
-        invites=("scale",),
         variants=("coupling:scale=1",),
     ),
     Preset(
@@ -98,7 +96,6 @@ PRESETS = (
             "panel1.general_mean < 150 at 32 pairs",
             "panel2.rbm_cut > 50 at 16 pairs, not of panel1",
         ),
-        invites=("scale",),
         variants=("coupling:scale=1",),
     ),
 )
