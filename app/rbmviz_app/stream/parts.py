@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 LEAST_SECONDS, MOST_SECONDS = 0.25, 5.0
 """Minimum seconds between two makings of the charts, and maximum while the runs go on."""
 
-MAX_SHARE = 0.01
+MAX_SHARE = 0.02
 """Maximum share of a core for the charts of a page: the more they cost, the less often they are made."""
 
 MIN_GROWTH = 0.13
@@ -129,7 +129,8 @@ class Parts:
             }
             if list(kept) != list(before) or any(kept[key] is not before[key] for key in kept):
                 self.newest = kept
-            self._pace = max(LEAST_SECONDS, (time.thread_time() - begun) / MAX_SHARE)
+            cost = time.thread_time() - begun  # the first one imports pandas, and says little
+            self._pace = min(max(LEAST_SECONDS, cost / MAX_SHARE), MOST_SECONDS)
         finally:
             self._made_at, self._working = time.monotonic(), False
 
