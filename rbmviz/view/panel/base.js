@@ -15,7 +15,6 @@
  * @property {Record<string, KnobValue>} values
  * @property {MultipleSpec[]} multiples
  * @property {ReadoutSpec[]} readouts
- * @property {Record<string, string>} [locked] reasons why knobs cannot be turned now, by name
  */
 
 /**
@@ -212,10 +211,7 @@ class Panel {
     this.equation.declare(spec.equation, this.controls);
     this.configureMenu();
     for (const [name, value] of Object.entries(spec.values)) this.setKnob(name, value);
-    for (const { name, label } of spec.knobs) {
-      this.controls[name].relabel(label);
-      this.controls[name].lock(spec.locked?.[name] ?? '');
-    }
+    for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
     const { present_knobs } = this.grid.data;
     const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
     const chosenHere = this.grid.data.panels.some(panel => panel.knobs.some(({ name }) => present_knobs.includes(name)));

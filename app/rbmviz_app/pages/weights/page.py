@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.charts import Chart
-from rbmviz.ledger import FOLDER, figure_name, stored, verdict_text
+from rbmviz.ledger import STORED_FOLDER, figure_name, stored, verdict_text
 from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import list_models
@@ -263,7 +263,7 @@ def draw_stored() -> None:
     if result is None:
         return
     st.markdown("**Less bias, more noise: CD and pop-CD on trained models**")
-    st.image((FOLDER / figure_name(result)).read_text("utf-8"))
+    st.image((STORED_FOLDER / figure_name(result)).read_text("utf-8"))
     claims = (f"- *{verdict_text(claim)}*: {messages.plain(claim['text'])}" for claim in result["claims"])
     st.markdown("\n".join(claims))
     st.caption(
