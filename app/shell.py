@@ -17,7 +17,7 @@ folder = Path(str(rbmviz_app.__file__)).parent
 # is missing while a script runs.
 icon = f"data:image/png;base64,{b64encode((folder / 'icon.png').read_bytes()).decode()}"
 st.set_page_config(page_title="rbmviz: see Markov chains mix", page_icon=icon, layout="wide")
-st.html(folder / "style.css")  # pages have it from the start, except at an address that is none of theirs
+st.html(folder / "style.css")  # pages have it from the start, except at unknown addresses
 modules = pages.page_modules()
 entries = [
     st.Page(pages.file_of(name), title=module.TITLE, icon=f":material/{module.ICON}:", url_path=name)

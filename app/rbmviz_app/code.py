@@ -129,7 +129,7 @@ def training_code(setup: TrainingSetup, trainers: Sequence[Trainer], others: Seq
     for name in others:
         said = "".join(c for c in name if c.isprintable())
         lines.append(
-            f"# Not repeated here: {said}. It began at what had been learned; its Checkpoint goes on."
+            f"# Not repeated here: {said}. It continued an earlier model; its checkpoint continues it."
         )
     if min(setup.dataset.n_visible, setup.n_hidden) <= MAX_UNITS_ENUMERATED:
         return "\n".join([*lines, "", 'rbmviz.plot.likelihood(trainings).save("likelihood.html")'])

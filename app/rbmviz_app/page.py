@@ -378,7 +378,7 @@ class LivePage(Generic[S]):
         slugs = [preset.slug for preset in self.presets]
         if asked and asked[0] not in slugs:
             session.add_link_warning(
-                f"This page has no preset '{asked[0][:MAX_SHOWN]}' as in the link: {', '.join(slugs)}.",
+                f"The link names an unknown preset '{asked[0][:MAX_SHOWN]}'; there are {', '.join(slugs)}.",
                 self.name,
             )
 
@@ -564,7 +564,7 @@ def change_setup(comparison: Comparison[S], setup: S) -> None:
     try:
         comparison.change(setup)
     except BadInput as error:
-        messages.alert("setup", f"{error} The panels go on as they were.")
+        messages.alert("setup", f"{error} The panels continue as they were.")
 
 
 @st.fragment
@@ -655,6 +655,9 @@ def draw_chart(
         publish.chart(key, chart, alt)
 
 
+TEXT = 1
+"""Height of sentences without a chart, see ``live_chart``."""
+
 _scripts = [PANEL_FOLDER / f"{name}.js" for name in ("readouts", "mosaic", "parts")]
 _styles: list[str | Path] = [VIEW_FOLDER / "curves.css", "chart.css"]
 _chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], _styles)
@@ -693,11 +696,13 @@ def live_chart(
     """Draw the place of a chart whose content comes with the panels' frames.
 
     key : widget key; make : see ``Parts.offer``; alt : description for screen readers; nothing : text until
-        there are rows; height : pixels; 0 (the default): a main chart, whose height a style sheet sets
+        there are rows; height : pixels; 0 (the default): a main chart, whose height a style sheet sets; TEXT:
+        only the sentences
     """
     page, token = _address_of(comparison)
     offering(session.LIVE_PARTS.ensure(), page, comparison).offer(key, make, alt)
     size = PRESENTED_FONT_PIXELS if links.presenting() else 0
     data = {"url": live_path() + token, "part": key, "nothing": nothing, "size": size}
     with nullcontext() if height else st.container(key=f"main chart {key}"):
-        _chart(key=f"plot {key}", data=data | {"height": height})
+        # Lessons count the charts of a page by this name.
+        _chart(key=f"{'said' if height == TEXT else 'plot'} {key}", data=data | {"height": height})

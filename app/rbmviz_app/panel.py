@@ -18,7 +18,6 @@ from rbmviz.session.multiples import multiples_of
 from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
 from rbmviz.view.formulas import equation, prose
 from rbmviz.view.specs import about, knob_spec, readout_specs
-from rbmviz_app import card
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
@@ -100,15 +99,9 @@ class Canvas:
             "reduced_motion": REDUCED_MOTION.value,
             "taken": taken.get(key, 0),
         }
-        panels = [panel | {"locked": self._locked(panel)} for panel in panels]
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, on_events_change=take)
         publish.canvas(self._name, common | data)
-
-    def _locked(self, panel: dict[str, Any]) -> dict[str, str]:
-        """Return why knobs of a panel are locked, by name; unlocked knobs are left out."""
-        reasons = {knob["name"]: card.why_locked(self._name, knob["name"]) for knob in panel["knobs"]}
-        return {name: why for name, why in reasons.items() if why}
 
 
 ReadoutsOf = Callable[[Any, Any], Iterable[Number]]

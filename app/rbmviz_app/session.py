@@ -441,20 +441,6 @@ REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
 """Steps whose answers were revealed by hand."""
 
 
-class Attempt(NamedTuple):
-    """Result of a challenge.
-
-    runs : the judged runs; other runs count as another attempt
-    missed : the first goal not reached, in words; "": all were reached
-    """
-
-    runs: tuple[Any, ...]
-    missed: str
-
-
-ATTEMPTS: Entry[dict[LessonStep, Attempt]] = Entry("attempts", dict)
-"""The newest attempt at each challenge."""
-
 LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
 """The farthest opened step (from 1) of each lesson, by name."""
 
@@ -470,7 +456,6 @@ def forget_step(lesson: str, step: int) -> None:
     place = LessonStep(lesson, step)
     LESSON_ANSWERS.ensure().pop(place, None)
     SEEN_CLAIMS.ensure().pop(place, None)
-    ATTEMPTS.ensure().pop(place, None)
     REVEALED.set(REVEALED.value - {place})
 
 

@@ -504,13 +504,13 @@ class TrainingRun(Run):
         if self._resumed_trainer.name != self.algorithm.name:
             raise BadInput(
                 f"The checkpoint is one of {self._resumed_trainer.name}, and this panel's trainer is "
-                f"{self.algorithm.name}: go on with the same."
+                f"{self.algorithm.name}: use the same."
             )
         for name, knob in knobs_of(self.algorithm).items():
             if not knob.live and now[name] != stored.get(name):
                 raise BadInput(
-                    f"The checkpoint was made with {name} = {stored.get(name)}: set it back to go on, or add "
-                    f"a panel that begins anew with {name} = {now[name]}."
+                    f"The checkpoint was made with {name} = {stored.get(name)}: set it back to continue, or "
+                    f"add a panel that starts again with {name} = {now[name]}."
                 )
 
     def jobs(self) -> list[str]:

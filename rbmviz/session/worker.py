@@ -195,7 +195,9 @@ class Worker(Generic[R]):
         declared = knobs_of(self._algorithm)
         check_names(type(self._algorithm), knobs)
         if fixed := [name for name in knobs if not declared[name].live]:
-            raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: release it to begin anew.")
+            raise BadInput(
+                f"{type(self._algorithm).name}: {fixed[0]} is not live: release it to start again."
+            )
         with self._lock:
             self._algorithm = dataclasses.replace(self._algorithm, **knobs)
             self._plan()

@@ -60,7 +60,7 @@ def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatc
     # Another model in the list: the same.
     test.selectbox(key="model").set_value("mnist_fpcd").run()
     assert not test.exception
-    assert any("The panels go on as they were." in error.value for error in test.error)
+    assert any("The panels continue as they were." in error.value for error in test.error)
     assert comparison.poll()[0][1].run == 1
     lines = [caption.value for caption in test.caption]
     assert not any("mnist" in line for line in lines)
@@ -75,7 +75,7 @@ def test_hidden_units_that_have_no_room_are_refused(page, monkeypatch):
     test.number_input(key="hidden").set_value(2000)
     test.selectbox(key="train_data").set_value("mnist5k").run()
     assert not test.exception
-    assert any("The panels go on as they were." in error.value for error in test.error)
+    assert any("The panels continue as they were." in error.value for error in test.error)
     assert (comparison.setup.dataset.name, comparison.poll()[0][1].run) == ("bas", 1)
 
 

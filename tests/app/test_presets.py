@@ -154,7 +154,7 @@ def test_what_else_a_link_says_comes_before_its_preset(page):
     assert (settings_of(test)["land"], comparison.rate) == ("letters L T X", 100)
     [warning] = page("chain", preset="no<b>such").warning
     assert warning.value.startswith(
-        r"This page has no preset 'no\<b\>such' as in the link: two-valleys, the-valley-fills-up"
+        r"The link names an unknown preset 'no\<b\>such'; there are two-valleys, the-valley-fills-up"
     )
 
 

@@ -346,7 +346,7 @@ def test_watchers_change_nothing(client, comparison, said):
     before = [panel.worker.algorithm for panel in comparison.panels]
     with connect(client) as socket:
         (socket.send_bytes if isinstance(said, bytes) else socket.send_text)(said)
-        assert closed(socket) == (UNSUPPORTED, "Who watches can say nothing here.")
+        assert closed(socket) == (UNSUPPORTED, "Watchers cannot send messages.")
     assert [panel.worker.algorithm for panel in comparison.panels] == before
 
 

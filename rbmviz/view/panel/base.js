@@ -15,7 +15,6 @@
  * @property {Record<string, KnobValue>} values
  * @property {MultipleSpec[]} multiples
  * @property {ReadoutSpec[]} readouts
- * @property {Record<string, string>} [locked] reasons why knobs cannot be turned now, by name
  */
 
 /**
@@ -212,10 +211,7 @@ class Panel {
     this.equation.declare(spec.equation, this.controls);
     this.configureMenu();
     for (const [name, value] of Object.entries(spec.values)) this.setKnob(name, value);
-    for (const { name, label } of spec.knobs) {
-      this.controls[name].relabel(label);
-      this.controls[name].lock(spec.locked?.[name] ?? '');
-    }
+    for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
     const { present_knobs } = this.grid.data;
     const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
     const chosenHere = this.grid.data.panels.some(panel => panel.knobs.some(({ name }) => present_knobs.includes(name)));
@@ -456,7 +452,9 @@ class Grid {
   // in a row.
   arrange() {
     const n = Math.ceil(this.panels.size * this.PanelOfPage.columns);
-    document.documentElement.style.setProperty('--columns', String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1)));
+    const root = document.documentElement, columns = String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1));
+    root.style.setProperty('--columns', columns);
+    root.dataset.columns = columns;
     for (const panel of this.panels.values()) panel.arrange();
     if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrames(); // a page at rest would otherwise get no answer
   }

@@ -53,7 +53,7 @@ CHART_NOTES = {
 PRESETS = (
     Preset(
         "Two valleys",
-        "Gibbs crosses by luck. Both that unlearn cross often, but only the rates keep the visits right.",
+        "Gibbs crosses by luck. Both that unlearn cross often; only rates keep the visits right.",
         PAGES["chain"].default_panels,
         claims=(
             "panel2.crossings > panel1.crossings + 2 at 600 samples",
@@ -281,9 +281,7 @@ def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
         command = command_of(panels, land, depth, setup.seed)
         return origin(command, models={land: setup.model}, seeds=[setup.seed])
 
-    with st.container(horizontal=True, vertical_alignment="center"):
-        downloads(comparison, file_origin)
-        st.caption("A panel’s ⤓ saves its picture.", width="content")
+    downloads(comparison, file_origin)
 
 
 def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str:

@@ -20,7 +20,7 @@ from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.code import coupling_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.page import TEXT, LivePage, Transport, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.presets import Preset
@@ -291,7 +291,7 @@ def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> Non
 @st.fragment
 def draw_more(comparison: Comparison[CouplingSetup]) -> None:
     """Draw the other results of the pairs counted so far."""
-    offer(comparison, "main charts", lambda found: (None, [main_charts_text(found)]), "", 1)
+    offer(comparison, "main charts", lambda found: (None, [main_charts_text(found)]), "", TEXT)
     left, right = st.columns(2, gap="large")
     with left:
         draw_bound(comparison)
