@@ -6,13 +6,14 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
+from rbmviz import ledger
 from rbmviz_app import connections, pages, process
 from rbmviz_app.access import base_path, guarded
 from rbmviz_app.component import APP_FOLDER
-from rbmviz_app.insides import ClicksOnce, styled_pages
-from rbmviz_app.pages.papers import figures
+from rbmviz_app.insides import styled_pages
 from rbmviz_app.share import routes as watching
 from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream import files
@@ -32,10 +33,15 @@ connections.limit()
 app = st.App(
     Path(__file__).with_name("shell.py"),
     routes=[
-        *(*routes, *files.routes, *figures.routes, *watching.routes),
+        *(*routes, *files.routes, *watching.routes),
+        Mount(f"{base_path()}/rbmviz/figures", StaticFiles(directory=ledger.STORED_FOLDER)),
         Route(f"{base_path()}/sample", open_first_page),
-        *styled_pages(APP_FOLDER / "style.css", [f"{base_path()}/{name}" for name in ("", *pages.names())]),
+        *styled_pages(
+            APP_FOLDER / "style.css",
+            APP_FOLDER / "tab.js",
+            [f"{base_path()}/{name}" for name in ("", *pages.names())],
+        ),
     ],
-    middleware=[*guarded(), Middleware(Sockets), Middleware(ClicksOnce), Middleware(CountedUploads)],
+    middleware=[*guarded(), Middleware(Sockets), Middleware(CountedUploads)],
     lifespan=lifespan,
 )

@@ -73,7 +73,7 @@ def oriented(arrays: Mapping[str, np.ndarray], names: Names, stated: Names | Non
     names : their names in the file
     stated : names that the caller gave
 
-    Raises BadInput if b and c have one length, and neither the name of W nor the caller says which it is.
+    Raises BadInput if b and c have one length and neither the name of W nor the caller says its shape.
     """
     W, b, c = (np.asarray(arrays[key]) for key in "Wbc")
     b, c = (x.reshape(-1) if x.ndim == 2 and 1 in x.shape else x for x in (b, c))
@@ -86,10 +86,10 @@ def oriented(arrays: Mapping[str, np.ndarray], names: Names, stated: Names | Non
     elif name in ORIENTATION:
         W = W.T if ORIENTATION[name] else W
     elif "W" not in (stated or {}) and W.ndim == 2 and min(W.shape) > 1:
-        shown = f"'{printable(full)[:40]}"
+        shown = printable(full)[:40]
         raise BadInput(
-            f"{shown}' is square, and its name does not say whether its rows are visible units or, as in "
-            f"torch.nn.Linear, hidden ones: give names={{'W': {shown}'}} for visible units, {shown}.T' for "
+            f"'{shown}' is square, and its name does not say whether its rows are visible units or, as in "
+            f"torch.nn.Linear, hidden ones: give names={{'W': '{shown}'}} for visible units, '{shown}.T' for "
             "hidden ones."
         )
     return {"W": W, "b": b, "c": c}

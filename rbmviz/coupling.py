@@ -17,6 +17,7 @@ from rbmviz.errors import BadInput, quoted
 from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.notebook import short_repr
 from rbmviz.rbm import RBM
+from rbmviz.stopping import stop_point
 
 Algorithm = Literal["rbm", "general", "half_step"]
 ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general", "half_step")
@@ -54,8 +55,8 @@ MAX_PROPOSALS = 10_000_000
 """Residual proposals before a loop is given up and counted: a small cap adds bias. Half-step sweeps may have
 two loops."""
 
-UNLIMITED_SWEEPS = 2**62
-"""More sweeps than any run makes: pairs run to their end."""
+SWEEPS_BETWEEN_STOPS = 1000
+"""Sweeps of pairs between two points at which they may stop, a tenth of a second for MNIST."""
 
 
 def pair_setup(algorithm: Algorithm | str, lag: int, k: int, max_sweeps: int) -> "kernels.coupling.PairSetup":
@@ -217,7 +218,7 @@ def run_all_pairs(
     max_sweeps: int,
     totals: tuple[np.ndarray, ...] | None = None,
 ) -> "kernels.coupling.PairOutcomes":
-    """Run one pair from each row of v0 until it meets or is cut off: the kernel, without limit of sweeps.
+    """Run one pair from each row of v0 until it meets or is cut off.
 
     v0 : uint8 (pairs, n_visible); start of both chains of each pair
     streams : uint32 (pairs, 4, UNIFORM_LANES); random streams, see ``pair_streams``, which are advanced in
@@ -235,17 +236,15 @@ def run_all_pairs(
         W, b, c = totals
         sums = kernels.coupling.PairSums(W, b, c, kernels.coupling.make_gradient_buffer(m, n))
     outcomes = kernels.coupling.make_outcomes(len(v0))
-    kernels.coupling.run_pairs(
-        kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c),
-        np.ascontiguousarray(v0, dtype=np.uint8),
-        streams,
-        pair_setup(algorithm, lag, k, max_sweeps),
-        UNLIMITED_SWEEPS,
-        kernels.coupling.make_progress(),
-        outcomes,
-        sums,
-        kernels.coupling.watch_nothing(),
-    )
+    chains = kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c)
+    starts = np.ascontiguousarray(v0, dtype=np.uint8)
+    setup, progress = pair_setup(algorithm, lag, k, max_sweeps), kernels.coupling.make_progress()
+    watched = kernels.coupling.watch_nothing()
+    while progress[0]["pair"] < len(v0):
+        stop_point()
+        kernels.coupling.run_pairs(
+            chains, starts, streams, setup, SWEEPS_BETWEEN_STOPS, progress, outcomes, sums, watched
+        )
     return outcomes
 
 

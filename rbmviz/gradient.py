@@ -5,7 +5,6 @@ The reference is enumerated for small models and estimated by long parallel temp
 
 import hashlib
 import io
-import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,24 +144,24 @@ def gradient_runs(
     burn_in = checks.whole("gradient: burn_in", burn_in)
     each = -(-replications // RUNS)
     for index in range(RUNS):
-        yield next(itertools.islice(endless_run(rbm, data, trainer, index, seed, burn_in), each - 1, None))
+        yield _run(each, rbm, data, trainer, index, seed, burn_in)
 
 
-def endless_run(
-    rbm: RBM, data: np.ndarray, trainer: Trainer, index: int, seed: rng.Seed = 0, burn_in: int = CHAIN_BURN_IN
-) -> Iterator[EstimatorRun]:
-    """Yield the ``index``-th run after each of its estimates, without end."""
+def _run(
+    n: int, rbm: RBM, data: np.ndarray, trainer: Trainer, index: int, seed: rng.Seed, burn_in: int
+) -> EstimatorRun:
+    """Return the ``index``-th run, of n estimates."""
     state = trainer.init(rbm, data, rng.child(seed, "gradient", index))
     total, square, cut = np.zeros(sum(x.size for x in state.theta)), 0.0, 0.0
     share_cut = getattr(trainer, "share_cut", None)
     for _ in range(burn_in if trainer.chains == "persistent" else 0):
         trainer.negative(state, FixedParameters(*state.theta), data[:1].astype(np.float32))
-    for n in itertools.count(1):
+    for _ in range(n):
         gradient = flat(training.gradient(trainer, state))
         total += gradient
         square += gradient @ gradient
         cut += share_cut(state) if share_cut else 0.0
-        yield EstimatorRun(n, total / n, square / n, cut / n)
+    return EstimatorRun(n, total / n, square / n, cut / n)
 
 
 def quality(reference: GradientReference, runs: Iterable[EstimatorRun]) -> GradientQuality:

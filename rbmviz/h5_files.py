@@ -1,4 +1,4 @@
-"""Models in HDF5: the archives of rbms (PyTorch), and the files of RestrictedBoltzmannMachinesHDF5.jl.
+"""Models in HDF5: the archives of rbms (PyTorch).
 
 An HDF5 file can refer to other files, and declare far more than it holds: the app reads those of strangers
 in a process with limits (``outside``).
@@ -9,16 +9,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rbmviz.array_files import Content, Damaged, damaged, is_file, printable
 from rbmviz.errors import BadInput, brought_by
-
-Layout = Literal["rbms", "julia"]
-
-JULIA_HEADER = "rbm_hdf5_file_format_version"
 
 
 def _array(file: Any, path: str) -> Any:
@@ -64,16 +60,12 @@ def read_h5(
     update : number of an update in an archive of rbms (default: the last one)
 
     Raises BadInput if h5py is not installed, or if the file holds another kind of model, or has no such
-    update; Damaged if it is not an HDF5 file of one of these layouts.
+    update; Damaged if it is not such an archive.
     """
     with _opened(content, what) as file:
-        if JULIA_HEADER in (names := list(file)):
-            if update is not None:
-                raise BadInput(f"{what} holds one model: leave update = {update} out.")
-            return _read_julia(file, what)
-        updates = _updates(names)
+        updates = _updates(list(file))
         if not updates:
-            raise Damaged("it is neither an archive of rbms nor a file of RestrictedBoltzmannMachinesHDF5.jl")
+            raise Damaged("it is not an archive of rbms")
         if (kind := _text(file, "model_type") or "BBRBM") != "BBRBM":
             raise BadInput(
                 f"{what} holds a model of the type {kind}: only BBRBM, binary units 0 and 1, is read."
@@ -100,54 +92,3 @@ def read_chains(content: Content, what: str) -> np.ndarray | None:
     """Return the chains of an archive of rbms, (chains, n_visible); None if it has none."""
     with _opened(content, what) as file:
         return _numbers(file, "parallel_chains")
-
-
-def _read_julia(file: Any, what: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read the layout of version 1.0.0; Julia's arrays have their first axis last in the file.
-
-    Layers may have several axes; a visible layer with two axes is a picture.
-    """
-    kinds = [_text(file, name) for name in ("rbm_type", "visible_type", "hidden_type")]
-    if _text(file, JULIA_HEADER) != "1.0.0" or kinds != ["RBM", "Binary", "Binary"]:
-        raise BadInput(f"{what} holds {' / '.join(kinds)}: only an RBM with two Binary layers is read.")
-    arrays = {name: _numbers(file, name) for name in ("weights", "visible_par", "hidden_par")}
-    weights, b, c = (None if x is None else x.transpose() for x in arrays.values())
-    if weights is None or b is None or c is None or b.shape[:1] != (1,) or c.shape[:1] != (1,):
-        raise Damaged("weights, visible_par or hidden_par is missing, or is not of one parameter a unit")
-    if weights.shape != b.shape[1:] + c.shape[1:]:
-        raise Damaged(f"the weights have shape {weights.shape}, the layers {b.shape[1:]} and {c.shape[1:]}")
-    meta: dict[str, Any] = {"trainer": "RestrictedBoltzmannMachines.jl"}
-    if b.ndim == 3:
-        meta["image_shape"] = list(b.shape[1:])
-    return {"W": weights.reshape(b.size, c.size), "b": b.ravel(), "c": c.ravel()}, meta
-
-
-def h5_bytes(W: np.ndarray, b: np.ndarray, c: np.ndarray, updates: int, layout: Layout) -> bytes:
-    """Return the bytes of a model file for rbms or for RestrictedBoltzmannMachinesHDF5.jl.
-
-    An archive of rbms has chains; here there are 100, with bits drawn from the visible biases alone.
-    """
-    with brought_by("models", "Writing HDF5"):
-        import h5py
-    if layout not in ("rbms", "julia"):
-        raise BadInput(f"layout = '{layout}' is not a layout of HDF5: give 'rbms' or 'julia'.")
-    content = io.BytesIO()
-    with h5py.File(content, "w") as file:
-        if layout == "julia":
-            texts = {
-                JULIA_HEADER: "1.0.0",
-                "rbm_type": "RBM",
-                "visible_type": "Binary",
-                "hidden_type": "Binary",
-            }
-            arrays = {"weights": W.T, "visible_par": b[:, None], "hidden_par": c[:, None]}
-            for name, value in (texts | arrays).items():
-                file[name] = value
-        else:
-            at = f"update_{updates}"
-            for name, array in (("weight_matrix", W), ("vbias", b), ("hbias", c)):
-                file[f"{at}/params/{name}"] = array
-            drawn = np.random.default_rng(0).random((100, len(b)), np.float32)
-            file["parallel_chains"] = (drawn < 0.5 * (1 + np.tanh(0.5 * b))).astype(np.float32)
-            file[f"{at}/time"], file["model_type"] = 0.0, "BBRBM"
-    return content.getvalue()

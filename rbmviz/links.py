@@ -9,8 +9,6 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
 from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import read_algorithm, values_of, write_algorithm
 
@@ -71,31 +69,3 @@ def read_number(text: str, what: str) -> float:
     if not math.isfinite(number):
         raise BadInput(f"The link's {what} is left out: '{text[:MAX_SHOWN]}' is not a number.")
     return number
-
-
-def write_matrix(A: np.ndarray) -> str:
-    """Write a matrix, float64 (rows, columns), row by row: ``0.9,0.1;0.2,0.8``."""
-    return ";".join(",".join(f"{p:.6g}" for p in row) for row in A)
-
-
-def read_matrix(text: str, least: int, most: int) -> np.ndarray:
-    """Return the square matrix in a text, float64 (n, n), with ``least`` to ``most`` rows of numbers 0 to 1.
-
-    Raises
-    ------
-    BadInput
-        If the text holds anything else; a larger matrix is never built.
-    """
-    rows = [row.split(",", most) for row in text.split(";", most)]
-    if not least <= len(rows) <= most or {len(row) for row in rows} != {len(rows)}:
-        raise BadInput(
-            f"The link's matrix is left out: it is not square; give {least} to {most} rows as long, as "
-            "0.9,0.1,0;0.1,0.8,0.1;0,0.5,0.5."
-        )
-    try:
-        A = np.array([[float(p) for p in row] for row in rows])
-    except ValueError:
-        A = np.full((1, 1), np.nan)
-    if not ((A >= 0) & (A <= 1)).all():
-        raise BadInput("The link's matrix is left out: it holds something else than numbers from 0 to 1.")
-    return A

@@ -58,7 +58,7 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
     ----------
     name : str or Path
         A name of ``list_models()``, or a path that ends in .safetensors or .npz, or in .h5: an archive of
-        rbms (PyTorch), or a file of RestrictedBoltzmannMachinesHDF5.jl.
+        rbms (PyTorch).
     names : mapping of str, optional
         Names of W, b and c in an .npz or .safetensors file, such as ``{"W": "weight.T", "b": "bias_v", "c":
         "bias_h"}``; ``.T`` says that the array is (n_hidden, n_visible). Default: W, b and c, or usual names

@@ -3,12 +3,8 @@
 import csv
 import io
 import json
-import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from pathlib import PurePath
 from typing import Any
 
@@ -66,8 +62,7 @@ def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
 
     A table (.csv) gets a last column ``origin`` with the JSON in its first row, which any CSV reader accepts;
     a table without rows gets an empty row for it. An archive of arrays (.npz) gets an array ``origin`` with
-    the JSON, a picture (.png, .gif, .svg) a comment or metadata, a page (.html) a tag ``meta``. Other files
-    stay unchanged.
+    the JSON. Other files stay unchanged.
 
     content : the file
     name : name of the file; its extension gives the format
@@ -97,28 +92,4 @@ def _npz(content: bytes, text: str) -> bytes:
     return file.getvalue()
 
 
-def _png(content: bytes, text: str) -> bytes:
-    body = b"tEXt" + ORIGIN_KEY.encode() + b"\0" + text.encode("latin-1")
-    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
-    return content[:-12] + chunk + content[-12:]  # before the last chunk, which has no data
-
-
-def _gif(content: bytes, text: str) -> bytes:
-    said = f"{ORIGIN_KEY}: {text}".encode("ascii")
-    blocks = b"".join(bytes([len(said[i : i + 255])]) + said[i : i + 255] for i in range(0, len(said), 255))
-    return content[:-1] + b"\x21\xfe" + blocks + b"\0" + content[-1:]
-
-
-def _svg(content: bytes, text: str) -> bytes:
-    tag = f'<metadata id="{ORIGIN_KEY}">{escape(text, quote=False)}</metadata>'
-    return re.sub(rb"(<svg\b[^>]*>)", lambda match: match[1] + tag.encode(), content, count=1)
-
-
-def _html(content: bytes, text: str) -> bytes:
-    tag = f'\n<meta name="{ORIGIN_KEY}" content="{escape(text)}">'
-    return content.replace(b"<head>", b"<head>" + tag.encode(), 1)
-
-
-_WRITERS: dict[str, Callable[[bytes, str], bytes]] = {
-    **{".csv": _csv, ".npz": _npz, ".png": _png, ".gif": _gif, ".svg": _svg, ".html": _html}
-}
+_WRITERS: dict[str, Callable[[bytes, str], bytes]] = {".csv": _csv, ".npz": _npz}

@@ -18,7 +18,7 @@ from rbmviz import checks, metadata
 from rbmviz.array_files import MAX_HEADER, Content, Damaged, is_file, read_arrays, read_json, text_of
 from rbmviz.array_names import TRANSPOSED, Names, array_names, oriented
 from rbmviz.errors import BadInput, quoted
-from rbmviz.h5_files import Layout, h5_bytes, read_h5
+from rbmviz.h5_files import read_h5
 from rbmviz.notebook import data_frame, notebook_html, picture_shape, short_repr
 from rbmviz.output import write_whole
 
@@ -253,7 +253,7 @@ def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
     return content.getvalue()
 
 
-def save_model(model: Model | RBM, path: str | Path, layout: Layout = "rbms") -> None:
+def save_model(model: Model | RBM, path: str | Path) -> None:
     """Write a model: the whole file or none.
 
     Parameters
@@ -261,10 +261,7 @@ def save_model(model: Model | RBM, path: str | Path, layout: Layout = "rbms") ->
     model : Model or RBM
         What is written; an RBM has no rates and no metadata.
     path : str or Path
-        Ends in .safetensors or .npz (see ``model_bytes``), or in .h5 for another program, without rates.
-    layout : "rbms" or "julia"
-        The program that reads an .h5: rbms, whose archive has 100 chains drawn from the visible biases, or
-        RestrictedBoltzmannMachinesHDF5.jl.
+        Ends in .safetensors or .npz (see ``model_bytes``).
 
     Raises
     ------
@@ -288,13 +285,9 @@ def save_model(model: Model | RBM, path: str | Path, layout: Layout = "rbms") ->
     if not isinstance(model, Model):
         raise BadInput(f"{quoted(model)} is not a model to save: give a Model or an RBM, and then the file.")
     suffix = Path(path).suffix
-    if suffix not in (".safetensors", ".npz", *H5_SUFFIXES):
-        raise BadInput(f"A model file ends in .safetensors, .npz or .h5, not '{Path(path).name}'.")
-    if suffix in H5_SUFFIXES:
-        updates = int(model.meta.get("updates") or 0)
-        write_whole(path, h5_bytes(model.rbm.W, model.rbm.b, model.rbm.c, updates, layout))
-    else:
-        write_whole(path, model_bytes(model, suffix))
+    if suffix not in (".safetensors", ".npz"):
+        raise BadInput(f"A model file ends in .safetensors or .npz, not '{Path(path).name}'.")
+    write_whole(path, model_bytes(model, suffix))
 
 
 def load_model_file(path: str | Path, names: Names | None = None, update: int | None = None) -> Model:

@@ -58,8 +58,6 @@ COMMANDS = (
     ("export-model --model usps_fpcd --out usps.npz", ""),
     ("lesson list", ""),
     ("lesson check rbm", "data"),
-    ("reproduce", ""),
-    ("reproduce rates_fpcd_self_transitions --quick --out ledger", ""),
     ("replay --model bas_pcd --samplers gibbs rates_fpcd -n 50 --out run.html", "app"),
     ("play --model bas_pcd --samplers gibbs rates_fpcd --out live.html", "app"),
     ("app --no-browser", "app"),

@@ -118,9 +118,8 @@ def data_dir(monkeypatch) -> Path:
 def _nothing_left_running(monkeypatch, tmp_path_factory):
     """Release the memory of all runs: the pages of one test process share the memory limit of one server.
 
-    What the server keeps for its visitors goes to a folder of the tests.
+    The server's sweeps go to a folder of the tests.
     """
-    monkeypatch.setenv("RBMVIZ_KEPT_DIR", str(tmp_path_factory.getbasetemp() / "kept"))
     monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path_factory.getbasetemp() / "sweeps"))
     yield
     if "rbmviz_app.comparisons" in sys.modules:
@@ -173,6 +172,7 @@ def page(monkeypatch):
 
     # Streamlit leaves its script there, which a process that a later test starts would run.
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setattr("rbmviz_app.session.SAME_CLICK_SECONDS", 0.0)  # a test clicks faster than a hand
     opened = []
 
     def run(name, *, shell=False, state=(), **query):

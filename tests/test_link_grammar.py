@@ -1,11 +1,10 @@
 """The grammar of links: text and back, versions and their defaults, what is refused."""
 
-import numpy as np
 import pytest
 
 from rbmviz import BadInput, links, make_sampler, make_trainer
 from rbmviz.knobs import knobs_of, split_knobs, write_algorithm
-from rbmviz.links import read_matrix, read_panels, write_matrix
+from rbmviz.links import read_panels
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import list_samplers
 from rbmviz.trainers import list_trainers
@@ -40,17 +39,6 @@ def test_a_link_names_every_knob():
     changed = [make_sampler("gibbs"), make_sampler("rates_fpcd", eps=0.1)]
     assert [links.write_changed_panel(one) for one in changed] == ["gibbs", "rates_fpcd:eps=0.1"]
     assert links.write_panels([]) == ["none"]
-
-
-def test_matrices_are_numbers_in_a_square():
-    A = np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [0, 0, 1]])
-    np.testing.assert_array_equal(read_matrix(write_matrix(A), 3, 8), A)
-    for text in ("", "0.5,0.5;0.5,0.5", ",".join(["0.5"] * 10_000), ";".join([",".join(["0.1"] * 9)] * 9)):
-        with pytest.raises(BadInput, match="not square"):
-            read_matrix(text, 3, 8)
-    for value in ("nan", "-1", "1e999", "7", "<img>"):
-        with pytest.raises(BadInput, match="numbers from 0 to 1"):
-            read_matrix(";".join([",".join([value] * 3)] * 3), 3, 8)
 
 
 def test_a_link_may_hold_only_some_knobs():

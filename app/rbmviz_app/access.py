@@ -67,7 +67,7 @@ def open_to_others(address: str | None) -> str:
         reachable = False
     if not reachable:
         raise BadInput(
-            f"--share tells an address to type, and {address[:60]!r} is none that other machines reach: "
+            f"--share needs an address that other machines reach, and {address[:60]!r} is not one: "
             "leave --address out, or give the address of this machine in their network, as 192.168.0.7."
         )
     ADDRESSES_OF_COMMAND[:] = [str(typed)]

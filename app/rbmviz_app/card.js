@@ -37,6 +37,8 @@ const REVEAL_MS = [300, 1000, 2500];
 /** Height in pixels of the right-or-wrong line above the answer; must match card.css. */
 const ABOVE_ANSWER = 64;
 
+const shared = /** @type {{ rbmvizWentTo?: string, rbmvizPush?: History['pushState'] }} */ (/** @type {unknown} */ (window));
+
 /** @returns {Record<string, number>} */
 const kept = () => {
   try {
@@ -76,7 +78,7 @@ const target = look => {
   if (name in CONTROLS) return control(name);
   const chart = /^chart([2-9]?)$/.exec(name);
   if (chart) { // hidden until the question is answered
-    const found = /** @type {HTMLElement | undefined} */ (document.querySelectorAll('[data-testid=stVegaLiteChart]')[Number(chart[1] || 1) - 1]);
+    const found = /** @type {HTMLElement | undefined} */ (document.querySelectorAll('[data-testid=stVegaLiteChart], [class*=st-key-plot-]')[Number(chart[1] || 1) - 1]);
     return found?.checkVisibility({ visibilityProperty: true }) ? found : null;
   }
   const panel = panels()[Number(name.replace('panel', '')) - 1];
@@ -141,11 +143,16 @@ const drawHead = (data, parent) => {
   card?.toggleAttribute('data-seen', data.seen);
   const place = `${data.lesson} ${data.step}`;
   if (card && card.getAttribute('data-place') !== place) { // a new step starts at the top
+    const isNext = card.hasAttribute('data-place') && card.getAttribute('data-path') === location.pathname && shared.rbmvizWentTo !== place;
     card.setAttribute('data-place', place);
+    card.setAttribute('data-path', location.pathname);
+    shared.rbmvizWentTo = '';
     card.removeAttribute('data-folded');
     const url = new URL(location.href); // app/address.js adds the rest with the panels; Back may be pressed before that
     for (const name of ['lesson', 'step']) url.searchParams.set(name, String(data[name]));
-    history.replaceState(history.state, '', url);
+    // Each step is an entry of the history; Streamlit adds the entry of a step on another page.
+    if (isNext) (shared.rbmvizPush ?? history.pushState).call(history, history.state, '', url);
+    else history.replaceState(history.state, '', url);
     if (card.parentElement) card.parentElement.scrollTop = 0;
     document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0); // the page starts at the top, too
   }
@@ -263,7 +270,18 @@ export default ({ data, parentElement, setTriggerValue }) => {
   if (data.look) return drawLook(data, parentElement);
   if (data.head) {
     drawHead(data, parentElement);
+    // Back and Forward in the browser open the step in the address.
+    const go = () => {
+      const asked = new URLSearchParams(location.search), lesson = asked.get('lesson'), step = asked.get('step') ?? '';
+      if (location.pathname !== path || !lesson || `${lesson} ${step}` === `${data.lesson} ${data.step}`) return;
+      shared.rbmvizWentTo = `${lesson} ${step}`;
+      setTriggerValue('step', [lesson, step]);
+    };
+    const path = location.pathname;
+    removeEventListener('popstate', parentElement.rbmvizGo);
+    addEventListener('popstate', parentElement.rbmvizGo = go);
     return () => { // the card closes: show the hidden parts
+      removeEventListener('popstate', parentElement.rbmvizGo);
       clearInterval(parentElement.rbmvizHides);
       parentElement.rbmvizUnmark?.();
       panels().forEach(panel => HIDING.forEach(what => panel.removeAttribute(`data-${what}`)));

@@ -7,6 +7,7 @@ settings and marks the panels as pending (``open_step``). The page sets its pane
 ``lesson=stick&step=3`` in the address opens a step, on any page (``follow_address``); see ``links``.
 """
 
+import contextlib
 import functools
 from typing import Any
 
@@ -23,16 +24,14 @@ from rbmviz.lessons import (
     shipped_lessons,
     steps_of,
 )
-from rbmviz.pages import PAGES
-from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz_app import challenge, claims, keys, links, messages, pages, session, uploads
+from rbmviz_app import claims, keys, links, messages, pages, session, uploads
 from rbmviz_app.component import APP_FOLDER, component
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
-from rbmviz_app.timer import every_second, while_running
+from rbmviz_app.timer import while_running
 
 _component = component("card", ["storage.js", "card.js"], ["card_parts.css"])
 """Three parts: the head of the card, the ring around its target, and, on the Learn page, the progress."""
@@ -117,10 +116,10 @@ def finished_sentence() -> str:
     ended, following = in_order[i], in_order[i + 1 :]
     if not ended.is_challenge:
         said = f"That was the last step of the lesson “{ended.title}”"
-    elif challenge.is_won(place):
+    elif _all_seen(ended.steps[place.step], place):
         said = f"The challenge “{ended.title}” has been won"
     else:
-        said = f"The challenge “{ended.title}” is still to be won"
+        said = f"The challenge “{ended.title}” has not been won yet"
     if not following:
         return f"{said}; it is the last one of this page."
     kind = "challenge" if following[0].is_challenge else "lesson"
@@ -174,23 +173,6 @@ def hidden_from_watchers(page: str) -> Hidden:
     return "names" if is_blind() else "numbers" if holds_play(page) else "nothing"
 
 
-def why_locked(page: str, name: str) -> str:
-    """Return why an open challenge locks a knob or setting of this page; "" if it does not."""
-    step = _step_about(page)
-    if step is None or not step.goal or name in (*step.turns, *step.choose):
-        return ""
-    return "The open challenge leaves this as it is."
-
-
-def why_setting_locked(name: str) -> str:
-    """Return why an open challenge locks a setting; "" if it does not.
-
-    Settings that only affect the display are never locked.
-    """
-    page = next((page for page, spec in PAGES.items() if name in spec.run_settings()), "")
-    return why_locked(page, name)
-
-
 # Address
 
 
@@ -233,10 +215,12 @@ def _place_in_address() -> LessonStep | None:
 def _read_place(name: str, step: str) -> LessonStep:
     by_name = lessons()
     if name not in by_name:
-        raise BadInput(f"No lesson is called '{name[:MAX_SHOWN]}', as in the link: {', '.join(by_name)}.")
+        raise BadInput(
+            f"The link names an unknown lesson '{name[:MAX_SHOWN]}'; there are {', '.join(by_name)}."
+        )
     n = len(by_name[name].steps)
     if not (step.isascii() and step.isdigit() and len(step) < 4 and 1 <= int(step) <= n):
-        raise BadInput(f"Lesson '{name}' has steps 1 to {n}, no '{step[:MAX_SHOWN]}' as in the link.")
+        raise BadInput(f"Lesson '{name}' has steps 1 to {n}; the link names step '{step[:MAX_SHOWN]}'.")
     return LessonStep(name, int(step) - 1)
 
 
@@ -279,16 +263,12 @@ def draw(page: str) -> None:
         session.STEP_TO_SHOW.set(False)
         if step.state.page != page:
             switch_page(step.state.page)
-    comparison, _ = COMPARISONS.value.get(page, (None, ""))
     offers_reveal = _offers_reveal(step, place)
 
     with st.container(key="lesson"):
         st.html(APP_FOLDER / "card.css")
         can_change = not _all_seen(step, place)
-        if comparison is not None and can_change and page != "tune":  # a sweep is not a run
-            _draw_while_it_changes(comparison, offers_reveal)
-        else:
-            while_running(functools.partial(_draw_open, offers_reveal), can_change)
+        while_running(functools.partial(_draw_open, offers_reveal), can_change)
         if step.question and SHARED_PAGE.value is not None:
             while_running(functools.partial(_draw_votes, step), True)
         # Outside the timed fragment: a click would be lost if the fragment disappeared at that moment.
@@ -297,16 +277,9 @@ def draw(page: str) -> None:
         _draw_moves(place, len(lesson.steps))
 
 
-@every_second
-def _draw_while_it_changes(comparison: Comparison[Any], offers_reveal: bool) -> None:
-    _draw_open(offers_reveal)
-
-
 def _all_seen(step: Step, place: LessonStep) -> bool:
-    """Return whether all claims of a step have been seen or, for a challenge, whether it is won."""
-    if step.goal:
-        return challenge.is_won(place)
-    return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.claims)
+    """Return whether all claims of a step have been seen, or its goal was reached."""
+    return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.watched)
 
 
 def _offers_reveal(step: Step, place: LessonStep) -> bool:
@@ -317,7 +290,7 @@ def _offers_reveal(step: Step, place: LessonStep) -> bool:
 
 def _is_revealed(step: Step, place: LessonStep) -> bool:
     """Return whether the answer was revealed by hand or all claims have been seen."""
-    return place in session.REVEALED.value or (bool(step.claims or step.goal) and _all_seen(step, place))
+    return place in session.REVEALED.value or (bool(step.watched) and _all_seen(step, place))
 
 
 def _draw_open(offers_reveal: bool) -> None:
@@ -332,13 +305,22 @@ def _draw_open(offers_reveal: bool) -> None:
     more_to_see = not _all_seen(step, place)
     now = _note_seen(step, place)
     seen = session.SEEN_CLAIMS.value.get(place, {})
-    all_seen = bool(step.claims or step.goal) and _all_seen(step, place)
+    all_seen = bool(step.watched) and _all_seen(step, place)
     n = len(lesson.steps)
     alone = "Challenge" if step.goal else lesson.title
     # No spaces, so that the line cannot break on a phone.
     head = f"{lesson.title} · step\u00a0{place.step + 1}\u00a0of\u00a0{n}" if n > 1 else alone
+
+    def go() -> None:
+        """Open the step to which Back or Forward in the browser has led."""
+        name, number = session.sent_by("lesson marks", "step")
+        with contextlib.suppress(BadInput):
+            open_step(*_read_place(name, number))
+            session.STEP_TO_SHOW.set(True)
+
     _component(
         key="lesson marks",
+        on_step_change=go,
         data={
             "lesson": place.lesson,
             "step": place.step + 1,
@@ -361,8 +343,8 @@ def _draw_open(offers_reveal: bool) -> None:
     # The watched numbers would give the answer away: "blank", for example, can be an answer.
     lines = [] if step.question and answer is None else claim_lines(step, seen, now)
     _draw_claims(lines)
-    if step.goal:
-        challenge.draw(step, place)
+    if step.goal and all_seen:
+        st.markdown(":green[:material/trophy:] **Won.** The goal is reached.")
     revealed = _draw_reveal(step, place, answer)
     publish.card(
         {
@@ -428,10 +410,11 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
         if view is None or view.sweep.plan != plan_of(step.state.settings):
             return {}  # another sweep is on the screen
         snapshots = [view.sweep.scores]
-    elif not any(snapshot.n for snapshot in snapshots):
+    elif not step.goal and not any(snapshot.n for snapshot in snapshots):
         return {}  # pairs of chains are counted even before Play
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
-    for i, claim in enumerate(step.claims):
+    held: dict[int, float] = {}
+    for i, claim in enumerate(step.watched):
         if any(panel >= len(snapshots) for panel, _ in claim.about):
             continue
         values = measure_now(step.state, claim, snapshots)
@@ -439,23 +422,25 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
         if value is not None:
             now[i] = value
         passed = all(steps_of(step.state.page, snapshots[panel]) >= claim.n for panel, _ in claim.about)
-        if value is not None and i not in seen and passed and claim.holds(values):
-            seen[i] = value
+        if value is not None and passed and claim.holds(values):
+            held[i] = value
+    if not step.goal or len(held) == len(step.goal):  # a goal is reached as a whole
+        seen |= {i: value for i, value in held.items() if i not in seen}
     return now
 
 
 def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> list[tuple[str, str, bool]]:
     """Return the numbers to watch: label, value, and whether their claims have been seen.
 
-    A label states its claim only once the claim has been seen.
+    A label states its claim only once the claim has been seen; that of a goal always does.
     """
-    if not step.claims:
+    if not step.watched:
         return []
     page, names = step.state.page, claims.panel_names(step)
     lines = []
-    for i, claim in enumerate(step.claims):
+    for i, claim in enumerate(step.watched):
         value = seen.get(i, now.get(i))
-        words = claims.stated_words if i in seen else claims.watched_words
+        words = claims.stated_words if i in seen or step.goal else claims.watched_words
         lines.append((words(claim, page, names), claims.value_words(claim, page, value), i in seen))
     return list(dict.fromkeys(lines))  # two claims may be about the same number
 

@@ -30,7 +30,9 @@ def point_text(compared: Compared, unit: CostUnit, count: int | None, turned: bo
     if compared.passed is None:
         return f"Makes no {cost_unit}: not compared at equal {cost_unit}."
     if compared.failed:
-        failed = f"it failed after {amount_text(cost_unit, compared.passed)}, and the others go on without it"
+        failed = (
+            f"it failed after {amount_text(cost_unit, compared.passed)}, and the others continue without it"
+        )
         if count is None or point is None:
             return f"Not compared: {failed}."
         return f"Scores at {amount_text(cost_unit, point)}: {failed}."

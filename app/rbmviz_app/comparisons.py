@@ -1,15 +1,15 @@
 """A session's comparisons and views of sweeps, and the lifetime of their work and memory.
 
 A comparison (its panels, chains and scores) is kept in the session state. It is open while the session holds
-a cached resource, which Streamlit releases on every disconnect; after a reconnect the same comparison
-continues. Ten seconds after a disconnect, the memory of its runs is freed; a reconnect within ten minutes,
-while Streamlit still has the session, rebuilds the runs.
+a cached resource, which Streamlit releases on every disconnect; after a reconnect or a reload the same
+comparison continues (see ``tabs``). Ten seconds after a disconnect, the memory of its runs is freed; a
+reconnect within ten minutes, while Streamlit still has the session, rebuilds the runs.
 """
 
 import secrets
 import weakref
 from collections.abc import MutableMapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -18,7 +18,18 @@ from rbmviz.session.comparison import Setup
 from rbmviz.session.limits import RELEASE_SECONDS
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
-from rbmviz_app.session import COMPARISONS, LINK, OWN_SWEEPS, SWEEP_VIEWS, VISITOR, Link
+from rbmviz_app.session import (
+    COMPARISONS,
+    LINK,
+    OWN_SWEEPS,
+    SESSION,
+    SHARED_PAGE,
+    SWEEP_VIEWS,
+    TAB,
+    VISITOR,
+    Link,
+    Tab,
+)
 from rbmviz_app.shared import sweep_queue
 
 S = TypeVar("S", bound=Setup)
@@ -30,14 +41,37 @@ def comparisons_by_token() -> MutableMapping[str, Comparison]:
     return weakref.WeakValueDictionary()
 
 
-def _release(comparison: Comparison) -> None:
-    # Called on the server's event loop, so it only sets flags.
-    close_and_free(comparison, RELEASE_SECONDS)
+class _Connection(NamedTuple):
+    """The connection of a session to the page of its tab; other fields as in the session state."""
+
+    tab: Tab
+    session: object
 
 
-@st.cache_resource(scope="session", on_release=_release, show_spinner=False)
-def _until_disconnect(token: str, _comparison: Comparison) -> Comparison:
-    return _comparison
+def _lose(lost: _Connection) -> None:
+    if lost.session is lost.tab.session:  # otherwise the page has been reloaded, and works with the tab now
+        close_work(lost.tab)
+
+
+@st.cache_resource(scope="session", on_release=_lose, show_spinner=False)
+def _until_disconnect(_connection: _Connection) -> _Connection:
+    return _connection
+
+
+def connect() -> None:
+    """Close this session's comparisons, sweeps and share once its connection is lost."""
+    if TAB in st.session_state:
+        _until_disconnect(_Connection(st.session_state[TAB], st.session_state[SESSION]))
+
+
+def close_work(tab: Tab) -> None:
+    """Stop the work of a tab without a page; called on the server's event loop, so it only sets flags."""
+    for comparison, _ in list(tab.values.get(COMPARISONS.key, {}).values()):
+        close_and_free(comparison, RELEASE_SECONDS)
+    for sweep in list(tab.values.get(OWN_SWEEPS.key, {}).values()):
+        sweep_queue().halt(sweep, "It stopped when its page lost the connection.")
+    if (share := tab.values.get(SHARED_PAGE.key)) is not None:
+        share.leave()
 
 
 def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bool]:
@@ -56,8 +90,7 @@ def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bo
     comparison, token = comparisons[page]
     comparisons_by_token()[token] = comparison
     visitor.visit(page, comparison)
-    # Before opening it, so that a disconnect in between cannot leave it open.
-    _until_disconnect(token, comparison)
+    connect()  # before opening it, so that a disconnect in between cannot leave it open
     if comparison.closed_at is not None:
         comparison.open()
     return comparison, is_new
@@ -91,21 +124,10 @@ def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
     return view, token
 
 
-def _halt(sweeps: dict[str, Sweep]) -> None:
-    for sweep in list(sweeps.values()):
-        sweep_queue().halt(sweep, "It stopped when its page lost the connection.")
-
-
-@st.cache_resource(scope="session", on_release=_halt, show_spinner=False)
-def _run_until_disconnect(number: int, _sweeps: dict[str, Sweep]) -> dict[str, Sweep]:
-    return _sweeps
-
-
 def own_sweeps() -> dict[str, Sweep]:
     """Return the private sweeps of this session, which run while its page is open, by name."""
-    sweeps = OWN_SWEEPS.ensure()
-    _run_until_disconnect(id(sweeps), sweeps)
-    return sweeps
+    connect()
+    return OWN_SWEEPS.ensure()
 
 
 def forget_sweep(name: str) -> None:

@@ -13,7 +13,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from rbmviz_app.process import open_files
 
-REQUEST_SECONDS = 15.0
+HEAD_SECONDS = 15.0
 """Seconds for a request's line and headers, and without any byte of its body; a later request of the same
 connection has up to twice as many."""
 
@@ -26,7 +26,7 @@ def most() -> int:
     return open_files() // 2
 
 
-class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """A connection that is closed if it is one too many, or if its client keeps the server waiting."""
 
     received = 0
@@ -38,7 +38,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             transport.write(FULL)
             transport.close()
         else:
-            self.loop.call_later(REQUEST_SECONDS, self._check, self._awaited())
+            self.loop.call_later(HEAD_SECONDS, self._check, self._awaited())
 
     def data_received(self, data: bytes) -> None:
         """Take what has come."""
@@ -60,9 +60,9 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         if awaited is not None and awaited == before:
             self.transport.close()
         else:
-            self.loop.call_later(REQUEST_SECONDS, self._check, awaited)
+            self.loop.call_later(HEAD_SECONDS, self._check, awaited)
 
 
 def limit() -> None:
     """Let uvicorn use this class: Streamlit, which configures it, leaves the choice to uvicorn."""
-    HTTP_PROTOCOLS["auto"] = f"{__name__}:{Connection.__name__}"
+    HTTP_PROTOCOLS["auto"] = f"{__name__}:{TimedConnection.__name__}"

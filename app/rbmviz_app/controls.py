@@ -10,7 +10,7 @@ from rbmviz import BadInput, Model
 from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
-from rbmviz_app import card, messages, session, uploads
+from rbmviz_app import messages, session, uploads
 from rbmviz_app.component import component
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
 from rbmviz_app.shared import (
@@ -28,19 +28,14 @@ _download = component("download", ["download.js"], ["download.css"])
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a setting's widget, which is disabled if a challenge locks the setting.
+    """Return the arguments of a setting's widget.
 
     more : further arguments of the widget; ``on_change`` and ``variant`` are passed to ``Setting.widget``
     """
     more = dict(more)
     then, variant = more.pop("on_change", None), more.pop("variant", "")
-    why, help = card.why_setting_locked(setting.key), more.get("help", setting.spec.help) or None
-    return {
-        **more,
-        **setting.widget(then, variant),
-        "help": f"**{why}** {help or ''}".strip() if why else help,
-        "disabled": bool(why) or more.get("disabled", False),
-    }
+    help = more.get("help", setting.spec.help) or None
+    return {**more, **setting.widget(then, variant), "help": help}
 
 
 def choose(setting: Setting[T], options: Sequence[T] | None = None, **more: Any) -> T:
@@ -279,6 +274,8 @@ def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -
     """Draw a button for each algorithm in ``labels``, {name: label}; it calls ``add`` with the name."""
 
     def try_to_add(name: str) -> None:
+        if not session.is_new_click(f"{page} add {name}"):
+            return
         try:
             add(name)
         except BadInput as error:

@@ -24,7 +24,7 @@ class DataDownload:
         self.thread.start()
 
     def _run(self) -> None:
-        self.error = f"The download of '{self.data.name}' has broken off: try again."
+        self.error = f"The download of '{self.data.name}' was interrupted: try again."
         try:
             fetch(self.data.name, self._count)
             self.error = ""

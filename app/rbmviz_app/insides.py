@@ -12,10 +12,8 @@ internal names                                                 without them
 ``_session_storage.list``, ``AppSession._script_event_loop``,  file descriptors for ten minutes
 ``_scriptrunner``
 ``_uploaded_file_mgr.file_storage``, ``_lock``                 files that belong to no page are not counted
-``BackMsg.rerun_script``: ``is_auto_rerun``, ``widget_states`` a click beside a timer may count twice
-``ForwardMsg.auto_rerun``, ``ThreadState.fragment_id``,        charts are drawn every second, even for long
-``get_script_run_ctx``                                         runs and on a busy server
-``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet arrives
+``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet arrives, and
+                                                               a reloaded page begins anew
 ============================================================== =============================================
 """
 
@@ -26,11 +24,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from google.protobuf.message import DecodeError
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 
 log = logging.getLogger(__name__)
@@ -71,8 +67,6 @@ STOP_SECONDS = 1.0
 
 _tidying: list[Callable[[], object]] = []
 _stored_bytes: list[Callable[[], dict[str, int]]] = []
-_messages: list[Any] = []  # the class of a browser's messages, once it has been checked
-_fragments: list["Fragments"] = []
 
 
 def mend(server: Any) -> None:
@@ -80,14 +74,12 @@ def mend(server: Any) -> None:
 
     server : the started runtime of this process
     """
-    for mended in (_tidying, _stored_bytes, _messages, _fragments):
+    for mended in (_tidying, _stored_bytes):
         mended.clear()  # type: ignore[attr-defined]
     for reach, without in (
         (_forget_sessions, "sessions that have ended keep their memory until the next visitor comes"),
         (_close_loops, "each page that was left keeps three file descriptors for ten minutes"),
         (_count_uploads, "files that are uploaded, and belong to no page, are not counted"),
-        (_read_messages, "a click beside a timer may count twice"),
-        (_find_fragments, "charts are drawn every second, also on a busy server"),
     ):
         try:
             reach(server)
@@ -95,10 +87,11 @@ def mend(server: Any) -> None:
             log.warning("Streamlit has changed inside (%s): %s.", changed, without)
 
 
-def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
-    """Return routes that serve the pages at these paths with the style sheet from the start.
+def styled_pages(style: Path, script: Path, paths: Iterable[str]) -> list[Route]:
+    """Return routes that serve the pages at these paths with a style sheet and a script from the start.
 
-    The script's own sheet arrives after the first elements, which would be drawn without it.
+    The app's own sheet arrives after the first elements, which would be drawn without it. The script runs
+    before the page connects.
     """
     begin = "<body>"
     try:
@@ -107,14 +100,16 @@ def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
         if html.count(begin) != 1:
             raise ValueError(f"index.html has no single {begin}")
     except (AttributeError, ImportError, OSError, ValueError) as changed:
-        log.warning("Streamlit has changed inside (%s): pages jump when their style sheet has come.", changed)
+        log.warning(
+            "Streamlit has changed inside (%s): pages jump when styled, and begin anew on a reload.", changed
+        )
         return []
 
     def send(request: Request) -> HTMLResponse:
         # In the head, after Streamlit's own rules and before the rules of single pages: later ones win.
         # Read for each page, so that an edited sheet needs no restart.
-        styled = html.replace(begin, f"{begin}<style>{style.read_text('utf-8')}</style>")
-        return HTMLResponse(styled, headers={"cache-control": "no-cache"})
+        own = f"<style>{style.read_text('utf-8')}</style><script>{script.read_text('utf-8')}</script>"
+        return HTMLResponse(html.replace(begin, begin + own), headers={"cache-control": "no-cache"})
 
     return [Route(path, send) for path in paths]
 
@@ -200,110 +195,6 @@ def _count_uploads(server: Any) -> None:
 
     count_bytes()
     _stored_bytes.append(count_bytes)
-
-
-MESSAGES = "/_stcore/stream"
-"""Path of the WebSocket over which a page reports user input."""
-
-CLICKS = {"trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value"}
-"""Kinds of widget states that represent an event, not a lasting value."""
-
-
-def _read_messages(server: Any) -> None:
-    back_msg = importlib.import_module("streamlit.proto.BackMsg_pb2").BackMsg
-    message = back_msg()
-    state = message.rerun_script.widget_states.widgets.add(id="a button", trigger_value=True)
-    message.rerun_script.is_auto_rerun = True
-    if state.WhichOneof("value") not in CLICKS or not back_msg.FromString(message.SerializeToString()):
-        raise AttributeError("a click is no 'trigger_value'")
-    _messages.append(back_msg)
-
-
-def without_clicks(content: bytes) -> bytes:
-    """Return a message from the page, without clicks if a timer sent it.
-
-    The page reports a click a moment later, in its own message. A timer (``run_every``) that fires in between
-    sends all widget states, including the click. The click's callback would run twice: Undo would return to
-    the preset just chosen, and one click would add two panels. The click's own message always follows.
-    """
-    for back_msg in _messages:
-        try:
-            message = back_msg.FromString(content)
-        except DecodeError:  # for Streamlit to refuse
-            return content
-        if message.rerun_script.is_auto_rerun:
-            states = message.rerun_script.widget_states.widgets
-            stay = [state for state in states if state.WhichOneof("value") not in CLICKS]
-            if len(stay) < len(states):
-                del states[:]
-                states.extend(stay)
-                return bytes(message.SerializeToString())
-    return content
-
-
-class ClicksOnce:
-    """Middleware that removes clicks from messages sent by timers, see ``without_clicks``."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-
-        async def receive_filtered() -> Message:
-            message = await receive()
-            if content := message.get("bytes"):
-                message["bytes"] = without_clicks(content)
-            return message
-
-        ours = scope["type"] == "websocket" and scope["path"].endswith(MESSAGES)
-        await self._app(scope, receive_filtered if ours else receive, send)
-
-
-class Fragments:
-    """The timers of fragments; Streamlit's API sets a timer only when a fragment is made."""
-
-    def __init__(self) -> None:
-        scriptrunner = importlib.import_module("streamlit.runtime.scriptrunner")
-        utils = importlib.import_module("streamlit.runtime.scriptrunner_utils.script_run_context")
-        self._message = importlib.import_module("streamlit.proto.ForwardMsg_pb2").ForwardMsg
-        self._context, self._thread = scriptrunner.get_script_run_ctx, utils.ThreadState.get
-        if "fragment_id" not in utils.FragmentThreadState.__dataclass_fields__:
-            raise AttributeError("a thread has no 'fragment_id'")
-        self._timer("a fragment", 1.0)
-
-    def _timer(self, fragment_id: str, seconds: float) -> Any:
-        message = self._message()
-        message.auto_rerun.fragment_id, message.auto_rerun.interval = fragment_id, seconds
-        return message
-
-    def current(self) -> str:
-        """Return the id of the fragment that this thread draws."""
-        return str(self._thread().fragment_id)
-
-    def set_interval(self, fragment_id: str, seconds: float) -> None:
-        """See the function ``set_interval``."""
-        context = self._context()
-        if context is not None:
-            context.enqueue(self._timer(fragment_id, seconds))
-
-
-def _find_fragments(server: Any) -> None:
-    _fragments.append(Fragments())
-
-
-def set_interval(fragment_id: str, seconds: float) -> None:
-    """Have the browser redraw a fragment at this interval from now on.
-
-    Streamlit sends the same message for a fragment with a timer, but only when the fragment is made.
-    """
-    for fragments in _fragments:
-        fragments.set_interval(fragment_id, seconds)
-
-
-def fragment_id() -> str:
-    """Return the id of the fragment that is being drawn; "" if its timer cannot be set."""
-    return next((fragments.current() for fragments in _fragments), "")
 
 
 def _assigned(kind: type, *names: str) -> None:

@@ -28,7 +28,7 @@ ONE_STEP = Key("S", "One step", ":is(.transport .step, .st-key-units_step button
 RESET = Key("0", "Reset", ":is(.transport .reset, .st-key-units_reset button)")
 PRESENT = Key("F", "Present: large, for a projector", ":root:has(.st-key-present)")
 LEAVE = Key("Esc", "Leave the presentation", ".st-key-leave button")
-BACK = Key("Left", "Previous step of the lesson", ".st-key-lesson_back button")
+BACK = Key("Left", "Previous step of the lesson", ".st-key-lesson-back button")
 NEXT = Key("Right", "Next step of the lesson", ".st-key-lesson_moves button[kind=primary]")
 LIST = Key("?", "This list")
 

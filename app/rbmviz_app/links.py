@@ -16,7 +16,7 @@ from rbmviz.errors import MAX_SHOWN, BadInput, quoted
 from rbmviz.links import address_texts
 from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE
 from rbmviz.pages.settings import Several
-from rbmviz_app import checkpoints, embedding, pages, presets, session, shared
+from rbmviz_app import embedding, pages, presets, session, shared
 from rbmviz_app.component import component
 from rbmviz_app.share import publish
 
@@ -36,13 +36,25 @@ COOKIE = "rbmviz_owner"
 OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
 """96 random bits."""
 
+MODEL_CHOICES = {
+    **{"sample": "model", "chain": "land", "tune": "tune_models"},
+    **{"coupling": "coupling_model", "weights": "weights_model"},
+}
+"""The setting on each page that chooses a model (on Tune, several), possibly from the Train page."""
+
 DATA_CHOICES = ("data", "tune_data", "tune_train_data")
 """Settings that choose data, possibly a visitor's file; its name then has a file extension."""
+
+TRAINED_TITLE = re.compile(r", [0-9,]+ updates?( \([0-9]+\))?$")
+"""The end of the title of a model sent from the Train page."""
+
+OWN_NAME = re.compile(rf"\.|{TRAINED_TITLE.pattern}")
+"""Names of files have a dot."""
 
 HAVE_UPLOADERS = ("sample", "weights", "train")
 """Pages to which models or data can be uploaded."""
 
-OWN_CHOICES = (*DATA_CHOICES, *checkpoints.CHOICES.values())
+OWN_CHOICES = (*DATA_CHOICES, *MODEL_CHOICES.values())
 """Settings that choose data or models, which may be the visitor's."""
 
 MAX_REPEATED_STEPS = 20_000
@@ -92,7 +104,6 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
     """Have the browser write these values into the address, by name; an empty list removes a name."""
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {name: list(values) for name, values in parts.items()}
-        texts[checkpoints.TOKEN_PART] = checkpoints.tokens(page)
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         texts |= embedding.parts(page)
@@ -100,6 +111,7 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
             texts |= {LESSON: [place.lesson], STEP: [str(place.step + 1)]}
         gone = [name for name in ("present", "paused", LESSON, STEP) if name not in texts]
         others = [name for name in pages.names_of_other_pages(page) if name not in texts]
+        session.WRITTEN.ensure()[page] = texts | {name: [] for name in gone}
         data: dict[str, Any] = {"parts": texts, "others": others + gone}
         if texts.get("sweep"):  # only this browser may delete its sweeps
             data["cookie"] = f"{COOKIE}={owner()}"
@@ -126,13 +138,12 @@ def open_link(page: str) -> None:
         return
     link = session.Link(page, {name: in_address(name) for name in st.query_params})
     session.LINK.set(link)
-    checkpoints.open_link(page, link_values(page, checkpoints.TOKEN_PART))
     live = pages.live_page(page)
     preset = live.preset_of_link() if live else None
     values = live.values_of(preset) if live and preset else {}
     # A link to the page with the command line's model is complete: settings left out have their defaults.
     if shared.FIRST_CHOICE and not any(link_values("sample", name) for name in pages.names_of_page("sample")):
-        values[checkpoints.CHOICES["sample"]] = shared.FIRST_CHOICE[0]
+        values[MODEL_CHOICES["sample"]] = shared.FIRST_CHOICE[0]
     # How it works begins at its first part. Links to the landscape do not name it, and must still open it.
     if not any(link_values("chain", name) for name in [*pages.names_of_page("chain"), presets.KEY]):
         values["little"] = "units"
@@ -146,11 +157,12 @@ def open_link(page: str) -> None:
         except BadInput as error:
             if name == "train_data":
                 session.add_link_warning(f"The link's data are left out. {error}", page)
-            elif setting.key in OWN_CHOICES and "." in "".join(texts):
-                file = next(text for text in texts if "." in text)
+            elif setting.key in OWN_CHOICES and (own := [text for text in texts if OWN_NAME.search(text)]):
                 where = "Settings" if page in HAVE_UPLOADERS else "Settings of Sample or Train"
+                what = "model" if TRAINED_TITLE.search(own[0]) else "file"
+                again = "send it from Train again" if what == "model" else f"upload it again in {where}"
                 session.add_link_warning(
-                    f"The server has forgotten your file {quoted(file)}: upload it again in {where}.", page
+                    f"The server has forgotten your {what} {quoted(own[0])}: {again}.", page
                 )
             else:
                 stands = " ".join(address_texts(values.get(name, setting.default)))
@@ -175,7 +187,7 @@ def own_names(name: str) -> list[str]:
     if name not in OWN_CHOICES:
         return []
     models = shared.MODELS_OF_COMMAND | shared.own_models()
-    most = MAX_VISIBLE_LANDSCAPE if name == checkpoints.CHOICES["chain"] else math.inf
+    most = MAX_VISIBLE_LANDSCAPE if name == MODEL_CHOICES["chain"] else math.inf
     return [title for title, model in models.items() if model.rbm.n_visible <= most]
 
 

@@ -11,10 +11,10 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
 5. ``left, right = places()``: the grid of the first screen, for the panels and the main chart;
 6. in ``left`` the panels: ``PAGE.draw_panels``, a fragment, so that a click there redraws nothing else. It
    calls the function of the page's ``panel.py`` that mounts the canvas, and writes the address;
-7. in ``right`` the main chart, and below the grid the others, in functions with ``@every_second`` or
-   ``@as_curves_grow`` (see ``timer``), which read ``comparison.peek()`` and call ``draw_chart``. ``peek``
-   does not renew leases, so a chart alone does not keep a run awake: a run computes for 30 s after the last
-   ``poll``, which the panels' socket calls for each frame. Functions that draw settings call
+7. in ``right`` the main chart, and below the grid the others, by ``live_chart``: a function that reads
+   ``comparison.peek()`` makes the chart, whenever there is something new, and it travels in the frames.
+   ``peek`` does not renew leases, so a chart alone does not keep a run awake: a run computes for 30 s after
+   the last ``poll``, which the panels' socket calls for each frame. Fragments that draw settings call
    ``catch_up_settings``;
 8. downloads and code (see ``controls``), omitted while presenting.
 """
@@ -24,6 +24,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -42,6 +43,7 @@ from rbmviz.pages import PageSpec
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import UNDO_SECONDS, Setup
 from rbmviz.session.multiples import with_knob
+from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
 from rbmviz_app import (
     card,
     comparisons,
@@ -56,13 +58,15 @@ from rbmviz_app import (
     transport,
     uploads,
 )
+from rbmviz_app.component import component
+from rbmviz_app.controls import Download
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish
 from rbmviz_app.share.prose import marked
+from rbmviz_app.stream.parts import Make, offering
 from rbmviz_app.stream.socket import live_path
-from rbmviz_app.timer import restart_timers
 
 PRESENTED_FONT_PIXELS = 20
 """Font size in charts while presenting, in pixels."""
@@ -326,6 +330,8 @@ class LivePage(Generic[S]):
     def apply(self, preset: Preset) -> None:
         """Apply a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
+        if not session.is_new_click(f"{self.name} preset {preset.label}"):
+            return  # else Undo would come back to this preset
         values = self.values_of(preset)
         try:
             self.show(self.setup_of(values), self.read(preset.panels)[0], values)
@@ -372,7 +378,7 @@ class LivePage(Generic[S]):
         slugs = [preset.slug for preset in self.presets]
         if asked and asked[0] not in slugs:
             session.add_link_warning(
-                f"This page has no preset '{asked[0][:MAX_SHOWN]}' as in the link: {', '.join(slugs)}.",
+                f"The link names an unknown preset '{asked[0][:MAX_SHOWN]}'; there are {', '.join(slugs)}.",
                 self.name,
             )
 
@@ -382,7 +388,6 @@ class LivePage(Generic[S]):
         # Names first: this runs every second, and reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
             return False
-        # Ignore the values of knobs that the caption invites the visitor to turn.
         for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
             turned = {
                 name: getattr(algorithm, name) for name in preset.invites if name in knobs_of(algorithm)
@@ -534,13 +539,13 @@ def offer_panels(comparison: Comparison[Any], what: str, icon: str, draw_adders:
 def catch_up_page(comparison: Comparison[Any]) -> None:
     """Update the rest of the page after actions in the panels; call it at the end of their fragment.
 
-    Redraws the page if the command to undo has changed or if the page's timers have to restart, and shows
-    why clicks and drags were refused.
+    Redraws the page if the command to undo or the panels have changed, and shows why clicks and drags were
+    refused.
     """
     [page] = [page for page, (candidate, _) in COMPARISONS.value.items() if candidate is comparison]
-    if session.last_drawn(page).command != comparison.undoable_commands:
-        st.rerun()  # Undo is in the transport, which is drawn with the whole page
-    restart_timers(comparison)
+    drawn, keys = session.last_drawn(page), [panel.key for panel in comparison.panels]
+    if drawn.command != comparison.undoable_commands or drawn.panels != keys:
+        st.rerun()  # Undo and what depends on the panels are drawn with the whole page
     messages.show_toasts()
 
 
@@ -559,7 +564,7 @@ def change_setup(comparison: Comparison[S], setup: S) -> None:
     try:
         comparison.change(setup)
     except BadInput as error:
-        messages.alert("setup", f"{error} The panels go on as they were.")
+        messages.alert("setup", f"{error} The panels continue as they were.")
 
 
 @st.fragment
@@ -567,7 +572,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
     """Draw play, step, reset and speed."""
     page, speed, texts = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        pressed = transport.draw(
+        transport.draw(
             page,
             live.socket(),
             comparison.running,
@@ -585,8 +590,6 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
         )
         if rate != comparison.rate:
             comparison.set_rate(rate)
-        if pressed:
-            restart_timers(comparison, commanded=True)
     catch_up_settings(page)
 
 
@@ -597,7 +600,7 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
     because a disabled button would lose a click made while there was still something to undo.
     """
     number = comparison.undoable_commands
-    session.note_drawn(page, command=number)
+    session.note_drawn(page, command=number, panels=[panel.key for panel in comparison.panels])
     # An animation keeps the time. It restarts only if its name changes: hence one each for even and odd.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
@@ -615,6 +618,8 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
 
 def undo(page: str, comparison: Comparison[Any]) -> None:
     """Undo the newest command, including the settings that it changed."""
+    if not session.is_new_click(f"{page} undo"):
+        return
     try:
         if not comparison.undo():
             st.toast(f"Too late to undo: that was only possible for {UNDO_SECONDS:g} seconds.")
@@ -648,3 +653,56 @@ def draw_chart(
         spec = readable(plot.spec(), st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
         publish.chart(key, chart, alt)
+
+
+TEXT = 1
+"""Height of sentences without a chart, see ``live_chart``."""
+
+_scripts = [PANEL_FOLDER / f"{name}.js" for name in ("readouts", "mosaic", "parts")]
+_styles: list[str | Path] = [VIEW_FOLDER / "curves.css", "chart.css"]
+_chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], _styles)
+
+
+def _address_of(comparison: Comparison[Any]) -> tuple[str, str]:
+    """Return the page of a comparison, and the token of its socket."""
+    [found] = [(page, token) for page, (each, token) in COMPARISONS.value.items() if each is comparison]
+    return found
+
+
+def downloads(
+    comparison: Comparison[Any],
+    origin: Callable[[], Mapping[str, Any]],
+    code: Callable[[], str] | None = None,
+    more: Sequence[Download] = (),
+) -> None:
+    """Draw the menu of files to save: the rows of the page's charts, ``more``, and its code.
+
+    origin, code : see ``controls.downloads``
+    """
+    page, _ = _address_of(comparison)
+    parts = offering(session.LIVE_PARTS.ensure(), page, comparison)
+    help = "The points of this page’s charts, and where they come from (.csv)."
+    controls.downloads(page, [Download("Data (.csv)", parts.csv, f"{page}.csv", help), *more], origin, code)
+
+
+def live_chart(
+    comparison: Comparison[Any],
+    key: str,
+    make: Make,
+    alt: str,
+    nothing: str = "",
+    height: int = 0,
+) -> None:
+    """Draw the place of a chart whose content comes with the panels' frames.
+
+    key : widget key; make : see ``Parts.offer``; alt : description for screen readers; nothing : text until
+        there are rows; height : pixels; 0 (the default): a main chart, whose height a style sheet sets; TEXT:
+        only the sentences
+    """
+    page, token = _address_of(comparison)
+    offering(session.LIVE_PARTS.ensure(), page, comparison).offer(key, make, alt)
+    size = PRESENTED_FONT_PIXELS if links.presenting() else 0
+    data = {"url": live_path() + token, "part": key, "nothing": nothing, "size": size}
+    with nullcontext() if height else st.container(key=f"main chart {key}"):
+        # Lessons count the charts of a page by this name.
+        _chart(key=f"{'said' if height == TEXT else 'plot'} {key}", data=data | {"height": height})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rbmviz.charts.style import colours, dashes, titles
+from rbmviz.charts.style import colours, dashes, heads, titles
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics.numbers import Number
@@ -18,11 +18,10 @@ from rbmviz.session.multiples import multiples_of
 from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
 from rbmviz.view.formulas import equation, prose
 from rbmviz.view.specs import about, knob_spec, readout_specs
-from rbmviz_app import card
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
-from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, STOPPED_TIMERS, sent_by
+from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, sent_by
 from rbmviz_app.share import publish
 
 FPS = 20
@@ -78,7 +77,7 @@ class Canvas:
             ``presented_knobs`` are shown, or the first of each panel
         key : key of the component in the session state
         on : handler for each kind of event: "edit", "remove" or "multiply". Without one, the fragment is only
-            redrawn, which restarts the timers of a page that is shown again.
+            redrawn.
         side : rows and columns of the square of pictures in a panel: ``FrameRequest.cells`` is side * side
         data : further JSON values for the page's own JavaScript; watchers only get those in
             ``publish.FOR_WATCHERS``
@@ -98,18 +97,11 @@ class Canvas:
             "present_knobs": presented_knobs() if present else shown_knobs(),
             "embedded": EMBEDDED.value,
             "reduced_motion": REDUCED_MOTION.value,
-            "timers_stopped": any(stopped.hidden for stopped in STOPPED_TIMERS.value.values()),
             "taken": taken.get(key, 0),
         }
-        panels = [panel | {"locked": self._locked(panel)} for panel in panels]
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, on_events_change=take)
         publish.canvas(self._name, common | data)
-
-    def _locked(self, panel: dict[str, Any]) -> dict[str, str]:
-        """Return why knobs of a panel are locked, by name; unlocked knobs are left out."""
-        reasons = {knob["name"]: card.why_locked(self._name, knob["name"]) for knob in panel["knobs"]}
-        return {name: why for name, why in reasons.items() if why}
 
 
 ReadoutsOf = Callable[[Any, Any], Iterable[Number]]
@@ -186,22 +178,27 @@ def panel_specs(
     hidden: Sequence[str] = (),
     multiples: bool = False,
     formulas_of: Callable[[Any], Sequence[str]] = equation_of,
+    marks: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, coloured by its algorithm; see ``panel_spec``.
 
     names : titles of the panels; none: the titles of their algorithms
+    marks : a word before each name in the heads; none: no words
     """
     algorithms = algorithms_of(comparison)
-    return [
+    specs = [
         panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples, formulas_of)
         for panel, accent, label, dash in zip(
             comparison.panels,
             colours(algorithms),
             names or titles(algorithms),
-            dashes([algorithm.name for algorithm in algorithms]),
+            dashes(comparison.slots),
             strict=True,
         )
     ]
+    for spec, (name, differs), mark in zip(specs, heads(algorithms), marks or [""] * len(specs), strict=True):
+        spec["head"] = [f"{mark}: {name}" if mark else name, differs]
+    return specs
 
 
 _live_slider = _component("slider", PANEL_FOLDER, "slider.js")

@@ -22,7 +22,7 @@ from rbmviz_app.session import (
 from rbmviz_app.share import button
 
 folder = Path(__file__).parent
-FIRST_SCRIPTS = "".join((folder / name).read_text("utf-8") for name in ("broken_page.js", "empty_charts.js"))
+FIRST_SCRIPTS = "".join((folder / name).read_text("utf-8") for name in ("broken_page.js",))
 
 _reader = component("reader", ["reader.js"])
 _copy_link = component("copy_link", ["copy_link.js"], ["bar.css"])

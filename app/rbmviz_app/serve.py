@@ -109,7 +109,7 @@ def _free_port(address: str, ports: range) -> int:
                     "this machine, as 127.0.0.1."
                 ) from None
     if len(ports) == 1:
-        raise BadInput(f"Port {ports[0]} is taken, or not for you: choose another one with --port.")
+        raise BadInput(f"Port {ports[0]} is in use or not permitted: choose another one with --port.")
     raise BadInput(f"The ports {ports[0]} to {ports[-1]} are taken: choose another one with --port.")
 
 

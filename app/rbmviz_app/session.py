@@ -7,9 +7,11 @@ After each click, Streamlit runs a page's whole script (or one of its fragments)
 session state is what a browser tab keeps between these runs.
 """
 
+import math
 import re
+import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -21,14 +23,30 @@ from rbmviz import Model
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
 from rbmviz.session import Allowance, Comparison, VisitorUsage
-from rbmviz.session.further_run import FurtherRun
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
 from rbmviz_app.stream.files import OfferedFiles
+from rbmviz_app.stream.parts import Parts
 
 T = TypeVar("T")
+
+
+class Tab:
+    """A tab of a browser, which outlives its sessions: a reload begins another session of the same tab.
+
+    values : the values of all entries by key, except those of a single session
+    session : identifies the newest session; earlier ones have been replaced
+    """
+
+    def __init__(self, values: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self.values, self.session = dict(values), object()
+
+
+TAB, SESSION = "tab", "session"
+"""Keys in the session state of the session's ``Tab`` and of what identifies it as ``Tab.session``; see
+``rbmviz_app.tabs``."""
 
 
 class Entry(Generic[T]):
@@ -36,10 +54,11 @@ class Entry(Generic[T]):
 
     key : its key in the session state
     make : returns the value to use until one is stored
+    of_tab : whether a reload of the page keeps the value; if not, it is about the elements of one session
     """
 
-    def __init__(self, key: str, make: Callable[[], T]) -> None:
-        self.key, self._make = key, make
+    def __init__(self, key: str, make: Callable[[], T], of_tab: bool = True) -> None:
+        self.key, self._make, self._of_tab = key, make, of_tab
 
     @property
     def value(self) -> T:
@@ -49,6 +68,8 @@ class Entry(Generic[T]):
     def set(self, value: T) -> None:
         """Store a value."""
         st.session_state[self.key] = value
+        if self._of_tab and TAB in st.session_state:
+            st.session_state[TAB].values[self.key] = value
 
     def ensure(self) -> T:
         """Store the current value, so that it can be changed in place; return it."""
@@ -203,7 +224,7 @@ SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page drawn so far, with its token."""
 
-NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict)
+NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
 """Number of the newest event taken from each canvas, by its key."""
 
 VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(visitors()))
@@ -218,17 +239,11 @@ TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 OWNER: Entry[str] = Entry("owner", str)
 """The secret that identifies this browser to sweeps, see ``rbmviz_app.links``; "" before first use."""
 
-TOKEN: Entry[str] = Entry("token", str)
-"""Token of the training runs of this session or its link; see ``rbmviz_app.checkpoints``."""
-
 EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
 """Number of times that each uploader was emptied. In Streamlit, only a new key empties an uploader."""
 
 REFUSED_UPLOADS: Entry[dict[str, tuple[str, str]]] = Entry("refused uploads", dict)
 """By uploader, the last file that was refused, as Streamlit calls it, and the sentence."""
-
-LIVE_TRAININGS: Entry[Any] = Entry("live trainings", lambda: None)
-"""Train: the ``rbmviz_app.checkpoints.LiveTrainings`` of this session."""
 
 UPLOADS: Entry[dict[str, Any]] = Entry("uploads", dict)
 """The newest ``rbmviz_app.uploads.Upload`` by uploader."""
@@ -249,6 +264,9 @@ class Link(NamedTuple):
 
 LINK: Entry[Link | None] = Entry("link", lambda: None)
 """The address with which the session began; None: not read yet."""
+
+WRITTEN: Entry[dict[str, dict[str, list[str]]]] = Entry("written", dict)
+"""The parameters that each page last wrote into the address, by name."""
 
 MAX_PRESENTED_KNOBS = 2
 """Maximum number of knobs shown while presenting."""
@@ -294,12 +312,14 @@ class Drawn(NamedTuple):
     command : the command that its Undo button undoes, see ``Comparison.undoable_commands``
     preset : name (in the address) of the preset whose caption is shown; "": none
     caption : the last caption of a preset, whose space is reserved
+    panels : keys of its panels
     """
 
     settings: Mapping[str, Any] = MappingProxyType({})
     command: int = 0
     preset: str = ""
     caption: str = ""
+    panels: Sequence[int] = ()
 
 
 DRAWN_PAGES: Entry[dict[str, Drawn]] = Entry("drawn", dict)
@@ -327,32 +347,26 @@ OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
 """Files that the session's download buttons make."""
 
 
-class StoppedTimer(NamedTuple):
-    """The state of a page fragment when its timer stopped.
+LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
+"""The charts of each page's comparison."""
 
-    comparison : the comparison that the fragment shows
-    state : the state that it showed, see ``timer.display_state``
-    hidden : whether it stopped because the browser requested no frames; otherwise nothing had changed
+
+CLICKED: Entry[dict[str, float]] = Entry("clicked", dict)
+"""Time of the last click on each button that must not act twice, by ``time.monotonic()``."""
+
+SAME_CLICK_SECONDS = 0.7
+"""Seconds within which two reports of a button are one click."""
+
+
+def is_new_click(button: str) -> bool:
+    """Return whether this click has not been taken yet.
+
+    Streamlit's page may report one click twice: in its own message, and in that of a timer or a component.
     """
+    clicked, now = CLICKED.ensure(), time.monotonic()
+    before, clicked[button] = clicked.get(button, -math.inf), now
+    return now - before > SAME_CLICK_SECONDS
 
-    comparison: weakref.ref[Comparison]
-    state: tuple[Any, ...]
-    hidden: bool
-
-
-STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict)
-"""Timed fragments whose timer has stopped, by name."""
-
-
-class SlowTimer(NamedTuple):
-    """A timed fragment drawn less often than every second: its id, and the seconds between draws."""
-
-    fragment_id: str
-    seconds: float
-
-
-SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
-"""Timed fragments drawn less often than every second, by name."""
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
 """Name and model shown by each page's panels; the limits may have refused the chosen model."""
@@ -360,10 +374,10 @@ MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", 
 OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
-EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
+EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None, of_tab=False)
 """How it works: the editor's initial matrix, float64 (states, states); None: the preset's."""
 
-TABLE_VERSION: Entry[int] = Entry("table version", int)
+TABLE_VERSION: Entry[int] = Entry("table version", int, of_tab=False)
 """How it works: number of refills of the editor. As part of its key, it makes a refill discard edits."""
 
 AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
@@ -387,9 +401,6 @@ SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict
 
 OWN_SWEEPS: Entry[dict[str, Sweep]] = Entry("own sweeps", dict)
 """Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
-
-FURTHER_RUNS: Entry[dict[str, FurtherRun]] = Entry("further runs", dict)
-"""Papers: the additional seeds that this visitor has run, by recipe."""
 
 POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 """Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
@@ -433,20 +444,6 @@ REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
 """Steps whose answers were revealed by hand."""
 
 
-class Attempt(NamedTuple):
-    """Result of a challenge.
-
-    runs : the judged runs; other runs count as another attempt
-    missed : the first goal not reached, in words; "": all were reached
-    """
-
-    runs: tuple[Any, ...]
-    missed: str
-
-
-ATTEMPTS: Entry[dict[LessonStep, Attempt]] = Entry("attempts", dict)
-"""The newest attempt at each challenge."""
-
 LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
 """The farthest opened step (from 1) of each lesson, by name."""
 
@@ -462,7 +459,6 @@ def forget_step(lesson: str, step: int) -> None:
     place = LessonStep(lesson, step)
     LESSON_ANSWERS.ensure().pop(place, None)
     SEEN_CLAIMS.ensure().pop(place, None)
-    ATTEMPTS.ensure().pop(place, None)
     REVEALED.set(REVEALED.value - {place})
 
 

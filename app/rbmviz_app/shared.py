@@ -12,6 +12,7 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_registered
+from rbmviz.datasets.own import READERS
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson
 from rbmviz.metadata import data_name
@@ -20,7 +21,6 @@ from rbmviz.models import describe_model, list_models, load_pretrained, model_ti
 from rbmviz.pages import RANDOM_MODEL, Sources
 from rbmviz.session import VisitorUsage
 from rbmviz.session.sweeps import SweepQueue, sweeps_folder
-from rbmviz.session.training_file import is_upload
 from rbmviz.sweeps import SweepPlan
 from rbmviz.sweeps.cell import Own, data_digest
 from rbmviz_app.session import ALLOWANCE, TRAINED, UPLOADS, visitors
@@ -116,6 +116,12 @@ def title_of_model(name: str) -> str:
 def once(key: Hashable, make: Callable[[], T]) -> T:
     """Return the result of a function; the same object for equal keys, so that runs continue."""
     return _shared("made", 32).get(key, make)
+
+
+def is_upload(dataset: Dataset) -> bool:
+    """Return whether data come from a file, so that on a server they exist only as an upload."""
+    names = dataset.name, dataset.name.rpartition("@")[0]
+    return any(Path(name).suffix.lower() in READERS for name in names)
 
 
 def own_data() -> dict[str, Dataset]:

@@ -147,7 +147,7 @@ class Sockets:
             await self._app(scope, receive, send)
             return
         if not is_own_origin(scope):
-            await WebSocketClose(POLICY, "This page is of another server.")(scope, receive, send)
+            await WebSocketClose(POLICY, "This page belongs to another server.")(scope, receive, send)
             return
         rate = rate_of(scope["path"])
         inbox = Inbox(rate, receive, self._together if rate is STREAMLIT else None)

@@ -7,7 +7,7 @@
  * @typedef {{ socket: string, running: boolean, play: ButtonData, step: ButtonData, reset: ButtonData }} TransportData
  */
 
-const REPORT_MS = 200; // minimum time between reports to Streamlit, which redraws Undo and restarts the timers of charts
+const REPORT_MS = 200; // minimum time between reports to Streamlit, which redraws Undo
 
 /** SVG paths in a square of 24 units. */
 const ICONS = {

@@ -15,8 +15,8 @@ _scripts = (PANEL_FOLDER / "presses.js", "transport.js")
 _buttons = component("transport", _scripts, ["transport.css"], isolate_styles=False)
 
 
-def draw(page: str, socket: str, running: bool, play: str, step: str, reset: str, held: str) -> bool:
-    """Draw the buttons; return whether the server has just carried out presses.
+def draw(page: str, socket: str, running: bool, play: str, step: str, reset: str, held: str) -> None:
+    """Draw the buttons; a press that has been carried out redraws their fragment, which has Undo.
 
     page : name of the page
     socket : path of its live socket
@@ -31,5 +31,4 @@ def draw(page: str, socket: str, running: bool, play: str, step: str, reset: str
         "step": {"help": step, "key": keys.ONE_STEP.key, "held": held},
         "reset": {"help": reset, "key": keys.RESET.key, "held": ""},
     }
-    drawn = _buttons(key=f"{page}_transport", data=data, width="content", on_done_change=lambda: None)
-    return drawn.done is not None
+    _buttons(key=f"{page}_transport", data=data, width="content", on_done_change=lambda: None)

@@ -44,8 +44,8 @@ MODEL_SUFFIXES = ["safetensors", "npz", "h5", "hdf5"]
 
 DATA_SUFFIXES = ["npz", "npy", "csv", "txt", "zip"]
 
-FORGOTTEN = "The server forgets the file when you reload or close the page: upload it again then."
-"""Note on when the server forgets a file; data on the Train page are kept with their training runs."""
+FORGOTTEN = "The server forgets the file when you open another link, or ten minutes after you leave."
+"""Note on when the server forgets a file."""
 
 
 class Upload(NamedTuple):

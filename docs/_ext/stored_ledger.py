@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-from rbmviz.reproduce.ledger import markdown
+from papers.markdown import markdown
 
 PAGE, PLACE = "reproduce", "<!-- the ledger stands here when the site is built -->"
 """The page, and the comment in its source that is replaced."""
@@ -12,7 +12,7 @@ def _fill(app: Sphinx, page: str, source: list[str]) -> None:
     if page == PAGE:
         before, found, after = source[0].partition(PLACE)
         assert found, f"{page} has no place for the ledger"
-        source[0] = before + markdown("../rbmviz/reproduce/results") + after
+        source[0] = before + markdown("../rbmviz/ledger/stored") + after
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

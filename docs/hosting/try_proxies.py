@@ -224,7 +224,6 @@ def main() -> None:
             health = f"http://127.0.0.1:{upstream}{path}/_stcore/health"
             command = [shutil.which("rbmviz") or "rbmviz", "app", "--port", str(upstream), "--no-browser"]
             given = {"RBMVIZ_PUBLIC": "1", "RBMVIZ_HOSTS": HOST, "STREAMLIT_SERVER_BASE_URL_PATH": base}
-            given["RBMVIZ_KEPT_DIR"] = f"{scratch}/kept"
             log = Path(scratch, "server.log")
             with running(command, log, lambda url=health: urllib.request.urlopen(url, timeout=5), **given):
                 for proxy in (nginx, caddy):

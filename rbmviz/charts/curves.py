@@ -1,11 +1,12 @@
 """Curves with bands, points, marks, levels, and names at their ends."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rbmviz.charts.axes import ChartAxis, Legend, Style, channel_of
-from rbmviz.charts.plot import NARROW_WINDOW, Content, Plot, short, tooltips
+from rbmviz.charts.plot import NARROW_WINDOW, Content, Plot, Rows, short, tooltips
 from rbmviz.charts.style import GREY
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ LEADER_PIXELS = 18
 """Distance from the plot to the column of labels on the right; dots connect each to the end of its curve."""
 
 MAX_LABEL_PIXELS = 170
-
-NARROW = "windowSize()[0] < 1600"
-"""Test for a narrow presented chart, which has no labels (the panels beside it show the same strokes)."""
 
 PHONE = f"windowSize()[0] <= {NARROW_WINDOW}"
 """Test for a chart on a phone."""
@@ -84,10 +82,8 @@ class Curves(Plot):
     band : (str, str) or None; columns of the lower and the upper end
     spread : whether a band is an area, or a line at each point
     order : column by which points are joined; "" (the default): by x
-    pale, size : columns: points with a false value in the first are pale, and the second gives their size;
-        "": all are alike
+    pale : column: points with a false value in it are pale; "": all are alike
     legend : None (the default): the curves are labelled at their ends, or by panels
-    wide_ends : whether names are shown at the ends only in a wide window
     clip : whether anything outside the axes is clipped
     more : returns further layers, which are not on a canvas, given altair and a chart with x, y and colour
     """
@@ -106,10 +102,8 @@ class Curves(Plot):
     spread: Literal["area", "rule"] = "area"
     order: str = ""
     pale: str = ""
-    size: str = ""
     levels: tuple[Level, ...] = ()
     legend: Legend | None = None
-    wide_ends: bool = False
     clip: bool = False
     more: Callable[[Any, Any], list[Any]] | None = None
     height: int = 300
@@ -119,7 +113,7 @@ class Curves(Plot):
     def columns(self) -> list[str]:
         """Return the columns that are drawn or shown in tooltips."""
         kinds = [name for kind in self.kinds for name in COLUMNS_OF_KIND[kind]]
-        used = [self.series, self.order, self.pale, self.size, *(self.band or ())]
+        used = [self.series, self.order, self.pale, *(self.band or ())]
         described = [name for name, *_ in self.tips]
         names = ["kind"] * bool(self.kinds) + [self.x.field, self.y.field, *used, *described, *kinds]
         return [name for name in names if name]
@@ -167,7 +161,7 @@ class Curves(Plot):
                 marks.encode(shape=shape, tooltip=tooltips(alt, (("note", "Here", ""), *self.tips)))
             )
         if "end" in self.kinds:
-            layers += _end_layers(alt, of("end").encode(y=y), tone, self.wide_ends)
+            layers += _end_layers(alt, of("end").encode(y=y), tone)
         layers += [] if self.more is None else self.more(alt, points.encode(y=y, color=tone))
         return layers + [layer for level in self.levels for layer in _level_layers(alt, level)]
 
@@ -192,26 +186,31 @@ class Curves(Plot):
             layer = layer.encode(
                 opacity=alt.condition(f"datum.{self.pale}", alt.value(0.95), alt.value(0.45))
             )
-        if self.size:
-            scale = alt.Scale(type="log", range=[20, 260], nice=False)
-            layer = layer.encode(size=alt.Size(f"{self.size}:Q", scale=scale, legend=None))
         return layer
 
     # On a canvas
 
     def parts(self, rows: "pd.DataFrame") -> Content:
         """Return lines, marks, levels and axes."""
-        of = {kind: rows[rows["kind"] == kind] if self.kinds else rows for kind in ("point", *self.kinds)}
-        lines = [*self._guides(of.get("guide")), *self._named(of["point"]), *self._past(of.get("past"))]
+        # Lists, because a live chart is made every other second, and pandas takes five times as long.
+        columns = [rows[name].tolist() for name in rows.columns]
+        records = [dict(zip(rows.columns, values, strict=True)) for values in zip(*columns, strict=True)]
+        of = _grouped(records, lambda row: row["kind"] if self.kinds else "point")
+        lines = [*self._guides(of["guide"]), *self._named(of["point"]), *self._past(of["past"])]
         if not lines:
             return {}
-        levels = [{"x": None, "y": y, "label": label, "dash": LEVEL_DASH} for y, label, *_ in self.levels]
-        for row in of["common"].to_dict("records") if "common" in of else ():
-            words = row["note"] if isinstance(row["note"], str) else ""
-            levels.append({"x": short(row[self.x.field]), "y": None, "label": words, "dash": COMMON_DASH})
+        levels: list[Content] = [
+            {"x": None, "y": level.value, "label": level.label, "short": level.label.split(" (")[0]}
+            | {"dash": LEVEL_DASH, "below": level.below, "band": level.band}
+            for level in self.levels
+        ]
+        for row in of["common"]:
+            words = {"label": row["note"], "short": row["label"]}
+            place = {"x": short(row[self.x.field]), "y": None, "dash": COMMON_DASH}
+            levels.append(place | words | {"below": False, "band": None})
         axes = {"x": self.x.content(), "y": self.y.content()}
-        marks = self._marks(of["mark"]) if "mark" in of else []
-        return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "levels": levels}
+        marks, ends = self._marks(of["mark"]), self._ends(of["end"])
+        return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "ends": ends, "levels": levels}
 
     def line_content(self, points: Sequence[tuple[float, ...]] = (), **look: Any) -> Content:
         """Return a line; without points: the look of a line that a page's script draws.
@@ -225,50 +224,67 @@ class Curves(Plot):
         band = [(x, low, high) for x, _, low, high in points] if points and len(points[0]) == 4 else []
         return same | {"points": [point[:2] for point in points], "band": band} | look
 
-    def _named(self, rows: "pd.DataFrame") -> Iterable[Content]:
+    def _named(self, rows: Rows) -> Iterable[Content]:
         heading = self.legend.title if self.legend is not None else ""
+        of = _grouped(rows, lambda row: row[self.series] if self.series else "")
         for style in self.styles:
-            own = rows[rows[self.series] == style.name] if self.series else rows
+            own = of[style.name] if self.series else rows
             if points := self._places(own, (self.band or ()) if self.spread == "area" else ()):
                 dash, shape = style.dash if self.line else (), style.shape if self.points else ""
                 name = f"{heading} {style.name}".strip()
                 yield self.line_content(points, name=name, colour=style.colour, dash=dash, shape=shape)
 
-    def _past(self, rows: "pd.DataFrame | None") -> Iterable[Content]:
+    def _past(self, rows: Rows) -> Iterable[Content]:
         dash_of = {style.name: style.dash for style in self.styles}
-        pieces = rows.groupby([self.series, "change"], sort=False) if rows is not None and len(rows) else ()
-        for (name, _), piece in pieces:
+        for (name, _), piece in _grouped(rows, lambda row: (row[self.series], row["change"])).items():
             if points := self._places(piece):
                 yield self.line_content(points, colour=GREY, dash=dash_of[name])
 
-    def _guides(self, rows: "pd.DataFrame | None") -> Iterable[Content]:
-        for _, guide in rows.groupby("guide", sort=False) if rows is not None and len(rows) else ():
-            first = guide.iloc[0]
+    def _guides(self, rows: Rows) -> Iterable[Content]:
+        for guide in _grouped(rows, lambda row: row["guide"]).values():
+            first = guide[0]
             dash = (1, 0) if first["solid"] else LEVEL_DASH
             yield self.line_content(
                 self._places(guide, in_order=True), colour=first["tone"], dash=dash, width=1
             )
 
-    def _marks(self, rows: "pd.DataFrame") -> list[Content]:
+    def _marks(self, rows: Rows) -> list[Content]:
         tones, marks = {style.name: style.colour for style in self.styles}, []
-        for row in rows.to_dict("records"):
+        for row in rows:
             x, y, name = row[self.x.field], row[self.y.field], row[self.series] if self.series else ""
             if self.x.shows(x) and self.y.shows(y):
                 colour = tones.get(name, GREY)
                 marks.append({"x": short(x), "y": short(y), "colour": colour, "shape": row["mark"]})
         return marks
 
+    def _ends(self, rows: Rows) -> list[Content]:
+        tones = {style.name: style.colour for style in self.styles}
+        return [
+            {"x": short(row[self.x.field]), "y": short(row[self.y.field]), "at": short(row["label_y"])}
+            | {"label": row["label"], "narrow": row["narrow"], "colour": tones[row[self.series]]}
+            for row in rows
+            if self.x.shows(row[self.x.field]) and self.y.shows(row[self.y.field])
+        ]
+
     def _places(
-        self, rows: "pd.DataFrame", band: Sequence[str] = (), in_order: bool = False
+        self, rows: Rows, band: Sequence[str] = (), in_order: bool = False
     ) -> list[tuple[float, ...]]:
         """Return the points in these rows, in joining order, perhaps with both ends of their band."""
         columns = [self.x.field, self.y.field, *band]
         places = [
             tuple(short(value) for value in (x, y, *(end if self.y.shows(end) else y for end in ends)))
-            for x, y, *ends in zip(*(rows[name].tolist() for name in columns), strict=True)
+            for x, y, *ends in ([row[name] for name in columns] for row in rows)
             if self.x.shows(x) and self.y.shows(y)
         ]
         return places if in_order or self.order else sorted(places)
+
+
+def _grouped(rows: Rows, key: Callable[[dict[str, Any]], Any]) -> dict[Any, Rows]:
+    """Return the rows by key, in their order; a missing key has none."""
+    groups: dict[Any, Rows] = defaultdict(list)
+    for row in rows:
+        groups[key(row)].append(row)
+    return groups
 
 
 def _thinned(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
@@ -300,7 +316,7 @@ def _common_layers(alt: Any, rows: Any) -> list[Any]:
     return layers
 
 
-def _end_layers(alt: Any, ends: Any, tone: Any, wide: bool) -> list[Any]:
+def _end_layers(alt: Any, ends: Any, tone: Any) -> list[Any]:
     """Return the layers of the names at the ends, each connected to its curve by dots."""
     tips = tooltips(alt, [("note", "Curve", "")])
     leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, strokeDash=[1, 3], opacity=0.8)
@@ -308,10 +324,8 @@ def _end_layers(alt: Any, ends: Any, tone: Any, wide: bool) -> list[Any]:
     label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
     label = label.encode(x=alt.value("width"), y="label_y:Q", text="words:N", tooltip=tips)
     label = label.transform_calculate(words=f"{PHONE} ? datum.narrow : datum.label")
-    hidden = NARROW if wide else f"{PHONE} && !datum.narrow"
+    hidden = f"{PHONE} && !datum.narrow"
     leader = leader.encode(opacity=alt.condition(hidden, alt.value(0), alt.value(0.8)))
-    if wide:
-        label = label.encode(text=alt.condition(NARROW, alt.value(""), "words:N"))
     return [leader, label]
 
 

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rbmviz.charts.axes import Legend
 from rbmviz.charts.style import GREY, INK
 
 if TYPE_CHECKING:
@@ -40,11 +41,13 @@ class Plot(ABC):
     height : pixels of the whole chart
     width : pixels, or 0 (the default): the width of its container
     title : above the chart; "" (the default): none
+    legend : None: curves are named at their ends, or elsewhere
     """
 
     height: int
     width: int
     title: str
+    legend: Legend | None = None
 
     def of(self, rows: Sequence[dict[str, Any]]) -> "Chart":
         """Return the chart of these rows; columns that are not drawn are left out."""
@@ -67,15 +70,22 @@ class Plot(ABC):
           points, ``band`` ((x, low, high) of each point, or none) and its opacity, shape of the points ("":
           none), and whether they are steps;
         - ``marks`` with position, colour and shape;
-        - ``levels``, which are lines at a y or an x, with dashes and a label;
+        - ``ends`` of curves, with their names ("narrow": on a phone) and the heights of these (``at``);
+        - ``levels``, which are lines at a y or an x, with dashes, a label, a short one, whether it is below
+          the line, and a band or None;
         - ``bars`` with their sides (x, x2, y, y2), colour, opacity and a text, and ``names`` of colours;
+        - ``legend``, whether names are listed where curves are named at their ends;
         - ``image``, the address of a picture with all its data.
         """
         parts = {} if rows.empty else self.parts(rows)
         if not any(parts.values()):
             return None
-        empty: Content = {"lines": [], "marks": [], "levels": [], "bars": [], "names": [], "image": ""}
-        return {"label": self.title or label} | empty | parts
+        return self.empty(label) | parts
+
+    def empty(self, label: str) -> Content:
+        """Return the content of a chart without rows and axes."""
+        lists: Content = {name: [] for name in ("lines", "marks", "ends", "levels", "bars", "names")}
+        return {"label": self.title or label, "image": "", "legend": self.legend is not None} | lists
 
     @abstractmethod
     def columns(self) -> list[str]:

@@ -160,10 +160,6 @@ COMMANDS = {
         "lesson",
         "List the lessons, or measure all that their steps claim, without a browser and at full speed.",
     ),
-    "reproduce": (
-        "reproduce",
-        "Repeat a figure, a table or a claim of the papers, with a verdict on each claim.",
-    ),
     "export-model": (
         "export",
         "Write a model as .safetensors or .npz: arrays W, b, c, the rates, and the metadata.",

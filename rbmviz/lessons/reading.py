@@ -2,7 +2,8 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from rbmviz.array_files import is_file, printable
 from rbmviz.errors import BadInput, quoted, unknown
-from rbmviz.knobs import knobs_of, values_of
+from rbmviz.knobs import knobs_of
 from rbmviz.lessons.claims import StepClaim, read_claim
 from rbmviz.lessons.state import Branch, PageState, read_state
 from rbmviz.output import reason
@@ -24,8 +25,6 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 """Pattern of lesson names, which are file names without the suffix."""
 
 MAX_LESSON_BYTES, MAX_STEPS_OF_LESSON, MAX_CLAIMS = 200_000, 40, 8
-MAX_ALLOWED = 12
-"""Maximum number of knobs in ``turns``, and of names in ``choose``, of one challenge."""
 
 MAX_TITLE, MAX_CARD_TEXT = 80, 1500
 """Maximum number of characters in a title and in a card's text: cards are read beside moving pictures."""
@@ -65,9 +64,7 @@ class Step:
     reveal : text shown by the Reveal button, as Markdown
     formula : LaTeX, collapsed on the card
     claims : claims that state in numbers what the reader sees
-    goal : claims that must hold to win a challenge; the first gives its score. Empty: no challenge.
-    turns : in a challenge, names of the knobs that may be turned at any time
-    choose : in a challenge, names of the knobs and settings that may be chosen before the first step
+    goal : claims that must hold together to win a challenge. Empty: no challenge.
     won_by : in a challenge, a state of the page that wins
     blind : whether panels show only their pictures and strips until an answer is chosen
     """
@@ -85,37 +82,13 @@ class Step:
     formula: str = ""
     claims: tuple[StepClaim, ...] = ()
     goal: tuple[StepClaim, ...] = ()
-    turns: tuple[str, ...] = ()
-    choose: tuple[str, ...] = ()
     won_by: PageState | None = None
     blind: bool = False
 
-    def not_allowed(self, settings: Mapping[str, Any], algorithms: Sequence[Any]) -> tuple[str, int] | None:
-        """Return the first change on the page that this challenge does not allow; None: all are allowed.
-
-        settings : current settings of the page; missing ones count as unchanged
-        algorithms : algorithms of the current panels
-
-        Returns
-        -------
-        name : str
-            Name of a setting or a knob; "": the panels' algorithms differ.
-        panel : int
-            Number of the knob's panel, from 1; 0: not a knob.
-        """
-        for name in PAGES[self.state.page].run_settings():
-            value = self.state.settings[name]
-            if settings.get(name, value) != value and name not in self.choose:
-                return name, 0
-        meant = self.state.algorithms()
-        if [type(each) for each in algorithms] != [type(each) for each in meant]:
-            return "", 0
-        for i, (algorithm, other) in enumerate(zip(algorithms, meant, strict=True), start=1):
-            values = values_of(algorithm)
-            for name, value in values_of(other).items():
-                if values[name] != value and name not in (*self.turns, *self.choose):
-                    return name, i
-        return None
+    @property
+    def watched(self) -> tuple[StepClaim, ...]:
+        """The claims or, in a challenge, the goal."""
+        return self.claims or self.goal
 
 
 @dataclass(frozen=True)
@@ -141,7 +114,7 @@ TYPES = {str: "a text", int: "a whole number", bool: "true or false", list: "a l
 STEP_KEYS: Mapping[str, type] = {
     **dict.fromkeys(("title", "link", "do", "text", "look", "question", "reveal", "formula", "branch"), str),
     **{"answers": list, "right": int, "hold": bool, "blind": bool, "claims": list},
-    **{"goal": list, "turns": list, "choose": list, "won_by": str},
+    **{"goal": list, "won_by": str},
 }
 LESSON_KEYS: Mapping[str, type] = {"title": str, "about": str, "minutes": int, "step": list}
 
@@ -279,7 +252,17 @@ def _checked_text(text: str, what: str, most: int, needed: bool = True) -> str:
         )
     if CONTROL.search(text):
         raise BadInput(f"{what} holds a control character.")
+    for formula in [text] if what == "formula" and text else text.split("$")[1::2]:
+        _check_formula(formula)
     return text
+
+
+def _check_formula(latex: str) -> None:
+    """Check that pages can show a formula; without their libraries, nothing shows it."""
+    with suppress(ImportError):
+        from rbmviz.view.formulas import mathml
+
+        mathml(latex)
 
 
 def _list_of_texts(said: Mapping[str, Any], key: str, least: int, most: int, longest: int) -> tuple[str, ...]:
@@ -321,11 +304,11 @@ def _read_step(said: Any) -> Step:
         tuple(_read_claim(text, state) for text in _list_of_texts(said, key, 0, MAX_CLAIMS, 200))
         for key in ("claims", "goal")
     )
-    turns, choose = (_list_of_texts(said, key, 0, MAX_ALLOWED, 40) for key in ("turns", "choose"))
-    _check_allowed(state, goal, turns, choose)
+    if claims and goal:
+        raise BadInput("a step has claims to watch or a goal to reach: leave one of them out.")
     step = Step(
         *(title, state, do, text, look, question, answers, right - 1, hold, reveal, formula, claims),
-        *(goal, turns, choose, None, blind),
+        *(goal, None, blind),
     )
     return replace(step, won_by=_read_won_by(said["won_by"], step)) if "won_by" in said else step
 
@@ -339,15 +322,14 @@ def _read_claim(text: str, state: PageState) -> StepClaim:
 
 
 def _read_won_by(link: str, step: Step) -> PageState:
-    """Return the state in a link that wins a challenge using only allowed changes."""
+    """Return the state in a link that wins a challenge."""
     if not step.goal:
         raise BadInput("won_by says how a goal is reached, and there is no goal.")
     state = read_state(link)
     if state.page != step.state.page:
         raise BadInput(f"won_by is about the page {state.page}, and the challenge about {step.state.page}.")
-    refused = step.not_allowed(state.settings, state.algorithms())
-    if refused is not None:
-        raise BadInput(f"won_by changes {refused[0] or 'the panels'}, which the challenge does not allow.")
+    if [type(each) for each in state.algorithms()] != [type(each) for each in step.state.algorithms()]:
+        raise BadInput("won_by has other panels than the challenge.")
     return state
 
 
@@ -363,29 +345,6 @@ def _read_branch(text: str, state: PageState) -> Branch:
     except BadInput as error:
         raise BadInput(f"branch: {error}") from None
     return Branch(int(match[1]) - 1, int(match[2]), match[3])
-
-
-def _check_allowed(
-    state: PageState, goal: tuple[StepClaim, ...], turns: tuple[str, ...], choose: tuple[str, ...]
-) -> None:
-    """Check the changes a challenge allows: there is a goal, and the page has these knobs and settings."""
-    if (turns or choose) and not goal:
-        raise BadInput("turns and choose say what may be changed to reach a goal, and there is no goal.")
-    if goal and not (turns or choose):
-        raise BadInput("a goal needs something that may be changed: give turns or choose.")
-    if goal and state.branches:
-        raise BadInput("a challenge has no branch, because readers would have to add it: leave it out.")
-    run_settings = PAGES[state.page].run_settings()
-    if goal and not run_settings:
-        raise BadInput(f"a goal cannot be about the page {state.page}.")
-    knobs = {name: knob for algorithm in state.algorithms() for name, knob in knobs_of(algorithm).items()}
-    live = [name for name, knob in knobs.items() if knob.live]
-    for name in turns:
-        if name not in live:
-            raise unknown("knob that can be turned", name, live)
-    for name in choose:
-        if name not in knobs and name not in run_settings:
-            raise unknown("knob or setting", name, [*knobs, *run_settings])
 
 
 def _parts(state: PageState, panel: int) -> list[str]:

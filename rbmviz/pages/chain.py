@@ -98,5 +98,4 @@ SPEC = PageSpec(
     setup=setup,
     steps="samples",
     speed="land_pace",
-    own_parts={"A": "a matrix", "lam": "a matrix"},
 )

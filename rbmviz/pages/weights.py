@@ -10,12 +10,6 @@ from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import trainers
 from rbmviz.session import Start, WeightSetup
 
-STUDIED = {"bas": 32, "modes": 100, "digits": 100, "letters": 100, "mnist5k": 100}
-"""Data sets for the study of bias and variance, with batch sizes."""
-
-QUANTITIES = ("ratio", "bias", "variance", "ess", "sweeps")
-"""Quantities that the study plots against model size."""
-
 
 def setup(values: Mapping[str, Any], sources: Sources) -> WeightSetup:
     """Return the model that weights the samples, and the data at which chains start."""
@@ -56,23 +50,6 @@ SPEC = PageSpec(
             (1, 3, 10, 30, 100, 300, math.inf),
             "Batches per second",
             "Slow to look at single batches; fast to find the rare heavy weights.",
-        ),
-        "grown": SettingSpec(
-            "bas",
-            tuple(STUDIED),
-            "Models trained by CD-1 on",
-            "Small enough for the exact gradient. With more pixels (digits, letters) the weights "
-            "are less even.",
-            left_alone=True,
-            fold="weights_more",
-        ),
-        "growth_quantity": SettingSpec(
-            "ratio",
-            QUANTITIES,
-            "Quantity",
-            "Plotted against the number of hidden units or of sweeps.",
-            left_alone=True,
-            fold="weights_more",
         ),
         "weights_more": SettingSpec(False, (False, True), left_alone=True),
     },

@@ -53,7 +53,7 @@ class SamplePenalization(FastWeightKnobs):
         r"$\theta_F \leftarrow \alpha\, \theta_F - \varepsilon\, s$ after each sample, with its statistics "
         r"$s = (v h^\top, v, h)$. Nothing pulls it back to the data. Without decay ($\alpha = 1$) the end "
         "depends on the units that $s$ is made of: with 0 and 1 only those that are on are penalised, and "
-        "all ends in the empty image; with -1 and +1 it is the uniform distribution that the paper expects."
+        "the chain ends at the empty image; with -1 and +1 it is the uniform distribution of the paper."
     )
 
     eps: float = knob(
@@ -91,8 +91,8 @@ class SamplePenalization(FastWeightKnobs):
         symbol="s",
         choices=("binary", "symmetric"),
         live=False,
-        help="What is penalised: units of 0 and 1, and all ends empty, or units of -1 and +1, and all ends "
-        "uniform.",
+        help="The values of the penalised units: with 0 and 1 the chain ends at the empty state, with -1 and "
+        "+1 at the uniform distribution.",
     )
     share: bool = knob(
         False,

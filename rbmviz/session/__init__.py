@@ -3,9 +3,8 @@
 This layer sits between the algorithms and a front end (page, command line, notebook); it does not import
 Streamlit. A setup holds everything that the panels of a comparison share, and plans their runs:
 ``SamplingSetup`` for a model, ``LandscapeSetup`` for a small model, ``TrainingSetup`` for training on data,
-``CouplingSetup`` for two coupled chains, ``WeightSetup`` for weighted samples of pop-CD, ``PopulationSetup``
-for the bias with populations of up to a million samples, and ``StudySetup`` for comparing estimators on
-trained models. ``run`` defines the base class of all runs.
+``CouplingSetup`` for two coupled chains, and ``WeightSetup`` for weighted samples of pop-CD. ``run`` defines
+the base class of all runs.
 """
 
 from rbmviz.session.again import RunLog
@@ -18,12 +17,10 @@ from rbmviz.session.coupling import (
     Results,
     random_rbm,
 )
-from rbmviz.session.estimator_study import StudiedModel, StudyRun, StudySetup, StudySnapshot
 from rbmviz.session.history import RunHistory
 from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnapshot
 from rbmviz.session.landscape import LandscapeRun, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.limits import Limits, VisitorUsage, limits
-from rbmviz.session.population_bias import PopulationRun, PopulationSetup, PopulationSnapshot
 from rbmviz.session.recorder import Allowance, write_array
 from rbmviz.session.release import close_and_free
 from rbmviz.session.sampling import (

@@ -156,23 +156,16 @@ class Rebuild:
 
     run : the run to free; the placeholder keeps no reference to it
     snapshot : newest snapshot, shown without its large arrays until the run is rebuilt
-    log : log of the run to rebuild; None (the default): the log of ``run``
-    n : steps of the run to rebuild; None (the default): the steps of ``run``
-    kept : ``kept_state`` of the run to rebuild; None (the default): the kept state of ``run``
     """
 
-    def __init__(
-        self, run: Any, snapshot: Snapshot, log: Log | None = None, n: int | None = None, kept: Any = None
-    ) -> None:
+    def __init__(self, run: Any, snapshot: Snapshot) -> None:
         self.plan = run.plan
-        self.log: Log = log or run.log
-        self.n: int = run.n if n is None else n
+        self.log: Log = run.log
+        self.n: int = run.n
         self.number = snapshot.run
         self.prepared = True
         self._snapshot = dataclasses.replace(snapshot.without_arrays(), n=self.n)
-        if kept is None and run.prepared:
-            kept = run.kept_state()
-        self._kept = kept
+        self._kept = run.kept_state() if run.prepared else None
         self._pieces: Iterator[tuple[Any, Any]] | None = None
         self._again: Any = None
         self._begun = 0

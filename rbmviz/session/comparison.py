@@ -1,16 +1,18 @@
 """Several algorithms side by side on one setup, with the same seed, start and steps per second."""
 
 import contextlib
+import itertools
 import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, values_of
 from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
 from rbmviz.session.limits import PlannedPanel, VisitorUsage
-from rbmviz.session.run import Plan
+from rbmviz.session.run import Plan, check_step
 from rbmviz.session.scheduler import Page
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.worker import PastRun, Worker
@@ -27,10 +29,14 @@ S = TypeVar("S", bound=Setup)
 
 
 class Panel(NamedTuple):
-    """One run of a comparison: its worker, and a key that stays the same when other panels come and go."""
+    """One run of a comparison; key and slot stay the same when other panels come and go.
+
+    slot : smallest number that no other panel had when it was added: the dashes of its curve
+    """
 
     key: int
     worker: Worker[Any]
+    slot: int = 0
 
 
 UNDO_SECONDS = 10.0
@@ -78,8 +84,6 @@ class Comparison(Generic[S]):
         self.panels: tuple[Panel, ...] = ()
         self.running = False
         self.waiting_for_all = False  # running, but panels are not prepared yet
-        self.before_rest: Callable[[], None] = lambda: None
-        """Called before the memory of the runs is freed: the last chance to save them elsewhere."""
         self._next_key = 0
         self._undo: Undo | None = None
         self.undoable_commands = 0  # number of such commands so far; identifies an offer to undo
@@ -100,7 +104,8 @@ class Comparison(Generic[S]):
         plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
         worker = Worker(plan, algorithm, rate=self.rate, page=self._page)
-        panel = Panel(self._next_key, worker)
+        taken = self.slots
+        panel = Panel(self._next_key, worker, next(i for i in itertools.count() if i not in taken))
         self._next_key += 1
         with self._together:
             self.panels += (panel,)
@@ -118,6 +123,11 @@ class Comparison(Generic[S]):
         going = [other for other in others if other.peek().status != "failed"]
         if going:
             panel.worker.catch_up(min(going, key=lambda other: other.peek().n))
+
+    @property
+    def slots(self) -> list[int]:
+        """The slot of each panel."""
+        return [panel.slot for panel in self.panels]
 
     def _panel(self, key: int) -> Panel | None:
         return next((panel for panel in self.panels if panel.key == key), None)
@@ -149,9 +159,16 @@ class Comparison(Generic[S]):
                 self._catch_up(panel)
 
     def set_live_knobs(self, key: int, /, **knobs: Value) -> None:
-        """Change live knobs of one panel while a slider is dragged; the run does not restart."""
+        """Change live knobs of one panel while a slider is dragged; the run does not restart.
+
+        Values that the limits refuse are ignored: ``apply_knobs`` says why once the slider is released.
+        """
         if (panel := self._panel(key)) is not None:
-            self._check_tuned(panel, **knobs)
+            panel.worker.with_knobs(**knobs)
+            try:
+                self._check_tuned(panel, **knobs)
+            except BadInput:
+                return
             panel.worker.set_live_knobs(**knobs)
 
     def resume(self) -> None:
@@ -288,7 +305,7 @@ class Comparison(Generic[S]):
         keys = {panel.key for panel in undo.panels} | undo.instead
         panels = (*undo.panels, *(panel for panel in self.panels if panel.key not in keys))
         plans = {key: (past.plan, past.algorithm) for key, past in undo.runs.items()}
-        self._check([plans.get(key, (worker.plan, worker.algorithm)) for key, worker in panels])
+        self._check([plans.get(key, (worker.plan, worker.algorithm)) for key, worker, _ in panels])
         self._undo = None
         with self._together:
             for panel in self.panels:
@@ -297,7 +314,7 @@ class Comparison(Generic[S]):
             back = [panel for panel in panels if panel.key in undo.runs or panel not in self.panels]
             self._take(undo.setup)
             self.panels = panels
-            for key, worker in back:
+            for key, worker, _ in back:
                 if key in undo.runs:
                     worker.put_back(undo.runs[key])
                 worker.set_rate(self.rate)
@@ -388,7 +405,7 @@ class Comparison(Generic[S]):
         with self._together:
             late = []
             if math.isfinite(self.rate):
-                late = [panel for panel in self.panels if panel.worker.seconds_to_start is not None]
+                late = [panel for panel in self.panels if panel.worker.compiling is not None]
             ready = [panel for panel in self.panels if panel not in late] or late
             statuses = [panel.worker.peek().status for panel in ready]
             if self.waiting_for_all and not {"starting", "rebuilding"} & {*statuses}:
@@ -474,11 +491,14 @@ class Comparison(Generic[S]):
 
     def _check_tuned(self, panel: Panel, /, **knobs: Value) -> None:
         plan, with_knobs = panel.worker.plan, panel.worker.with_knobs(**knobs)
+        check_step(plan, with_knobs)
         if plan.bytes(with_knobs) > plan.bytes(panel.worker.algorithm):
             others = [(p.worker.plan, p.worker.algorithm) for p in self.panels if p is not panel]
             self._check([*others, (plan, with_knobs)])
 
     def _check(self, wanted: list[PlannedPanel]) -> None:
+        for plan, algorithm in wanted:
+            check_step(plan, algorithm)
         if self._visitor is not None:
             self._visitor.allow(self, wanted)
 
@@ -497,7 +517,6 @@ class Comparison(Generic[S]):
         closed_at : free only if the comparison has been closed since this time, and open it again if the
             visitor returns meanwhile
         """
-        self.before_rest()
         if closed_at is not None and self.closed_at != closed_at:
             return
         self.drop_undo()

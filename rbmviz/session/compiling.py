@@ -9,36 +9,20 @@ so that kernels that a panel is waiting for come before all others.
 
 On Linux, one process loads the compiler while the server draws its first page, and then forks, so that the
 other processes inherit the loaded compiler.
-
-The estimate of the time left (``Compiling.seconds_left``) uses the stored processor seconds of each job. The
-processes report their processor time twice per second, which gives two factors: the ratio of this machine's
-processor seconds to the stored ones, and the share of a core that a process gets while other programs run.
-The two are kept separate: the first is a property of the machine, the second may change at any time.
 """
 
 import contextlib
-import math
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from rbmviz import kernels
 from rbmviz.samplers import machine_memory
 from rbmviz.session.scheduler import LOW_PRIORITY
 from rbmviz.session.warm import COMPILER, JOBS, compile_jobs
-
-LOADING_SECONDS = 0.4
-"""Processor seconds to load the compiled kernels of a run."""
-
-REPORT_SECONDS = 0.5
-"""Seconds between two reports of a process's processor time."""
-
-RECENT_SECONDS = 10.0
-"""Seconds over which a process's share of a core is averaged."""
 
 RECORD = 64
 """Fixed length in bytes of a job name in the pipe, so that a process always reads a whole name."""
@@ -60,11 +44,8 @@ class Compiling:
         self._pipe: int | None = None
         self._queue: list[str] = []
         self._wanted: list[str] = []  # jobs that runs are waiting for, in order of request
-        # For each job that is compiling: time.monotonic() of its last report, and processor seconds by then.
-        self._running: dict[str, tuple[float, float]] = {}
+        self._running: set[str] = set()
         self._missing: set[str] = set()  # jobs that are not done
-        self._used = self._passed = 0.1  # recent processor and wall-clock seconds
-        self._took = self._estimated = 0.0  # processor seconds of all finished jobs
         self._stopped = False
 
     def start(self) -> None:
@@ -114,7 +95,7 @@ class Compiling:
             name = self._queue.pop(0)
             with contextlib.suppress(OSError):  # the process has ended; its follower notices
                 os.write(self._pipe, name.encode().ljust(RECORD))
-            self._running[name] = time.monotonic(), 0.0
+            self._running.add(name)
         if self._pipe is not None and not self._queue:
             os.close(self._pipe)
             self._pipe = None
@@ -127,34 +108,21 @@ class Compiling:
         self._missing.clear()
 
     def _follow(self, process: subprocess.Popen[str]) -> None:
-        """Read the reports of a process and give it jobs until it ends."""
+        """Read the names of a process's finished jobs, and give it jobs until it ends."""
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
-                name, seconds, is_done = (line.rstrip("\n").split("\t") + 2 * [""])[:3]
+                name = line.rstrip("\n")
                 with self._lock:
                     if name in self._running:
-                        self._note(name, float(seconds), bool(is_done))
+                        self._running.discard(name)
+                        self._missing.discard(name)
+                        self._now = self._most
+                        self._give()
         process.wait()
         with self._lock:
             if all(other.poll() is not None for other, _ in self._processes):
                 self._give_up()
-
-    def _note(self, name: str, seconds: float, is_done: bool) -> None:
-        """Record the processor seconds of a job so far; _lock is held."""
-        (before, used), now = self._running[name], time.monotonic()
-        weight = math.exp((before - now) / RECENT_SECONDS)
-        self._passed = weight * self._passed + now - before
-        self._used = weight * self._used + seconds - used
-        self._running[name] = now, seconds
-        if is_done:
-            del self._running[name]
-            if name != COMPILER:
-                self._took += seconds
-                self._estimated += JOBS[name].seconds
-            self._missing.discard(name)
-            self._now = self._most
-            self._give()
 
     def request(self, names: Iterable[str]) -> bool:
         """Let other processes compile these jobs next; return whether all are done."""
@@ -171,35 +139,12 @@ class Compiling:
             follower.join()
         return not self._stopped
 
-    def seconds_left(self, names: Iterable[str]) -> float | None:
-        """Return the approximate seconds until a run that needs these jobs can start; None if they are done.
-
-        0.0: the jobs take longer than expected.
-        """
-        missing = [name for name in names if not kernels.compiled.is_noted(name)]
-        if not missing:
+    def jobs_done(self, names: Iterable[str]) -> tuple[int, int] | None:
+        """Return how many jobs that runs wait for are done, and of how many; None: ``names`` are done."""
+        if all(kernels.compiled.is_noted(name) for name in names):
             return None
         with self._lock:
-            now, passed_per_used = time.monotonic(), self._passed / max(self._used, 1e-3)
-            # Finished jobs, and jobs that have exceeded their stored seconds, show how much slower this
-            # machine is than the stored seconds. Loading does not count: the first time on a machine,
-            # Python may compile numba's own source.
-            factor = self._took / self._estimated if self._estimated else 1.0
-            for name, (_, used) in self._running.items():
-                if name != COMPILER:
-                    factor = max(factor, (self._took + used) / (self._estimated + JOBS[name].seconds))
-            done_in = {
-                name: max(passed_per_used * (factor * JOBS[name].seconds - used) - (now - reported), 0.0)
-                for name, (reported, used) in self._running.items()
-            }
-            slowness = passed_per_used * factor
-            free = sorted(done_in.values())
-            free += (self._most - len(free)) * [free[0] if free else 0.0]  # waiting for the first to fork
-            for name in self._queue:
-                first = free.index(min(free))
-                free[first] = done_in[name] = free[first] + slowness * JOBS[name].seconds
-        left = max(done_in.get(name, slowness * JOBS[name].seconds) for name in missing)
-        return left + slowness * LOADING_SECONDS if left > 0 else 0.0
+            return sum(name not in self._missing for name in self._wanted), len(self._wanted)
 
     def stop(self) -> None:
         """End the processes when the server shuts down."""
@@ -218,51 +163,25 @@ COMPILING = Compiling()
 
 
 def main() -> None:
-    """Compile the jobs read from standard input, and report on each.
+    """Compile the jobs read from standard input, and write the name of each finished job.
 
     The command-line argument is the number of processes that compile jobs after the first job.
     """
     if hasattr(os, "nice"):
         os.nice(LOW_PRIORITY)
-    if not _compile_next(began=0.0):
+    if not _compile_next():
         return
     for _ in range(int(sys.argv[1]) - 1 if FORKS else 0):
         if os.fork() == 0:
             break
-    while _compile_next(began=time.process_time()):
+    while _compile_next():
         pass
 
 
-def _compile_next(began: float) -> bool:
-    """Compile the next job, counting processor time since ``began``; return False if there is none."""
+def _compile_next() -> bool:
+    """Compile the next job; return False if there is none."""
     if name := os.read(0, RECORD).decode().rstrip():
-        with _reporting(name, began):
-            for _ in compile_jobs([name]):
-                pass
-        _report(name, began, "done")
+        for _ in compile_jobs([name]):
+            pass
+        os.write(1, f"{name}\n".encode())  # one write, because other processes write to the same pipe
     return bool(name)
-
-
-@contextlib.contextmanager
-def _reporting(name: str, began: float) -> Iterator[None]:
-    """Report on a job while it compiles."""
-    ended = threading.Event()
-
-    def report() -> None:
-        _report(name, began)
-        while not ended.wait(REPORT_SECONDS):
-            _report(name, began)
-
-    thread = threading.Thread(target=report)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()  # a process with a second thread should not fork
-
-
-def _report(name: str, began: float, state: str = "") -> None:
-    """Write a line with the job's name, its processor seconds, and "done" once it is compiled."""
-    # One write, because other processes write to the same pipe.
-    os.write(1, f"{name}\t{time.process_time() - began:.3f}\t{state}\n".encode())

@@ -294,6 +294,10 @@ class CouplingSetup(NamedTuple):
         """Return the ``number``-th run of a worker."""
         return CouplingRun(number, self, algorithm)
 
+    def seconds_of_step(self, algorithm: Coupling) -> float:
+        """Estimate the seconds of a sweep of one pair: next to nothing."""
+        return 0.0
+
     def bytes(self, algorithm: Coupling) -> int:
         """Return an upper bound on the bytes of a run (streams and exact distribution), without the model."""
         m, n = self.rbm.W.shape

@@ -1,11 +1,12 @@
 """Runs that draw importance weights: batches weighted as in an update of pop-CD, with weight statistics."""
 
+import copy
 import functools
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from rbmviz.metrics import log_z
 from rbmviz.metrics.ais import ais_steps
 from rbmviz.metrics.importance_weights import EssAtSize, LogMean, ess_by_size, heaviest_shares
 from rbmviz.rbm import RBM, Model
-from rbmviz.session.run import CHUNK_SECONDS, Run
+from rbmviz.session.run import CHUNK_SECONDS, Run, seconds_of_step
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
@@ -142,6 +143,11 @@ class WeightSetup(NamedTuple):
     def run(self, number: int, algorithm: PopCD) -> "WeightRun":
         """Return the ``number``-th run of a worker."""
         return WeightRun(number, self, algorithm)
+
+    def seconds_of_step(self, trainer: PopCD) -> float:
+        """Estimate the seconds of a batch."""
+        chains = trainer.n_chains or trainer.batch_size or USUAL_BATCH
+        return seconds_of_step(trainer, chains, *self.model.rbm.W.shape)
 
     def bytes(self, trainer: PopCD) -> int:
         """Return an upper bound on the bytes of a run, without the model and the data."""
@@ -277,6 +283,15 @@ class WeightRun(Run):
         self._draw(self.algorithm.init(rbm, rows, seed))
         self._state = self.algorithm.init(rbm, rows, seed)
         self.prepared = True
+
+    def copied_state(self) -> Any:
+        """Return a copy of the state, which shares the starts."""
+        rows = self._state.batches.data
+        return copy.deepcopy(self._state, {id(rows): rows})
+
+    def put_back(self, state: Any) -> None:
+        """Take the state from before a batch that was stopped."""
+        self._state = state
 
     def _draw(self, state) -> Population:  # type: ignore[no-untyped-def]
         # Draw the negative statistics of one update, without updating.

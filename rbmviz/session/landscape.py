@@ -77,6 +77,10 @@ class LandscapeSetup(NamedTuple):
         """Return the ``number``-th run of a worker."""
         return LandscapeRun(number, self, algorithm)
 
+    def seconds_of_step(self, sampler: Sampler) -> float:
+        """Estimate the seconds of a sample: no time at all for so small a model."""
+        return 0.0
+
     def bytes(self, sampler: Sampler) -> int:
         """Return an upper bound on the bytes of a run, without the model."""
         return SamplingPlan(self.model).bytes(sampler) + 64 * 2**self.model.rbm.n_visible

@@ -37,12 +37,14 @@ class Limits:
         uploaded files as another.
     sweeps : maximum number of sweeps on the server, whether waiting, running or finished
     watchers : maximum number of browsers that watch shared views
+    step_seconds : maximum estimated seconds of one step (an update, a sample) of a run on a page
     """
 
     panels: int = 12
     server_mb: int = 2000
     sweeps: int = 20
     watchers: int = 300
+    step_seconds: int = 10
 
     @property
     def sweeps_of_visitor(self) -> int:

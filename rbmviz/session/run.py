@@ -12,17 +12,44 @@ change that ``view`` makes is guarded by the lock that guards chunks.
 import abc
 import math
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from rbmviz.errors import BadInput
 from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.session.again import Log
+from rbmviz.session.limits import limits, variable_of
 from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.stopping import Stopped, stopping
 
 CHUNK_SECONDS = 0.03
 """Processor seconds of a chunk of steps; on a free core, a command waits at most this long."""
 
+LONG_SECONDS = 0.1
+"""A step that takes more than this is a long one, which only the one thread for long work makes."""
+
+OPERATIONS_PER_SECOND = 2e10
+"""Multiplications and additions of sweeps per second of one core, for the estimate of a step's work."""
+
 CLOCK_SECONDS = time.get_clock_info("thread_time").resolution
 """Smallest measurable processor time."""
+
+
+def seconds_of_step(algorithm: Any, chains: int, n_visible: int, n_hidden: int) -> float:
+    """Estimate the seconds of a step: chains x sweeps x units; any sampler or trainer may have sweeps."""
+    sweeps = getattr(algorithm, "k", 1) * getattr(algorithm, "n_temperatures", 1)
+    return chains * sweeps * 4 * n_visible * n_hidden / OPERATIONS_PER_SECOND
+
+
+def check_step(plan: Any, algorithm: Any) -> None:
+    """Raise BadInput if a step of such a run is too large for a page, whose server others use as well."""
+    seconds, most = plan.seconds_of_step(algorithm), limits().step_seconds
+    if seconds > most:
+        raise BadInput(
+            f"Too large for a shared page: one step would take about {seconds:,.0f} s, and at most {most} s "
+            "are allowed. Take fewer chains, sweeps or hidden units, use the command line, or start "
+            f"the server with a larger {variable_of('step_seconds')}."
+        )
 
 
 class Run(abc.ABC):
@@ -36,6 +63,7 @@ class Run(abc.ABC):
     chunk : estimated number of steps in CHUNK_SECONDS of processor time
     step_seconds : estimated processor time of a step
     watched : whether snapshots are being requested; if not, values used only for display can be skipped
+    is_left : returns whether nobody waits for the run any more, so that a long step stops after a sweep
     """
 
     has_background_work: ClassVar[bool] = False
@@ -59,6 +87,13 @@ class Run(abc.ABC):
         self.step_seconds, self._chunk_begin = math.inf, 0.0
         self.prepared = False
         self.watched = True
+        self.is_left: Callable[[], bool] = lambda: False
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the next step takes long, by the last one or, before the first, by the estimate."""
+        measured = math.isfinite(self.step_seconds)
+        return (self.step_seconds if measured else self.plan.seconds_of_step(self.algorithm)) > LONG_SECONDS
 
     @abc.abstractmethod
     def prepare(self) -> None:
@@ -73,10 +108,26 @@ class Run(abc.ABC):
         return self.chunk
 
     def timed_advance(self, n: int) -> Any:
-        """Make n steps by ``advance`` on this thread alone, whose processor time then measures them."""
+        """Make n steps by ``advance`` on this thread alone, whose processor time then measures them.
+
+        Raises Stopped if this is a long step that nobody waits for; the run is as before.
+        """
+        state = self.copied_state() if self.is_long else None
         self._chunk_begin = time.thread_time()
-        with on_one_thread():
-            return self.advance(n)
+        try:
+            with on_one_thread(), stopping(None if state is None else self.is_left):
+                return self.advance(n)
+        except Stopped:
+            self.put_back(state)
+            raise
+
+    def copied_state(self) -> Any:
+        """Return a copy of everything that ``advance`` changes, for ``put_back``; None: it never stops."""
+        return None
+
+    def put_back(self, state: Any) -> None:
+        """Undo an incomplete ``advance``, given the ``copied_state`` from before it."""
+        raise NotImplementedError
 
     def advance_to(self, n: int) -> None:
         """Make and record steps up to the n-th, or up to the end of the run."""
@@ -115,6 +166,8 @@ class Run(abc.ABC):
 
     def set_knobs(self, algorithm: Any) -> None:
         """Use this algorithm from the next step on; set ``prepared`` to False if it needs a new state."""
+        if self.plan.seconds_of_step(algorithm) > self.plan.seconds_of_step(self.algorithm):
+            self.chunk, self.step_seconds = 1, math.inf  # the next step may be a long one
         self.algorithm = algorithm
         self.log.note(self.n, algorithm)
 
@@ -159,3 +212,6 @@ class Plan(Protocol[R_co]):
 
     def bytes(self, algorithm: Any) -> int:
         """Return an upper bound on the bytes of a run without model and data; allocate nothing."""
+
+    def seconds_of_step(self, algorithm: Any) -> float:
+        """Estimate the seconds of one step, before any is made; see ``run.seconds_of_step``."""

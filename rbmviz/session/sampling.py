@@ -22,7 +22,7 @@ from rbmviz.session.again import RunLog, again
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.improvement import Improvement
 from rbmviz.session.recorder import Allowance, Recorder
-from rbmviz.session.run import Run
+from rbmviz.session.run import Run, seconds_of_step
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import (
     FEWEST_SCORED,
@@ -176,6 +176,11 @@ class SamplingPlan(NamedTuple):
         """Return the ``number``-th run of a worker."""
         return SamplingRun(number, self, algorithm)
 
+    def seconds_of_step(self, sampler: Sampler) -> float:
+        """Estimate the seconds of a sample: one chain's, or the first of a round of chains that share."""
+        chains = sampler.n_chains if getattr(sampler, "share", False) else 1
+        return seconds_of_step(sampler, chains, *self.model.rbm.W.shape)
+
     def bytes(self, sampler: Sampler) -> int:
         """Return an upper bound on the bytes of a run, without model, data and the shared allowance."""
         rbm = self.model.rbm
@@ -237,13 +242,14 @@ class SamplingRun(Run):
         if self._is_turned:
             self._begin_segment()
         self._made_with = self.algorithm
-        begin = time.perf_counter()
+        begin, began = time.perf_counter(), time.thread_time()
         improvement = self._improvement
         if improvement is None:
             samples = self.algorithm.step(self._state, n)
         else:
             samples = improvement.step(self.algorithm, self._state, n)
-        self.seconds += time.perf_counter() - begin
+        # Processor time: while other panels load their kernels, the first samples wait for the interpreter.
+        self.seconds += time.thread_time() - began
         if self._scores is not None:
             self._scores.update(samples)
         self._add_means(np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8))
@@ -411,6 +417,12 @@ class SamplingSetup(NamedTuple):
         if self.start_from == "random" or self.dataset is None or not len(self.dataset.validation):
             return None
         return starts_at_data(self.dataset.validation, self.seed, n_chains)
+
+    def start_text(self) -> str:
+        """Return the sentence of captions about the starts."""
+        if self.starts(1) is None or self.dataset is None:
+            return "The chains start at random bits."
+        return f"The chains start at validation examples of {self.dataset.name}."
 
     def _all_starts(self) -> np.ndarray | None:
         """Return the starts of the maximum number of chains; all panels and visitors share the array."""

@@ -9,7 +9,7 @@ There are three lanes of threads:
 - PACED: little work that must be on time, at the priority of the threads that draw pages.
 - COMPUTE: all other work that can be divided into units; one thread per core, at a lower priority. A run at
   full speed fills its core, but delays neither pages nor paced runs.
-- LONG: work that cannot be divided (compiling, loading, a run whose last unit was long), one unit at a time.
+- LONG: work that cannot be divided (compiling, steps that take long), one unit at a time.
 
 The light paced runs of a page are driven together by beats (``Page``): one wake-up for all panels, as often
 as the page asks for frames. If beats end late, the server is short of cores. Then beats, frames and charts
@@ -36,9 +36,6 @@ UNWATCHED_SECONDS = 0.1
 LATE_SECONDS = 0.2
 """A beat is late if it ends more than this long, and more than one interval, after it was due. A delay of one
 second (``worker.LIGHT_BACKLOG_SECONDS``) skips samples; a shorter one only makes the pace uneven."""
-
-LONG_SECONDS = 0.1
-"""If a unit takes more processor seconds than this, the run's next unit is done in the lane LONG."""
 
 STARVED_SECONDS = 0.5
 """Seconds without a unit after which sweeps get one although other work waits: a sixteenth of a core."""
@@ -122,7 +119,6 @@ class Task:
         self.due: Due | None = None
         self.lane: Lane | None = None  # where it waits
         self.at_work = False
-        self.was_long = False
 
 
 class Lane:
@@ -253,7 +249,7 @@ class Scheduler:
         if task.paced:
             lane = self.paced
         else:
-            lane = self.long if task.due.long or task.was_long else self.compute
+            lane = self.long if task.due.long else self.compute
         task.lane = lane
         lane.waiting[task] = None
         if lane.watch_until is not None or lane is not by:  # else the calling thread looks for tasks
@@ -358,7 +354,7 @@ class Scheduler:
             if began in task.tenant.began:
                 task.tenant.began.remove(began)
                 task.tenant.account += now - began
-            task.at_work, task.was_long = False, used > LONG_SECONDS
+            task.at_work = False
             lane.longest = max(lane.longest, used)
             self._place(task, by=lane)
 

@@ -130,7 +130,7 @@ class Snapshot:
         "running", "finished" (all work is done) or "failed"
     run : number of the run; every reset, new plan or restart adds one
     n : number of steps so far in this run: samples of a sampler, updates of a trainer
-    seconds : time spent inside the algorithm, excluding scoring and waiting
+    seconds : time spent inside the algorithm, excluding scoring and waiting (for samplers, processor time)
     algorithm : the algorithm, with the knobs of the newest steps
     error : one sentence if status is "failed", else None
     rebuilt : share of the steps that have been recomputed, from 0 to 1, if status is "rebuilding"

@@ -135,7 +135,7 @@ class SweepView:
         self._computed_from: object = None
         self._at_point = SweepAtPoint({}, {})
         # The frame encoder's interface to a panel: no readouts, ready at once.
-        self.plan, self.algorithm, self.seconds_to_start = sweep.plan, None, None
+        self.plan, self.algorithm, self.compiling = sweep.plan, None, None
         self.panels = (SimpleNamespace(key=MAP_KEY, worker=self),)
 
     @property

@@ -34,7 +34,6 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason, write_whole
 from rbmviz.paths import cache_dir
-from rbmviz.session.further_run import FurtherRun
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, variable_of
 from rbmviz.session.scheduler import (
     LOW_PRIORITY,
@@ -237,7 +236,6 @@ class SweepQueue:
         # In order of their start. Private sweeps are held by their visitors' sessions.
         self._sweeps: MutableMapping[str, Sweep] = weakref.WeakValueDictionary()
         self._public: dict[str, Sweep] = {}
-        self._further: weakref.WeakSet[FurtherRun] = weakref.WeakSet()
         self._closed = False
         self.at_work = False  # whether its thread exists
         self._find()
@@ -312,20 +310,9 @@ class SweepQueue:
         if not any(sweep.own):
             self._public[sweep.name] = sweep
 
-    def start_further(self, run: FurtherRun, owner: str) -> None:
-        """Start further seeds of a recipe, which count as a sweep while they run.
-
-        Raises BadInput if this would exceed a limit of the server.
-        """
-        with self._lock:
-            self._check_room(owner)
-            run.start()
-            self._further.add(run)
-
     def _check_room(self, owner: str) -> None:
         most = limits()
-        every: list[Sweep | FurtherRun] = list(self._sweeps.values())
-        every += [run for run in self._further if run.active]
+        every = list(self._sweeps.values())
         own = [sweep for sweep in every if sweep.belongs_to(owner)]
         if sum(sweep.status in ("queued", "running", "paused") for sweep in own) >= most.sweeps_of_visitor:
             raise BadInput(
@@ -413,8 +400,6 @@ class SweepQueue:
         """Start no more slices; the next server can resume the sweeps on command."""
         with self._lock:
             self._closed = True
-            for run in self._further:
-                run.stop(at_once=True)
             for sweep in self._sweeps.values():
                 sweep._interrupt.set()
 

@@ -1,6 +1,7 @@
 """A trainer's run on a data set: replicates, likelihood, fantasy samples, snapshots."""
 
 import bisect
+import copy
 import math
 import operator
 import time
@@ -19,10 +20,11 @@ from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, m
 from rbmviz.metrics.numbers import MONTE_CARLO, SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.equal_points import CostUnit
-from rbmviz.session.run import CHUNK_SECONDS, Run
+from rbmviz.session.run import CHUNK_SECONDS, Run, seconds_of_step
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
 from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
 from rbmviz.trainers import STATS, Progress, Trainer, finished, initial_rbm, trained_model
+from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
 FANTASY_CHAINS = 144
@@ -290,6 +292,12 @@ class TrainingPlan(NamedTuple):
         """Return the ``number``-th run of a worker."""
         return TrainingRun(number, self, algorithm)
 
+    def seconds_of_step(self, trainer: Trainer) -> float:
+        """Estimate the seconds of an update of all replicates."""
+        chains = max(getattr(trainer, "n_chains", 0), trainer.batch_size or USUAL_BATCH)
+        units = self.dataset.n_visible, self.n_hidden
+        return self.replicates * seconds_of_step(trainer, chains, *units)
+
     def bytes(self, trainer: Trainer) -> int:
         """Return an upper bound on the bytes of a run, without the data."""
         m, n = self.dataset.n_visible, self.n_hidden
@@ -496,13 +504,13 @@ class TrainingRun(Run):
         if self._resumed_trainer.name != self.algorithm.name:
             raise BadInput(
                 f"The checkpoint is one of {self._resumed_trainer.name}, and this panel's trainer is "
-                f"{self.algorithm.name}: go on with the same."
+                f"{self.algorithm.name}: use the same."
             )
         for name, knob in knobs_of(self.algorithm).items():
             if not knob.live and now[name] != stored.get(name):
                 raise BadInput(
-                    f"The checkpoint was made with {name} = {stored.get(name)}: set it back to go on, or add "
-                    f"a panel that begins anew with {name} = {now[name]}."
+                    f"The checkpoint was made with {name} = {stored.get(name)}: set it back to continue, or "
+                    f"add a panel that starts again with {name} = {now[name]}."
                 )
 
     def jobs(self) -> list[str]:
@@ -546,23 +554,16 @@ class TrainingRun(Run):
         spent = (self.seconds - self._begun[2]) * self.plan.replicates
         # A checkpoint holds parameters, perhaps also momentum and mean; the progress repeats parameters.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
-        if spent < REPLAY_SECONDS or models > KEPT_BYTES or (whole := self.whole_state()) is None:
+        if spent < REPLAY_SECONDS or models > KEPT_BYTES or not self.progress:
             return kept
-        if sum(map(len, whole.checkpoints)) > KEPT_BYTES:  # the trainer has many chains
+        checkpoints = tuple(
+            save_checkpoint(self.algorithm, state, self.plan.seed + r) for r, state in enumerate(self._states)
+        )
+        if sum(map(len, checkpoints)) > KEPT_BYTES:  # the trainer has many chains
             return kept
-        return whole
-
-    def whole_state(self) -> Kept | None:
-        """Return all data that could be kept, of any size; None before the first update."""
-        if not self.progress:
-            return None
         names = tuple(self._traces[-1].stats) if self._traces else ()
-        return Kept(
-            tuple(self._likelihood_estimator.points),
-            checkpoints=tuple(
-                save_checkpoint(self.algorithm, state, self.plan.seed + r)
-                for r, state in enumerate(self._states)
-            ),
+        return kept._replace(
+            checkpoints=checkpoints,
             progress=tuple(replace(progress, per_chain={}) for progress in self.progress),
             names=names,
             clocks=tuple((trace.update, trace.sweeps, trace.seconds) for trace in self._traces),
@@ -586,6 +587,18 @@ class TrainingRun(Run):
             for clock, stats in zip(kept.clocks, kept.stats, strict=True)
         ]
         return tuple(progress.rbm for progress in kept.progress)
+
+    def copied_state(self) -> Any:
+        """Return copies of the states, which share the data."""
+        data = self.plan.dataset.train
+        return [
+            copy.deepcopy(state, {id(data): data, id(state.batches.data): state.batches.data})
+            for state in self._states
+        ]
+
+    def put_back(self, state: Any) -> None:
+        """Take the states from before an update that was stopped."""
+        self._states = state
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, but not past a point of a curve."""

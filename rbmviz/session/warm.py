@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def _load_compiler() -> None:
 
 
 def _sample(name: str, **knobs: Any) -> Callable[[], object]:
-    return lambda: sample(_model(), make_sampler(name, **knobs), 2)
+    return lambda: sample(_model(), make_sampler(name, **knobs), 2, init="random")
 
 
 def _train(name: str) -> Callable[[], object]:
@@ -69,36 +69,26 @@ def _draw_and_enumerate() -> None:
     log_z(rbm)
 
 
-class Warming(NamedTuple):
-    """A job: a function that runs kernels so that they are compiled, and the processor seconds this takes."""
-
-    run: Callable[[], object]
-    seconds: float
-
-
 COMPILER = "compiler"
-"""The job that loads the compiler; its seconds count from the start of the process."""
+"""The job that loads the compiler."""
 
-JOBS = {
-    COMPILER: Warming(_load_compiler, 0.9),
-    "gibbs": Warming(_sample("gibbs"), 1.3),
-    "scores": Warming(_score, 1.2),
-    "rates in rows": Warming(_sample("rates_fpcd"), 2.9),
-    "rates in a history": Warming(_sample("sample_penalization"), 3.1),
-    "herding in rows": Warming(_sample("rates_herding"), 2.1),
-    "herding in a history": Warming(_sample("rates_herding", alpha=0.9), 1.7),
-    **{f"sampler {name}": Warming(_sample(name), 0.05) for name in list_samplers()},
-    "shared": Warming(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 0.8),
-    **{
-        f"trainer {name}": Warming(_train(name), {"cd": 0.6, "exact": 0.4, "ucd": 5.2}.get(name, 0.05))
-        for name in list_trainers()
-    },
-    "large products": Warming(_multiply, 1.2),
-    "pictures and log Z": Warming(_draw_and_enumerate, 0.7),
-    "estimates": Warming(_estimate, 0.8),
+JOBS: dict[str, Callable[[], object]] = {
+    COMPILER: _load_compiler,
+    "gibbs": _sample("gibbs"),
+    "scores": _score,
+    "rates in rows": _sample("rates_fpcd"),
+    "rates in a history": _sample("sample_penalization"),
+    "herding in rows": _sample("rates_herding"),
+    "herding in a history": _sample("rates_herding", alpha=0.9),
+    **{f"sampler {name}": _sample(name) for name in list_samplers()},
+    "shared": _sample("rates_fpcd", statistics="mean", n_chains=2, share=True),
+    **{f"trainer {name}": _train(name) for name in list_trainers()},
+    "large products": _multiply,
+    "pictures and log Z": _draw_and_enumerate,
+    "estimates": _estimate,
 }
-"""All jobs, which run every sampler, trainer, coupling and live metric on toy models. Jobs for the first page
-come first."""
+"""The functions of all jobs, which run every sampler, trainer, coupling and live metric on toy models so that
+their kernels are compiled. Jobs for the first page come first."""
 
 
 def warm_up() -> float:
@@ -115,7 +105,7 @@ def warm_up() -> float:
 def compile_jobs(names: Iterable[str]) -> Iterator[str]:
     """Run these jobs one after another; record and yield the name of each finished job."""
     for name in names:
-        JOBS[name].run()
+        JOBS[name]()
         kernels.compiled.note(name)
         yield name
 

@@ -18,12 +18,13 @@ from typing import Any, Generic, TypeVar
 from rbmviz.blas import one_blas_thread_for_good
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
-from rbmviz.session.again import Change, Log, Rebuild
+from rbmviz.session.again import Change, Rebuild
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pace import Pace
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.scheduler import Due, Page, Priority, Task
 from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.stopping import Stopped, stopping
 
 LEASE_SECONDS = 30.0
 """Seconds without a snapshot request after which a run sleeps; the next request wakes it."""
@@ -194,7 +195,9 @@ class Worker(Generic[R]):
         declared = knobs_of(self._algorithm)
         check_names(type(self._algorithm), knobs)
         if fixed := [name for name in knobs if not declared[name].live]:
-            raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: release it to begin anew.")
+            raise BadInput(
+                f"{type(self._algorithm).name}: {fixed[0]} is not live: release it to start again."
+            )
         with self._lock:
             self._algorithm = dataclasses.replace(self._algorithm, **knobs)
             self._plan()
@@ -297,10 +300,10 @@ class Worker(Generic[R]):
         return time.monotonic() - self._asked_at <= WATCHED_SECONDS * self._page.scheduler.slowdown
 
     @property
-    def seconds_to_start(self) -> float | None:
-        """Approximate seconds until kernels are compiled and the run can start; see ``seconds_left``."""
+    def compiling(self) -> tuple[int, int] | None:
+        """The jobs done, of all that runs wait for, while its kernels are compiled; see ``jobs_done``."""
         run = self._run
-        return None if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
+        return None if isinstance(run, Rebuild) or run.prepared else COMPILING.jobs_done(run.jobs())
 
     @property
     def algorithm(self) -> Any:
@@ -346,17 +349,6 @@ class Worker(Generic[R]):
             if failed or isinstance(run, Rebuild) or not run.prepared or not run.log.complete:
                 return None
             return self.plan, run.n, run.log.changes, query(run)
-
-    def continue_from(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
-        """Continue at step n with the run of another worker, given its ``rebuild_data``.
-
-        n : steps of the run; changes : its knob changes; kept : see ``Run.kept_state``
-        """
-        with self._lock:
-            self._algorithm = changes[-1].algorithm
-            self._run = Rebuild(self._run, self._snapshot, Log.of(changes), n, kept)
-            self._store_snapshot(self._run, "rebuilding")
-            self._restart_pace()
 
     @property
     def catching_up(self) -> bool:
@@ -407,7 +399,7 @@ class Worker(Generic[R]):
         if not run.prepared:
             wait = 0.0 if COMPILING.request(run.jobs()) else COMPILING_SECONDS
             # If the kernels are not compiled, the run compiles them itself, which takes many seconds.
-            return Due(Priority.START, since + wait, long=self.seconds_to_start is not None)
+            return Due(Priority.START, since + wait, long=self.compiling is not None or run.is_long)
         if self._snapshot.status != self._status() or self._has_knobs_at_once():
             return Due(Priority.PACED, since)
         if self._asleep():
@@ -420,7 +412,7 @@ class Worker(Generic[R]):
         elif self._pace.running and not self._is_light():  # making several steps at once is cheaper
             at = max(at, since + CHUNK_SECONDS)
         look_at = max(self._look_at, since) if run.has_background_work else math.inf
-        return Due(priority, at, look_at, late) if min(at, look_at) < math.inf else None
+        return Due(priority, at, look_at, late, run.is_long) if min(at, look_at) < math.inf else None
 
     def _is_light(self) -> bool:
         """Whether beats drive the run: it is paced, uses little of a core, and has no other work."""
@@ -442,6 +434,10 @@ class Worker(Generic[R]):
     def _backlog(self) -> float:
         """Return the seconds by which steps may be overdue before they are skipped."""
         return LIGHT_BACKLOG_SECONDS if self._is_light() else BACKLOG_SECONDS
+
+    def _is_left(self, run: Run) -> bool:
+        """Whether nobody waits for a long step of this run: it was replaced, or its page has gone."""
+        return run is not self._run or not self._opened
 
     def _asleep(self) -> bool:
         return time.monotonic() - self._asked_at > LEASE_SECONDS
@@ -468,7 +464,7 @@ class Worker(Generic[R]):
             run = self._run
         completed = False
         try:
-            with self._errors_shown(run):
+            with self._errors_shown(run), contextlib.suppress(Stopped):
                 self._work_on(run)
             completed = True
         finally:
@@ -502,7 +498,8 @@ class Worker(Generic[R]):
         """Prepare a run if its kernels are compiled; this may take long, and the pace allows for it."""
         if not COMPILING.request(run.jobs()):
             return
-        run.prepare()
+        with stopping(lambda: self._is_left(run)):
+            run.prepare()
         with self._chunk, self._lock:
             if run is self._run:
                 self._pace.note_preparation(run.n)
@@ -541,7 +538,7 @@ class Worker(Generic[R]):
             return n
 
     def _make_steps(self, run: Run, n: int) -> None:
-        run.watched = self.watched
+        run.watched, run.is_left = self.watched, lambda: self._is_left(run)
         begin = time.perf_counter()
         steps = run.timed_advance(n)
         with self._lock:

@@ -60,10 +60,10 @@ def _shapes(cls: Any) -> None:
                 right = x.shape == (n, 70) and x.dtype == dtype
                 require(right, f"{name} of {n} samples is {x.dtype} {x.shape}: return {dtype} {(n, 70)}.")
             require((samples.v <= 1).all(), "v has values other than 0 and 1.")
-            require(((samples.p >= 0) & (samples.p <= 1)).all(), "p has values that are no probabilities.")
+            require(((samples.p >= 0) & (samples.p <= 1)).all(), "p has values that are not probabilities.")
             for trace, x in samples.info.items():
                 right = isinstance(x, np.ndarray) and x.shape == (n,)
-                require(right, f"the trace {trace} of {n} samples is no array of shape {(n,)}.")
+                require(right, f"the trace {trace} of {n} samples is not an array of shape {(n,)}.")
             counted = "sweeps" in samples.info and samples.info["sweeps"].dtype.kind in "iu"
             require(counted, "info['sweeps'] must have the sweeps of each sample, as integers.")
         target = sampler.target(state)

@@ -74,7 +74,7 @@ def _shapes(cls: Any) -> None:
         names, declared = sorted(progress.stats), sorted({*STATS, *cls.own_stats})
         require(names == declared, f"stats has {names}, but STATS and own_stats declare {declared}.")
         require(
-            all(type(x) is float for x in progress.stats.values()), "stats has values that are no floats."
+            all(type(x) is float for x in progress.stats.values()), "stats has values that are not floats."
         )
     counted = cls.chains == "fresh" or progress.sweeps > 0
     require(counted, f"its chains are {cls.chains}, but no sweep is counted: add them to state.sweeps.")

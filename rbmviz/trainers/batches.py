@@ -8,6 +8,7 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
+from rbmviz.stopping import stop_point
 from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.stored import NOT_SAVED, stored
 
@@ -97,6 +98,7 @@ def sweep(theta: FixedParameters, v: np.ndarray, stream: np.ndarray) -> np.ndarr
     float32 (rows, n_visible)
         Their states after the sweep, values 0 and 1.
     """
+    stop_point()
     x = theta.up(v)
     h = np.empty_like(x)
     kernels.random.bernoulli_rows(stream, x, theta.c, h, h)

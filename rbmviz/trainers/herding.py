@@ -9,6 +9,7 @@ from rbmviz import rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
+from rbmviz.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
@@ -43,6 +44,7 @@ def climb(theta: FixedParameters, v: np.ndarray, max_sweeps: int) -> tuple[np.nd
     """Maximise h and v in turn until no v changes; return v, h (float32 0/1 rows) and the sweeps used."""
     sweeps, before = 0, np.zeros(0)
     while sweeps < max_sweeps and not np.array_equal(before, v):
+        stop_point()
         sweeps += 1
         h = (theta.up(v) + theta.c > 0).astype(np.float32)
         before, v = v, (theta.down(h) + theta.b > 0).astype(np.float32)

@@ -73,7 +73,7 @@ class Polish(CommonKnobs):
         label="Stop at",
         live=False,
         help="Makes no more updates once the norm of the gradient, without the noise of the chains, has "
-        "fallen to this share of its highest value; 0: goes on to the last update.",
+        "fallen to this share of its highest value; 0: continues to the last update.",
     )
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_chains()

@@ -10,6 +10,7 @@ from rbmviz.knobs import knob
 from rbmviz.metrics.tempering import inverse_temperatures, swaps_taken
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
+from rbmviz.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
@@ -44,6 +45,7 @@ def tempered_sweep(
     theta: FixedParameters, v: np.ndarray, beta: np.float32, stream: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (v, h) after one Gibbs sweep of every row under p^beta."""
+    stop_point()
     h = beta * theta.up(v)
     kernels.random.bernoulli_rows(stream, h, beta * theta.c, h, h)
     x = beta * theta.down(h)

@@ -22,6 +22,7 @@ SHARED_SCRIPTS = tuple(
         "equation",
         "mosaic",
         "presses",
+        "parts",
         "base",
     )
 )

@@ -4,22 +4,21 @@
 /** @typedef {{ title: string, scale: 'linear' | 'log' | 'symlog', percent: boolean, unit: string, domain: [number, number] | null, zero: boolean, ticks: number[], names: string[] }} AxisSpec */
 /** @typedef {{ name: string, colour: string, dash: number[], width: number, points: [number, number][], band: [number, number, number][], band_opacity: number, shape: string, step: boolean }} LineSpec */
 /** @typedef {{ sides: [number, number, number, number], colour: string, opacity: number, text: string }} BarSpec x, x2, y, y2 */
-/** @typedef {{ label: string, x: AxisSpec, y: AxisSpec, lines: LineSpec[], marks: { x: number, y: number, colour: string, shape: string }[], bars: BarSpec[], names: { name: string, colour: string }[], image: string, levels: { x: number | null, y: number | null, label: string, dash: number[] }[] }} CurvesSpec */
+/** @typedef {{ x: number | null, y: number | null, label: string, short: string, dash: number[], below: boolean, band: [number, number] | null }} LevelSpec */
+/** @typedef {{ x: number, y: number, at: number, label: string, narrow: string, colour: string }} EndSpec end of a curve, and its name at the height at */
+/** @typedef {{ x: number, y: number, series: number, text: string, box?: number[] }} Reading a value that the pointer or the arrow keys can find: its place in pixels, its line, and perhaps its bar's left, right, top and bottom */
+/** @typedef {{ label: string, x: AxisSpec, y: AxisSpec, lines: LineSpec[], marks: { x: number, y: number, colour: string, shape: string }[], bars: BarSpec[], names: { name: string, colour: string }[], image: string, levels: LevelSpec[], ends: EndSpec[], legend: boolean }} CurvesSpec */
 
-const CURVES_HEIGHT = 280, LEFT_MARGIN = 56, BOTTOM_MARGIN = 40, TOP_MARGIN = 18, RIGHT_MARGIN = 14; // pixels
+const FONT_SIZE = 12, LEFT_MARGIN = 56, BOTTOM_MARGIN = 40, TOP_MARGIN = 18, RIGHT_MARGIN = 14; // pixels; margins grow with the font
+const LOW = 170, SHORT_BELOW = 420, PHONE_WIDTH = 640; // pixels: a lower chart has no title of its horizontal axis, a narrower plot has short labels; windows of phones
+const LEADER = 18, END_WIDTH = 170, REACH = 40; // pixels from the plot to the names at the ends of curves, their maximum width, and from the pointer to a value that it shows
 const MARK_RADIUS = 3.5;
 const WHITE_FROM = 0.9; // above this opacity of a cell on white, white text has the higher contrast
 /** Corners of point marks, relative to their centre, in radii; other shapes are circles. @type {Record<string, [number, number][]>} */
 const SHAPES = {
   'square': [[-1, -1], [1, -1], [1, 1], [-1, 1]],
   'diamond': [[0, -1.4], [1.4, 0], [0, 1.4], [-1.4, 0]],
-  'triangle-up': [[0, -1.3], [1.3, 1], [-1.3, 1]],
   'triangle-down': [[0, 1.3], [1.3, -1], [-1.3, -1]],
-  'triangle-left': [[-1.3, 0], [1, -1.3], [1, 1.3]],
-  'triangle-right': [[1.3, 0], [-1, -1.3], [-1, 1.3]],
-  'cross': [[-0.5, -1.4], [0.5, -1.4], [0.5, -0.5], [1.4, -0.5], [1.4, 0.5], [0.5, 0.5], [0.5, 1.4], [-0.5, 1.4], [-0.5, 0.5], [-1.4, 0.5], [-1.4, -0.5], [-0.5, -0.5]],
-  'wedge': [[0, -1.6], [0.6, 1.2], [-0.6, 1.2]],
-  'arrow': [[0, -1.6], [1.2, 0], [0.4, 0], [0.4, 1.6], [-0.4, 1.6], [-0.4, 0], [-1.2, 0]],
 };
 const TICK_WIDTH = 90, TICK_HEIGHT = 45; // approximate pixels between two ticks
 const MOST_DIGITS = 7; // significant digits of a tick's label
@@ -27,6 +26,8 @@ const ROUNDING = 1e-12; // values that differ by a smaller share count as equal,
 
 /** @param {[number, number][]} points @param {boolean} step whether each value holds until the next @returns {[number, number][]} */
 const stepped = (points, step) => (step ? points.flatMap(([x, y], i) => /** @type {[number, number][]} */ (i ? [[x, points[i - 1][1]], [x, y]] : [[x, y]])) : points);
+
+const fiveDigits = new Intl.NumberFormat('en', { maximumSignificantDigits: 5 });
 
 /** One axis of a chart: positions of values, and ticks. */
 class Axis {
@@ -91,6 +92,13 @@ class Axis {
     return ticks.length > Math.max(room, 4) && powers.length > 1 ? powers : ticks;
   }
 
+  /** @param {number} value @returns {string} with more digits than on a tick */
+  exact(value) {
+    if (this.spec.names.length) return this.spec.names[Math.min(Math.floor(value), this.spec.names.length - 1)];
+    if (this.spec.percent) return `${Number((100 * value).toPrecision(3))} %`;
+    return fiveDigits.format(value).replace('-', '−') + (this.spec.unit && ` ${this.spec.unit}`);
+  }
+
   /** @param {number} tick */
   text(tick) {
     if (this.spec.names.length) return this.spec.names[Math.floor(tick)];
@@ -99,31 +107,49 @@ class Axis {
   }
 }
 
-/** A chart with the names of its lines below it. */
+/** A chart with the names of its lines below it. Its values can be read with the pointer and with the arrow keys. */
 class Curves {
-  constructor() {
-    this.canvas = element('canvas', { role: 'img' });
+  /** @param {boolean} withEnds whether curves are named at their ends, and the chart is as high as its place */
+  constructor(withEnds = false) {
+    this.withEnds = withEnds;
+    this.size = FONT_SIZE;
+    // As a slider, its arrow keys and its value are known to screen readers.
+    this.canvas = element('canvas', { role: 'slider', tabindex: '0', 'aria-valuemin': '0', 'aria-valuenow': '0', onkeydown: (/** @type {KeyboardEvent} */ event) => this.step(event), onblur: () => this.read(null),
+      onpointermove: (/** @type {PointerEvent} */ event) => this.point(event), onpointerleave: () => this.read(null) });
+    this.tip = element('div', { class: 'tip', hidden: true });
+    this.plot = element('div', { class: 'plot' }, this.canvas, this.tip);
     this.image = element('img', { hidden: true, alt: '' });
     this.title = element('h2', {});
     this.names = element('ul', { class: 'names' });
-    this.node = element('section', { class: 'chart' }, this.title, this.canvas, this.names);
+    this.notes = element('p', { class: 'notes' });
+    this.drawn = element('div', { class: 'drawn' }, this.title, this.plot, this.names);
+    this.node = element('section', { class: 'chart' }, this.drawn, this.notes);
     /** @type {CurvesSpec | null} */
     this.spec = null;
     this.key = '';
+    /** @type {Reading[]} */
+    this.readings = [];
+    /** The value that is shown: its line, and its place from left to right. @type {{ series: number, x: number } | null} */
+    this.shown = null;
+    /** @type {number[]} */
+    this.ink = [0, 0, 0];
   }
 
-  /** @param {CurvesSpec} spec */
-  show(spec) {
+  /** @param {CurvesSpec} spec @param {string[]} [notes] sentences below the chart */
+  show(spec, notes = []) {
     this.spec = spec;
+    put(this.notes, notes.join('\n'));
     // The title of a line chart's vertical axis names the topic, unless it is the end of a sentence.
-    this.title.textContent = spec.lines.some(({ name, dash }) => name && dash.length) && /^\p{Lu}/u.test(spec.y.title) ? spec.y.title : spec.label;
+    const byAxis = this.withEnds || spec.lines.some(({ name, dash }) => name && dash.length) && /^\p{Lu}/u.test(spec.y.title);
+    put(this.title, byAxis ? spec.y.title : spec.label);
     this.canvas.setAttribute('aria-label', spec.label);
-    this.canvas.hidden = spec.image !== '';
+    this.plot.hidden = spec.image !== '';
     this.image.hidden = !spec.image;
     this.image.alt = spec.label;
-    if (spec.image) this.canvas.after(this.image);
+    if (spec.image) this.plot.after(this.image);
     if (spec.image && this.image.src !== spec.image) this.image.src = spec.image;
-    const named = [...spec.lines.filter(({ name }) => name), ...spec.names.map(one => ({ ...one, dash: [], width: 0, shape: 'square' }))];
+    const listed = !this.withEnds || spec.legend;
+    const named = listed ? [...spec.lines.filter(({ name }) => name), ...spec.names.map(one => ({ ...one, dash: [], width: 0, shape: 'square' }))] : [];
     const key = JSON.stringify(named.map(({ name, colour, dash, width, shape }) => [name, colour, dash, width, shape]));
     if (key === this.key) return;
     this.key = key;
@@ -161,33 +187,40 @@ class Curves {
 
   /** @param {number[]} ink colour of text */
   draw(ink) {
+    this.ink = ink;
     const spec = this.spec;
     if (!spec || spec.image) return;
-    paintOn(this.canvas, CURVES_HEIGHT, (c, width) => {
-      const wide = width - LEFT_MARGIN - RIGHT_MARGIN, high = CURVES_HEIGHT - TOP_MARGIN - BOTTOM_MARGIN, points = spec.lines.flatMap(line => line.points);
-      if (wide < 40) return;
-      const levels = spec.levels.flatMap(({ y }) => y ?? []), sides = spec.bars.map(bar => bar.sides);
-      const across = new Axis(spec.x, [...points.map(([x]) => x), ...sides.flatMap(([x, x2]) => [x, x2])], wide / TICK_WIDTH, 0);
-      const up = new Axis(spec.y, [...points.map(([, y]) => y), ...levels, ...sides.flatMap(([,, y, y2]) => [y, y2])], high / TICK_HEIGHT, spec.bars.length ? 0 : 0.08);
+    const height = this.plot.clientHeight, k = this.size / FONT_SIZE, low = height < LOW;
+    paintOn(this.canvas, height, (c, width) => {
+      c.font = `${this.size}px ${getComputedStyle(this.canvas).fontFamily}`;
+      const phone = innerWidth <= PHONE_WIDTH, ends = this.withEnds ? spec.ends.map(end => ({ ...end, text: phone ? end.narrow : end.label })).filter(({ text }) => text) : [];
+      const left = LEFT_MARGIN * k, top = TOP_MARGIN * k;
+      const right = ends.length ? LEADER + 4 + Math.min(END_WIDTH, Math.max(...ends.map(({ text }) => c.measureText(text).width))) : RIGHT_MARGIN;
+      const wide = width - left - right, high = height - top - (low ? BOTTOM_MARGIN / 2 : BOTTOM_MARGIN) * k, points = spec.lines.flatMap(line => line.points);
+      if (wide < 40 || high < 20) return;
+      const levels = spec.levels.flatMap(({ y, band }) => [...y === null ? [] : [y], ...band ?? []]), sides = spec.bars.map(bar => bar.sides);
+      const across = new Axis(spec.x, [...points.map(([x]) => x), ...sides.flatMap(([x, x2]) => [x, x2])], wide / TICK_WIDTH / k, 0);
+      const up = new Axis(spec.y, [...points.map(([, y]) => y), ...levels, ...sides.flatMap(([,, y, y2]) => [y, y2])], high / TICK_HEIGHT / k, spec.bars.length ? 0 : 0.08);
       /** @param {number} x */
-      const px = x => LEFT_MARGIN + wide * across.at(x);
+      const px = x => left + wide * across.at(x);
       /** @param {number} y */
-      const py = y => TOP_MARGIN + high * (1 - up.at(y));
-      c.font = `12px ${getComputedStyle(this.canvas).fontFamily}`;
+      const py = y => top + high * (1 - up.at(y));
+      this.readings = this.readingsOf(spec, across, up, px, py);
       c.fillStyle = translucent(ink, 0.8);
       c.textAlign = 'right';
       c.textBaseline = 'middle';
-      for (const tick of up.ticks) c.fillText(up.text(tick), LEFT_MARGIN - 7, py(tick), LEFT_MARGIN - 9);
+      for (const tick of up.ticks) c.fillText(up.text(tick), left - 7, py(tick), left - 9);
       c.textAlign = 'center';
       c.textBaseline = 'top';
-      for (const tick of across.ticks) c.fillText(across.text(tick), Math.min(px(tick), width - 16), TOP_MARGIN + high + 6);
-      c.fillText(spec.x.title, LEFT_MARGIN + wide / 2, TOP_MARGIN + high + 23);
+      for (const tick of across.ticks) c.fillText(across.text(tick), Math.min(px(tick), width - 16), top + high + 6);
+      if (!low) c.fillText(spec.x.title, left + wide / 2, top + high + 23 * k, wide + left);
       c.fillStyle = translucent(ink, 0.12);
-      if (!spec.y.names.length) for (const tick of up.ticks) c.fillRect(LEFT_MARGIN, Math.round(py(tick)), wide, 1);
+      if (!spec.y.names.length) for (const tick of up.ticks) c.fillRect(left, Math.round(py(tick)), wide, 1);
       c.save();
       c.beginPath();
-      c.rect(LEFT_MARGIN, TOP_MARGIN - 4, wide + 4, high + 8);
+      c.rect(left, top - 4, wide + 4, high + 8);
       c.clip();
+      for (const { band } of spec.levels) if (band) c.fillRect(left, py(band[1]), wide, py(band[0]) - py(band[1]));
       for (const { sides: [x, x2, y, y2], colour, opacity, text } of spec.bars) {
         c.globalAlpha = opacity;
         c.fillStyle = colour;
@@ -207,20 +240,98 @@ class Curves {
         c.fill();
         c.globalAlpha = 1;
       }
-      for (const { x, y, dash } of spec.levels) this.stroke(c, translucent(ink, 0.6), dash, 1, y !== null ? [[LEFT_MARGIN, py(y)], [LEFT_MARGIN + wide, py(y)]] : [[px(x ?? 0), TOP_MARGIN], [px(x ?? 0), TOP_MARGIN + high]]);
+      for (const { x, y, dash } of spec.levels) this.stroke(c, translucent(ink, 0.6), dash, 1, y !== null ? [[left, py(y)], [left + wide, py(y)]] : [[px(x ?? 0), top], [px(x ?? 0), top + high]]);
       for (const { colour, dash, width: thick, points: line, shape, step } of spec.lines) {
         this.stroke(c, colour, dash, thick, stepped(line, step).map(([x, y]) => [px(x), py(y)]));
         for (const [x, y] of line) this.mark(c, colour, shape, px(x), py(y));
       }
       for (const { x, y, colour, shape } of spec.marks) this.mark(c, colour, shape, px(x), py(y), 1.4);
       c.restore();
+      for (const { x, y, at, text, colour } of ends) {
+        this.stroke(c, colour, [1, 3], 1, [[px(x), py(y)], [left + wide + LEADER - 4, py(at)]]);
+        c.fillStyle = translucent(ink, 0.9);
+        c.textAlign = 'left';
+        c.textBaseline = 'middle';
+        c.fillText(text, left + wide + LEADER, py(at), END_WIDTH);
+      }
       c.textBaseline = 'bottom';
       c.fillStyle = translucent(ink, 0.85);
-      for (const { x, y, label } of spec.levels) {
-        const atRight = x !== null && across.at(x) > 0.5;
+      for (const { x, y, label, short, below } of spec.levels) {
+        const atRight = x !== null && across.at(x) > 0.5, text = wide < SHORT_BELOW ? short : label;
         c.textAlign = atRight ? 'right' : 'left';
-        c.fillText(label, x === null ? LEFT_MARGIN + 5 : px(x) + (atRight ? -5 : 5), y === null ? TOP_MARGIN - 4 : py(y) - 3, wide);
+        c.fillText(text, x === null ? left + 5 : px(x) + (atRight ? -5 : 5), y === null ? top - 4 : py(y) + (below && py(y) + 18 * k < top + high ? 16 * k : -3), wide);
       }
+      this.drawShown(c);
     });
+  }
+
+  /**
+   * Return all values that can be read.
+   * @param {CurvesSpec} spec @param {Axis} across @param {Axis} up @param {(x: number) => number} px @param {(y: number) => number} py
+   * @returns {Reading[]}
+   */
+  readingsOf(spec, across, up, px, py) {
+    /** @param {Axis} axis @param {string} text */
+    const named = (axis, text) => [axis.spec.title, text].filter(part => part).join(': ');
+    const lines = spec.lines.flatMap(({ name, points, band }, series) => points.map(([x, y], i) => ({ x: px(x), y: py(y), series,
+      text: [name, named(across, across.exact(x)), named(up, up.exact(y)) + (band[i] && band[i][1] < band[i][2] ? ` (${up.exact(band[i][1])} to ${up.exact(band[i][2])})` : '')].filter(part => part).join('\n') })));
+    const names = spec.names.map(({ colour }) => colour);
+    const bars = spec.bars.map(({ sides: [x, x2, y, y2], colour, text }) => ({ x: (px(x) + px(x2)) / 2, y: text ? (py(y) + py(y2)) / 2 : Math.min(py(y), py(y2)), series: names.indexOf(colour), box: [px(x), px(x2), Math.min(py(y), py(y2)), Math.max(py(y), py(y2))],
+      text: [spec.names.find(one => one.colour === colour)?.name, named(across, across.spec.names.length ? across.exact(x) : `${across.exact(x)} to ${across.exact(x2)}`), text ? named(up, `${up.exact(y2)}: ${text}`) : named(up, up.exact(y))].filter(part => part).join('\n') }));
+    return [...lines, ...bars];
+  }
+
+  /** Show the value nearest to the pointer. @param {PointerEvent} event */
+  point({ offsetX, offsetY }) {
+    /** @param {Reading} reading */
+    const far = ({ x, y, box }) => (box && offsetX >= box[0] && offsetX <= box[1] && offsetY >= box[2] - 4 && offsetY <= box[3] + 4 ? 0 : Math.hypot(x - offsetX, y - offsetY));
+    const nearest = this.readings.reduce((best, one) => (far(one) < far(best) ? one : best), this.readings[0]);
+    this.read(nearest && far(nearest) < REACH ? nearest : null);
+  }
+
+  /** The arrow keys go along a line, and from one line to the next. @param {KeyboardEvent} event */
+  step(event) {
+    const moves = new Map([['ArrowLeft', -1], ['ArrowRight', 1], ['ArrowUp', 1], ['ArrowDown', -1], ['Home', -Infinity], ['End', Infinity], ['Escape', 0]]), by = moves.get(event.key);
+    if (by === undefined || !this.readings.length) return;
+    event.preventDefault();
+    event.stopPropagation(); // the page has its own keys
+    if (!by) return this.read(null);
+    const all = [...new Set(this.readings.map(({ series }) => series))], now = this.now();
+    const series = now && /Up|Down/.test(event.key) ? all[(all.indexOf(now.series) + by + all.length) % all.length] : now?.series ?? all[0];
+    const line = this.readings.filter(one => one.series === series), last = line.length - 1;
+    if (now && series !== now.series) return this.read(line.reduce((best, one) => (Math.abs(one.x - now.x) < Math.abs(best.x - now.x) ? one : best)));
+    this.read(line[Math.min(Math.max(now ? line.indexOf(now) + by : last, 0), last)]);
+  }
+
+  /** @returns {Reading | null} the value that is shown, in the newest drawing */
+  now() {
+    const { shown } = this, line = shown ? this.readings.filter(({ series }) => series === shown.series) : [];
+    return line.reduce((best, one) => (best && shown && Math.abs(best.x - shown.x) <= Math.abs(one.x - shown.x) ? best : one), /** @type {Reading | null} */ (null));
+  }
+
+  /** @param {Reading | null} reading the value to show */
+  read(reading) {
+    if (!reading && !this.shown) return;
+    this.shown = reading && { series: reading.series, x: reading.x };
+    this.draw(this.ink);
+  }
+
+  /** @param {CanvasRenderingContext2D} c */
+  drawShown(c) {
+    const now = this.now();
+    this.tip.hidden = !now;
+    this.canvas.setAttribute('aria-valuemax', String(Math.max(this.readings.length - 1, 0)));
+    this.canvas.setAttribute('aria-valuenow', String(now ? this.readings.indexOf(now) : 0));
+    this.canvas.setAttribute('aria-valuetext', now ? now.text.replaceAll('\n', ', ') : 'Press an arrow key to read the values');
+    if (!now) return;
+    c.strokeStyle = translucent(this.ink, 1);
+    c.lineWidth = 1.5;
+    c.beginPath();
+    c.arc(now.x, now.y, 6, 0, 2 * Math.PI);
+    c.stroke();
+    put(this.tip, now.text);
+    const { clientWidth } = this.plot;
+    this.tip.style.left = `${Math.max(0, Math.min(now.x + 12, clientWidth - this.tip.offsetWidth))}px`;
+    this.tip.style.top = `${Math.max(0, now.y > this.tip.offsetHeight + 14 ? now.y - this.tip.offsetHeight - 12 : now.y + 12)}px`;
   }
 }

@@ -2,8 +2,9 @@
 
 A frame consists of the length of its header in bytes (uint32), the header (JSON), and the bytes of all
 blocks, without gaps. All numbers are little endian. The header is ``{"request": ..., "panels": [...]}``: the
-request that the frame answers, and an object for each panel. Its entry ``blocks`` lists the name, dtype and
-shape of each of the panel's blocks. The bytes of the blocks follow in the order of these lists.
+request that the frame answers, and an object for each panel, whose entry ``blocks`` lists the name, dtype and
+shape of each of its blocks. The bytes of the blocks follow in the order of these lists. If a
+chart is new, ``"charts"`` has all charts of the page.
 
 A dtype is the name of a numpy dtype, or ``"bits"``: in that case the last axis of the shape counts bits,
 packed along it (``numpy.packbits``), so that each row ends at a byte boundary.
@@ -44,6 +45,7 @@ def write_frame(
     request: Mapping[str, Any],
     panels: Iterable[tuple[dict[str, Any], Mapping[str, Block]]],
     running: bool = False,
+    charts: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Return a frame.
 
@@ -51,6 +53,7 @@ def write_frame(
     panels : iterable of (head, blocks); the entries of each panel's header, as JSON values, and its blocks by
         name
     running : whether the page plays
+    charts : contents of the page's charts by key, or true for those that the browser has; None: it has all
 
     Raises ValueError if a number in the header is not finite, which JSON cannot express.
     """
@@ -66,6 +69,7 @@ def write_frame(
             described.append((name, dtype, shape))
             parts.append(array.tobytes())
         heads.append({**head, "blocks": described})
-    parts[1] = _to_json({"request": request, "running": running, "panels": heads}).encode()
+    header: dict[str, Any] = {"request": request, "running": running, "panels": heads}
+    parts[1] = _to_json(header if charts is None else header | {"charts": charts}).encode()
     parts[0] = len(parts[1]).to_bytes(LENGTH_BYTES, "little")
     return b"".join(parts)

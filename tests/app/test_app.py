@@ -1,20 +1,16 @@
 """The pages without a browser: contents, error messages, downloads, and frames."""
 
-import io
 import json
 import math
 import re
 import threading
-import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from page_settings import set_settings, transport_of
-from PIL import Image
 from waiting import PATIENCE, wait, wait_for_pause
 
 from rbmviz import RBM, Model, make_sampler, make_trainer, sample
@@ -26,16 +22,14 @@ from rbmviz.links import write_changed_panel
 from rbmviz.metrics import principal_plane
 from rbmviz.rbm import save_model
 from rbmviz.samplers import list_samplers
-from rbmviz.session import NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
+from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
-from rbmviz_app import loading_code
 from rbmviz_app.charts.ends import Curve
-from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import origin_text
+from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
 from rbmviz_app.compared import amount_text
 from rbmviz_app.pages.sample.charts import curves_of, isl_chart, plane_chart
-from rbmviz_app.pages.sample.exports import curves_csv, runs_of, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
 from rbmviz_app.pages.train.charts import (
@@ -48,7 +42,6 @@ from rbmviz_app.pages.train.charts import (
     training_chart,
 )
 from rbmviz_app.pages.train.drawing import ranking
-from rbmviz_app.pages.train.exports import training_csv
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_frame
@@ -77,18 +70,6 @@ def test_names_of_namesakes_tell_them_apart():
     assert len({colour(name) for name in list_samplers()}) == len(list_samplers())
 
 
-def test_mosaic_has_every_pixel_in_its_place():
-    v = np.random.default_rng(0).integers(0, 2, (4, 6), dtype=np.uint8)
-    p = np.random.default_rng(1).integers(0, 256, (4, 6), dtype=np.uint8)
-    newest = NewestSamples(0, np.packbits(v, axis=1), (p[:2], p[2:]), 6)
-    for pixels, rows in (("binary", 255 * v), ("mean", p)):
-        picture = 255 - np.array(mosaic(newest, (2, 3), 2, pixels, zoom=1))
-        assert picture.shape == (5, 7)
-        for cell in range(4):
-            top, left = 3 * (cell // 2), 4 * (cell % 2)
-            np.testing.assert_array_equal(picture[top : top + 2, left : left + 3].ravel(), rows[cell])
-
-
 def test_a_panel_that_is_ready_says_that_it_waits(open_comparison, model, monkeypatch):
     """Panels begin together: the one that compiles longest holds the others back."""
     ready, prepare = threading.Event(), SamplingRun.prepare
@@ -113,83 +94,38 @@ def test_a_panel_that_is_ready_says_that_it_waits(open_comparison, model, monkey
     wait(lambda: statuses() == ["running", "running"], "both run")
 
 
-def test_a_download_is_never_unpacked_whole(open_comparison):
-    """30,000 samples of 784 units, 23.5 MB as bytes; what is kept of them is 2.9 MB."""
-    wide = Model(RBM(np.zeros((784, 2)), np.full(784, -4.0), np.zeros(2)))
-    comparison = open_comparison(SamplingSetup(wide), make_sampler("gibbs"))
-    comparison.step(30_000)
-    wait(lambda: comparison.poll()[0][1].n == 30_000, "all samples")
-    tracemalloc.start()
-    content = samples_npz(comparison, ["gibbs"])
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 14e6
-    with np.load(io.BytesIO(content)) as archive:
-        assert archive["v0"].shape == (30_000, 784)
-
-
-def test_exports(comparison, model):
-    shown = [snapshot for _, snapshot in comparison.poll()]
-    names = titles([snapshot.algorithm for snapshot in shown])
-    named = list(zip(names, shown, strict=True))
-    with np.load(io.BytesIO(samples_npz(comparison, names))) as archive:
-        meta = json.loads(str(archive["meta"]))
-        for panel, (i, entry) in zip(comparison.panels, enumerate(meta["panels"]), strict=True):
-            record = panel.worker.read(SamplingRun.run_log)
-            again = np.concatenate([chunk.v for chunk in replay(record, model, 12)])
-            np.testing.assert_array_equal(archive[f"v{i}"], again)
-            assert entry["name"] == names[i]
-            assert entry["changes"][0]["n"] == 0
-        assert len(archive.files) == 3
-    lines = curves_csv(named, "mean").decode().splitlines()
-    assert lines[0] == "sampler,n,seconds,isl,std_error,beta,sweeps,change,n_scored,kernel"
-    assert all(line.endswith(",mean") for line in lines[1:])
-    assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)
-    picture = Image.open(
-        io.BytesIO(mosaics_png([(n, s.newest_samples) for n, s in named], (1, 5), 3, "binary"))
-    )
-    assert picture.width > picture.height > 0
-    long = "rates-FPCD (step size 0.123456789, decay 0.95)"  # wider than its samples
-    twice = [(long, shown[0].newest_samples)] * 2
-    names = np.array(Image.open(io.BytesIO(mosaics_png(twice, (1, 5), 3, "binary"))))[:30]
-    column = (names.shape[1] - 3 * 16) // 2  # with a gap of 16 pixels on all sides
-    first, second = names[:, 16 : 16 + column], names[:, -16 - column : -16]
-    np.testing.assert_array_equal(first, second)
-    assert (names[:, :16] == 255).all()
-    assert (names[:, -16:] == 255).all()
-    assert first.min() < 128
-    assert 'make_sampler("rates_fpcd", eps=0.1' in snippet("mnist_fpcd", runs_of(comparison), 4, "mnist5k")
-
-
-def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
+def test_the_snippet_repeats_the_run(comparison, model, monkeypatch, tmp_path):
     import rbmviz
 
-    code = snippet("toy", runs_of(comparison), 4, "toy")
+    code = sampling_code("toy", runs_of(comparison), 4, "toy")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
     scope = {}
     exec(code.replace("10_000", "12"), scope)
-    for i, panel in enumerate(comparison.panels):
-        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.held_samples)[1])
+    for made, panel in zip(scope["samples"].values(), comparison.panels, strict=True):
+        np.testing.assert_array_equal(made.v, panel.worker.read(SamplingRun.held_samples)[1])
+    assert (tmp_path / "samples.html").stat().st_size > 1000
 
 
-def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, model, monkeypatch):
+def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, model, monkeypatch, tmp_path):
     import rbmviz
 
     driven = comparison.panels[1]
     comparison.apply_knobs(driven.key, eps=0.3)
     comparison.step(8)
     wait_for_pause(comparison, 20)
-    code = snippet("toy", runs_of(comparison), 4, "toy")
+    code = sampling_code("toy", runs_of(comparison), 4, "toy")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
     scope = {}
     exec(code.replace("10_000", "20"), scope)
     made = [panel.worker.read(SamplingRun.held_samples)[1] for panel in comparison.panels]
-    np.testing.assert_array_equal(scope["samples_0"].v, made[0])
-    np.testing.assert_array_equal(scope["v_1"], made[1])
+    np.testing.assert_array_equal(scope["samples"]["Gibbs 1"].v, made[0])
+    np.testing.assert_array_equal(np.concatenate(scope["v_1"]), made[1])
     # Without a log it says so, and has the newest knobs.
-    code = snippet("toy", [(driven.worker.algorithm, None)], 4, "toy")
+    code = sampling_code("toy", [(driven.worker.algorithm, None)], 4, "toy")
     assert "newest ones throughout" in code
     assert "eps=0.3" in code
 
@@ -197,15 +133,17 @@ def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, model, mo
 def test_the_snippet_loads_the_files_of_what_is_in_no_list(comparison, model, tmp_path, monkeypatch):
     """A model that the Train page has sent, and data of one's own."""
     monkeypatch.chdir(tmp_path)
-    save_model(model, loading_code.MODEL_FILE)
-    np.savez(loading_code.DATA_FILE, x_train=comparison.setup.dataset.train)
+    save_model(model, MODEL_FILE)
+    np.savez(DATA_FILE, x_train=comparison.setup.dataset.train)
     panel = comparison.panels[0]
-    code = snippet("CD-k, 500 updates", runs_of(comparison)[:1], 4, "mine.csv")
+    code = sampling_code("CD-k, 500 updates", runs_of(comparison)[:1], 4, "mine.csv")
     assert code.count("name its") == 1
     assert code.count("name it here") == 1
     scope = {}
     exec(code.replace("10_000", "12"), scope)
-    np.testing.assert_array_equal(scope["samples_0"].v, panel.worker.read(SamplingRun.held_samples)[1])
+    np.testing.assert_array_equal(
+        scope["samples"]["Gibbs 1"].v, panel.worker.read(SamplingRun.held_samples)[1]
+    )
 
 
 def charted(comparison, cost_unit="samples", view="ISL", line=None):
@@ -224,6 +162,13 @@ def test_samples_lie_in_the_plane_of_the_data(comparison):
         drawn = chart.rows[chart.rows["sampler"] == panel.worker.algorithm.label]
         assert list(drawn["n"]) == list(range(first, one.n))
         np.testing.assert_allclose(drawn[["x", "y"]], principal_plane(data).project(v))
+
+
+def test_chart_is_headed_by_what_it_shows(page):
+    test = page("sample", model="bas_pcd", p=["gibbs"], curve="PCA")
+    headings = [one.value for one in test.markdown]
+    assert any("grey: training examples" in text for text in headings)
+    assert not any("higher is better" in text for text in headings)
 
 
 def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
@@ -285,16 +230,6 @@ def test_the_chart_shows_differences_and_changes_of_knobs(comparison):
     [past] = [line for line in lines if not line["name"]]
     assert (past["colour"], [x for x, _ in past["points"]]) == (GREY, [5, 6, 7, 8, 9, 10, 12])
     assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [62]
-    # The file has all rows.
-    table = pd.read_csv(io.BytesIO(curves_csv([("turned", second.worker.peek())], "binary")))
-    assert list(table["change"]) == sorted(table["change"])
-    assert list(table[table["change"] == 0]["n"]) == [*range(1, 11), 12]
-    after = table[table["change"] == 1]
-    assert list(zip(after["n"], after["n_scored"], after["sweeps"], strict=True))[:2] == [
-        (62, 50, 62),
-        (68, 56, 68),
-    ]
-    assert after["seconds"].min() > table["seconds"][10]
     rows, drawn = charted(comparison, view="difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
@@ -323,12 +258,11 @@ def test_labels_at_the_ends_of_curves_cover_each_other_nowhere():
     assert spread([1.0], 1.0, 1.0, 9) == [1.0]
 
 
-def test_namesakes_have_a_ramp_along_their_knob():
+def test_namesakes_have_a_ramp_in_their_order():
     steps = [0.1, 0.003, 0.03]
     panels = [make_sampler("rates_fpcd", eps=eps) for eps in steps]
     assert labels(panels) == ["step 0.1", "step 0.003", "step 0.03"]
-    low, middle, high = ramp(3)
-    assert colours(panels) == [high, low, middle]
+    assert colours(panels) == ramp(3)
     both = [make_sampler("gibbs"), *panels]
     assert labels(both) == [
         "Gibbs",
@@ -793,10 +727,6 @@ def test_training_curves_and_their_files(trainings):
     edges, shares = weights.distribution("w")
     assert (len(edges), shares.sum()) == (31, pytest.approx(1))
     assert weights.distribution("another") is None
-    lines = training_csv(shown).decode().splitlines()
-    assert lines[0] == "trainer,replicate,update,sweeps,seconds,quantity,value,std_error,ess"
-    points = sum(len(s.likelihoods) * 2 + sum(len(t.stats) for t in s.traces) for _, s in shown)
-    assert len(lines) == 1 + 2 * points
 
 
 def test_the_sample_page_says_whether_a_sampler_improves_its_model(page, monkeypatch):

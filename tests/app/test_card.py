@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from page_settings import settings_of, transport_of
+from page_settings import set_settings, settings_of, transport_of
 from preset_runs import PAGES, live_page
 from waiting import wait
 
@@ -206,8 +206,8 @@ def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
             "last step of the lesson “Why chains stick”; next comes the lesson “Pushing yourself away”.",
         ),
         ("quiz", "“Name the sampler”; next comes the challenge “Ten digits by heat alone”."),
-        ("one-step-size", "“One step size” is still to be won; next comes the challenge “Break Gibbs”."),
-        ("where-pcd-falls", "“Where PCD falls” is still to be won; it is the last one of this page."),
+        ("one-step-size", "“One step size” has not been won yet; next comes the challenge “Break Gibbs”."),
+        ("where-pcd-falls", "“Where PCD falls” has not been won yet; it is the last one of this page."),
     ],
 )
 def test_the_end_of_a_lesson_is_said_once(page, lesson, said):
@@ -266,7 +266,7 @@ def test_a_matrix_is_set_too(page):
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ({"lesson": "sti<b>ck"}, "No lesson is called"),
+        ({"lesson": "sti<b>ck"}, "The link names an unknown lesson"),
         ({"lesson": "stick", "step": "99"}, "has steps 1 to 7"),
         ({"lesson": "stick", "step": "-1"}, "has steps 1 to 7"),
     ],
@@ -335,3 +335,33 @@ def test_a_step_opens_the_drawn_units_which_are_drawn_one_by_one(page, address_o
     press("Step")
     assert press("Again").draws == 0
     assert address_of(test)["lesson"] == ["rbm"]
+
+
+def played(test, page, n):
+    """Step a page up to n steps; draw its card, which then judges them."""
+    comparison = comparison_of(test, page)
+    comparison.step(n - comparison.peek()[0][1].n)
+    made = [(n, "paused")] * len(comparison.panels)
+    wait(lambda: [(shown.n, shown.status) for _, shown in comparison.peek()] == made, f"{n} steps")
+    test.run()
+    return [shown for _, shown in comparison.peek()]
+
+
+def test_a_challenge_is_won_once_all_parts_of_its_goal_hold_together(page):
+    test = page("chain", shell=True, lesson="break-gibbs", step="1")
+    said = lambda: " ".join(one.value for one in test.markdown)  # noqa: E731
+    played(test, "chain", 600)
+    assert "rates-FPCD: crossings ≥ 20, after 600 samples" in said()
+    assert "Won." not in said()  # Gibbs has crossed, too
+    test.selectbox(key="land").set_value("letters L T X").run()
+    set_settings(test, land_depth=10.0)
+    test.run()
+    comparison = comparison_of(test, "chain")
+    comparison.apply_knobs(comparison.panels[1].key, eps=0.2)
+    played(test, "chain", 599)
+    assert "Won." not in said()
+    gibbs, fpcd = played(test, "chain", 600)
+    assert (gibbs.crossings, fpcd.crossings) == (0, 33)  # as the text of the hint says
+    assert "**Won.** The goal is reached." in said()
+    button(test, "Again").click().run()
+    assert "Won." not in said()

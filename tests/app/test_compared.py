@@ -36,12 +36,12 @@ AT = Compared(
         (
             {"passed": 0, "scores": None, "failed": True},
             None,
-            "Not compared: it failed after 0 updates, and the others go on without it.",
+            "Not compared: it failed after 0 updates, and the others continue without it.",
         ),
         (
             {"failed": True},
             23,
-            "Scores at 23 updates: it failed after 31 updates, and the others go on without it.",
+            "Scores at 23 updates: it failed after 31 updates, and the others continue without it.",
         ),
     ],
 )

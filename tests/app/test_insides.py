@@ -36,8 +36,6 @@ class Clock:
 def no_mend(monkeypatch):
     monkeypatch.setattr(insides, "_tidying", [])
     monkeypatch.setattr(insides, "_stored_bytes", [])
-    monkeypatch.setattr(insides, "_messages", [])
-    monkeypatch.setattr(insides, "_fragments", [])
 
 
 @pytest.fixture
@@ -139,38 +137,18 @@ def other_files(server, monkeypatch):
     server._uploaded_file_mgr.file_storage = [1]
 
 
-def other_messages(server, monkeypatch):
-    monkeypatch.setattr("streamlit.proto.BackMsg_pb2.BackMsg", SimpleNamespace)
-
-
-def no_messages(server, monkeypatch):
-    monkeypatch.setitem(sys.modules, "streamlit.proto.BackMsg_pb2", None)  # its import fails
-
-
-def other_timers(server, monkeypatch):
-    monkeypatch.setattr("streamlit.proto.ForwardMsg_pb2.ForwardMsg", SimpleNamespace)
-
-
-def other_threads(server, monkeypatch):
-    monkeypatch.delattr("streamlit.runtime.scriptrunner_utils.script_run_context.ThreadState")
-
-
 CHANGES = {
     other_storage: 1,
     other_sessions: 1,
     other_manager: 2,
     other_files: 1,
-    other_messages: 1,
-    no_messages: 1,
-    other_timers: 1,
-    other_threads: 1,
 }
 """What may change in Streamlit, and how many mends then are left out."""
 
 
 def mended():
     """Return how many mends act."""
-    return sum(map(len, (insides._tidying, insides._stored_bytes, insides._messages, insides._fragments)))
+    return sum(map(len, (insides._tidying, insides._stored_bytes)))
 
 
 @pytest.mark.parametrize(("change", "lines"), CHANGES.items())
@@ -183,30 +161,28 @@ def test_where_streamlit_has_changed_the_server_runs_without_the_mend(
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("rbmviz")]
     assert len(ours) == lines
     assert all(text.startswith("Streamlit has changed inside (") for text in ours)
-    assert mended() == 5 - lines
+    assert mended() == 3 - lines
     insides.tidy()
     assert isinstance(insides.stored_bytes(), dict)
-    assert insides.without_clicks(b"a message") == b"a message"
-    insides.set_interval("a fragment", 2.0)
-    if change in (other_timers, other_threads):
-        assert insides.fragment_id() == ""
 
 
 def test_without_a_server_every_page_is_open():
     assert insides.page_is_open()
 
 
-def test_a_page_has_its_style_sheet_from_the_start(tmp_path, monkeypatch, caplog):
-    sheet = tmp_path / "style.css"
+def test_a_page_has_its_style_sheet_and_script_from_the_start(tmp_path, monkeypatch, caplog):
+    sheet, script = tmp_path / "style.css", tmp_path / "tab.js"
     sheet.write_text(".ours { color: red }")
-    client = TestClient(Starlette(routes=insides.styled_pages(sheet, ["/train"])))
+    script.write_text("let ours;")
+    client = TestClient(Starlette(routes=insides.styled_pages(sheet, script, ["/train"])))
     page = client.get("/train")
     # after Streamlit's own rules, before those of single pages
     assert page.text.index("</head>") < page.text.index(".ours") < page.text.index('id="root"')
+    assert "<script>let ours;</script>" in page.text
     assert page.headers["cache-control"] == "no-cache"
     (tmp_path / "index.html").write_text("<body class='new'></body>")
     monkeypatch.setattr("streamlit.file_util.get_static_dir", lambda: str(tmp_path))
-    assert insides.styled_pages(sheet, ["/train"]) == []
+    assert insides.styled_pages(sheet, script, ["/train"]) == []
     monkeypatch.setitem(sys.modules, "streamlit.file_util", None)  # there is no such module
-    assert insides.styled_pages(sheet, ["/train"]) == []
-    assert caplog.text.count("style sheet") == 2
+    assert insides.styled_pages(sheet, script, ["/train"]) == []
+    assert caplog.text.count("pages jump") == 2

@@ -207,12 +207,11 @@ def test_tune_sweeps_trainers_on_own_data_and_samplers_on_their_model(page, rows
     assert not train.exception
     [title] = train.session_state["trained"]
     assert settings_of(train)["tune_models"] == [title]
-    more = {name: train.session_state[name] for name in ("trained", "token")}
+    more = {name: train.session_state[name] for name in ("trained",)}
     test = page("tune", state=carried(train) | more, tune_models=title, **ONE_AXIS)
     sweep = start(test)
     assert (sweep.plan.models, list(sweep.own.data)) == ((title,), ["rows.csv"])
     assert np.isfinite(sweep.scores.curves(0)["isl_test"]).any()
-    assert address_of(test.run())["kept"] == [train.session_state["token"]]
 
 
 def test_score_against_takes_a_file(page, model, rows, address_of):

@@ -1,8 +1,6 @@
 """The page How it works without a browser: samplers, matrix, error messages, frames and downloads."""
 
 import functools
-import io
-import json
 
 import numpy as np
 import pytest
@@ -10,17 +8,15 @@ from waiting import wait, wait_for_pause
 
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.links import write_changed_panel
-from rbmviz.metrics import check_chain, eigenvalues, landscape, remove_self_transitions
+from rbmviz.metrics import check_chain, eigenvalues, remove_self_transitions
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
-from rbmviz.session import LandscapeRun, LandscapeSetup
-from rbmviz_app.charts.samples import samples_npz
+from rbmviz.session import LandscapeSetup
 from rbmviz_app.pages import IN_BAR, page_modules
-from rbmviz_app.pages.chain.exports import chain_csv, command_of, walks_csv
-from rbmviz_app.pages.chain.landscape import PAGE
+from rbmviz_app.pages.chain.landscape import PAGE, command_of
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
-from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, ordered_chain, preset_table
-from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
+from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, chain_csv, ordered_chain, preset_table
+from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
@@ -149,17 +145,6 @@ def test_walk_charts_and_files(comparison):
     twins = [named[1], ("c", named[1][1])]
     scale = walk_chart(twins, "visits", "title")[1].spec()["layer"][1]["encoding"]["color"]["scale"]
     assert len(set(scale["range"])) == 2  # those of one sampler have colours of their own
-    law = landscape(comparison.setup.model.rbm).law
-    lines = walks_csv(named, law).decode().splitlines()
-    assert lines[0] == "state,model law,a visits,a law now,b visits,b law now"
-    assert lines[1].startswith("000000,")
-    assert len(lines) == 1 + 64
-    assert sum(int(line.split(",")[2]) for line in lines[1:]) == 300
-    with np.load(io.BytesIO(samples_npz(comparison, ["a", "b"]))) as archive:
-        for i, panel in enumerate(comparison.panels):
-            np.testing.assert_array_equal(archive[f"v{i}"], panel.worker.read(LandscapeRun.held_samples)[1])
-            assert archive[f"v{i}"].shape == (300, 6)
-        assert json.loads(str(archive["meta"]))["panels"][1]["sampler"] == "rates_fpcd"
 
 
 def test_the_origin_of_walks_is_a_link_only_if_one_can_open_the_landscape():
@@ -195,51 +180,58 @@ def test_words_stand_only_where_they_are_so(page):
     assert words in text_of(test)
     assert "rarely stay" in text_of(test)
     assert words not in text_of(
-        page(little="matrix", chain_matrix="it backfires", A="0.5,0.5,0;0,1,0;0.5,0,0.5")
+        page(
+            little="matrix",
+            chain_matrix="it backfires",
+            state=edited([0.5, 0.5, 0], [0, 1, 0], [0.5, 0, 0.5]),
+        )
     )
     assert "rarely stay" not in text_of(page(little="matrix", chain_matrix="the landscape’s Gibbs chain"))
     assert "and wide means" in text_of(page())
     assert "and wide means" not in text_of(page(land_order="gray"))
 
 
-def test_the_matrix_follows_its_link(page):
-    test = page(little="matrix", A="0.5,0.5,0;0.25,0.5,0.25;0,0.5,0.5", lam="0.2")
+def edited(*rows):
+    """Return the session's state with this edited table."""
+    return {"edited matrix": np.array(rows, float), "table version": 1}
+
+
+def test_an_edited_matrix_and_lambda_are_what_is_drawn(page):
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
+    test = page(little="matrix", state=edited(*A) | {"lambda": 0.2})
     second = abs(eigenvalues(remove_self_transitions(A, 0.2))[1])
     assert f"**{second:.4f}** of Ã" in text_of(test)
     assert test.number_input[0].value == 3
 
 
 @pytest.mark.parametrize(
-    ("query", "says"),
+    ("state", "says"),
     [
-        ({"A": "0.5,0.5;0.5,0.5"}, "give 3 to 8 rows"),
-        ({"A": "a,b"}, "The link's matrix is left out"),
-        ({"A": "0.5,0.4,0;0.25,0.5,0.25;0,0.5,0.5"}, r"Row 1 sums to 0.9"),
-        ({"A": "1,0,0;0,1,0;0,0,1"}, "several stationary distributions"),
-        ({"lam": "0.81"}, "choose from 0 to 0.8. The largest possible λ is shown"),
-        ({"A": "0,1,0;0,0,1;1,0,0"}, "A state never stays"),
+        (edited([0.5, 0.4, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]), r"Row 1 sums to 0.9"),
+        (edited([1, 0, 0], [0, 1, 0], [0, 0, 1]), "several stationary distributions"),
+        ({"lambda": 0.81}, "choose from 0 to 0.8. The largest possible λ is shown"),
+        (edited([0, 1, 0], [0, 0, 1], [1, 0, 0]), "A state never stays"),
     ],
 )
-def test_what_is_no_chain_is_said_in_a_sentence(page, query, says):
-    test = page(little="matrix", **query)
+def test_what_is_no_chain_is_said_in_a_sentence(page, state, says):
+    test = page(little="matrix", state=state)
     said = [element.value for kind in (test.warning, test.error, test.info) for element in kind]
     assert any(says in sentence for sentence in said), said
 
 
-def test_rows_can_be_made_to_sum_to_one_and_states_added(page, address_of):
-    test = page(little="matrix", A="0.5,0.4,0;0.25,0.5,0.25;0,0.5,0.5")
+def test_rows_can_be_made_to_sum_to_one_and_states_added(page):
+    test = page(little="matrix", state=edited([0.5, 0.4, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]))
     next(button for button in test.button if button.label == "Make every row sum to 1").click().run()
     assert not test.error
     assert "Second eigenvalue" in text_of(test)
     next(box for box in test.number_input if box.label == "States").set_value(5).run()
     assert not test.exception
     assert not test.error
-    assert address_of(test)["A"][0].count(";") == 4
+    assert test.session_state["edited matrix"].shape == (5, 5)
     next(box for box in test.number_input if box.label == "States").set_value(3).run()
     assert not test.exception
     assert not test.error
-    assert address_of(test)["A"][0].count(";") == 2
+    assert test.session_state["edited matrix"].shape == (3, 3)
 
 
 def test_the_landscapes_own_chain(page):
@@ -305,32 +297,8 @@ def test_the_bar_has_four_pages_and_more_the_others():
     assert list(page_modules())[1] == "chain"  # links keep their names
 
 
-def test_a_start_is_kept_while_the_matrix_is_presented(page):
-    test = page(little="matrix")
-    start = next(one for one in test.selectbox if one.label == "Start in state")
-    start.set_value(2).run()
-    test.session_state["presented"] = "1"
-    assert not test.run().exception
-    assert not [one for one in test.selectbox if one.label == "Start in state"]
-    assert test.session_state["chain starts"] == {4: 2}
-    test.session_state["presented"] = ""
-    test.run()
-    assert next(one for one in test.selectbox if one.label == "Start in state").value == 2
-
-
-def test_an_edited_matrix_stays_in_the_address_while_it_is_presented(page, address_of, monkeypatch):
-    edits = {0: {"to 1": 0.7, "to 2": 0.28}}  # by the editor of the first table, which a test cannot click
-    monkeypatch.setattr("rbmviz_app.session.table_edits", lambda version: edits if version == 1 else {})
-    test = page(little="matrix")
-    [written] = address_of(test)["A"]
-    assert written.startswith("0.7,0.28,")
-    test.session_state["presented"] = "1"
-    assert not test.run().exception
-    assert address_of(test)["A"] == [written]
-
-
 def test_the_slider_of_lambda_says_what_is_drawn(page):
-    test = page(little="matrix", lam="-0.5")
+    test = page(little="matrix", state={"lambda": -0.5})
     assert "**0.9600** of A, **0.9600** of Ã" in text_of(test)
 
 
@@ -353,8 +321,6 @@ def test_matrix_charts_and_file():
     rows, drawn = matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
     assert rows["url"][0].startswith("data:image/png;base64,")
     assert drawn.content(rows, "Heat map")["image"] == rows["url"][0]
-    rows, _ = spectrum_chart([eigenvalues(A), eigenvalues(less)])
-    assert len(rows[rows["kind"] == "point"]) == 6
     rows, _ = distance_chart([np.array([1.0, 0.5, 0]), np.array([1.0, 0, 0])], log=True)
     assert rows["distance"].min() > 0
     rows, _ = distance_chart([np.array([1e-7, 1e-8])] * 2, log=True)
@@ -372,7 +338,6 @@ def test_charts_that_are_drawn_before_their_rows_know_where_they_end(log):
     distances = [np.geomspace(1, 3e-4, 11)] * 2
     for _, drawn in (
         matrix_chart(A, "123", "A"),
-        spectrum_chart([eigenvalues(A)] * 2),
         distance_chart(distances, log),
     ):
         for layer in drawn.spec()["layer"]:
@@ -385,6 +350,7 @@ def test_charts_that_are_drawn_before_their_rows_know_where_they_end(log):
 
 
 def test_a_chain_that_begins_at_its_law_has_no_distance_to_draw_on_a_log_scale(page):
-    test = page(little="matrix", A="1,0,0;0.5,0.5,0;0,0.5,0.5", chain_log="true")
+    state = edited([1, 0, 0], [0.5, 0.5, 0], [0, 0.5, 0.5])
+    test = page(little="matrix", chain_log="true", state=state)
     assert "Both chains start in the stationary distribution" in text_of(test)
     assert not test.exception

@@ -3,11 +3,8 @@
 from page_settings import settings_of, transport_of
 from waiting import wait
 
-from rbmviz import make_trainer
-from rbmviz.datasets import load_dataset
 from rbmviz.models import pattern_model
-from rbmviz.pages.weights import STUDIED
-from rbmviz.session import StudySetup, limits
+from rbmviz.session import limits
 from rbmviz.session.recorder import HELD_SAMPLES_BYTES
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.chain import landscape as chain
@@ -63,7 +60,7 @@ def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatc
     # Another model in the list: the same.
     test.selectbox(key="model").set_value("mnist_fpcd").run()
     assert not test.exception
-    assert any("The panels go on as they were." in error.value for error in test.error)
+    assert any("The panels continue as they were." in error.value for error in test.error)
     assert comparison.poll()[0][1].run == 1
     lines = [caption.value for caption in test.caption]
     assert not any("mnist" in line for line in lines)
@@ -78,7 +75,7 @@ def test_hidden_units_that_have_no_room_are_refused(page, monkeypatch):
     test.number_input(key="hidden").set_value(2000)
     test.selectbox(key="train_data").set_value("mnist5k").run()
     assert not test.exception
-    assert any("The panels go on as they were." in error.value for error in test.error)
+    assert any("The panels continue as they were." in error.value for error in test.error)
     assert (comparison.setup.dataset.name, comparison.poll()[0][1].run) == ("bas", 1)
 
 
@@ -133,18 +130,9 @@ def costs():
             plan = page.setup_of(page.values_of(preset)).plan()
             needed = sum(plan.bytes(algorithm) for algorithm in page.read(preset.panels)[0])
             found[page.name, preset.label] = needed + HELD_SAMPLES_BYTES * (page is sample.PAGE)
-    for name, batch in STUDIED.items():
-        if name != "letters":  # by download
-            study = StudySetup(load_dataset(name), batch)
-            found["weights", f"growing models, {name}"] = study.bytes(make_trainer("cd"))
     return found
 
 
 def test_every_preset_has_room():
-    """On its page; on the Weights page beside the growing models."""
-    found, most = costs(), limits()
-    growing = [label for page, label in found if page == "weights" and label.startswith("growing models")]
-    largest = max(found["weights", label] for label in growing)
-    for (page, label), needed in found.items():
-        beside = largest if page == "weights" and label not in growing else 0
-        assert needed + beside < most.bytes_of_visitors / 2, (page, label)
+    for preset, needed in costs().items():
+        assert needed < limits().bytes_of_visitors / 2, preset

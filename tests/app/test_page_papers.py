@@ -3,16 +3,11 @@
 import re
 from html import unescape
 
-import pytest
 from page_settings import set_settings
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
-from rbmviz.reproduce import PAPERS
-from rbmviz.reproduce.ledger import APP, address, ledger, stored_figure
-from rbmviz.session.further_run import FurtherRun
-from rbmviz_app.pages.papers import figures
-from rbmviz_app.pages.papers.page import VERDICT_BADGES, live_address, prose
+from papers.markdown import APP, address
+from rbmviz.ledger import PAPERS, STORED_FOLDER, figure_name, figure_size, ledger
+from rbmviz_app.pages.papers.page import VERDICT_BADGES, entry, live_address, prose
 
 
 def bodies(test):
@@ -99,54 +94,20 @@ def test_the_figure_comes_first_and_every_entry_says_how_it_is_measured(page):
     shown = entries(page("papers"))
     for html, result in zip(shown, ledger(), strict=True):
         assert result["command"] in unescape(html)
-        if result["figure"] is None:
-            assert "<img" not in html
-            continue
         assert html.index("<img") < html.index('class="claim"')
         [picture] = re.findall("<img[^>]*>", html)
-        width, height = figures.figure_size(result["recipe"])
+        width, height = figure_size(figure_name(result))
         assert f'width="{width}" height="{height}"' in picture
         assert 'loading="lazy"' in picture
         assert len(re.search('alt="(.*?)"', picture)[1]) > 20
 
 
-def test_an_open_entry_is_run_on_and_says_what_that_adds(page, monkeypatch):
-    """Only what is undecided or of a quick run has the button, if a seed takes less than ten minutes."""
-    monkeypatch.setattr(FurtherRun, "start", lambda run: None)
-    test = page("papers")
-    buttons = {one.key: one for one in test.button if one.label == "Run for ten minutes"}
-    sizes = {result["recipe"]: result["size"] for result in ledger()}
-    assert buttons.keys() >= {f"further {name}" for name, size in sizes.items() if size == "quick"}
-    assert not {"further unbiased_cd_yardsticks", "further rates_fpcd_sequences"} & buttons.keys()
-    assert "Further seeds, about 0.02 minutes each." in [one.value for one in test.caption]
-    buttons["further rates_fpcd_speed"].click().run()
-    [run] = test.session_state["further runs"].values()
-    assert (run.recipe, run.minutes, run.status) == ("rates_fpcd_speed", 10, "queued")
-    assert "further rates_fpcd_speed" not in {one.key for one in test.button}
-    next(one for one in test.button if one.label == "Stop").click().run()
-    assert run.status == "stopped"
-    run.outcome, run.figure = {"changes": ["2 seeds added.", "not decided → holds: 1 < 2"]}, b"<svg/>"
-    test.run()
-    [report] = [body for body in bodies(test) if 'role="status"' in body]
-    assert "<p>not decided → holds: 1 &lt; 2</p>" in report
-    assert "data:image/svg+xml;base64,PHN2Zy8+" in report
-    monkeypatch.setenv("RBMVIZ_SWEEPS", "0")
-    next(one for one in test.button if one.key == "further rates_fpcd_speed").click().run()
-    assert "RBMVIZ_SWEEPS" in test.toast[0].value
-
-
-@pytest.mark.parametrize(("form", "begins"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])
-def test_a_figure_downloads_in_the_forms_of_papers(form, begins):
-    name = "rates_fpcd_decay"
-    with TestClient(Starlette(routes=figures.routes)) as client:
-        answer = client.get(figures.figure_address(name, form))
-        assert answer.status_code == 200
-        assert answer.headers["content-type"] == figures.MEDIA_TYPES[form]
-        assert answer.content.startswith(begins)
-        assert (answer.content == stored_figure(name)) == (form == "svg")
-        for other in ("nothing", "..%2Frates_fpcd_decay", "rates_fpcd_decay-full"):
-            assert client.get(figures.figure_address(other, form)).status_code == 404
-        assert client.get(figures.figure_address(name, "json")).status_code == 404
+def test_a_figure_is_a_file_that_ships():
+    """The browser's tests see that the server sends it."""
+    for result in ledger():
+        [picture, download] = re.findall(r'(?:src|href)="/rbmviz/figures/([^"]*)"', entry(result))
+        assert picture == download
+        assert (STORED_FOLDER / picture).is_file()
 
 
 def test_a_live_page_is_opened_by_its_address():

@@ -13,8 +13,8 @@ from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingRun, TrainingSetup
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app.charts.ends import Curve
+from rbmviz_app.code import training_code
 from rbmviz_app.pages.train.charts import training_chart
-from rbmviz_app.pages.train.exports import snippet
 from rbmviz_app.pages.train.results import checkpoint_file, code_of
 
 LEARNED_BY = "Use the model trained by"
@@ -105,7 +105,7 @@ def test_a_model_to_begin_at_is_held_only_while_its_file_is_there(page, tiny):
     assert "begin" not in test.session_state["uploads"]
 
 
-def test_code_repeats_what_began_at_random_weights_and_names_the_others(page):
+def test_code_repeats_what_began_at_random_weights_and_names_the_others(page, tmp_path, monkeypatch):
     test = page("train", t=["cd:schedule=linear,iterations=30"], hidden="3")
     comparison = comparison_of(test)
     wait(lambda: comparison.poll()[0][1].n >= 30, "the whole training")
@@ -114,22 +114,26 @@ def test_code_repeats_what_began_at_random_weights_and_names_the_others(page):
     assert "# Not repeated here: PCD" in code
     assert '"pcd"' not in code
     scope = {}
-    exec(code.replace("    print", "    pass  #"), scope)
-    assert scope["progress_0"].update == 30
+    monkeypatch.chdir(tmp_path)
+    exec(code, scope)
+    assert list(scope["trainings"]) == ["CD-k 1"]
+    assert (tmp_path / "likelihood.html").stat().st_size > 1000
 
 
 def test_code_for_a_model_that_is_too_large_to_enumerate_estimates(capsys):
     data = Dataset(
         "wide", *np.random.default_rng(1).integers(0, 2, (3, 40, 30), dtype=np.uint8), "bits", "none"
     )
-    code = snippet(TrainingSetup(data, n_hidden=27), [make_trainer("cd", schedule="linear", iterations=4)])
+    code = training_code(
+        TrainingSetup(data, n_hidden=27), [make_trainer("cd", schedule="linear", iterations=4)]
+    )
     assert "log_likelihood" not in code
     scope = {}
     exec(code.replace('data = rbmviz.load_dataset("data.npz")', ""), scope | {"data": data})
-    *updates, estimate = capsys.readouterr().out.split()
-    assert updates == ["1", "2", "3", "4"]
+    *name, estimate = capsys.readouterr().out.split()
+    assert name == ["CD-k", "1"]
     assert -1.2 * 30 * np.log(2) < float(estimate) < -0.8 * 30 * np.log(2)  # near the uniform law of 30 bits
-    assert "ais" not in snippet(TrainingSetup(data, n_hidden=3), [make_trainer("cd")])
+    assert "ais" not in training_code(TrainingSetup(data, n_hidden=3), [make_trainer("cd")])
 
 
 def test_a_branch_takes_no_learning_rate_from_herding_or_to_it(page):
@@ -208,7 +212,7 @@ def test_a_trainer_that_is_not_above_independent_pixels_is_named(page, part):
     for updates, n, said_of in ((999, 999, 0), (1, 1000, 1)):
         comparison.step(updates)
         wait(lambda n=n: scored(n), f"the likelihood after {n} updates")
-        said = [one.value for one in test.run().caption if "Not above independent pixels (−6.2)" in one.value]
+        said = [text for text in notes(test) if "Not above independent pixels (−6.2)" in text]
         assert len(said) == said_of
         assert all("PCD" in text and "CD-k" not in text for text in said)
     # The third yardstick is computed once it is chosen, for the present models, and no more once it is left.
@@ -216,19 +220,22 @@ def test_a_trainer_that_is_not_above_independent_pixels_is_named(page, part):
         set_settings(test, part=part)
         test.run()
         assert not test.exception
-        assert any("a Monte Carlo average" in one.value for one in test.markdown) == wanted
+        assert any("a Monte Carlo average" in text for text in notes(test)) == wanted
         for panel in comparison.panels:
             assert panel.worker.read(lambda run: run._likelihood_estimator.monte_carlo) == wanted
         wait(averaged, "the average of both models")
 
 
-def test_a_curve_has_the_dashes_of_its_panel_in_every_chart(page, monkeypatch):
+def notes(test):
+    """Return the sentences below the chart of the likelihoods."""
+    make, _ = test.run().session_state["live parts"]["train"]._offered["likelihood"]
+    return make()[1]
+
+
+def test_a_curve_has_the_dashes_of_its_panel_in_every_chart(page):
     """Of three trainers only the third reports the effective size of a batch."""
-    drawn = {}
-    monkeypatch.setattr(
-        "rbmviz_app.pages.train.drawing.draw_chart", lambda chart, key, *_, **__: drawn.update({key: chart})
-    )
-    page("train", t=["cd", "pcd", "pop_cd"], statistic="ess", paused="1")
-    *_, of_panel = drawn["likelihood"].plot.styles
-    assert drawn["inner"].plot.styles == (of_panel,)
-    assert list(of_panel.dash) == DASHES[2]
+    test = page("train", t=["cd", "pcd", "pop_cd"], statistic="ess", paused="1")
+    offered = test.session_state["live parts"]["train"]._offered
+    styles = [offered[key][0]()[0].plot.styles for key in ("likelihood", "inner")]
+    assert styles[1] == (styles[0][2],)
+    assert list(styles[0][2].dash) == DASHES[2]

@@ -1,43 +1,21 @@
 """The Weights page without a browser: contents, frames and downloads."""
 
-import csv
 import functools
-import io
-import json
 
 import numpy as np
 import pytest
-from PIL import Image
-from waiting import close, wait, wait_for_pause
+from waiting import wait, wait_for_pause
 
-from rbmviz import BadInput, make_trainer
+from rbmviz import make_trainer
 from rbmviz.charts.style import colours
-from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.gradient import GradientQuality
+from rbmviz.datasets import Dataset
 from rbmviz.lessons import read_state
-from rbmviz.session import (
-    Comparison,
-    PopulationSetup,
-    StudiedModel,
-    StudySetup,
-    StudySnapshot,
-    WeightSetup,
-    estimator_study,
-)
+from rbmviz.session import WeightSetup
+from rbmviz_app.code import weights_code
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.weights import panel as weights_panel
 from rbmviz_app.pages.weights.charts import EQUAL, log_z_chart, population_titles, shares_chart, sizes_chart
-from rbmviz_app.pages.weights.exports import (
-    command_of,
-    curves_csv,
-    snippet,
-    study_csv,
-    tiles_png,
-    weights_npz,
-)
-from rbmviz_app.pages.weights.population import population_chart
-from rbmviz_app.pages.weights.study import origin_of_study
-from rbmviz_app.pages.weights.study_charts import plane_chart, study_chart
+from rbmviz_app.pages.weights.page import command_of
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_frame
@@ -60,24 +38,6 @@ def comparison(open_comparison, model):
 def named(comparison):
     shown = [snapshot for _, snapshot in comparison.poll()]
     return list(zip(population_titles([s.algorithm for s in shown]), shown, strict=True))
-
-
-@pytest.fixture
-def studied():
-    """Two models, two estimators; the bias of one is lost in its noise."""
-
-    def quality(bias, error, cut=0.0):
-        return GradientQuality(bias, bias - error / 2, error, 10 * bias, 100, cut)
-
-    def model(n_hidden, scale):
-        found = {
-            "CD-1": quality(0.5, 0.01),
-            "pop-CD-1": quality(0.1 * scale, 0.2),
-            "UCD": quality(1e-3, 1e-4, cut=0.01),
-        }
-        return StudiedModel(n_hidden, -5.0, {1: 0.25, 10: 0.5}, found)
-
-    return [model(2, 0.1), model(8, 1.0)]
 
 
 # Views
@@ -158,99 +118,17 @@ def test_charts_show_the_summaries(comparison):
     assert log_z_chart(named(comparison))[1].spec() is spec  # a live chart keeps its zoom
 
 
-def test_the_plane_tells_a_bias_from_its_noise(studied):
-    points, drawn = plane_chart(studied)
-    assert len(points) == 6
-    seen = {(row.hidden, row.estimator): row.seen for row in points.itertuples()}
-    assert seen[2, "CD-1"]
-    assert not seen[2, "pop-CD-1"]
-    assert (points["low"] > 0).all()
-    assert {row.estimator: row.share_cut for row in points.itertuples()} == {
-        "CD-1": 0, "pop-CD-1": 0, "UCD": 0.01
-    }  # fmt: skip
-    assert sum("share_cut > 0" in str(layer.get("transform")) for layer in drawn.spec()["layer"]) == 2
-    ratios, _ = study_chart(studied, "ratio")
-    assert {(row.hidden, round(row.ratio, 6)) for row in ratios.itertuples()} == {(2, 50), (8, 5)}
-    for quantity in ("bias", "variance"):
-        assert len(study_chart(studied, quantity)[0]) == 6
-    for quantity in ("ess", "sweeps"):
-        rows, _ = study_chart(studied, quantity)
-        assert list(rows["ess"]) == [0.25, 0.5] * 2
-
-
-def test_exports(comparison, studied):
-    shown = named(comparison)
-    with np.load(io.BytesIO(weights_npz(comparison, [name for name, _ in shown]))) as archive:
-        meta = json.loads(str(archive["meta"]))
-        for i, (name, snapshot) in enumerate(shown):
-            assert meta["panels"][i]["name"] == name
-            logs = archive[f"log_weights{i}"]
-            assert np.logaddexp.reduce(logs) - np.log(108) == pytest.approx(snapshot.newest.log_z)
-            np.testing.assert_array_equal(archive[f"batch_v{i}"], snapshot.batch.v)
-            np.testing.assert_allclose(np.sort(logs[-9:])[::-1], archive[f"batch_log_weights{i}"])
-    lines = curves_csv(shown).decode().splitlines()
-    assert lines[0] == "population,quantity,at,value,std_error"
-    assert sum("log_z_exact" in line for line in lines) == 2
-    assert sum("ess_of_batch_size" in line for line in lines) == 14
-    snapshot = StudySnapshot(
-        status="running",
-        run=1,
-        n=1,
-        seconds=0.0,
-        algorithm=None,
-        stage="",
-        models=tuple(studied),
-        estimates=100,
-    )
-    rows = list(csv.reader(io.StringIO(study_csv(snapshot).decode())))
-    assert rows[0] == ["hidden", "estimator", "quantity", "value"]
-    assert {len(row) for row in rows} == {4}
-    assert len(rows) == 1 + 2 * (3 * 6 + 2)  # a model: six numbers of each estimator, two effective sizes
-    assert ["8", "pop-CD-1", "bias", "0.1"] in rows
-    assert ["2", "pop-CD-10", "effective_share", "0.5"] in rows
-    picture = Image.open(io.BytesIO(tiles_png(shown, (1, 5))))
-    assert picture.width > 400
-    assert np.array(picture).min() < 50
-
-
-def test_the_snippet_runs(monkeypatch, model, capsys):
+def test_the_code_weighs_such_batches_and_draws_them(monkeypatch, model, tmp_path):
     import rbmviz
 
-    code = snippet("toy", None, [make_trainer("pop_cd", n_chains=20, k=2)], 3)
+    monkeypatch.chdir(tmp_path)
+    code = weights_code("toy", None, [make_trainer("pop_cd", n_chains=20, k=2)], 3)
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     scope = {}
     exec(code, scope)
-    assert scope["batch_0"].v.shape == (20, 5)
-    assert 'load_dataset("bas")' in snippet("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
-
-
-def test_the_code_of_the_study_repeats_it(open_comparison, monkeypatch, capsys):
-    """With fewer models, updates and estimates than the page."""
-    for name, fewer in (("MANY_HIDDEN", (1, 3)), ("MAX_ESTIMATES", 20), ("STUDIED_SWEEPS", (1, 2))):
-        monkeypatch.setattr(estimator_study, name, fewer)
-    trainer = make_trainer("cd", learning_rate=0.3, schedule="constant")
-    comparison = open_comparison(StudySetup(load_dataset("bas"), updates=20), trainer)
-    comparison.resume()
-    wait(lambda: comparison.poll()[0][1].stage == estimator_study.FINISHED, "the whole study")
-    shown = comparison.poll()[0][1]
-    close(comparison)
-    exec(origin_of_study(comparison)["command"], {})
-    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert len(printed) == 2 * len(estimator_study.ESTIMATORS)
-    expected = [
-        (str(model.n_hidden), str(found.bias), str(found.variance))
-        for model in shown.models
-        for found in model.qualities.values()
-    ]
-    assert [(line[0], *line[-2:]) for line in printed] == expected
-
-
-def test_a_file_of_weights_names_the_knobs_that_drew_them(comparison):
-    """A knob that is turned while the panels are paused has drawn nothing yet."""
-    comparison.apply_knobs(comparison.panels[0].key, k=7)
-    assert comparison.panels[0].worker.algorithm.k == 7
-    with np.load(io.BytesIO(weights_npz(comparison, ["a", "b"]))) as archive:
-        assert json.loads(str(archive["meta"]))["panels"][0]["k"] == 1
+    assert scope["batches"]["pop-CD-2 1"].v.shape == (20, 5)
+    assert (tmp_path / "log_weights.html").stat().st_size > 1000
+    assert 'load_dataset("bas")' in weights_code("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
 
 
 # What goes over the wire
@@ -302,8 +180,7 @@ def page(page):
 
 def test_it_is_alive(page):
     test = page(weights_more="true")
-    comparisons = test.session_state["comparisons"]
-    comparison = comparisons["weights"][0]
+    comparison = test.session_state["comparisons"]["weights"][0]
     assert [panel.worker.algorithm.proposal for panel in comparison.panels] == [
         "visible",
         "visible",
@@ -314,15 +191,13 @@ def test_it_is_alive(page):
         lambda: all(s.summary is not None and s.reference for _, s in comparison.poll()),
         "weights in every panel",
     )
-    study = comparisons["study"][0]
-    wait(lambda: study.poll()[0][1].models, "a first model")
-    test.run()
+    said = " ".join(text.value for text in test.markdown)
+    assert "- *holds*: On generated data with 16 hidden units the bias of pop-CD is much smaller" in said
     assert not test.exception
 
 
 def test_it_follows_its_link(page):
     test = page(w=["pop_cd:k=3,n_chains=20", "pop_cd:k=0", "cd"], weights_seed="5", weights_start="random")
-    assert "study" not in test.session_state["comparisons"]  # folded, the study is not begun
     comparison = test.session_state["comparisons"]["weights"][0]
     assert [panel.worker.algorithm for panel in comparison.panels] == [
         make_trainer("pop_cd", k=3, n_chains=20)
@@ -357,51 +232,3 @@ def test_a_panel_of_another_trainer_is_named(page):
     assert [panel.worker.algorithm.n_chains for panel in comparison.panels] == [10]
     [warning] = test.warning
     assert warning.value == plain("The link's panel 'cd:k=5' is left out: this page has pop_cd only.")
-
-
-def test_models_grow_on_other_data(page, monkeypatch, tmp_path):
-    test = page(grown="modes")
-    study = test.session_state["comparisons"]["study"][0]
-    assert (study.setup.dataset.name, study.setup.batch) == ("modes", 100)
-    test.button(key="study_play").click().run()
-    assert not study.running
-    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
-    test.selectbox(key="grown").set_value("letters").run()
-    assert any("letters" in error.value for error in test.error)
-    assert study.setup.dataset.name == "modes"
-
-
-def test_the_bias_of_large_populations_is_measured_while_its_fold_is_open(page):
-    test = page(weights_model="bas_cd1", weights_pace="1")
-    assert "population" not in test.session_state["comparisons"]  # nothing runs that is not seen
-    test = page(weights_model="bas_cd1", weights_pace="1", weights_more="true")
-    comparison = test.session_state["comparisons"]["population"][0]
-    assert comparison.setup == PopulationSetup(test.session_state["comparisons"]["weights"][0].setup)
-    wait(lambda: len(comparison.poll()[0][1].pop_cd) >= 6, "a round of blocks")
-    test.button(key="population_play").click().run()
-    assert not comparison.running
-    rows, drawn = population_chart(comparison.peek()[0][1])
-    assert list(rows["n"])[:3] == [4, 16, 64]
-    assert rows["bias"].is_monotonic_decreasing
-    assert drawn.levels[0].value > rows["bias"].max()  # CD's
-    test.selectbox(key="weights_model").set_value("mnist_fpcd").run()
-    assert not test.exception
-    assert any("bias of large populations is left out" in note.value for note in test.info)
-
-
-def test_a_measurement_that_was_refused_begins_once_there_is_room(page, monkeypatch):
-    with monkeypatch.context() as full:
-        full.setattr("rbmviz.session.Comparison.add", refuse_populations(Comparison.add))
-        test = page(weights_more="true")
-        assert any("left out. There is no room" in note.value for note in test.info)
-    test.run()
-    assert test.session_state["comparisons"]["population"][0].running
-
-
-def refuse_populations(add):
-    def refuse(self, *args, **kwargs):
-        if isinstance(self.setup, PopulationSetup):
-            raise BadInput("There is no room.")
-        return add(self, *args, **kwargs)
-
-    return refuse

@@ -3,7 +3,7 @@
 import pytest
 
 from rbmviz_app import session
-from rbmviz_app.pages.weights.settings import Settings
+from rbmviz_app.pages.weights.page import Settings
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ KEYS = {
     "present".split(),
     "coupling": "c coupling_model coupling_visible coupling_hidden coupling_start coupling_seed lag "
     "coupling_statistic estimate_k coupling_speed".split(),
-    "weights": "w weights_model weights_start weights_seed grown weights_pace growth_quantity".split(),
-    "chain": "l land land_depth land_seed land_order land_pace A lam little chain_steps chain_matrix".split(),
+    "weights": "w weights_model weights_start weights_seed weights_pace".split(),
+    "chain": "l land land_depth land_seed land_order land_pace little chain_steps chain_matrix".split(),
 }
 PANELS = {
     "sample": ("p", samplers),

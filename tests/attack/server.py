@@ -70,7 +70,6 @@ def serving(
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = ["--server.headless", "true", "--server.port", str(port), "--server.address", "127.0.0.1"]
-    environment.setdefault("RBMVIZ_KEPT_DIR", str(log.parent / "kept"))
     before = ["prlimit", f"--nofile={open_files}:{open_files}"] if open_files else []
     with log.open("wb") as out:
         process = subprocess.Popen(

@@ -17,12 +17,11 @@ from typing import Any, Protocol
 
 from rbmviz.cli import main as rbmviz
 from tests.attack.server import serving
+from tests.waiting import PATIENCE
 
 PAGES = ("", "train", "coupling", "weights", "chain?little=landscape")
 STILL_PAGES = ("chain", "chain?little=matrix", "tune", "papers", "glossary")
 """Pages without live panels when they are opened."""
-
-PATIENCE = 90.0
 
 PANELS = """(() => { const within = root => [...root.querySelectorAll('*')].flatMap(e =>
     [...(e.matches('section.panel') ? [e] : []), ...(e.shadowRoot ? within(e.shadowRoot) : [])]);
@@ -32,6 +31,7 @@ READY = f"{PANELS}.length > 0 && {PANELS}.every(p => Number(p.dataset.n) > 0)"
 
 PICTURES = f"JSON.stringify({PANELS}.map(p => p.querySelector('canvas.picture').toDataURL()))"
 
+FIRST_CHART = "document.querySelector('[class*=st-key-plot-], [data-testid=stVegaLiteChart] canvas')"
 DRAWN = "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
 
 VALUE = f"{PANELS}[0].querySelector('.knob .value').value"
@@ -75,7 +75,7 @@ def check_page(browser: Browser, address: str, page: str) -> None:
         assert browser.evaluate(VALUE) != value, f"{page}: the slider does nothing"
         until(browser, f"location.search !== {address_before!r}")
     elif "matrix" in page:
-        until(browser, "document.querySelector('[data-testid=stVegaLiteChart] canvas') !== null")
+        until(browser, f"Boolean({FIRST_CHART})")
     until(browser, DRAWN)
     assert browser.errors() == [], page
 

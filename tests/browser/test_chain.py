@@ -72,7 +72,7 @@ def test_lambda_is_dragged_and_the_figures_follow(live):
     page = opened.page
     opened.goto("chain?little=matrix")
     page.get_by_text("0.9333").wait_for()
-    page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 4")
+    page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 3")
     pictures = (
         "[...document.querySelectorAll('[data-testid=stVegaLiteChart] canvas')].map(c => c.toDataURL())"
     )
@@ -84,7 +84,6 @@ def test_lambda_is_dragged_and_the_figures_follow(live):
         f"before => {pictures}.every((picture, i) => i === 0 || picture !== before[i])", arg=before
     )
     assert page.evaluate(pictures)[0] == before[0]  # A itself stays
-    page.wait_for_url("**lam=0.8**")
 
 
 def test_the_table_is_edited_by_hand(live):
@@ -92,7 +91,7 @@ def test_the_table_is_edited_by_hand(live):
     page = opened.page
     opened.goto("chain?little=matrix")
     page.get_by_text("0.9333").wait_for()
-    page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 4")
+    page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 3")
     box = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
     page.mouse.dblclick(box["x"] + 220, box["y"] + 55)  # from 1 to 2
     editor = page.locator("#portal input, #portal textarea")
@@ -101,7 +100,6 @@ def test_the_table_is_edited_by_hand(live):
     page.get_by_text("Row 1 sums to 1.32").wait_for()
     page.get_by_text("0.9333").wait_for()  # the figures are those of the chain before
     page.get_by_role("button", name="Make every row sum to 1").click()
-    page.wait_for_url("**A=0.606061**")
     page.get_by_text("0.9615").wait_for()
 
 

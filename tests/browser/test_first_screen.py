@@ -39,6 +39,15 @@ WATCH = """window.moves = [];
         .observe({ type: 'layout-shift', buffered: true });"""
 
 
+@pytest.mark.parametrize("path", ["", "train", "weights"])
+def test_page_on_a_phone_moves_little_while_it_loads(live, path):
+    page = live(PHONE)
+    page.page.add_init_script(WATCH)
+    page.open(path)
+    page.until(f"{DRAWN} && {SETTLED}")
+    assert sum(value for _, value in page.page.evaluate("moves")) < 0.1
+
+
 @pytest.mark.parametrize("path", FIRST_SCREENS)
 def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
     page = live(LAPTOP, color_scheme=THEME_OF[path])
@@ -92,7 +101,7 @@ def test_a_phone_shows_picture_number_knob_and_curve_of_a_panel_at_once(live):
     assert max(ends.values()) <= below, ends
     # The panel whose slider is to be dragged, its curve and the edge of the next one are on it.
     parts = "['.stage', '.strip', '.lead', '.knob'].map(part => panels[1].querySelector(part))"
-    chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
+    chart = "document.querySelector('[class*=st-key-plot-]')"
     boxes = page.ask(f"[...{parts}, {chart}].map(part => part.getBoundingClientRect())")
     assert all(box["bottom"] <= after["top"] for box, after in itertools.pairwise(boxes))
     assert boxes[0]["width"] == boxes[0]["height"] == 280

@@ -44,21 +44,6 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
     page.page.wait_for_function("!location.search.includes('present')")
 
 
-def test_the_matrices_fit_one_screen(live):
-    page = live(viewport={"width": 1920, "height": 1080})
-    page.goto("chain?little=matrix&present=1")
-    page.page.wait_for_function(
-        "document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 3"
-    )
-    page.page.get_by_text("0.9333").wait_for()
-    last = "[...document.querySelectorAll('[data-testid=stVegaLiteChart]')].pop().getBoundingClientRect()"
-    for width, height in ((1920, 1080), (1280, 720)):
-        page.page.set_viewport_size({"width": width, "height": height})
-        page.until("document.querySelector('[data-testid=stMain]').scrollHeight <= innerHeight")
-        page.until(f"innerHeight === {height} && {last}.bottom <= {height}")
-        assert page.page.get_by_role("slider", name="Taken from the diagonal").is_visible()
-
-
 def test_a_presenter_chooses_knobs_and_a_link_that_waits(live):
     page = live(viewport={"width": 1920, "height": 1080}).open(
         "?p=rates_fpcd&p=gibbs&present=alpha,k&speed=5"

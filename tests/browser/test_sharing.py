@@ -28,7 +28,7 @@ BITS = f"""panels.map(panel => {{
 
 
 DRAWN = """(() => {
-    const canvas = document.querySelector('.chart > canvas');
+    const canvas = document.querySelector('.chart .plot canvas');
     if (!canvas) return false; // the chart is being made anew
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     let coloured = 0;
@@ -39,9 +39,12 @@ DRAWN = """(() => {
 """Whether the first chart has a good many pixels of a colour that is no grey."""
 
 
-def started(teacher):
+def started(teacher, button="Share"):
     """Share the page of a teacher; return the address for those who watch."""
-    teacher.pick("Share", "Share this view")
+    if button == "Share":
+        teacher.pick(button, "Share this view")
+    else:
+        teacher.menu(button, teacher.page.locator("[data-testid=stCode]"))
     return teacher.page.locator("[data-testid=stCode]").inner_text().strip()
 
 
@@ -80,7 +83,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     for watcher in watchers:
         watcher.page.get_by_role("heading", name="Why does avoiding the past", exact=False).wait_for()
         watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")
-        watcher.until("document.querySelectorAll('.chart > canvas').length === 1")
+        watcher.until("document.querySelectorAll('.chart .plot canvas').length === 1")
     copy = light.page.locator("a.copy").get_attribute("href")
     assert (
         light.page.request.get(light.address + copy, max_redirects=0).headers["location"].startswith("/chain")

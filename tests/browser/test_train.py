@@ -65,7 +65,7 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     page.until("Number(panels[1].dataset.n) > 60")
     page.pause()
     count, files = page.counts()[0], {}
-    for name in ("Model", "Checkpoint", "Curves", "Picture"):
+    for name in ("Model", "Checkpoint", "Data (.csv)"):
         download = page.save(name)
         files[name] = tmp_path / download.suggested_filename
         download.save_as(files[name])
@@ -73,7 +73,7 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["rbmviz"])
     assert (header["trainer"], header["updates"]) == ("pcd", count)
-    assert files["Picture"].read_bytes().startswith(b"\x89PNG")
+    assert files["Data (.csv)"].read_text().startswith("chart,kind,x,y,trainer,")
     # The checkpoint goes on in a panel of its own, from the update where it was taken.
     uploader = page.menu("Settings", page.page.get_by_test_id("stFileUploader").last)
     uploader.locator("input[type=file]").set_input_files(files["Checkpoint"])

@@ -236,7 +236,6 @@ def test_messages_quote_no_long_word(capsys, tmp_path):
         ("log-z", "--model", "bas_pcd", "--method", long),
         ("couple", "--model", "bas_pcd", "--lag", long),
         ("bench", "quality", "--samplers", f"gibbs:{long}=1"),
-        ("reproduce", long),
         ("data", "get", long),
     ):
         assert "9" * 80 not in refused(capsys, *words)

@@ -10,7 +10,6 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = re.compile(r"['`\"](rbmviz|pip|streamlit) [a-z]")
 OF_THE_TERMINAL = (
     "rbmviz/cli/",
-    "rbmviz/reproduce/",
     "rbmviz/testing/",
     "rbmviz/sweeps/store.py",
     "app/rbmviz_app/serve",

@@ -17,9 +17,6 @@ OF_EVERY_PAGE = {
 }
 """What each page of the app says of itself, under one name with one meaning."""
 
-OF_EVERY_RECIPE = "rbmviz/reproduce/recipes/"
-"""A recipe is one file that nothing imports from: what it calls its models and step sizes is its own."""
-
 ONE_MEANING = {"STREAM_LANES", "SPEC"}
 """Said twice because kernels import nothing of the package but its paths, and the values are equal; the
 specification of each page."""
@@ -43,8 +40,6 @@ def test_no_name_has_two_meanings():
     where = defaultdict(list)
     for folder in ("rbmviz", "app"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if OF_EVERY_RECIPE in path.as_posix():
-                continue
             for name in defined(ast.parse(path.read_text())):
                 where[name].append(str(path.relative_to(ROOT)))
     twice = {name: paths for name, paths in where.items() if len(paths) > 1}

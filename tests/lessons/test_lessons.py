@@ -277,7 +277,6 @@ BAD = {
         ('link = "tune?tune_x_n=40&tune_y_n=40"', "the map has 8,000 runs and may have 400"),
         ('link = "train?train_seed=-1"', "is not a whole number from 0"),
         ('link = "train?replicates=101"', "is not a whole number from 1 to 100"),
-        ('link = "chain?A=1,0;0,1"', "'A' names a matrix of your own, which a step cannot open"),
         ('link = "sample?kept=0123"', "names files of your own"),
     ],
     "claims": [
@@ -326,17 +325,6 @@ def test_an_error_names_the_file_and_the_step(part, text, said):
     assert "\n" not in sentence
 
 
-def test_a_challenge_has_no_branch():
-    """Verification makes the runs that the challenge opens with."""
-    challenge = {
-        "link": 'link = "train?t=cd"\nbranch = "panel1 at 60 updates: pop_cd"',
-        "look": 'look = "panel1"',
-        "claims": 'goal = ["panel2.likelihood > -9 at 100 updates"]\nturns = ["learning_rate"]',
-    }
-    with pytest.raises(BadInput, match=r"step 1: a challenge has no branch, .*: leave it out\.$"):
-        read_lesson(changed(**challenge), "mine.toml")
-
-
 @pytest.mark.parametrize(
     ("content", "file", "said"),
     [
@@ -381,7 +369,7 @@ def test_each_page_has_all_that_a_claim_needs():
 
 @pytest.mark.parametrize("page", [page for page in PAGES if PAGES[page].run_settings()])
 def test_a_setup_is_made_of_the_settings_that_say_so(page):
-    """Links always give these, and challenges lock them."""
+    """Links always give these."""
     asked = []
 
     class Noted(dict):

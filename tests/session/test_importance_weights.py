@@ -1,4 +1,4 @@
-"""The runs of the Weights page: importance weights of pop-CD, and the study of gradient estimators."""
+"""The runs of the Weights page: importance weights of pop-CD."""
 
 import dataclasses
 
@@ -6,13 +6,11 @@ import naive
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
-from waiting import wait
 
 from rbmviz import RBM, BadInput, Model, load_dataset, make_trainer, metrics, rng
 from rbmviz.datasets import Dataset
-from rbmviz.gradient import gradient_quality
 from rbmviz.metrics.importance_weights import LogMean, ess_by_size, heaviest_shares
-from rbmviz.session import StudySetup, WeightSetup, estimator_study, importance_weights
+from rbmviz.session import WeightSetup, importance_weights
 from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PROPOSALS, pop_weights
 
@@ -216,64 +214,3 @@ def finish(run):
         while made := run.advance(1000):
             run.record_steps(made)
     return run.view("running")
-
-
-def test_the_study_measures_what_the_library_measures(monkeypatch):
-    monkeypatch.setattr(estimator_study, "MANY_HIDDEN", (1, 3))
-    monkeypatch.setattr(estimator_study, "MAX_ESTIMATES", 60)
-    chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-10", "pop-CD-1, joint", "PCD-1")}
-    monkeypatch.setattr(estimator_study, "ESTIMATORS", chosen)
-    data = load_dataset("bas@2")
-    plan = StudySetup(data, 5, 30, 2)
-    cd = make_trainer("cd", learning_rate=0.1, batch_size=5)
-    run = begun(plan, cd)
-    shown = finish(run)
-    assert (shown.stage, shown.estimates) == (estimator_study.FINISHED, 60)
-    assert run.max_steps() == 0
-    assert [model.n_hidden for model in shown.models] == [1, 3]
-    state = cd.init(estimator_study.initial_rbm(data.train, 3, 2), data.train, 2)
-    rbm = cd.step(state, 30).rbm
-    grown = shown.models[1]
-    assert grown.log_likelihood == pytest.approx(metrics.log_likelihood(rbm, data.train))
-    for label, trainer in plan.estimators().items():
-        want = gradient_quality(rbm, data.train, trainer, 60, 2, estimator_study.STUDY_BURN_IN)
-        assert grown.qualities[label] == want
-    assert set(grown.ess) == set(estimator_study.STUDIED_SWEEPS)
-    assert all(0.2 <= share <= 1 for share in grown.ess.values())
-
-
-def test_a_study_that_is_done_waits_for_a_command(open_worker, monkeypatch):
-    monkeypatch.setattr(estimator_study, "MANY_HIDDEN", (1,))
-    monkeypatch.setattr(estimator_study, "MAX_ESTIMATES", 2)
-    chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-10", "PCD-1")}
-    monkeypatch.setattr(estimator_study, "ESTIMATORS", chosen)
-    worker = open_worker(StudySetup(load_dataset("bas@2"), 5, 30, 2), make_trainer("cd", learning_rate=0.1))
-    worker.resume()
-    wait(lambda: worker.request_snapshot().status == "finished", "the end of the study")
-    assert worker.peek().stage == estimator_study.FINISHED
-    with worker._lock:
-        assert worker._next_work() is None  # else it would look all the time whether a step is due
-    worker.begin(StudySetup(load_dataset("bas@2"), 4, 30, 2))  # other settings: it goes on by itself
-    wait(lambda: worker.request_snapshot().run == 2, "a second study")
-    wait(lambda: worker.request_snapshot().status == "finished", "its end")
-
-
-@pytest.mark.slow
-def test_weighing_pays_less_as_hidden_units_are_added(monkeypatch):
-    """The trend of the paper's table 1: pop-CD's bias, none on a small model, grows with the hidden units."""
-    monkeypatch.setattr(estimator_study, "FEW_HIDDEN", (4, 16))
-    monkeypatch.setattr(estimator_study, "MAX_ESTIMATES", 200)
-    monkeypatch.setattr(estimator_study, "STUDIED_SWEEPS", (1,))
-    chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-1", "pop-CD-1")}
-    monkeypatch.setattr(estimator_study, "ESTIMATORS", chosen)
-    cd = make_trainer("cd", learning_rate=0.1)
-    small, large = finish(begun(StudySetup(load_dataset("mnist5k"), 100, 1500, 1), cd)).models
-    for model in (small, large):
-        assert model.qualities["CD-1"].variance < model.qualities["pop-CD-1"].variance
-    assert small.ess[1] > 4 * large.ess[1]
-    weighed, plain = small.qualities["pop-CD-1"], small.qualities["CD-1"]
-    assert abs(weighed.bias_corrected) < 4 * weighed.std_error
-    assert plain.bias > 300 * weighed.bias
-    weighed, plain = large.qualities["pop-CD-1"], large.qualities["CD-1"]
-    assert weighed.bias_corrected > 3 * weighed.std_error
-    assert 8 < plain.bias / weighed.bias < 100  # the paper, 16 hidden units on MNIST: 19

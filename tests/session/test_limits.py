@@ -281,7 +281,9 @@ def test_who_comes_back_while_the_runs_are_freed_finds_them_going(
     monkeypatch.setattr(worker, "rest", rest_of_worker)
     monkeypatch.setattr(comparison, "rest", rest_and_tell)
     if comes_back == "before":
-        comparison.before_rest = comparison.open
+        monkeypatch.setattr(
+            comparison, "rest", lambda closed_at: (comparison.open(), rest_and_tell(closed_at))
+        )
     close_and_free(comparison, 0)
     assert freed.wait(PATIENCE)
     n = comparison.poll()[0][1].n

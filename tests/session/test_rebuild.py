@@ -20,7 +20,6 @@ from rbmviz.session import (
     SamplingPlan,
     SamplingRun,
     SamplingSetup,
-    StudySetup,
     TrainingPlan,
     TrainingRun,
     WeightRun,
@@ -73,12 +72,6 @@ def weights_of(worker):
     )
 
 
-def study_of(worker):
-    return worker.request_snapshot().stage, [
-        (g.n_hidden, g.log_likelihood, g.ess) for g in worker.request_snapshot().models
-    ]
-
-
 def same(a, b):
     """Whether nested results are equal, arrays bit for bit."""
     if isinstance(a, np.ndarray):
@@ -124,12 +117,6 @@ KINDS = {
         make_trainer("pop_cd", n_chains=10),
         ({}, {"k": 3}, {}),
         weights_of,
-    ),
-    "study": (
-        lambda model, toy: StudySetup(toy, 8, updates=40),
-        make_trainer("cd", learning_rate=0.1, schedule="constant"),
-        ({}, {}, {}),
-        study_of,
     ),
 }
 

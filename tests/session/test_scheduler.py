@@ -14,7 +14,6 @@ from rbmviz.session import scheduler as scheduler_module
 from rbmviz.session import worker as worker_module
 from rbmviz.session.scheduler import (
     BEAT_SECONDS,
-    LONG_SECONDS,
     SAVED_SECONDS,
     Due,
     Lateness,
@@ -181,14 +180,8 @@ def test_what_cannot_be_divided_has_a_lane_of_its_own(clock):
     scheduler.ask(start, Due(Priority.START, clock.now, long=True))
     scheduler.ask(heavy, Due(Priority.FULL, clock.now))
     assert scheduler.take(scheduler.compute) is heavy
-    scheduler.end(scheduler.compute, heavy, 2 * LONG_SECONDS)
-    scheduler.ask(heavy, Due(Priority.FULL, clock.now))
     assert scheduler.take(scheduler.compute) is None
-    assert [scheduler.take(scheduler.long) for _ in range(2)] == [start, heavy]
-    scheduler.end(scheduler.long, heavy, LONG_SECONDS / 2)
-    scheduler.ask(heavy, Due(Priority.FULL, clock.now))
-    assert scheduler.take(scheduler.compute) is heavy
-    assert scheduler.longest_units == {"paced": 0, "compute": 2 * LONG_SECONDS, "long": LONG_SECONDS / 2}
+    assert scheduler.take(scheduler.long) is start
 
 
 # With threads

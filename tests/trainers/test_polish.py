@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from papers.recipes.rates_fpcd_polish import optimum
 from rbmviz import RBM, load_dataset, load_model, make_trainer, train
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
 from rbmviz.rbm import model_bytes
-from rbmviz.reproduce.recipes.rates_fpcd_polish import optimum
 
 
 @pytest.fixture(scope="module")

@@ -106,8 +106,7 @@ class LessonPage:
             "usual_side": settings["cells"],
             "speed": min(settings["speed"], FASTEST),
             "view": settings["view"],
-            "isl": {"label": "ISL", "levels": [], "bars": [], "names": [], "image": ""}
-            | {"x": isl.x.content(), "y": isl.y.content(), "lines": [], "marks": []},
+            "isl": isl.empty("ISL") | {"x": isl.x.content(), "y": isl.y.content()},
         }
         heads = heads_of(styles, algorithms, numbers)
         starts = [(setup.seed, setup.starts(1))]

@@ -60,7 +60,7 @@ def draw() -> None:
             st.image(code, "The same link as a QR code", width=QR_CODE_PIXELS)
         while_running(_draw_watchers, True)
         st.caption(
-            "It follows you to other pages, and ends when you stop it, "
+            "It follows you to other pages and through a reload, and ends when you stop it, "
             f"{AWAY_SECONDS / 60:.0f} minutes after this page is closed or after {SHARE_SECONDS / 3600:.0f} "
             "hours. *Take a copy* there opens the address of your page."
         )

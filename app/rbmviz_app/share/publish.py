@@ -64,6 +64,7 @@ def canvas(name: str, data: Mapping[str, Any]) -> None:
 
 
 def chart(key: str, chart: Chart, label: str) -> None:
-    """Publish a chart of the page."""
-    if (share := SHARED_PAGE.value) is not None:
-        share.publish_chart(key, chart, label)
+    """Publish a chart of the page that does not come with the frames."""
+    content = None if (share := SHARED_PAGE.value) is None else chart.plot.content(chart.rows, label)
+    if share is not None and content is not None:
+        share.publish_chart(key, content)

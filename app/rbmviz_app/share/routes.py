@@ -66,8 +66,8 @@ async def take_copy(request: Request) -> Response:
     panels = len(view.comparison.panels) if view.comparison is not None else 0
     if sum(visitor.awake() for visitor in visitors_of(visitors())) + panels > most:
         return _sentence(
-            f"The server has no room for a copy now: it lets {most} chains run at a time, and they do. Watch "
-            "on, and try again later.",
+            f"The server has no room for a copy now: all {most} chains that it allows are running. Keep "
+            "watching, and try again later.",
             503,
         )
     return RedirectResponse(
@@ -102,7 +102,7 @@ async def watch_live(socket: WebSocket) -> None:
     except* WebSocketDisconnect:
         pass
     except* TimeoutError:
-        await _close(socket, SILENT, "Nothing has been heard of this page for too long: connecting again.")
+        await _close(socket, SILENT, "This page has been silent for too long: reconnecting.")
     except* BadInput as refused:
         await _close(socket, UNSUPPORTED, str(refused.exceptions[0])[:120])
 
@@ -139,7 +139,7 @@ async def _read(socket: WebSocket, share: Share, watcher: Watcher) -> None:
         elif vote := VOTE.fullmatch(text):
             share.vote(watcher, int(vote[1]))
         elif text != ALIVE:
-            raise BadInput("Who watches can say nothing here.")
+            raise BadInput("Watchers cannot send messages.")
 
 
 routes = [

@@ -19,12 +19,6 @@ def shares_by_token() -> MutableMapping[str, Share]:
     return weakref.WeakValueDictionary()
 
 
-# Share.leave runs on the server's event loop: it only sets a flag.
-@st.cache_resource(scope="session", on_release=Share.leave, show_spinner=False)
-def _open_page(token: str, _share: Share) -> Share:
-    return _share
-
-
 def begin_sharing() -> None:
     """Share the page of this session; BadInput if the server has no room for another share."""
     shared = [share for share in list(shares_by_token().values()) if not share.over]
@@ -43,9 +37,9 @@ def stop_sharing() -> None:
 
 
 def share_of_session() -> Share | None:
-    """Return this session's share, and watch for its page being closed; None if nothing is shared."""
+    """Return this session's share; None if nothing is shared."""
     share = SHARED_PAGE.value
     if share is not None and share.over:
         SHARED_PAGE.set(None)
         return None
-    return None if share is None else _open_page(share.token, share)
+    return share

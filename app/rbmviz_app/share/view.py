@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from rbmviz.charts import Chart
+from rbmviz.charts.plot import Content
 from rbmviz.session import Comparison
 from rbmviz_app.stream.requests import Hidden
 
@@ -47,8 +47,7 @@ class SharedView(NamedTuple):
     data : data for that script (see ``panel.Canvas.mount``)
     comparison : the runs of the panels
     drawing : data for the drawing of a small RBM's units (see ``pages.chain.units``); None: no drawing
-    charts : mapping of str to (Chart, str); the charts of the page by key, in order, each with its
-        description in words
+    charts : contents of the charts that do not come with the frames, by key, in order
     hidden : content kept from watchers while a lesson step waits for an answer
     """
 
@@ -62,7 +61,7 @@ class SharedView(NamedTuple):
     data: dict[str, Any] | None = None
     comparison: Comparison[Any] | None = None
     drawing: dict[str, Any] | None = None
-    charts: Mapping[str, tuple[Chart, str]] = MappingProxyType({})
+    charts: Mapping[str, Content] = MappingProxyType({})
     hidden: Hidden = "nothing"
 
 
@@ -161,19 +160,15 @@ class Share:
         else:
             self.publish(hidden=hidden)
 
-    def publish_chart(self, key: str, chart: Chart, label: str) -> None:
-        """Show a chart; ``label`` describes it in words."""
+    def publish_chart(self, key: str, content: Content) -> None:
+        """Show a chart."""
         self._drawn.add(f"chart {key}")
-        with self._lock:  # not with publish(), which compares: a DataFrame has no single truth value
-            self._away_since = None
-            self.view = self.view._replace(charts={**self.view.charts, key: (chart, label)})
+        self.publish(charts={**self.view.charts, key: content})
 
     def end_run(self) -> None:
         """Remove the parts that the run of the whole page has not redrawn."""
         charts = {key: chart for key, chart in self.view.charts.items() if f"chart {key}" in self._drawn}
-        if len(charts) < len(self.view.charts):
-            with self._lock:
-                self.view = self.view._replace(charts=charts)
+        self.publish(charts=charts)
         if "drawing" not in self._drawn:
             self.publish(drawing=None)
         if "canvas" not in self._drawn:

@@ -45,6 +45,10 @@ class WatchPage {
     this.knobs = {};
     /** @type {Curves[]} */
     this.curves = [];
+    /** Charts that come with the frames, and the others. */
+    this.live = new Parts();
+    /** @type {CurvesSpec[]} */
+    this.still = [];
     /** @type {WebSocket | null} */
     this.socket = null;
     this.tries = 0;
@@ -123,10 +127,13 @@ class WatchPage {
       else if (kind === 'card') this.showCard(value);
       else if (kind === 'drawing') this.showDrawing(value);
       else if (kind === 'knobs') this.showKnobs(value);
-      else if (kind === 'charts') this.showCharts(value);
+      else if (kind === 'charts') this.still = value;
+      if (kind === 'charts') this.showCharts();
       return;
     }
     const frame = readFrame(await inflated(message));
+    this.live.take(frame.charts);
+    if (frame.charts) this.showCharts();
     this.grid?.show(frame.panels);
     const running = [...this.grid?.panels.values() ?? []].some(({ head }) => head && !['paused', 'finished', 'failed'].includes(head.status));
     this.setState(running ? 'Live' : 'Paused', running ? 'live' : 'paused');
@@ -139,7 +146,7 @@ class WatchPage {
     document.title = `${title || 'rbmviz'}: watching`;
     this.caption.replaceChildren(...blocksOf(caption));
     this.copy.hidden = !copy;
-    if (away) this.setState('The shared page is closed at the moment. It continues when it is opened again.', 'away');
+    if (away) this.setState('The shared page is closed at the moment. It continues when its tab is opened again.', 'away');
     else if (!this.grid) this.setState('Watching', 'paused');
     if (title && title !== this.title) this.say(`The page ${title} is open. ${text}`);
     this.title = title;
@@ -183,6 +190,8 @@ class WatchPage {
     this.grid = null;
     this.gridKey = '';
     this.host.replaceChildren();
+    this.live = new Parts();
+    this.showCharts();
   }
 
   /** @param {Record<string, Record<string, KnobValue>>} knobs by panel and name */
@@ -230,11 +239,11 @@ class WatchPage {
     this.step = step;
   }
 
-  /** @param {CurvesSpec[]} charts */
-  showCharts(charts) {
+  showCharts() {
+    const live = [...this.live.newest.values()].filter(({ chart }) => chart), charts = [...live.map(({ chart }) => chart), ...this.still];
     while (this.curves.length < charts.length) this.curves.push(new Curves());
     this.curves.length = charts.length;
-    charts.forEach((spec, i) => this.curves[i].show(spec));
+    charts.forEach((spec, i) => this.curves[i].show(spec, live[i]?.notes));
     if (this.charts.childElementCount !== charts.length) this.charts.replaceChildren(...this.curves.map(({ node }) => node));
     this.drawCharts();
     this.showNothing();

@@ -8,14 +8,12 @@ now. Watchers send only signs of life, requests for a key frame, and answers.
 import asyncio
 import contextlib
 import json
-import logging
 import time
 import zlib
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from rbmviz.charts import Chart
 from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.session import limits
@@ -23,8 +21,6 @@ from rbmviz.session.scheduler import SCHEDULER
 from rbmviz_app.share.view import ENDED, Share, SharedView
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest, Hidden
-
-log = logging.getLogger(__name__)
 
 WATCHED_FPS = 10.0
 """Maximum frames per second for watchers; fewer if the server is short of cores."""
@@ -35,9 +31,6 @@ MAX_BYTES_PER_SECOND = 12e6
 SETTLE_SECONDS, LATEST_SECONDS = 0.15, 1.0
 """A page is shown once it has been unchanged for the first time, or after the second time at the latest:
 while being drawn, it is neither the old page nor the new one."""
-
-CHART_SECONDS = 1.0
-"""Minimum seconds between two drawings of the charts."""
 
 SIGN_OF_LIFE_SECONDS = 5.0
 """Seconds between signs of life sent to watchers while nothing changes."""
@@ -121,9 +114,6 @@ class Broadcast:
         self._encoder_of: Any = None  # the encoder's comparison and hidden content
         self._scene = 0  # number of the encoder: a new one begins with empty panels
         self._canvas_of: Any = None  # the scene and data in the newest canvas message
-        self._charts_of: Any = None  # the charts in the newest charts message
-        self._charts_at = -1e9  # when it was made
-        self._charts_logged: set[str] = set()  # charts whose failure has been logged
         self._newest_state: Any = None  # request, running and counts of the newest frame
         self._sent_at = -1e9  # when something was last sent
         self.seconds_to_next = 1 / WATCHED_FPS
@@ -178,9 +168,7 @@ class Broadcast:
         view = share.view
         if view is self._view:
             return
-        if view._replace(charts=self._view.charts) == self._view:  # charts are drawn again every second
-            self._view = view
-        elif now - share.changed_at >= SETTLE_SECONDS or now - self._view_at >= LATEST_SECONDS:
+        if now - share.changed_at >= SETTLE_SECONDS or now - self._view_at >= LATEST_SECONDS:
             self._view, self._view_at = view, now
 
     def _changed_texts(self) -> list[str]:
@@ -196,18 +184,13 @@ class Broadcast:
             "page": page | {"away": away, "copy": bool(view.link) and not nameless},
             "card": view.card,
             "drawing": None if nameless else view.drawing,
+            "charts": [*view.charts.values()] if hidden == "nothing" else [],
             "knobs": _knobs(comparison) if comparison is not None and not nameless else {},
         }
         if (self._scene, view.data) != self._canvas_of:  # compare identity first: this part is the largest
             self._canvas_of = self._scene, view.data
             data = _nameless_data(view.canvas, view.data) if nameless else view.data
             parts = {"canvas": {"scene": self._scene, "name": view.canvas, "data": data}} | parts
-        if hidden != "nothing":
-            self._charts_of, parts["charts"] = None, []
-        elif view.charts is not self._charts_of and self._clock() - self._charts_at >= CHART_SECONDS:
-            self._charts_of, self._charts_at = view.charts, self._clock()
-            contents = [self._content(key, *chart) for key, chart in view.charts.items()]
-            parts["charts"] = [content for content in contents if content is not None]
         changed = []
         for kind, part in parts.items():
             text = json.dumps({kind: part}, separators=(",", ":"), allow_nan=False)
@@ -215,18 +198,6 @@ class Broadcast:
                 self._texts[kind] = text
                 changed.append(text)
         return changed
-
-    def _content(self, key: str, chart: Chart, label: str) -> dict[str, Any] | None:
-        """Return a chart's content; None if it is empty or fails: one chart must not end the whole view."""
-        try:
-            content = chart.plot.content(chart.rows, label)
-            json.dumps(content, allow_nan=False)  # NaN would break the message of all charts
-        except Exception:
-            if key not in self._charts_logged:  # log it once, not every second
-                self._charts_logged.add(key)
-                log.exception("The chart '%s' of a shared page cannot be shown to its watchers.", key)
-            return None
-        return content
 
     def _request(self) -> FrameRequest | None:
         """Return the request for the page's frames; None if it has no panels to show now."""

@@ -15,6 +15,7 @@ from rbmviz.session import Comparison, Snapshot
 from rbmviz.view.frames import Block, write_frame
 from rbmviz.view.specs import finite
 from rbmviz_app.messages import without_commands
+from rbmviz_app.stream.parts import NO_CHARTS, parts_of
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 NUMBERS_SECONDS = 0.18
@@ -142,18 +143,25 @@ class FrameEncoder:
         self._numbers_point: Any = None  # the chart's unit and point for the last numbers
         self._slow_of: dict[int, Any] = {}  # the source of the last slow parts, by key of the panel
         self._slow_due_at = math.inf  # time.monotonic() when omitted slow parts are due
+        self._charts = NO_CHARTS  # the contents that the browser has, by key
 
     @property
     def is_behind(self) -> bool:
         """Whether a frame is due although nothing is new.
 
-        Such a frame has the parts that were not yet due in the last one, or the numbers at another point of
-        the chart.
+        Such a frame has the parts that were not yet due in the last one, the numbers at another point of the
+        chart, or a new chart.
         """
         now = time.monotonic()
+        if self._newest_charts() is not self._charts:
+            return True
         if self._numbers_left_out:
             return now - self._numbers_at > NUMBERS_SECONDS
         return now > self._slow_due_at or self._numbers_point != self._chart_point()
+
+    def _newest_charts(self) -> Mapping[str, Any]:
+        parts = parts_of(self._comparison) if self._hidden == "nothing" else None
+        return NO_CHARTS if parts is None else parts.renew()
 
     def _chart_point(self) -> tuple[str, float | None]:
         return self._comparison.cost_unit, self._comparison.chart_point
@@ -174,6 +182,7 @@ class FrameEncoder:
         if request != self._request:
             self._request = request
             self._clients.clear()
+            self._charts = NO_CHARTS
         # A command takes effect at once, but a snapshot's status only changes with the first step, which may
         # have to be compiled: until then a paused run is shown as waiting.
         waiting = self._comparison.running
@@ -210,7 +219,11 @@ class FrameEncoder:
                 elif self._hidden == "numbers" and numbers:
                     head |= {"readouts": {}} | {name: "" for name in WORDS_OF_NUMBERS if name in head}
                 panels.append((head, blocks))
-        return write_frame(request._asdict(), panels, waiting)
+        before, self._charts = self._charts, self._newest_charts()
+        charts = None  # the browser has them
+        if self._charts is not before:
+            charts = {key: chart is before.get(key) or chart for key, chart in self._charts.items()}
+        return write_frame(request._asdict(), panels, waiting, charts)
 
     def _declare_readouts(self, key: int, snapshot: Snapshot) -> bool:
         """Record the readouts of a panel's run; return False if the panel has since been removed."""
@@ -219,11 +232,6 @@ class FrameEncoder:
             readouts = _encoders[type(snapshot)].readouts(snapshot.algorithm, plan)
             self._readouts[key] = [(number.name, number.shown, number.slow) for number in readouts]
         return bool(plans)
-
-    def _seconds_to_start(self, key: int) -> float | None:
-        """Return the approximate seconds until a panel's run can begin; see ``Worker.seconds_to_start``."""
-        seconds = [p.worker.seconds_to_start for p in self._comparison.panels if p.key == key]
-        return round(seconds[0], 1) if seconds and seconds[0] is not None else None
 
     def _values(self, key: int, snapshot: Snapshot, slow: bool) -> dict[str, Any]:
         """Return the values of a panel's readouts; slow : whether to include slow readouts."""
@@ -239,7 +247,8 @@ class FrameEncoder:
             "n": snapshot.n,
         }
         if snapshot.status == "starting":
-            head["ready_in"] = self._seconds_to_start(key)
+            workers = (panel.worker for panel in self._comparison.panels if panel.key == key)
+            head["compiling"] = next((worker.compiling for worker in workers), None)
         if snapshot.status in ("failed", "rebuilding"):
             head |= {"error": without_commands(snapshot.error or ""), "rebuilt": snapshot.rebuilt}
         if content.warning:
@@ -251,6 +260,6 @@ class FrameEncoder:
 
 def _without_names(head: dict[str, Any], blocks: dict[str, Block]) -> tuple[dict[str, Any], dict[str, Block]]:
     """Return only the pictures of a panel's part, without anything that identifies the algorithm."""
-    kept = ("key", "run", "status", "n", "ready_in", *VALUES_OF_PICTURES)
+    kept = ("key", "run", "status", "n", "compiling", *VALUES_OF_PICTURES)
     head = {name: head[name] for name in kept if name in head} | {"readouts": {}}
     return head, {k: block for k, block in blocks.items() if k not in BLOCKS_OF_NUMBERS}

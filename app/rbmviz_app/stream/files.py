@@ -75,7 +75,7 @@ def files_path() -> str:
 async def send_file(request: Request) -> Response:
     """Make a file and send it, or answer with a sentence that says why not."""
     if not is_own_origin(request.scope):
-        return PlainTextResponse("This page is of another server.", 403)
+        return PlainTextResponse("This page belongs to another server.", 403)
     offered = offered_by_token().get(request.path_params["token"])
     file = offered.get(request.path_params["number"]) if offered is not None else None
     if offered is None or file is None:

@@ -151,7 +151,7 @@ def _frame_request(message: dict[str, Any], views: Collection[str]) -> FrameRequ
     if not isinstance(panels, list) or len(panels) > MAX_PANELS:
         raise BadInput(f"panels is not a list of at most {MAX_PANELS} numbers.")
     if not all(_whole(panel, 0, 2**31) for panel in panels):
-        raise BadInput("panels holds something else than numbers of panels.")
+        raise BadInput("panels holds something other than numbers of panels.")
     if not _whole(request.frames, 1, MAX_FRAMES_ASKED):
         raise BadInput(f"frames is not a whole number from 1 to {MAX_FRAMES_ASKED}.")
     return request

@@ -34,7 +34,6 @@ from rbmviz.session.compiling import COMPILING
 from rbmviz.session.scheduler import SCHEDULER
 from rbmviz_app import insides
 from rbmviz_app.access import base_path
-from rbmviz_app.checkpoints import write_all, write_each_minute
 from rbmviz_app.comparisons import comparisons_by_token, views_by_token
 from rbmviz_app.process import collect_garbage
 from rbmviz_app.shared import sweep_queue
@@ -300,12 +299,11 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     if runtime.exists():
         insides.mend(runtime.get_instance())
     COMPILING.start()
-    work = anyio.to_thread.run_sync(_warm_up), collect_garbage(), write_each_minute()
+    work = anyio.to_thread.run_sync(_warm_up), collect_garbage()
     tasks = [asyncio.create_task(each) for each in work]
     yield
     COMPILING.stop()
     sweep_queue().close()
-    await anyio.to_thread.run_sync(write_all)
     for task in tasks:
         task.cancel()
 

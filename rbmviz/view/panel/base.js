@@ -6,6 +6,7 @@
  * @typedef {object} PanelSpec
  * @property {number} key
  * @property {string} label
+ * @property {[string, string]} [head] the name, and the knobs in which it differs from others, as short as heads are; by default, the label
  * @property {Prose} about
  * @property {string[]} equation the formulas that define the algorithm, as MathML
  * @property {string} colour
@@ -14,7 +15,6 @@
  * @property {Record<string, KnobValue>} values
  * @property {MultipleSpec[]} multiples
  * @property {ReadoutSpec[]} readouts
- * @property {Record<string, string>} [locked] reasons why knobs cannot be turned now, by name
  */
 
 /**
@@ -37,7 +37,6 @@
  * @property {string[]} present_knobs names of the knobs to keep while presenting or embedded; if no panel has any of them while presenting, the first knob of each panel stays
  * @property {boolean} embedded whether the page is embedded in another one, with few controls
  * @property {boolean} reduced_motion whether the server knows that this browser prefers less motion
- * @property {boolean} timers_stopped whether the server stopped the timers of a hidden page
  * @property {number} taken number of the newest event that the page has taken; see Grid.tell
  * @property {PanelSpec[]} panels
  * @property {boolean} [knobs_follow] whether knobs of a panel can also be turned by something other than their controls
@@ -57,11 +56,12 @@ const RESEND_MS = 3000; // after this time, events that the page has not taken a
 const WORDS_MS = 1000; // minimum time between changes of words: faster changes would be unreadable
 const ANNOUNCE_MS = 2000; // minimum time between changes of the text read aloud
 const PAUSED_MS = 500; // a pause that lasts at least this long is deliberate
+const SHORT_FROM = 10000; // counts from here on are written as 42.6k
 const NARROW = 640; // pixels: windows up to this width show one panel, with few large pictures
 const FEW_PANELS = 4, MOST_COLUMNS = 6; // up to FEW_PANELS panels share a row; with more, a row has MOST_COLUMNS columns; see style.css
 
-/** @param {number} time by performance.now() @returns {number} whole seconds until that time, or 0 if it has passed */
-function secondsTo(time) { return Math.max(Math.ceil((time - performance.now()) / 1000), 0); }
+/** Words for the compilation of kernels. @param {[number, number]} jobs done, and of how many @returns {string} */
+function compiling([done, all]) { return `Compiles once, about 20 s${all ? `: ${done} of ${all} done` : ''}`; }
 
 /** @param {number[]} dash pixels of line and gap @returns {string} the line as a CSS background */
 function dashed(dash) {
@@ -145,8 +145,6 @@ class Panel {
     this.controls = {};
     /** Time at which preparation of the run began, by performance.now(). @type {number | null} */
     this.startingSince = null;
-    /** Time at which the run can begin, by performance.now(); 0 if that is later than expected. @type {number | null} */
-    this.readyAt = null;
     this.redrawTimer = 0;
     this.writeWords = paced(WORDS_MS, (/** @type {Mosaic} */ mosaic, /** @type {number} */ slot) => {
       const on = this.vocabulary.filter(([, i]) => mosaic.cells[slot * mosaic.size + i] > 127).map(([word]) => word);
@@ -169,7 +167,7 @@ class Panel {
     this.words = element('p', { class: 'words', hidden: true });
     this.warningText = element('span');
     this.warning = element('p', { class: 'warning', role: 'status' }, this.warningText);
-    // In a corner of the chains' starts, the remaining compile time of the kernels.
+    // In a corner of the chains' starts: the kernels are being compiled.
     this.mark = element('p', { class: 'mark', hidden: true });
     // The container of the pictures.
     this.stage = element('div', { class: 'stage' });
@@ -204,8 +202,8 @@ class Panel {
   /** @param {PanelSpec} spec with the page's current values */
   configure(spec) {
     this.spec = spec;
-    const [, name, differs] = spec.label.match(/^(.*?)( \(.*)?$/) ?? [];
-    this.title.replaceChildren(element('span', { text: name ?? spec.label }), element('span', { class: 'differs', text: differs ?? '' }));
+    const [name, differs] = spec.head ?? [spec.label, ''];
+    this.title.replaceChildren(element('span', { text: name }), element('span', { class: 'differs', text: differs && ` ${differs}` }));
     this.title.title = spec.label;
     this.node.style.setProperty('--accent', spec.colour);
     this.node.style.setProperty('--dash', dashed(spec.dash));
@@ -213,10 +211,7 @@ class Panel {
     this.equation.declare(spec.equation, this.controls);
     this.configureMenu();
     for (const [name, value] of Object.entries(spec.values)) this.setKnob(name, value);
-    for (const { name, label } of spec.knobs) {
-      this.controls[name].relabel(label);
-      this.controls[name].lock(spec.locked?.[name] ?? '');
-    }
+    for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
     const { present_knobs } = this.grid.data;
     const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
     const chosenHere = this.grid.data.panels.some(panel => panel.knobs.some(({ name }) => present_knobs.includes(name)));
@@ -306,9 +301,6 @@ class Panel {
     // If something else turned a knob, such as the pointer on a map, the control follows.
     const before = this.grid.data.knobs_follow ? this.head?.knobs : undefined;
     if (before) for (const [name, value] of Object.entries(head.knobs ?? {})) if (before[name] !== value) this.setKnob(name, value);
-    // Compiled kernels are loaded before the run begins: until then, keep the last estimate.
-    if (head.status !== 'starting' || isNewRun) this.readyAt = null;
-    if (typeof head.ready_in === 'number') this.readyAt = head.ready_in && performance.now() + 1000 * head.ready_in;
     this.head = head;
   }
 
@@ -322,7 +314,7 @@ class Panel {
   }
 
   /** @param {PanelHead} head @returns {string} the reason why there is nothing to see yet, or '' */
-  reasonToWait({ status, rebuilt = 0 }) {
+  reasonToWait({ status, rebuilt = 0, compiling: jobs }) {
     if (status === 'rebuilding') return `Rebuilding after a lost connection: ${Math.floor(100 * rebuilt)} %. All steps are repeated exactly.`;
     if (status !== 'starting') {
       this.startingSince = null;
@@ -333,14 +325,8 @@ class Panel {
     const seconds = Math.floor((performance.now() - this.startingSince) / 1000);
     clearTimeout(this.redrawTimer);
     this.redrawTimer = setTimeout(() => this.grid.draw(), 1000);
-    if (this.readyAt !== null) return this.showsStart ? '' : this.compiling(this.readyAt);
+    if (jobs) return this.showsStart ? '' : compiling(jobs);
     return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once. ${seconds} s so far.`;
-  }
-
-  /** @param {number} readyAt @returns {string} the remaining compile time of the run's kernels, in words */
-  compiling(readyAt) {
-    const left = secondsTo(readyAt);
-    return left ? `Compiling, about ${left} s` : 'Compiling, longer than expected';
   }
 
   draw() {
@@ -354,11 +340,11 @@ class Panel {
     }
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
-    this.count.textContent = whole.format(head.n);
+    this.count.textContent = head.n < SHORT_FROM ? whole.format(head.n) : short.format(head.n).toLowerCase();
     this.count.title = `${whole.format(head.n)} ${this.unit}`;
     this.readouts.draw(this.readoutValues, head.status === 'running');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
-    const mark = this.readyAt !== null && this.showsStart ? this.compiling(this.readyAt) : '';
+    const mark = head.status === 'starting' && head.compiling && this.showsStart ? compiling(head.compiling) : '';
     this.mark.hidden = !mark;
     put(this.mark, mark);
     this.note.hidden = !note;
@@ -394,8 +380,6 @@ class Grid {
     this.tellPage = spaced(EDIT_MS, (key, knobs) => { if (this.alive) this.tell('edit', { key, knobs }); });
     /** Whether the page was just opened, and may repeat the steps in its address. */
     this.repeats = true;
-    /** Whether the server has stopped the page's timers, and still has to learn that the page is visible. */
-    this.reportShown = false;
     /** The panels by key. @type {Map<number, Panel>} */
     this.panels = new Map();
     // The style of this invisible element gives the theme's colours.
@@ -437,7 +421,6 @@ class Grid {
     const otherSession = data.url !== this.data.url;
     this.data = data;
     this.events = this.events.filter(([number]) => number > data.taken);
-    this.reportShown = data.timers_stopped;
     this.host.classList.toggle('present', data.present);
     this.host.classList.toggle('embedded', data.embedded);
     this.host.classList.toggle('chosen', data.present_knobs.length > 0);
@@ -469,7 +452,9 @@ class Grid {
   // in a row.
   arrange() {
     const n = Math.ceil(this.panels.size * this.PanelOfPage.columns);
-    document.documentElement.style.setProperty('--columns', String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1)));
+    const root = document.documentElement, columns = String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1));
+    root.style.setProperty('--columns', columns);
+    root.dataset.columns = columns;
     for (const panel of this.panels.values()) panel.arrange();
     if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrames(); // a page at rest would otherwise get no answer
   }
@@ -501,6 +486,7 @@ class Grid {
     this.ink = ramp(mix(0.05), mix(0.95));
     this.signed = diverging(rgb(this.probe, '#0072b2'), mix(0.05), rgb(this.probe, '#d55e00'));
     this.gap = ramp(paper, paper)[0];
+    Parts.of(this.data.url).redraw();
   }
 
   draw() {
@@ -511,14 +497,13 @@ class Grid {
   }
 
   drawRecorded() {
-    const { recorded } = this.data, ready = [...this.panels.values()].map(({ readyAt }) => readyAt);
-    this.recorded.hidden = !recorded || !ready.length || ready.includes(null);
-    if (!recorded || this.recorded.hidden) return;
+    const { recorded } = this.data, jobs = [...this.panels.values()].map(({ head }) => head?.status === 'starting' ? head.compiling : null);
+    this.recorded.hidden = !recorded || !jobs[0] || !jobs.every(Boolean);
+    if (!recorded || !jobs[0] || this.recorded.hidden) return;
     if (this.recorded.lastChild === this.caption) {
       this.recorded.append(element('img', { alt: 'Four samplers on one model, recorded', src: recorded }));
     }
-    const left = secondsTo(Math.min(...ready.map(Number)));
-    this.caption.textContent = left ? `Recorded: what you will see in about ${left} s` : 'Recorded: what you will see, later than expected';
+    this.caption.textContent = `Recorded: what you will see. ${compiling(jobs[0])}.`;
   }
 
   connect() {
@@ -606,6 +591,7 @@ class Grid {
       const frame = readFrame(message);
       if (JSON.stringify(frame.request) !== JSON.stringify(this.request)) return true;
       this.presses.follow(frame.running);
+      Parts.of(this.data.url).take(frame.charts);
       this.read(frame.panels);
     } catch (error) {
       console.error(error);
@@ -613,8 +599,6 @@ class Grid {
       return false;
     }
     this.notePause();
-    if (this.reportShown) this.tell('redraw', true); // the server restarts the stopped timers after a request for a frame
-    this.reportShown = false;
     return true;
   }
 
@@ -684,7 +668,7 @@ class Grid {
 
 /** Page data for panels that no server feeds; scripts pass frames to them. */
 const WITHOUT_SERVER = {
-  url: '', fps: 0, view: 'sequence', pixels: 'binary', present: false, present_knobs: [], embedded: false, reduced_motion: true, timers_stopped: false, taken: 0,
+  url: '', fps: 0, view: 'sequence', pixels: 'binary', present: false, present_knobs: [], embedded: false, reduced_motion: true, taken: 0,
 };
 
 /** The panels of a page without a server, or of a page that only watches: they cannot be removed or multiplied. */

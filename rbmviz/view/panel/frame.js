@@ -24,7 +24,7 @@
  * @property {number} n steps so far
  * @property {number} [bins_before] number of the class strip's parts that precede a turn of a knob; sent with a new strip
  * @property {string | null} [error] the reason why the status is "failed"
- * @property {number | null} [ready_in] for status "starting": approximate seconds until the run can begin; 0: later than expected; null: the kernels are compiled, or the time is unknown
+ * @property {[number, number] | null} [compiling] for status "starting": how many jobs of the compiler are done, and of how many; null: the run's kernels are compiled
  * @property {number} [rebuilt] for status "rebuilding": share of the run that is restored, from 0 to 1
  * @property {string} [warning]
  * @property {Record<string, number | boolean>} [knobs] values of knobs that can also be turned by something other than their controls
@@ -42,7 +42,7 @@ const MAX_AXIS_SIZE = 2 ** 31, MAX_AXES = 8; // limits of a block: size of an ax
 /**
  * Return the content of a frame; throw if the frame is cut short, too long, or describes no blocks.
  * @param {ArrayBuffer} buffer
- * @returns {{ request: object, running: boolean, panels: PanelPart[] }} ``running`` tells whether the page plays
+ * @returns {{ request: object, running: boolean, panels: PanelPart[], charts: Record<string, any> | null }} ``running`` tells whether the page plays; ``charts`` has the charts of the page if one is new, see Parts.take
  */
 function readFrame(buffer) {
   /** @param {boolean} holds @param {string} problem */
@@ -70,7 +70,7 @@ function readFrame(buffer) {
     return { head, blocks };
   });
   check(at === buffer.byteLength, `${buffer.byteLength - at} bytes follow its last block`);
-  return { request: header.request, running: header.running === true, panels };
+  return { request: header.request, running: header.running === true, panels, charts: header.charts ?? null };
 }
 
 /** @param {BlobPart} packed a frame compressed by zlib @returns {Promise<ArrayBuffer>} */

@@ -57,12 +57,12 @@ const typedNumber = text => (text.trim() === '' ? NaN : Number(text.trim().repla
 const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') : typeof value === 'number' ? round3(value).replace('-', '−') : value);
 
 /**
- * Return the control of a knob, with functions to set it to the server's value, to relabel and to lock it.
+ * Return the control of a knob, with functions to set it to the server's value and to relabel it.
  * @param {KnobSpec} knob
  * @param {KnobValue} value
  * @param {string} id
  * @param {OnChange} change
- * @returns {{ node: HTMLElement, set: (value: any) => void, relabel: (text: string) => void, lock: (why: string) => void }} ``lock`` takes the reason why the knob cannot be turned now, or "" if it can
+ * @returns {{ node: HTMLElement, set: (value: any) => void, relabel: (text: string) => void }}
  */
 function knobControl(knob, value, id, change) {
   const help = helpButton(knob.label, [`${knob.help} Range: ${knob.range}.`]);
@@ -70,29 +70,18 @@ function knobControl(knob, value, id, change) {
   if (knob.symbol) label.append('\u00a0', element('span', { class: 'symbol' }, formula(knob.symbol)));
   /** @param {HTMLElement} input @param {...HTMLElement} below */
   const control = (input, ...below) => element('div', { class: 'knob' }, element('div', { class: 'row' }, label, ...help, input), ...below);
-  const reason = element('strong', { hidden: true });
-  help[1].prepend(reason);
-  /** @param {...(HTMLInputElement | HTMLSelectElement)} inputs */
-  const lockOf = (...inputs) => (/** @type {string} */ why) => {
-    reason.textContent = why;
-    reason.hidden = !why;
-    for (const input of inputs) {
-      input.disabled = why !== '';
-      input.title = why;
-    }
-  };
   /** @param {string} text */
   const relabel = text => { words.textContent = text; };
   if (knob.kind === 'str') {
     const select = element('select', { id, onchange: () => change(select.value, true) },
       ...knob.choices.map(choice => element('option', { value: choice, text: choice })));
     select.value = String(value);
-    return { node: control(select), set: v => { select.value = v; }, relabel, lock: lockOf(select) };
+    return { node: control(select), set: v => { select.value = v; }, relabel };
   }
   if (knob.kind === 'bool') {
     const box = element('input', { id, type: 'checkbox', onchange: () => change(box.checked, true) });
     box.checked = Boolean(value);
-    return { node: control(box), set: v => { box.checked = v; }, relabel, lock: lockOf(box) };
+    return { node: control(box), set: v => { box.checked = v; }, relabel };
   }
   const box = element('input', { class: 'value', type: 'text', inputmode: 'decimal', 'aria-label': `${knob.label}, value` });
   const range = element('input', { id, type: 'range', min: 0, max: STEPS, step: 1 });
@@ -143,6 +132,5 @@ function knobControl(knob, value, id, change) {
     node: control(box, range, said),
     set: v => { if (!held) set(last = v); },
     relabel: text => { relabel(text); box.setAttribute('aria-label', `${text}, value`); },
-    lock: lockOf(box, range),
   };
 }

@@ -1,29 +1,27 @@
 """The landscape part of the page: the energy of a small model's states, and chains that visit them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
+from rbmviz.charts import Chart
 from rbmviz.links import write_changed_panel
 from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
+from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.origin import origin
-from rbmviz.pages import PAGES
+from rbmviz.pages import PAGES, link_to
+from rbmviz.pages.chain import RANDOM_WEIGHTS
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
-from rbmviz.session.recorder import MAX_HELD_SAMPLES
 from rbmviz_app import controls, links, messages
-from rbmviz_app.charts.samples import samples_npz
-from rbmviz_app.controls import Download
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, draw_chart, places
-from rbmviz_app.pages.chain.exports import command_of, walks_csv
+from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
-from rbmviz_app.pages.chain.panel import landscape_grid
-from rbmviz_app.pages.chain.settings import Settings
+from rbmviz_app.pages.chain.panel import Settings, landscape_grid
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
-from rbmviz_app.timer import every_second
 
 VISIT_QUANTITIES = {
     "visits": NUMBERS["chain"]["visits"].titled(),
@@ -55,7 +53,7 @@ CHART_NOTES = {
 PRESETS = (
     Preset(
         "Two valleys",
-        "Gibbs crosses by luck. Both that unlearn cross often, but only the rates keep the visits right.",
+        "Gibbs crosses by luck. Both that unlearn cross often; only rates keep the visits right.",
         PAGES["chain"].default_panels,
         claims=(
             "panel2.crossings > panel1.crossings + 2 at 600 samples",
@@ -257,52 +255,46 @@ def reading_notes() -> list[str]:
     ]
 
 
-@every_second
+@st.fragment
 def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
-    """Draw how the visits converge to the model's law; runs every second and does not renew the lease."""
+    """Draw the place of the chart of how the visits converge to the model's law, and the choice of it."""
     if not comparison.panels:
         return
     st.markdown("**Are the visits right?**")
-    title = VISIT_QUANTITIES[Settings.land_curve.value]
-    draw_chart(
-        walk_chart(PAGE.named(comparison), Settings.land_curve.value, title),
-        "walks",
-        title,
-        "The curves begin with the first sample.",
-        height="stretch",
-    )
+    quantity = Settings.land_curve.value
+    title = VISIT_QUANTITIES[quantity]
+
+    def make() -> tuple[Chart, list[str]]:
+        return walk_chart(PAGE.named(comparison), quantity, title, comparison.slots), []
+
+    live_chart(comparison, "walks", make, title, "The curves begin with the first sample.")
     controls.choose(Settings.land_curve, label_visibility="collapsed")
     catch_up_settings(PAGE.name)
 
 
 def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
-    """Offer downloads, which are built on click; ``land`` is the name of the displayed landscape."""
+    """Offer the data of the chart; ``land`` is the name of the displayed landscape."""
     setup, depth = comparison.setup, Settings.land_depth.value
-    rbm = setup.model.rbm
 
     def file_origin() -> dict[str, Any]:
         panels = [write_changed_panel(algorithm) for algorithm in algorithms_of(comparison)]
         command = command_of(panels, land, depth, setup.seed)
         return origin(command, models={land: setup.model}, seeds=[setup.seed])
 
-    with st.container(horizontal=True, vertical_alignment="center"):
-        controls.downloads(
-            "chain",
-            [
-                Download(
-                    "States",
-                    lambda: walks_csv(PAGE.named(comparison), landscape(rbm).law),
-                    "states.csv",
-                    "Every state of every panel: its probability, visits and current probability (.csv).",
-                ),
-                Download(
-                    "Samples",
-                    lambda: samples_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
-                    "samples.npz",
-                    f"The newest {MAX_HELD_SAMPLES:,} samples of every panel, and the log to reproduce them "
-                    "(.npz).",
-                ),
-            ],
-            file_origin,
-        )
-        st.caption("A panel’s ⤓ saves its picture.", width="content")
+    downloads(comparison, file_origin)
+
+
+def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str:
+    """Return a link that repeats the walks, or the reason why no link can.
+
+    panels : panels as written in links
+    land : name of the landscape; in another session, no link opens a trained model or a model from a file
+    depth : depth of the valleys, in nats
+    """
+    if land in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
+        return f"rbmviz app; {link_to('chain', panels, land=land, land_depth=depth, land_seed=seed)}"
+    return (
+        f"rbmviz app; page How it works, panels {' '.join(panels)}, seed {seed}. The landscape is that of "
+        f"the model {land!r}, which no link opens: upload its file, or save one on the page Train by the "
+        "button Model."
+    )

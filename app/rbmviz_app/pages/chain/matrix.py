@@ -1,6 +1,5 @@
 """The matrix part of the page: any finite chain, and the same chain with a smaller P(stay)."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +8,6 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.knobs import Knob
-from rbmviz.links import read_matrix, read_number, write_matrix
 from rbmviz.metrics import (
     check_chain,
     eigenvalues,
@@ -32,18 +30,17 @@ from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
 from rbmviz.origin import origin
 from rbmviz_app import card, controls, links, messages, session
+from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.controls import Download
-from rbmviz_app.page import PRESENTED_FONT_PIXELS, draw_chart
-from rbmviz_app.pages.chain.exports import chain_csv
+from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.matrix_charts import (
     CHAIN_COLOURS,
     LEAST_DISTANCE,
     distance_chart,
     matrix_chart,
-    spectrum_chart,
 )
-from rbmviz_app.pages.chain.settings import Settings
+from rbmviz_app.pages.chain.panel import Settings
 from rbmviz_app.panel import live_slider
 from rbmviz_app.session import (
     CHAIN_STARTS,
@@ -54,9 +51,6 @@ from rbmviz_app.session import (
     TABLE_VERSION,
     Setting,
 )
-
-MATRIX, REMOVED = "A", "lam"
-"""Names of the query parameters for the matrix and for lambda."""
 
 NO_DISTANCE = (
     f"Both chains start in the stationary distribution: no distance is above {LEAST_DISTANCE:.6f}. Start in "
@@ -106,10 +100,9 @@ MATRIX_ABOUT = (
 MATRIX_NOTES = (
     "**The matrices** The diagonal fades; what it loses goes to the other cells of its row, in proportion. "
     "Both chains have the same stationary distribution: πA = π implies πÃ = π.",
-    "**The charts** The distance between the distribution after t steps and the stationary one; and the "
-    "eigenvalues z of A, which become (z − λ)/(1 − λ): all but 1 move left. The smaller the ring through "
-    "the second eigenvalue, the faster the curve falls; on a log scale its slope is the logarithm of the "
-    "ring's radius.",
+    "**The chart** The distance between the distribution after t steps and the stationary one. The "
+    "eigenvalues z of A become (z − λ)/(1 − λ): all but 1 move left. The smaller the second one, the faster "
+    "the curve falls; on a log scale its slope is the logarithm of that eigenvalue’s modulus.",
     "**Is the second eigenvalue always smaller?** The paper (section 3) shows that the stationary "
     "distribution is unchanged; the rest is our count. Among random chains that stay often (in each state "
     "with a probability uniform from 0 to 1), the largest λ slows 10 % with 3 states, 2 % with 4 and none "
@@ -130,21 +123,16 @@ MAX_MATRIX_VISIBLE = 8
 
 
 @st.fragment
-def draw_matrix(present: bool) -> None:
+def draw_matrix() -> None:
     """Draw an editable chain, and the same chain with smaller P(stay)."""
-    begin_with_link()
     if card.to_set("chain") is not None:
         reset_to_preset()
         card.note_opened()
     messages.draw_link_warnings("chain")
-    row = st.container(horizontal=True, vertical_alignment="center" if present else "bottom")
-    with row:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         source = controls.select(Settings.chain_matrix, width=240, on_change=reset_to_preset)
         table = None if source == FROM_LANDSCAPE else table_of(source)
-        if table is not None and present and session.table_edits(TABLE_VERSION.value):
-            table = edited(table)
-            keep_table(table)  # Streamlit forgets the edits of an editor that is not drawn
-        if table is not None and not present:
+        if table is not None:
             st.number_input(
                 "States",
                 min_value=MIN_STATES,
@@ -160,43 +148,16 @@ def draw_matrix(present: bool) -> None:
         with st.container(key="caption"):
             if is_preset(edited(table), source):  # the caption describes only the unedited table
                 st.caption(MATRICES[source].caption)
-    if present:
-        chain = chain_to_present(table)
-        if chain is not None:
-            with st.container(key="matrices"):
-                present_chain(*chain, row)
-    else:
-        left, right = st.columns([3, 2], gap="large")
-        with left:
-            chain = chain_of_table(table) if table is not None else chain_of_landscape()
-        if chain is not None:
-            compare(*chain, right)
-    write_address(source, table)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        chain = chain_of_table(table) if table is not None else chain_of_landscape()
+    if chain is not None:
+        compare(*chain, right)
+    write_address(source)
 
 
-def begin_with_link() -> None:
-    """Read the matrix and lambda from the link when the matrix is drawn for the first time."""
-    if TABLE_VERSION.value:
-        return
-    TABLE_VERSION.set(1)
-    for text in links.link_values("chain", MATRIX)[:1]:
-        try:
-            EDITED_MATRIX.set(read_matrix(text, MIN_STATES, MAX_STATES))
-        except BadInput as error:
-            session.add_link_warning(error, "chain")
-    for text in links.link_values("chain", REMOVED)[:1]:
-        try:
-            LAMBDA.set(read_number(text, "lambda"))
-        except BadInput as error:
-            session.add_link_warning(error, "chain")
-
-
-def write_address(source: str, table: np.ndarray | None) -> None:
-    """Write the table into the address unless it is a preset, and lambda if it was moved."""
-    now = None if table is None else edited(table)
-    own = [] if now is None or is_preset(now, source) else [write_matrix(now)]
-    lam = LAMBDA.value
-    parts = {MATRIX: own, REMOVED: [] if lam is None else [f"{lam:.4g}"]}
+def write_address(source: str) -> None:
+    """Write the chosen chain and the settings of its chart into the address."""
     settings: list[Setting[Any]] = [
         Settings.little,
         Settings.chain_matrix,
@@ -205,7 +166,7 @@ def write_address(source: str, table: np.ndarray | None) -> None:
     ]
     if source == FROM_LANDSCAPE:  # the landscape is not drawn here, but the matrix depends on it
         settings += [Settings.land, Settings.land_depth, Settings.land_seed]
-    links.write("chain", {**links.texts_of(settings), **parts})
+    links.write("chain", links.texts_of(settings))
 
 
 def reset_to_preset() -> None:
@@ -252,8 +213,9 @@ def preset_table(source: str) -> np.ndarray:
 
 
 def is_preset(table: np.ndarray, source: str) -> bool:
-    """Return whether a table equals a preset's when both are written as in links."""
-    return write_matrix(table) == write_matrix(preset_table(source))
+    """Return whether a table equals a preset's."""
+    preset = preset_table(source)
+    return table.shape == preset.shape and bool(np.allclose(table, preset))
 
 
 def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
@@ -289,42 +251,6 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
     return LAST_CHAIN.value
 
 
-def chain_to_present(table: np.ndarray | None) -> tuple[np.ndarray, list[str]] | None:
-    """Return a table's chain without drawing the editor; without a table, return the landscape's chain."""
-    if table is None:
-        return chain_of_landscape()
-    try:
-        stationary_law(check_chain(table))
-    except BadInput as error:
-        messages.error(error)
-        return LAST_CHAIN.value
-    return table, [str(i + 1) for i in range(len(table))]
-
-
-def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
-    """Draw both matrices and their distances in one row, and lambda and its numbers in ``beside``."""
-    law = stationary_law(A)
-    with beside:
-        less, lam = remove_chosen(A)
-        draw_eigenvalues(eigenvalues(A), eigenvalues(less))
-    columns = st.columns(3)
-    start = start_of(law)
-    distances = [distances_from(chain, start, law, Settings.chain_steps.value) for chain in (A, less)]
-    size = PRESENTED_FONT_PIXELS
-    charts = (
-        (matrix_chart(A, names, "A: the chain as it is", size), "heat A", "Heat map of A"),
-        (matrix_chart(less, names, removed_title(lam), size), "heat less", "Heat map of Ã"),
-        (
-            distance_chart(distances, Settings.chain_log.value),
-            "distances",
-            "Distance to the stationary distribution",
-        ),
-    )
-    for column, chart in zip(columns, charts, strict=True):
-        with column:
-            draw_chart(*chart, nothing=NO_DISTANCE, height="stretch")
-
-
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     """Return the Gibbs chain of the landscape's model, its states ordered by valley."""
     st.caption(LANDSCAPE_LOOK)
@@ -343,23 +269,21 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
 
 
 def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
-    """Draw both chains (matrices, distances, eigenvalues), and lambda and its numbers in ``beside``."""
+    """Draw both chains (matrices and distances), and lambda and its numbers in ``beside``."""
     law = stationary_law(A)
     with beside:
         less, lam = remove_chosen(A)
-        spectra = eigenvalues(A), eigenvalues(less)
-        draw_eigenvalues(*spectra)
+        draw_eigenvalues(eigenvalues(A), eigenvalues(less))
     draw_matrices(A, less, lam, names, law)
-    draw_convergence(A, less, spectra, names, law)
+    draw_convergence(A, less, names, law)
     controls.downloads(
         "matrix",
         [
             Download(
-                "Chain",
+                "Data (.csv)",
                 lambda: chain_csv(A, less, law, names),
                 "chain.csv",
-                "Both matrices and the stationary distribution (.csv); a button over each chart saves its "
-                "picture.",
+                "Both matrices and the stationary distribution (.csv).",
             )
         ],
         lambda: origin(f"import rbmviz; rbmviz.metrics.remove_self_transitions({A.tolist()}, {lam!r})"),
@@ -411,34 +335,28 @@ def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str],
         st.caption("**Try** Let one state rarely stay (a small A_ii): it limits λ for all (section 3).")
 
 
-def draw_convergence(
-    A: np.ndarray, less: np.ndarray, spectra: Sequence[np.ndarray], names: list[str], law: np.ndarray
-) -> None:
-    """Draw how both chains approach the stationary law, and their eigenvalues."""
-    left, right = st.columns(2)
-    with left:
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            start = st.selectbox(
-                "Start in state",
-                range(len(A)),
-                index=start_of(law),
-                format_func=lambda i: names[i],
-                key=f"chain start {len(A)}",
-                width=130,
-                help="The chain starts here; its distribution spreads with every step.",
-            )
-            CHAIN_STARTS.ensure()[len(A)] = start
-            steps = controls.slide(Settings.chain_steps, width=130)
-            log = controls.toggle(Settings.chain_log)
-        distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
-        chart = distance_chart(distances, log)
-        draw_chart(chart, "distances", "Distance to the stationary distribution", NO_DISTANCE)
-    with right:
-        draw_chart(spectrum_chart(spectra), "spectrum", "Eigenvalues of both chains", width="content")
+def draw_convergence(A: np.ndarray, less: np.ndarray, names: list[str], law: np.ndarray) -> None:
+    """Draw how both chains approach the stationary law."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        start = st.selectbox(
+            "Start in state",
+            range(len(A)),
+            index=start_of(law),
+            format_func=lambda i: names[i],
+            key=f"chain start {len(A)}",
+            width=130,
+            help="The chain starts here; its distribution spreads with every step.",
+        )
+        CHAIN_STARTS.ensure()[len(A)] = start
+        steps = controls.slide(Settings.chain_steps, width=130)
+        log = controls.toggle(Settings.chain_log)
+    distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
+    chart = distance_chart(distances, log)
+    draw_chart(chart, "distances", "Distance to the stationary distribution", NO_DISTANCE)
 
 
 def choose_lambda(most: float) -> float:
-    """Draw the slider of lambda; return its value, initially the link's or half of ``most``."""
+    """Draw the slider of lambda; return its value, initially half of ``most``."""
 
     def moved() -> None:
         LAMBDA.set(session.sent_by("chain_dial", "value"))
@@ -480,3 +398,15 @@ def law_text(names: list[str], law: np.ndarray) -> str:
     many = len(law) > MAX_STATES
     best = likeliest(law, 4) if many else range(len(law))
     return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")
+
+
+def chain_csv(A: np.ndarray, reduced: np.ndarray, law: np.ndarray, names: list[str]) -> bytes:
+    """Return both matrices and the stationary law as CSV, with one row per chain and state."""
+    return csv_bytes(
+        ["chain", "from", *(f"to {name}" for name in names), "stationary"],
+        (
+            [chain, name, *row, p]
+            for chain, matrix in (("A", A), ("A~", reduced))
+            for name, row, p in zip(names, matrix, law, strict=True)
+        ),
+    )

@@ -1,4 +1,4 @@
-"""Charts of a chain A and of Ã, the same chain with a smaller P(stay): matrices, distances, eigenvalues."""
+"""Charts of a chain A and of Ã, the same chain with a smaller P(stay): matrices and distances."""
 
 import base64
 import io
@@ -11,18 +11,12 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Plot, Style
-from rbmviz.charts.style import DASHES, GREY, colour
+from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Plot, styled
+from rbmviz.charts.style import GREY, colour
 
 CHAIN_NAMES = ("A", "Ã")
 CHAIN_COLOURS = (GREY, colour("sample_penalization"))
 """Grey for A; for Ã, the colour of sample penalization, with which the paper compares Ã."""
-CHAIN_STYLES = tuple(
-    Style(name, tone, tuple(dash), shape)
-    for name, tone, dash, shape in zip(
-        CHAIN_NAMES, CHAIN_COLOURS, DASHES, ("circle", "diamond"), strict=False
-    )
-)
 NUMBERED = 12
 """Maximum size of a matrix whose cells show their numbers; a larger matrix becomes a picture."""
 TITLE_HEIGHT = 42
@@ -54,11 +48,8 @@ class Picture(Plot):
         return {"image": rows["url"].iloc[0], "x": ChartAxis("").content(), "y": ChartAxis("").content()}
 
 
-def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0) -> Chart:
-    """Return the heat map of a transition matrix; shades follow the square root of the entries.
-
-    size : font size of the cells in pixels; 0 (the default) chooses a size that fits
-    """
+def matrix_chart(A: np.ndarray, names: Sequence[str], title: str) -> Chart:
+    """Return the heat map of a transition matrix; shades follow the square root of the entries."""
     n = len(A)
     if n > NUMBERED:
         return Picture(title).of([{"url": _picture(A)}])
@@ -79,7 +70,7 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
         ChartAxis("x", "to state", names=tuple(names), orient="top"),
         ChartAxis("y", "from state", names=tuple(names)[::-1]),
         tips=(("from", "From", ""), ("to", "To", ""), ("share", "Probability", ".4f")),
-        text_size=size or (12 if n <= 6 else 10),
+        text_size=12 if n <= 6 else 10,
         height=300,
         title=title,
     ).of(rows)
@@ -119,47 +110,10 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
             domain=(least, 1),
         ),
         "chain",
-        tuple(Style(style.name, style.colour, style.dash) for style in CHAIN_STYLES),
+        styled(CHAIN_NAMES, CHAIN_COLOURS),
         (("chain", "Chain", ""), ("step", "Step", "d"), ("distance", "Distance", ".4f")),
         line_width=2.5,
         points=18 if steps <= 100 else 0,
         legend=Legend(columns=2, phone=2),
         height=310,
-    ).of(rows)
-
-
-def spectrum_chart(values: Sequence[np.ndarray]) -> Chart:
-    """Return the chart of the eigenvalues of A and Ã in the complex plane.
-
-    The ring of each chain goes through its second eigenvalue.
-    """
-    rows: list[dict[str, Any]] = [
-        {"kind": "point", "chain": chain, "real": z.real, "imaginary": z.imag, "modulus": abs(z)}
-        for chain, eigenvalues in zip(CHAIN_NAMES, values, strict=True)
-        for z in eigenvalues
-    ]
-    radii = [("unit", GREY, 1.0)]
-    radii += [(style.name, style.colour, abs(z[1])) for style, z in zip(CHAIN_STYLES, values, strict=True)]
-    for name, tone, radius in radii:
-        ring = {"kind": "guide", "guide": name, "tone": tone, "solid": name == "unit"}
-        for k, a in enumerate(np.linspace(0, 2 * np.pi, 121)):
-            rows.append(ring | {"order": k, "real": radius * math.cos(a), "imaginary": radius * math.sin(a)})
-    limits = (-1.08, 1.08)
-    return Curves(
-        ChartAxis("real", "Real part", domain=limits, nice=False, ticks=(-1, -0.5, 0, 0.5, 1)),
-        ChartAxis("imaginary", "Imaginary part", domain=limits, nice=False, ticks=(-1, 0, 1), grid=False),
-        "chain",
-        CHAIN_STYLES,
-        (
-            ("chain", "Chain", ""),
-            ("real", "Real part", ".4f"),
-            ("imaginary", "Imaginary part", ".4f"),
-            ("modulus", "Modulus", ".4f"),
-        ),
-        ("guide",),
-        line="",
-        points=90,
-        legend=Legend(columns=2, phone=2),
-        height=366,
-        width=300,
     ).of(rows)

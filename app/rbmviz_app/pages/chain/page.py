@@ -5,7 +5,7 @@ import streamlit as st
 from rbmviz_app import card, controls, links, pages, session
 from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape, reading_notes
 from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_NOTES, MATRIX_QUESTION, draw_matrix
-from rbmviz_app.pages.chain.settings import Settings
+from rbmviz_app.pages.chain.panel import Settings
 from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
 
 TITLE, ICON, PLACE = "How it works", "route", 2
@@ -42,7 +42,7 @@ def main() -> None:
         if part == "landscape":
             draw_landscape(present)
         elif part == "matrix":
-            draw_matrix(present)
+            draw_matrix()
         else:
             draw_units()
 

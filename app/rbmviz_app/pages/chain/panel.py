@@ -7,13 +7,17 @@ import numpy as np
 
 from rbmviz.metrics import Landscape
 from rbmviz.metrics.numbers import OF_LANDSCAPE, Number
+from rbmviz.pages import PAGES
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
 from rbmviz.view.frames import Block
 from rbmviz.view.specs import shape_of
 from rbmviz_app.panel import Canvas, panel_specs
+from rbmviz_app.session import PageSettings
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
+
+Settings = PageSettings(PAGES["chain"].settings)
 
 TRAIL_SIDE = 10
 """A frame carries at most TRAIL_SIDE ** 2 new states."""

@@ -7,7 +7,7 @@ import streamlit as st
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app import card, keys, links, messages, session
 from rbmviz_app.component import component
-from rbmviz_app.pages.chain.settings import Settings
+from rbmviz_app.pages.chain.panel import Settings
 from rbmviz_app.session import DRAWN_UNITS
 from rbmviz_app.share import publish
 

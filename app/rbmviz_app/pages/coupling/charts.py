@@ -198,14 +198,3 @@ def line_chart(
         clip=True,
         height=HEIGHT,
     ).of(rows)
-
-
-def all_rows(results: Results, statistic: str) -> list[tuple[str, Rows]]:
-    """Return the points of all charts, by quantity."""
-    return [
-        ("meeting time", tau_rows(results.pairs)),
-        (f"total variation bound, lag {results.lagged[0].lag}", bound_rows(results)),
-        (f"mean of {statistic}, k = {results.pairs[0].k}", estimate_rows(results, statistic)),
-        ("Hamming distance", distance_rows(results.pairs)),
-        ("rejected proposals", rejected_rows(results.pairs)),
-    ]

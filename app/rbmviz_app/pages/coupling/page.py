@@ -1,35 +1,34 @@
 """The Coupling page: two chains coupled so that they meet, and estimates from their meetings (paper UCD)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+
+import streamlit as st
 
 from rbmviz import BadInput, Model
-from rbmviz.coupling import MAX_PAIRS
+from rbmviz.charts import Chart
+from rbmviz.coupling import MAX_PROPOSALS
 from rbmviz.metadata import data_name
+from rbmviz.metrics.numbers import digits3
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES, RANDOM_MODEL
-from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
+from rbmviz.session import Comparison, Coupling, CouplingRun, CouplingSetup
+from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
-from rbmviz_app.controls import Download
+from rbmviz_app.code import coupling_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, places
-from rbmviz_app.pages.coupling.charts import all_rows
-from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
-from rbmviz_app.pages.coupling.pair_charts import (
-    draw_main_chart,
-    draw_more_charts,
-    request_results,
-    wanted_now,
-)
-from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
-from rbmviz_app.pages.coupling.settings import Settings
+from rbmviz_app.page import TEXT, LivePage, Transport, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.pages.coupling import charts
+from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.presets import Preset
-from rbmviz_app.session import MODELS_ON_PAGES
+from rbmviz_app.session import MODELS_ON_PAGES, PageSettings
 from rbmviz_app.shared import model_called
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 5
+Settings = PageSettings(PAGES["coupling"].settings)
 PRESETS = (
     Preset(
         "Weights grow",
@@ -44,7 +43,6 @@ PRESETS = (
             "panel2.rbm_mean < 6 at 100 pairs, not of panel1",
             "panel2.general_mean < 8 at 100 pairs, not of panel1",
         ),
-        invites=("scale",),
         variants=("coupling:scale=0.1",),
     ),
     Preset(
@@ -84,7 +82,6 @@ PRESETS = (
             "panel2.rbm_cut > 25 at 100 pairs, not of panel1",
             "panel2.rbm_within_10 > 50 at 100 pairs",
         ),
-        invites=("scale",),
         variants=("coupling:scale=1",),
     ),
     Preset(
@@ -99,7 +96,6 @@ PRESETS = (
             "panel1.general_mean < 150 at 32 pairs",
             "panel2.rbm_cut > 50 at 16 pairs, not of panel1",
         ),
-        invites=("scale",),
         variants=("coupling:scale=1",),
     ),
 )
@@ -173,7 +169,7 @@ def main() -> None:
         if shown_name != RANDOM_MODEL:
             controls.model_line(shown_name, shown_model)
         draw_more_charts(comparison)
-        exports(comparison, shown_name, shown_model, shape)
+        exports(comparison, shown_name, shown_model)
 
 
 def choose_model() -> str:
@@ -208,50 +204,212 @@ def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
 
 
-def exports(comparison: Comparison[CouplingSetup], name: str, model: Model, shape: tuple[int, int]) -> None:
-    """Draw the downloads and the code that repeats the pairs."""
-    wanted, statistic = wanted_now(), Settings.coupling_statistic.value
-
-    def ready_results() -> Results:
-        results = request_results(comparison, wanted)
-        if results is None:
-            raise BadInput("There are no results yet: try again when the panel shows pairs.")
-        return results
-
-    def displayed() -> CouplingSnapshot:
-        [(_, snapshot)] = comparison.peek()
-        return snapshot
-
+def exports(comparison: Comparison[CouplingSetup], name: str, model: Model) -> None:
+    """Offer the data of the charts, and code that repeats the pairs."""
     setup = comparison.setup
 
     def code() -> str:
-        return snippet(name, setup, comparison.panels[0].worker.algorithm)
+        return coupling_code(name, setup, comparison.panels[0].worker.algorithm)
 
-    controls.downloads(
-        "coupling",
-        [
-            Download(
-                "Pairs",
-                lambda: pairs_npz(ready_results()),
-                "pairs.npz",
-                f"Meeting time and estimates of every pair counted, up to {MAX_PAIRS:,} per algorithm.",
-            ),
-            Download(
-                "Curves",
-                lambda: curves_csv(all_rows(ready_results(), statistic)),
-                "coupling.csv",
-                "The points of all five charts.",
-            ),
-            Download(
-                "Picture",
-                lambda: picture(displayed(), shape, HIGHLIGHT),
-                "pairs.png",
-                "The displayed pairs, with differing pixels in colour.",
-            ),
-        ],
+    downloads(
+        comparison,
         lambda: origin(code(), models={name: model}, data=[setup.dataset], seeds=[setup.seed]),
         code,
     )
+
+
+HEIGHT = 260
+"""Pixels of a plot under *More charts*."""
+
+NOTHING = "The first pairs are under way."
+
+
+class Wanted(NamedTuple):
+    """Results that the charts need: lag of the pairs, k of CD and UCD, and whether to add exact values."""
+
+    lag: int = 1
+    k: int = 1
+    exact: bool = False
+
+
+def wanted_now() -> Wanted:
+    """Return the results that the visible charts need; folded charts request no pairs of their own."""
+    if not Settings.coupling_more.value:
+        return Wanted()
+    return Wanted(Settings.lag.value, Settings.estimate_k.value, exact=True)
+
+
+def request_results(comparison: Comparison[CouplingSetup], wanted: Wanted) -> Results | None:
+    """Request the wanted results; return the results so far, or None while the run is being rebuilt."""
+    try:
+        return comparison.panels[0].worker.read(lambda run: CouplingRun.request_results(run, *wanted))
+    except BadInput:  # the panel shows the reason
+        return None
+
+
+def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
+    """Draw a fold with the additional charts."""
+    with controls.fold(Settings.coupling_more, "More charts") as is_open:
+        if is_open:
+            draw_more(comparison)
+
+
+def offer(
+    comparison: Comparison[CouplingSetup],
+    key: str,
+    draw: Callable[[Results], tuple[Chart | None, Sequence[str]]],
+    said: str,
+    height: int = HEIGHT,
+) -> None:
+    """Draw the place of a chart of the pairs counted so far."""
+    wanted = wanted_now()
+
+    def make() -> tuple[Chart | None, Sequence[str]]:
+        results = request_results(comparison, wanted)
+        return (None, ()) if results is None else draw(results)
+
+    live_chart(comparison, key, make, said, NOTHING, height)
+
+
+@st.fragment
+def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> None:
+    """Draw meeting times and rejected proposals of the pairs counted so far."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_question("Meeting times")
+        log = controls.toggle(Settings.tau_log)
+    said = "Shares of pairs by meeting time"
+    offer(comparison, "tau", lambda found: (charts.tau_chart(found.pairs, log), ()), said, 0)
+    if not present:
+        with st.container(key="rejected", gap="xxsmall"):  # style.css makes room for two charts
+            draw_question("Rejected proposals")
+            said = "Shares of pairs by rejected proposals"
+            key = "rejected proposals"
+            offer(comparison, key, lambda found: (charts.rejected_chart(found.pairs), ()), said, 0)
+    catch_up_settings("coupling")
+
+
+@st.fragment
+def draw_more(comparison: Comparison[CouplingSetup]) -> None:
+    """Draw the other results of the pairs counted so far."""
+    offer(comparison, "main charts", lambda found: (None, [main_charts_text(found)]), "", TEXT)
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_bound(comparison)
+        draw_distance(comparison)
+    with right:
+        draw_estimate(comparison)
+    catch_up_settings("coupling")
+
+
+def main_charts_text(results: Results) -> str:
+    """Say which pairs were cut off, and how to read the rejected proposals."""
+    cut = " ".join(
+        f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
+        f"after {c.max_sweeps:,} sweeps (the bar at the right of Meeting times)."
+        for c in results.pairs
+        if c.truncated.any()
+    )
+    cut = cut or f"All {sum(c.n for c in results.pairs):,} pairs met."
+    given_up = sum(c.loops_given_up for c in results.pairs)
+    if given_up:
+        cut += f" {given_up:,} loops reached {MAX_PROPOSALS:,} proposals, which biases the estimate."
+    return f"{cut} Rejected proposals are pale for ξ, which with algorithm 1 rejects none."
+
+
+def draw_bound(comparison: Comparison[CouplingSetup]) -> None:
+    """Draw the bound on the total variation distance."""
+    draw_question("How many sweeps until the chain has converged?")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        lag = controls.slide(Settings.lag, width=220)
+        log = controls.toggle(Settings.tv_log)
+
+    def draw(results: Results) -> tuple[Chart, list[str]]:
+        rows = charts.bound_rows(results, log)
+        names = [*charts.NAMES.values(), *([charts.EXACT] if results.exact_possible else [])]
+        title = "Total variation distance, at most"
+        chart = charts.line_chart(rows, names, "Gibbs sweeps", title, kind="symlog", log=log)
+        exact = (
+            "The grey curve is exact."
+            if len(results.exact)
+            else "The exact curve is being computed."
+            if results.exact_possible
+            else "The model is too large for the exact curve: at most "
+            f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
+        )
+        cut = _cut_off(results.lagged)
+        small = (
+            f"Cut off: {cut}; so the bound is too small and ends early: raise “Cut off after”." if cut else ""
+        )
+        return chart, [exact, small]
+
+    offer(comparison, "tv", draw, "Upper bound on the total variation distance against sweeps")
+    st.caption(
+        "**What you see** An upper bound on the distance between the chain after t sweeps and its model: the "
+        f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {lag}, ± 2 standard errors. **Try** lag 1, "
+        "then a lag near the longest meeting times. Biswas, Jacob, Vanetti 2019."
+    )
+
+
+def draw_estimate(comparison: Comparison[CouplingSetup]) -> None:
+    """Draw the running estimates of one statistic."""
+    draw_question("What do UCD and CD-k estimate?")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        statistic = controls.select(Settings.coupling_statistic, width=230)
+        k = controls.slide(Settings.estimate_k, width=160)
+
+    def draw(results: Results) -> tuple[Chart, list[str]]:
+        rows = charts.estimate_rows(results, statistic)
+        names = [*(f"UCD, {name.lower()}" for name in charts.NAMES.values()), f"CD-{results.pairs[0].k}"]
+        names += [charts.EXACT] if results.truth is not None else []
+        chart = charts.line_chart(rows, names, "Pairs", f"Mean of: {statistic}", domain=(0, 1))
+        i, j = results.unit
+        exact = (
+            "The grey line is the exact value, by enumeration."
+            if results.truth is not None
+            else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
+        )
+        cut = _cut_off(results.pairs)
+        biased = f"Cut off: {cut}, which biases UCD: raise “Cut off after”." if cut else ""
+        return chart, [f"{exact} Visible unit {i + 1}, hidden unit {j + 1}.", biased]
+
+    offer(comparison, "estimate", draw, f"Running estimates of the {statistic} against pairs")
+    st.caption(
+        "**What you see** Running means over pairs, ± 2 standard errors. UCD adds the differences between "
+        "the two chains, sweep by sweep, until they meet, which removes the bias; "
+        f"CD-{k} stops after {k} sweep{'s' * (k > 1)}. "
+        "Means outside 0 to 1, which few pairs can have, are not drawn. **Try** larger parameters (the "
+        "first slider). UCD paper, section 3.1."
+    )
+
+
+def draw_distance(comparison: Comparison[CouplingSetup]) -> None:
+    """Draw the Hamming distance over time."""
+    draw_question("How far apart are the two chains?")
+
+    def draw(results: Results) -> tuple[Chart, list[str]]:
+        rows, names = charts.distance_rows(results.pairs), list(charts.NAMES.values())
+        return charts.line_chart(rows, names, "Sweep t", "Pixels that differ"), []
+
+    offer(comparison, "distance", draw, "Hamming distance of the pairs against sweeps")
+    st.caption(
+        "**What you see** The mean Hamming distance between ξ and η over all pairs, and the middle 80 %; "
+        "pairs that have met count as 0. Algorithm 3 keeps chains close until they meet. UCD paper, "
+        "appendix A.2."
+    )
+
+
+def _cut_off(pairs: Sequence[PairStatistics]) -> str:
+    """Return, in words, each coupling's share of pairs cut off before meeting; "" if all have met."""
+    return " and ".join(
+        f"{digits3(100 * c.truncated_share)} % of the pairs of {charts.NAMES[c.algorithm]}"
+        for c in pairs
+        if c.truncated_share
+    )
+
+
+def draw_question(text: str) -> None:
+    """Write the question that a chart answers."""
+    st.markdown(f"**{text}**")
 
 
 if __name__ == "__main__":

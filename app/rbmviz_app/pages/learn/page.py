@@ -14,8 +14,8 @@ TITLE, ICON, PLACE = "Learn", "cast_for_education", 8
 ABOUT_LESSONS = (
     "A lesson is a series of cards beside the live pages. A card sets up the page, asks for your "
     "prediction, tells you what to try, and turns green once you see the effect. The arrow keys move "
-    "between steps, and each step has an address to share. A challenge sets a goal and names the knobs you "
-    "may change. New here? Take one of the three doors."
+    "between steps, and each step has an address to share. A challenge sets a goal. "
+    "New here? Take one of the three doors."
 )
 """The page's introduction for newcomers."""
 

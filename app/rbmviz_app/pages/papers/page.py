@@ -8,16 +8,20 @@ from typing import Any
 
 import streamlit as st
 
+from rbmviz.ledger import (
+    PAPERS,
+    VERDICTS,
+    counts_of,
+    figure_name,
+    figure_size,
+    ledger,
+    minutes_text,
+    verdict_text,
+)
 from rbmviz.pages import SettingSpec
 from rbmviz.pages.settings import FreeText
-from rbmviz.reproduce import PAPERS, VERDICTS
-from rbmviz.reproduce.drawing import FORMS, alternative_text
-from rbmviz.reproduce.ledger import counts_of, ledger, verdict_text
-from rbmviz.reproduce.recipe import minutes_text, number_text
-from rbmviz.reproduce.run import caption
 from rbmviz_app import controls, links, messages, pages
-from rbmviz_app.pages.papers import further
-from rbmviz_app.pages.papers.figures import figure_address, figure_size
+from rbmviz_app.access import base_path
 from rbmviz_app.session import PageSettings
 
 TITLE, ICON, PLACE = "Papers", "fact_check", 7
@@ -31,8 +35,7 @@ ABOUT = (
     "part is confirmed, and a part is undecided or the run was too short for the whole claim. *Not run at "
     "this size*: it takes longer than anybody has spent. A **quick** run has fewer seeds and wider intervals "
     "(99 %); a **medium** one takes up to an hour. A **variant** is not in the paper: another setting, or a "
-    "warning. *Run it live* opens a page with the claim's settings; *Run for ten minutes* adds seeds and "
-    "says what changes."
+    "warning. *Run it live* opens a page with the claim's settings."
 )
 """The page's introduction for newcomers."""
 
@@ -86,7 +89,6 @@ def main() -> None:
             for result in own:
                 with st.expander(label(result), expanded=is_single):
                     st.html(entry(result))
-                    further.draw(result)
     messages.show_toasts()
     links.write("papers", links.texts_of(Settings.values()))
 
@@ -104,7 +106,7 @@ def claims_found(
     """Return a paper's results, each with only the claims that match the verdict and all search words."""
     words, matches = search.lower().split(), []
     for result in results:
-        about = f"{result['title']} {result['source']} {number_text(result['source'])} {result['recipe']}"
+        about = f"{result['title']} {result['source']} {result['number']} {result['recipe']}"
         claims = [
             claim
             for claim in result["claims"]
@@ -132,7 +134,7 @@ def label(result: Mapping[str, Any]) -> str:
     """Return the line of an entry, as Markdown: number, title, and a mark for the verdict on each claim."""
     kinds = [VERDICT_BADGES[claim["verdict"]] for claim in result["claims"]]
     marks = " ".join(f":{colour}[:material/{icon}:]" for colour, icon in kinds)
-    return f"{messages.plain(number_text(result['source']))}: {messages.plain(result['title'])} {marks}"
+    return f"{messages.plain(result['number'])}: {messages.plain(result['title'])} {marks}"
 
 
 def entry(result: Mapping[str, Any]) -> str:
@@ -141,23 +143,19 @@ def entry(result: Mapping[str, Any]) -> str:
     parts = [
         f'<p class="source">{escape(result["source"])}. <a href="{paper.url}">{escape(paper.cite)}</a></p>'
     ]
-    if result["figure"]:
-        width, height = figure_size(name)
-        parts.append(
-            f'<div class="figure" tabindex="0" role="group" aria-label="Figure: {escape(result["title"])}">'
-            f'<img src="{figure_address(name, "svg")}" alt="{escape(alternative_text(result))}" '
-            f'loading="lazy" width="{width}" height="{height}"></div>'
-        )
-        files = (
-            f'<a href="{figure_address(name, form)}" download="{name}.{form}">{form.upper()}</a>'
-            for form in sorted(FORMS)
-        )
-        parts.append(f'<p class="files">Figure at the width of a journal:{"".join(files)}</p>')
+    file = figure_name(result)
+    address, (width, height) = f"{base_path()}/rbmviz/figures/{file}", figure_size(file)
+    parts += [
+        f'<div class="figure" tabindex="0" role="group" aria-label="Figure: {escape(result["title"])}">'
+        f'<img src="{address}" alt="{escape(result["alternative_text"])}" '
+        f'loading="lazy" width="{width}" height="{height}"></div>',
+        f'<p class="files">At the width of a journal: <a href="{address}" download="{file}">SVG</a></p>',
+    ]
     parts += [claim_line(claim) for claim in result["claims"]]
     cost = ", ".join(
         f"{size}: {minutes_text(minutes)} core-minutes" for size, minutes in result["cost"].items()
     )
-    about = [*caption(result)[1:2], *caption(result)[3:], f"Expected cost: {cost}."]
+    about = [result["run"], *result["cite"], f"Expected cost: {cost}."]
     parts.append(
         f"<details><summary>How it is measured</summary><p>{prose(result['about'])}</p>"
         f"<pre><code>{escape(result['command'])}</code></pre>"

@@ -1,7 +1,7 @@
 """The chart of the Sample page: ISL curves, or differences from the best curve, at equal points."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,14 +14,9 @@ from rbmviz.models import TrainingSetScore
 from rbmviz.session import SamplingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.isl_points import best, differences
-from rbmviz.view.curves import MIN_CURVE_SAMPLES, CurveKind, isl_plot, point_rows, score_rows
+from rbmviz.view.curves import MIN_CURVE_SAMPLES, CurveKind, isl_plot, score_rows
 from rbmviz_app.charts.ends import Curve, common_rows
 
-CURVE_COLUMNS = (
-    *("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps"),
-    *("change", "n_scored"),
-)
-"""Columns of a point: cost of the whole run, knob turns so far, samples scored since the last turn."""
 DIFFERENCE_SPAN = 10
 """Differences begin at 1 / DIFFERENCE_SPAN of the common point: large early differences would flatten the
 later ones and their bands."""
@@ -30,10 +25,10 @@ PLANE_SAMPLES = 300
 """Maximum number of each panel's samples, and of examples, in the plane of principal directions."""
 
 
-def curves_of(snapshots: Sequence[SamplingSnapshot]) -> list[Curve]:
-    """Return the curves of all panels, given their snapshots."""
+def curves_of(snapshots: Sequence[SamplingSnapshot], slots: Sequence[int] = ()) -> list[Curve]:
+    """Return the curves of all panels, given their snapshots and slots (see ``styled``)."""
     algorithms = [snapshot.algorithm for snapshot in snapshots]
-    styles = styled(titles(algorithms), colours(algorithms))
+    styles = styled(titles(algorithms), colours(algorithms), slots)
     return [Curve(*fields) for fields in zip(styles, labels(algorithms), snapshots, strict=True)]
 
 
@@ -46,11 +41,6 @@ def plane_chart(curves: Sequence[Curve], dataset: Dataset) -> Chart:
         drawn.append((curve.name, v, np.arange(curve.snapshot.n - len(v), curve.snapshot.n)))
     rows = catalogue.plane_rows(dataset, drawn, PLANE_SAMPLES)
     return catalogue.plane([curve.style for curve in curves], principal_plane(dataset).shares).of(rows)
-
-
-def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
-    """Return all points of all ISL curves, with each run's newest value at the end."""
-    return [row for name, snapshot in named for row in point_rows(name, snapshot.segments)]
 
 
 def reference_label(dataset: str, score: TrainingSetScore) -> str:

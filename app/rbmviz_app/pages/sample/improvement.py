@@ -1,5 +1,7 @@
 """The fold of the Sample page that shows whether a sampler improves its model."""
 
+from functools import partial
+
 import streamlit as st
 
 from rbmviz import BadInput
@@ -12,7 +14,7 @@ from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages, pages
 from rbmviz_app.page import LivePage
 from rbmviz_app.session import Setting
-from rbmviz_app.timer import every_second
+from rbmviz_app.timer import while_running
 
 
 def draw_improvement(
@@ -24,7 +26,7 @@ def draw_improvement(
     """
     with controls.fold(opened, "Improving the model") as is_open:
         if is_open:
-            draw_likelihoods(comparison, page)
+            while_running(partial(draw_likelihoods, comparison, page), True)
             if comparison.setup.dataset is not None and st.button(
                 "Polish this model",
                 icon=":material/auto_awesome:",
@@ -55,9 +57,8 @@ def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
     st.switch_page(pages.file_of("train"))
 
 
-@every_second
 def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[SamplingSetup]) -> None:
-    """Draw the table of likelihoods; runs every second and does not renew the lease."""
+    """Draw the table of likelihoods; it does not renew the lease."""
     dataset = comparison.setup.dataset
     if dataset is None:
         st.caption("There are no data to score on: choose some in Settings.")

@@ -1,40 +1,43 @@
 """The Sample page: samplers running side by side on one model."""
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from rbmviz import BadInput
+from rbmviz.browser.chains import RECORDED
+from rbmviz.charts import Chart
 from rbmviz.datasets import Dataset
 from rbmviz.metadata import data_name
-from rbmviz.models import data_label, training_set_score
+from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.origin import origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Comparison, SamplingSetup
-from rbmviz.view.live import is_playable
+from rbmviz.session import Comparison, RunHistory, SamplingSetup
+from rbmviz.view.live import is_playable, play_html, starts_of
+from rbmviz.view.replay import FASTEST, Replay
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages
-from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
+from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, draw_chart, places
+from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.sample.charts import (
     curves_of,
     isl_chart,
     plane_chart,
     reference_label,
 )
-from rbmviz_app.pages.sample.exports import curves_csv, live_file, replay_file, runs_of, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
-from rbmviz_app.session import ALLOWANCE, PageSettings
+from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import training_part_isl
 from rbmviz_app.stream.socket import picture_path
-from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
 BANDS = (
@@ -70,7 +73,6 @@ PRESETS = (
         "Set it free",
         "At step size 0 rates-FPCD sticks like Gibbs: drag it up.",
         SPEC.default_panels,
-        invites=("eps",),
         claims=(
             "panel1.largest_class > 70 at 1800 samples, not of panel3",
             "panel2.largest_class > 70 at 1800 samples, not of panel3",
@@ -220,7 +222,7 @@ def main() -> None:
     with left:
         PAGE.draw_panels(comparison, "grid", grid, ("sampler", "grid_view", lambda: draw_adders(comparison)))
     with right:
-        charts(comparison, comparison.setup.dataset, shown_name)
+        charts(comparison, comparison.setup.dataset)
     if not present:
         if comparison.cost_unit == "seconds":
             st.caption(SECONDS_CAPTION)
@@ -283,31 +285,22 @@ def reading_notes() -> list[str]:
     ]
 
 
-@as_curves_grow
-def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model_name: str) -> None:
-    """Redraw the ISL curves repeatedly, without renewing the lease of a hidden page."""
+@st.fragment
+def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> None:
+    """Draw the place of the ISL curves, which come with the frames, and the choice of the curves."""
     if dataset is None or not comparison.panels:
         return
     images = messages.plain(data_label(dataset.name).partition(" (")[0])
-    st.markdown(f"**ISL on unseen {images}** (higher is better)")
-    kind = Settings.curve.value
-    setup = comparison.setup
-    score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
-    present = links.presenting()
-    line = None
-    if score is not None:  # while presenting, text is large and the chart may be narrow
-        line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
-    snapshots = comparison.peek()
-    compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
-    curves = curves_of([snapshot for _, snapshot in snapshots])
+    kind, present = Settings.curve.value, links.presenting()
     if kind == "PCA":
-        chart, said = plane_chart(curves, dataset), "Newest samples and data in two principal directions"
+        st.markdown("**Newest samples in the plane of the data** (grey: training examples)")
     else:
-        chart = isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present)
-        said = f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end"
-    draw_chart(chart, "isl", said, "The curves begin with the fifth sample.", height="stretch")
-    with st.container(key="changed"):
-        st.caption(change_text(PAGE.named(comparison)) or "&nbsp;")
+        st.markdown(f"**ISL on unseen {images}** (higher is better)")
+    said = f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end"
+    if kind == "PCA":
+        said = "Newest samples and data in two principal directions"
+    make = partial(make_chart, comparison, dataset, kind, present)
+    live_chart(comparison, "isl", make, said, "The curves begin with the fifth sample.")
     if not present:
         controls.choose(
             Settings.curve,
@@ -317,68 +310,66 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     catch_up_settings(PAGE.name)
 
 
+def make_chart(
+    comparison: Comparison[SamplingSetup], dataset: Dataset, kind: Any, present: bool
+) -> tuple[Chart, list[str]]:
+    """Return the chart of this kind, and the sentence about the newest turn of a knob."""
+    setup, snapshots = comparison.setup, comparison.peek()
+    compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
+    curves = curves_of([snapshot for _, snapshot in snapshots], comparison.slots)
+    notes = [change_text(PAGE.named(comparison))]
+    if kind == "PCA":
+        return plane_chart(curves, dataset), notes
+    score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
+    line = None
+    if score is not None:  # while presenting, text is large and the chart may be narrow
+        line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
+    unit = comparison.cost_unit
+    return isl_chart(curves, compared, line, unit, kind, setup.kernel, present), notes
+
+
 def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
-    """Offer code that repeats the run, and downloads, which are built on click."""
-    setup = comparison.setup
-    model, dataset = setup.model, setup.dataset
-    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
-    side, pixels, caption = Settings.cells.value, Settings.pixels.value, PAGE.shown_caption()
-    starts_at = dataset.name if dataset is not None and setup.first_state() is not None else None
+    """Offer the data of the charts, code that repeats the runs, and a page in which they run."""
+    setup, side, caption = comparison.setup, Settings.cells.value, PAGE.shown_caption()
+    starts_at = setup.dataset.name if setup.dataset is not None and setup.first_state() is not None else None
 
     def code() -> str:
-        return snippet(model_name, runs_of(comparison), setup.seed, starts_at)
+        return sampling_code(model_name, runs_of(comparison), setup.seed, starts_at)
 
-    controls.downloads(
-        "sample",
-        [
-            Download(
-                "Samples",
-                lambda: samples_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
-                "samples.npz",
-                samples_help(ALLOWANCE.value, model.rbm.n_visible, len(comparison.panels)),
-            ),
-            Download(
-                "Curves",
-                lambda: curves_csv(PAGE.named(comparison), setup.kernel),
-                "isl.csv",
-                "The ISL curves with standard errors, the kernel and its beta (.csv); change "
-                "counts the knob changes so far, n_scored the samples scored since the last.",
-            ),
-            Download(
-                "Mosaic",
-                lambda: mosaics_png(
-                    [(name, snapshot.newest_samples) for name, snapshot in PAGE.named(comparison)],
-                    shape,
-                    side,
-                    pixels,
-                ),
-                "mosaic.png",
-                "The newest samples of all panels as one picture (.png).",
-            ),
-            Download(
-                "Replay file",
-                lambda: replay_file(comparison, model_name, caption, side),
-                "replay.html",
-                "A web page that replays these samples without a server or a network: for slides or a "
-                "course page (.html).",
-            ),
-            *(
-                [
-                    Download(
-                        "Live page",
-                        lambda: live_file(comparison, model_name, caption, side),
-                        "live.html",
-                        "A web page in which these samplers run, offline, with their knobs; it contains "
-                        "the model and up to 6,000 examples of the data (.html).",
-                    )
-                ]
-                if is_playable(algorithms_of(comparison), model)
-                else []
-            ),
-        ],
-        lambda: origin(code(), models={model_name: model}, data=[dataset], seeds=[setup.seed]),
-        code,
+    page = Download(
+        "Live page",
+        lambda: live_file(comparison, model_name, caption, side),
+        "live.html",
+        "A web page in which these samplers run, offline, with their knobs; it contains the model and up to "
+        "6,000 examples of the data (.html).",
     )
+    downloads(
+        comparison,
+        lambda: origin(code(), models={model_name: setup.model}, data=[setup.dataset], seeds=[setup.seed]),
+        code,
+        [page] if is_playable(algorithms_of(comparison), setup.model) else [],
+    )
+
+
+def live_file(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
+    """Return an HTML file whose panels run in the browser, from their starts.
+
+    caption : caption of the displayed preset, or "" without a preset
+    """
+    setup = comparison.setup
+    model, dataset = setup.model, setup.dataset
+    if not comparison.panels:
+        raise BadInput("There is no panel whose samples could move: add a sampler.")
+    replay = Replay(
+        model_name,
+        caption or f"{describe_model(model)}. Seed {setup.seed}.",
+        [panel.worker.read(RunHistory.of).last(RECORDED) for panel in comparison.panels],
+        dataset,
+        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
+        side,
+        min(comparison.rate, FASTEST),
+    )
+    return play_html(replay, model, starts_of(setup))
 
 
 if __name__ == "__main__":

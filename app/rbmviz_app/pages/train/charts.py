@@ -97,7 +97,7 @@ def training_chart(
         below = [row for row in points if row["trainer"] == curve.name and row["value"] < floor]
         marks += [row | {"kind": "mark", "mark": "triangle-down"} for row in (*below[:1], *below[-1:])]
     ends = end_rows(
-        [(curve.name, curve.label) for curve in curves],
+        [] if present else [(curve.name, curve.label) for curve in curves],
         points,
         "trainer",
         catalogue.TRAINING_PLOT_HEIGHT,
@@ -110,7 +110,6 @@ def training_chart(
         title,
         levels,
         log,
-        wide_ends=present,
     ).of([*points, *marks, *ends, *common_rows(compared, points, log=log_x)])
 
 
@@ -135,4 +134,6 @@ def distribution_chart(rows: Rows, curves: Sequence[Curve], label: str) -> Chart
     ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
     drawn = [row | {"floor": 0.0} for row in (*rows, *ends.values())]
     styles = tuple(curve.style for curve in curves)
-    return catalogue.distributions(styles, label, "Share of chains", "trainer", whole).of(drawn)
+    return catalogue.distributions(
+        styles, label, "Share of the chains of the last update", "trainer", whole
+    ).of(drawn)

@@ -2,11 +2,13 @@
 
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.charts import Chart
 from rbmviz.charts.catalogue import UPPER_BOUND_LABEL
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import independent_log_likelihood
@@ -14,7 +16,7 @@ from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.metrics.numbers import LIKELIHOOD, SCORED_EXAMPLES
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
-from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz.session.equal_points import Compared
 from rbmviz.session.training import (
     LIVE_AIS_CHAINS,
     LIVE_MONTE_CARLO_ROWS,
@@ -22,10 +24,9 @@ from rbmviz.session.training import (
     scored_examples,
 )
 from rbmviz.trainers import STATS
-from rbmviz_app import controls, links, messages
-from rbmviz_app.charts.ends import Curve
+from rbmviz_app import controls, links
 from rbmviz_app.compared import amount_text
-from rbmviz_app.page import draw_chart
+from rbmviz_app.page import catch_up_settings, live_chart
 from rbmviz_app.pages.train.charts import (
     distribution_chart,
     distribution_rows,
@@ -39,12 +40,15 @@ from rbmviz_app.pages.train.naming import curves_of_trainers, named
 from rbmviz_app.pages.train.settings import Settings, units_of
 
 READ_DISTRIBUTION = {
-    "Meeting times (sweeps)": "**Look** at the tail: the few pairs that meet late make updates noisy. Pairs "
+    "Meeting times (sweeps)": "Look at the tail: the few pairs that meet late make updates noisy. Pairs "
     "cut off are counted at the last sweep.",
-    "Log weights (nats)": "**Look** at the width: one nat to the right is a weight e = 2.7 times as large.",
+    "Log weights (nats)": "Look at the width: one nat to the right is a weight e = 2.7 times as large.",
 }
 """Notes on how to read the distributions, by label."""
 
+
+MAX_DISTRIBUTIONS = 2
+"""Maximum number of quantities of chains whose distributions are drawn."""
 
 HOW_AVERAGED = (
     f"a Monte Carlo average: {MONTE_CARLO_CHAINS} chains of {MONTE_CARLO_SWEEPS} sweeps from each of "
@@ -76,15 +80,13 @@ def levels_of(dataset: Dataset) -> Levels:
     return Levels(attainable_log_likelihood(parts["train"]), independent)
 
 
+@st.fragment
 def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
-    """Draw likelihood curves, and one statistic of the trainers."""
+    """Draw the places of likelihood curves and of one statistic of the trainers, and their choices."""
     if not comparison.panels:
         return
-    curves, dataset = curves_of_trainers(comparison), comparison.setup.dataset
-    snapshots = named(curves)
     with st.container(horizontal=True, vertical_alignment="center"):
-        averaged = Settings.part.value == "monte_carlo"
-        st.markdown(f"**Log-likelihood**, {HOW_AVERAGED if averaged else how_scored(comparison, snapshots)}")
+        st.markdown("**Log-likelihood**")
         yardstick = controls.choose(
             Settings.part,
             [name for name, each in YARDSTICKS.items() if each.part in levels.independent],
@@ -92,13 +94,27 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
             label_visibility="collapsed",
         )
         at_equal = controls.toggle(Settings.train_equal)
+    make = partial(make_likelihoods, comparison, levels, yardstick, at_equal, links.presenting())
+    unit = comparison.cost_unit
+    said = f"{LIKELIHOOD.label} against {unit}, one curve per panel, each labelled at its end"
+    live_chart(comparison, "likelihood", make, said, "The first estimate is under way.")
+    draw_statistic(comparison)
+    catch_up_settings("train")
+
+
+def make_likelihoods(
+    comparison: Comparison[TrainingSetup], levels: Levels, yardstick: str, at_equal: bool, present: bool
+) -> tuple[Chart, list[str]]:
+    """Return the chart of the likelihoods, and what to know of it."""
+    curves = curves_of_trainers(comparison)
+    snapshots, averaged = named(curves), yardstick == "monte_carlo"
     request_averages(comparison, snapshots, averaged)
-    part, cost_unit, unit = YARDSTICKS[yardstick].part, comparison.cost_unit, units_of(dataset)
+    part, cost_unit = YARDSTICKS[yardstick].part, comparison.cost_unit
+    unit, independent = units_of(comparison.setup.dataset), levels.independent[part]
     at_point = comparison.at_common_point(comparison.peek()) if at_equal else []
     compared = [snapshot.compared for _, snapshot in at_point]
     rows = likelihood_rows(snapshots, yardstick)
     floor = likelihood_floor(rows)
-    independent = levels.independent[part]
     exact = {snapshot.method for _, snapshot in snapshots} == {"exact"}
     lines = []
     if exact and yardstick == "train" and levels.attainable is not None:
@@ -106,39 +122,29 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     reference = f"independent {unit} {minus(f'{independent:,.1f}')}"
     if is_visible := in_sight(independent, rows, floor):
         lines.append((reference, independent))
-    draw_chart(
-        training_chart(
-            rows,
-            curves,
-            cost_unit,
-            LIKELIHOOD.titled(),
-            lines,
-            floor=floor,
-            compared=compared,
-            present=links.presenting(),
-        ),
-        "likelihood",
-        f"{LIKELIHOOD.label} against {cost_unit}, one curve per panel, each labelled at its end",
-        "The first estimate is under way.",
-        height="stretch",
+    title = LIKELIHOOD.titled()
+    chart = training_chart(
+        rows, curves, cost_unit, title, lines, floor=floor, compared=compared, present=present
     )
+    notes = []
     if compared and compared[0].point is not None:
         place = amount_text(cost_unit, compared[0].point)
-        st.caption(f"At {place}: {ranking(snapshots, compared, yardstick)}.")
+        notes.append(f"At {place}: {ranking(snapshots, compared, yardstick)}.")
     if rows and not is_visible:
-        st.caption(f"Below the chart: {reference}, which every model should beat.")
+        notes.append(f"Below the chart: {reference}, which every model should beat.")
     if floor is not None:
-        st.caption(
+        notes.append(
             f"▼ A curve is below {minus(f'{floor:,.1f}')}, where the axis ends; point at the triangle to "
             "read its value."
         )
-    warn_of_scores(snapshots, yardstick, independent, unit)
-    draw_statistic(curves, cost_unit)
+    notes += warnings_of_scores(snapshots, yardstick, independent, unit)
+    how = HOW_AVERAGED if averaged else how_scored(comparison, snapshots)
+    return chart, [*notes, f"Log-likelihood: {how}."]
 
 
 def request_averages(comparison: Comparison[TrainingSetup], snapshots: Named, wanted: bool) -> None:
     """Tell the trainings to start or stop computing the Monte Carlo average."""
-    for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=True):
+    for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=False):
         if wanted != (bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average):
             with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
                 panel.worker.read(lambda run: run.request_monte_carlo(wanted))
@@ -166,7 +172,7 @@ def ranking(snapshots: Named, compared: Sequence[Compared], yardstick: str) -> s
     ranked = sorted(values.items(), key=lambda item: -item[1])
     missing = [name for name, scores in scored if scores is None]
     texts = [f"{name} {minus(f'{value:,.2f}')}" for name, value in ranked]
-    return messages.plain(", ".join([*texts, *(f"{name} not scored there" for name in missing)]))
+    return ", ".join([*texts, *(f"{name} not scored there" for name in missing)])
 
 
 def minus(number: str) -> str:
@@ -174,8 +180,8 @@ def minus(number: str) -> str:
     return number.replace("-", "−")
 
 
-def warn_of_scores(snapshots: Named, yardstick: str, independent: float, unit: str) -> None:
-    """Name the panels that have learned nothing and the panels with doubtful estimates."""
+def warnings_of_scores(snapshots: Named, yardstick: str, independent: float, unit: str) -> list[str]:
+    """Return sentences that name the panels that have learned nothing and those with doubtful estimates."""
     below = [
         name
         for name, snapshot in snapshots
@@ -183,26 +189,26 @@ def warn_of_scores(snapshots: Named, yardstick: str, independent: float, unit: s
         and newest.update >= LEARNED_UPDATES
         and newest.band(yardstick)[1] <= independent
     ]
+    warnings = []
     if below:
-        st.caption(
-            f":material/warning: Not above independent {unit} ({minus(f'{independent:,.1f}')}): "
-            f"{messages.plain(', '.join(below))}. As a model it has learned nothing of how {unit} depend on "
-            "each other."
+        warnings.append(
+            f"⚠ Not above independent {unit} ({minus(f'{independent:,.1f}')}): {', '.join(below)}. As a "
+            f"model it has learned nothing of how {unit} depend on each other."
         )
     for name, snapshot in snapshots:
         newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
         if YARDSTICKS[yardstick].needs_log_z and newest is not None and newest.doubtful_ess is not None:
-            st.caption(
-                f":material/warning: {messages.plain(name)}: at update {newest.update:,} only "
-                f"{newest.doubtful_ess:.1f} of {LIVE_AIS_CHAINS} chains carry the estimate: the curve is "
-                "probably too high there."
+            warnings.append(
+                f"⚠ {name}: at update {newest.update:,} only {newest.doubtful_ess:.1f} of {LIVE_AIS_CHAINS} "
+                "chains carry the estimate: the curve is probably too high there."
             )
+    return warnings
 
 
-def draw_statistic(curves: Sequence[Curve], cost_unit: CostUnit) -> None:
+def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
     """Draw one statistic: reported by all trainers, or specific to some."""
-    own = {name: label for curve in curves for name, label in curve.snapshot.algorithm.own_stats.items()}
-    labels = own | STATS
+    own = {k: label for panel in comparison.panels for k, label in panel.worker.algorithm.own_stats.items()}
+    labels, unit = own | STATS, comparison.cost_unit
     with st.container(horizontal=True, vertical_alignment="center"):
         statistic = controls.select(
             Settings.statistic,
@@ -212,33 +218,38 @@ def draw_statistic(curves: Sequence[Curve], cost_unit: CostUnit) -> None:
             width=420,
         )
         log = controls.toggle(Settings.log)
-    having = [curve for curve in curves if statistic in STATS | curve.snapshot.algorithm.own_stats]
-    draw_chart(
-        training_chart(
-            statistic_rows(named(having), statistic), having, cost_unit, labels[statistic], log=log
-        ),
-        "inner",
-        f"{labels[statistic]} against {cost_unit}",
-        "Nothing yet." if not log else "Nothing above zero yet.",
-        height="stretch",
-    )
+
+    def make() -> tuple[Chart, list[str]]:
+        having = [
+            curve
+            for curve in curves_of_trainers(comparison)
+            if statistic in STATS | curve.snapshot.algorithm.own_stats
+        ]
+        rows = statistic_rows(named(having), statistic)
+        return training_chart(rows, having, comparison.cost_unit, labels[statistic], log=log), []
+
+    nothing = "Nothing yet." if not log else "Nothing above zero yet."
+    live_chart(comparison, "inner", make, f"{labels[statistic]} against {unit}", nothing)
     if not links.presenting():
-        distributions(curves)
+        said = "Quantities of the chains of the last update, shares"
+        for place, column in enumerate(st.columns(MAX_DISTRIBUTIONS, gap="large")):
+            with column:
+                live_chart(
+                    comparison,
+                    f"distribution {place}",
+                    partial(make_distribution, comparison, place),
+                    said,
+                    height=200,
+                )
 
 
-def distributions(curves: Sequence[Curve]) -> None:
-    """Draw distributions over the chains of the last update, if reported: meeting times, log weights."""
+def make_distribution(comparison: Comparison[TrainingSetup], place: int) -> tuple[Chart | None, list[str]]:
+    """Return a distribution over the chains of the last update, if the trainers report as many quantities."""
+    curves = curves_of_trainers(comparison)
     quantities = list(dict.fromkeys(label for curve in curves for label in curve.snapshot.per_chain))
-    if not quantities:
-        return
-    st.markdown("**How do the chains of one update differ?**")
-    for column, label in zip(st.columns(len(quantities), gap="large"), quantities, strict=True):
-        having = [curve for curve in curves if label in curve.snapshot.per_chain]
-        with column:
-            draw_chart(
-                distribution_chart(distribution_rows(named(having), label), having, label),
-                f"distribution {label}",
-                f"{label} of the chains of the last update, shares",
-                "Nothing yet.",
-            )
-            st.caption(f"{', '.join(curve.label for curve in having)}. {READ_DISTRIBUTION.get(label, '')}")
+    if len(quantities) <= place:
+        return None, []
+    label = quantities[place]
+    having = [curve for curve in curves if label in curve.snapshot.per_chain]
+    chart = distribution_chart(distribution_rows(named(having), label), having, label)
+    return chart, [f"{', '.join(curve.label for curve in having)}. {READ_DISTRIBUTION.get(label, '')}"]

@@ -8,17 +8,16 @@ from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
-from rbmviz_app import checkpoints, controls, messages, session
+from rbmviz_app import controls, messages, session
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, places
-from rbmviz_app.pages.train.drawing import Levels, draw_charts, levels_of
+from rbmviz_app.page import LivePage, Transport, places
+from rbmviz_app.pages.train.drawing import draw_charts, levels_of
 from rbmviz_app.pages.train.naming import fresh_starts
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of
 from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Preset
 from rbmviz_app.shared import title_of_model
-from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Train", "school", 3
 FALLING_RATE = "learning_rate=0.5,schedule=linear,iterations=3000"
@@ -157,7 +156,7 @@ def main() -> None:
         settings = choose_setup()
         PAGE.menu()
         cost_unit = controls.choose(Settings.train_axis)
-    comparison = PAGE.open(settings.setup, fill)
+    comparison = PAGE.open(settings.setup)
     comparison.cost_unit = cost_unit
     with PAGE.notes():
         refused = settings.refused
@@ -172,18 +171,12 @@ def main() -> None:
         offer = "trainer", "grid_view", lambda: draw_adders(comparison, settings.begin_file)
         PAGE.draw_panels(comparison, "train_grid", grid, offer)
     with right:
-        charts(comparison, levels_of(comparison.setup.dataset))
+        draw_charts(comparison, levels_of(comparison.setup.dataset))
     if not present:
         taken = comparison.setup == settings.setup  # false if the limits refused it
         st.caption(messages.plain((taken and settings.caption) or data_line(comparison.setup)))
     if chosen is not None:
         draw_downloads(comparison, chosen)
-
-
-def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
-    """Open the trainings stored under the link's token, or else start those of the link or its preset."""
-    if not checkpoints.open_trainings(comparison):
-        PAGE.fill(comparison, wanted)
 
 
 def grid(comparison: Comparison[TrainingSetup], **mounted: Any) -> None:
@@ -197,13 +190,6 @@ def grid(comparison: Comparison[TrainingSetup], **mounted: Any) -> None:
     )
     if not mounted["present"] and names_of(comparison) != session.DRAWN_TRAINERS.value:
         st.rerun()  # the results row, drawn with the whole page, shows the old names
-
-
-@as_curves_grow
-def charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
-    """Redraw the charts repeatedly, without renewing any lease."""
-    draw_charts(comparison, levels)
-    catch_up_settings(PAGE.name)
 
 
 def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:

@@ -1,22 +1,22 @@
 """Uses of a trained model: branch from it, send it to other pages, download it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
-from rbmviz import BadInput
+from rbmviz import BadInput, Model
 from rbmviz.knobs import values_of
 from rbmviz.origin import origin
+from rbmviz.rbm import model_bytes
 from rbmviz.registry import trainers
-from rbmviz.session import Comparison, NewestSamples, TrainingRun, TrainingSetup, Worker
+from rbmviz.session import Comparison, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers, make_trainer
-from rbmviz.view.specs import shape_of
-from rbmviz_app import checkpoints, controls, messages, pages, session, uploads
-from rbmviz_app.charts.samples import mosaics_png
+from rbmviz_app import messages, pages, session, uploads
+from rbmviz_app.code import training_code
 from rbmviz_app.controls import Download
-from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
-from rbmviz_app.pages.train.naming import curves_of_trainers, fresh_starts, named
-from rbmviz_app.pages.train.settings import Settings
+from rbmviz_app.page import downloads
+from rbmviz_app.pages.train.naming import curves_of_trainers, fresh_starts
 
 OTHER_PAGES = (
     ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),
@@ -77,50 +77,34 @@ def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
 
 
 def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
-    """Offer the files of one panel and of all panels, code, and the server's checkpoint."""
-    files(comparison, comparison[key])
-    checkpoints.draw(comparison)
+    """Offer the data of the charts, code, the model and checkpoint of one panel."""
+    worker = comparison[key]
+    files = [
+        Download(
+            "Model",
+            lambda: model_file(worker.read(TrainingRun.model), origin_of(comparison)),
+            "model.safetensors",
+            "Parameters, rates and provenance (.safetensors), to sample or to continue from. With "
+            "replicates, the first.",
+        ),
+        Download(
+            "Checkpoint",
+            lambda: checkpoint_file(worker),
+            "training.checkpoint",
+            "The training itself: upload it in Settings to continue as if it had never stopped. With "
+            "replicates, the first.",
+            icon="bookmark",
+        ),
+    ]
+    downloads(comparison, lambda: origin_of(comparison), lambda: code_of(comparison), files)
+    st.caption("A reload ends these trainings: *Checkpoint* continues one later.")
 
 
-def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) -> None:
-    """Offer the files of one panel, and of all panels."""
-    dataset = comparison.setup.dataset
-    shape, side = shape_of(dataset.n_visible, None, dataset), Settings.train_cells.value
-    pixels = Settings.train_pixels.value
-    controls.downloads(
-        "train",
-        [
-            Download(
-                "Model",
-                lambda: model_file(worker.read(TrainingRun.model), origin_of(comparison)),
-                "model.safetensors",
-                "Parameters, rates and provenance (.safetensors), to sample or to continue from. With "
-                "replicates, the first.",
-            ),
-            Download(
-                "Checkpoint",
-                lambda: checkpoint_file(worker),
-                "training.checkpoint",
-                "The training itself: upload it in Settings to continue as if it had never stopped. With "
-                "replicates, the first.",
-                icon="bookmark",
-            ),
-            Download(
-                "Curves",
-                lambda: training_csv(named(curves_of_trainers(comparison))),
-                "training.csv",
-                "Likelihoods and statistics of every replicate of all panels (.csv).",
-            ),
-            Download(
-                "Picture",
-                lambda: mosaics_png(fantasies(comparison), shape, side, pixels),
-                "fantasies.png",
-                "The newest samples of all panels as one picture (.png).",
-            ),
-        ],
-        lambda: origin_of(comparison),
-        lambda: code_of(comparison),
-    )
+def model_file(model: Model | None, origin: Mapping[str, Any]) -> bytes:
+    """Return a model as a file that names its ``origin``; raise BadInput if there is no model yet."""
+    if model is None:
+        raise BadInput("There is no model yet: let the trainer make its first update.")
+    return model_bytes(Model(model.rbm, model.rates, {**model.meta, "origin": dict(origin)}))
 
 
 def checkpoint_file(worker: Worker[TrainingRun]) -> bytes:
@@ -135,7 +119,7 @@ def code_of(comparison: Comparison[TrainingSetup]) -> str:
     """Return code that repeats the panels that need no file and names the other panels."""
     fresh, names = fresh_starts(comparison), names_of(comparison)
     others = [names[panel.key] for panel in comparison.panels if panel.worker.plan != comparison.setup.plan()]
-    return snippet(comparison.setup, fresh, others)
+    return training_code(comparison.setup, fresh, others)
 
 
 def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
@@ -144,12 +128,6 @@ def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
     return origin(
         code_of(comparison), data=[setup.dataset], seeds=range(setup.seed, setup.seed + setup.replicates)
     )
-
-
-def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, NewestSamples]]:
-    """Return the pictures of every panel with pictures, by name."""
-    snapshots = named(curves_of_trainers(comparison))
-    return [(name, snapshot.fantasy) for name, snapshot in snapshots if snapshot.fantasy is not None]
 
 
 def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
@@ -193,7 +171,6 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     except BadInput as error:
         messages.error(error)
         return
-    session.LIVE_TRAININGS.value.write()  # so that reloading the other page finds the model
     on_tune = {setting: [title], "tune_what": "samplers", "sweep": "", "on": ""}
     session.show(on_tune if page == "tune" else {setting: title})
     st.switch_page(pages.file_of(page))

@@ -59,7 +59,7 @@ def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:
     """Return the map at its point as a picture; raise BadInput before there is a score."""
     choices = view.choices()
     if not choices:
-        raise BadInput("There is no score to draw yet: wait until a run has got so far.")
+        raise BadInput("There is no score to draw yet: wait until a run has reached this point.")
     choice = choices[0]
     point = amount_text(choice.effort, choice.point)
     caption = f"{view.sweep.title}, after {point}, {len(choice.seeds)} seeds. rbmviz {version('rbmviz')}."

@@ -397,7 +397,7 @@ class MapPanel extends Panel {
     if (Number.isFinite(n.blank[i])) rows.push([this.map.blank, `${decimal(100 * n.blank[i], 1)} %`]);
     rows.push(['Computing time per seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
     if (head.cost_unit !== 'samples' && head.cost_unit !== 'updates') rows.push(['Samples per seed', whole.format(Math.round(n.samples[i]))]);
-    return [...rows, ...last];
+    return rows;
   }
 
   drawCell() {

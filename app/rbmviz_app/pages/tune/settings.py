@@ -26,9 +26,9 @@ Settings = PageSettings(
             "",
             FreeText(r"[\w.-]{0,100}"),
             "Sweep",
-            "All sweeps of this server, the newest first. They belong to the server: each is found here "
-            "again. Only the browser that has begun one can go on with it, or delete it. A sweep of your own "
-            "models or data is listed for you alone, and goes with them.",
+            "All sweeps of this server, the newest first. Sweeps stay on the server. Only the browser that "
+            "started one can resume or delete it. Sweeps of your own files are visible to you only, and are "
+            "deleted with the files.",
         ),
         "on": SettingSpec("", FreeText()),
     }
@@ -198,7 +198,7 @@ def choose_rest(kind: Kind) -> None:
     controls.text(
         Settings.tune_knobs,
         placeholder="k=2,n_chains=10" if kind == "sampler" else "schedule=constant,batch_size=50",
-        help=f"Values of knobs that are no axis, for all {kind}s that have them.",
+        help=f"Fixed values of the other knobs, for all {kind}s that have them.",
     )
     if kind == "trainer":
         return

@@ -1,30 +1,32 @@
 """The Weights page: CD samples weighted by the model's probabilities; effects on bias and variance."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
+from rbmviz.charts import Chart
+from rbmviz.ledger import STORED_FOLDER, figure_name, stored, verdict_text
 from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
+from rbmviz.models import list_models
 from rbmviz.origin import origin
-from rbmviz.pages import PAGES
-from rbmviz.session import Comparison, WeightSetup
+from rbmviz.pages import PAGES, link_to
+from rbmviz.session import Comparison, Start, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
-from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
-from rbmviz_app.controls import Download
+from rbmviz_app.code import weights_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, places
+from rbmviz_app.page import LivePage, Transport, downloads, live_chart, places
 from rbmviz_app.pages.weights import charts as figures
-from rbmviz_app.pages.weights.exports import command_of, curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
-from rbmviz_app.pages.weights.settings import Settings
-from rbmviz_app.pages.weights.weight_charts import draw_more_charts, draw_shares
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
+from rbmviz_app.session import PageSettings
 
 TITLE, ICON, PLACE = "Weights", "balance", 6
+Settings = PageSettings(PAGES["weights"].settings)
 PRESETS = (
     Preset(
         "An even batch can lie",
@@ -168,44 +170,105 @@ def draw_adders(comparison: Comparison[WeightSetup]) -> None:
 
 
 def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
-    """Offer code that weights similar batches, and downloads, which are built on click."""
+    """Offer the data of the charts, and code that weights similar batches."""
     setup = comparison.setup
-    model, dataset = setup.model, setup.dataset
-    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
-    starts_at = dataset.name if dataset is not None and setup.start_from == "data" else None
+    starts_at = setup.dataset.name if setup.dataset is not None and setup.start_from == "data" else None
 
     def code() -> str:
-        return snippet(model_name, starts_at, algorithms_of(comparison), setup.seed)
+        return weights_code(model_name, starts_at, algorithms_of(comparison), setup.seed)
 
     def file_origin() -> dict[str, Any]:
         panels = [write_changed_panel(algorithm) for algorithm in algorithms_of(comparison)]
         command = command_of(panels, model_name, setup.start_from, setup.seed, code())
-        return origin(command, models={model_name: model}, data=[dataset], seeds=[setup.seed])
+        return origin(command, models={model_name: setup.model}, data=[setup.dataset], seeds=[setup.seed])
 
-    controls.downloads(
-        "weights",
-        [
-            Download(
-                "Weights",
-                lambda: weights_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
-                "weights.npz",
-                f"The newest {MAX_WEIGHTS:,} log weights and the newest batch of every panel (.npz).",
-            ),
-            Download(
-                "Curves",
-                lambda: curves_csv(PAGE.named(comparison)),
-                "weights.csv",
-                "Estimates of log Z, effective sizes and shares of the heaviest (.csv).",
-            ),
-            Download(
-                "Picture",
-                lambda: tiles_png(PAGE.named(comparison), shape),
-                "weights.png",
-                "The heaviest and lightest samples of the newest batches, with their shares (.png).",
-            ),
-        ],
-        file_origin,
-        code,
+    downloads(comparison, file_origin, code)
+
+
+def command_of(panels: Sequence[str], model_name: str, start: Start, seed: int, like: str) -> str:
+    """Return a link that repeats the batches, or code for similar batches if no link opens the model.
+
+    panels : panels as written in links; like : code that weights similar batches
+    """
+    if model_name in list_models():
+        link = link_to("weights", panels, weights_model=model_name, weights_start=start, weights_seed=seed)
+        return f"rbmviz app; {link}"
+    return f"# Batches like these, from other random numbers: no link opens this model.\n{like}"
+
+
+HEIGHT = 260
+"""Pixels of a plot under *More charts*."""
+
+BIAS_AND_VARIANCE = "population_cd_bias_variance"
+"""The entry of the ledger with bias and variance of CD and pop-CD on trained models."""
+
+CAPTIONS = {
+    "sizes": "**Look** how far the curve stays below the line: that is the effective share of a batch. "
+    "**Try** more sweeps, or ten times the samples. Where the curve bends away, large batches contain the "
+    "rare heavy weights (section 3.3).",
+    "log_z": "The expected mean weight is Z for every k and proposal (section 3). **Look** for jumps: while "
+    "rare heavy weights are missing, the estimate is too low and its band too narrow. **Try** the mixture "
+    "proposal.",
+}
+
+
+def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightSetup]) -> None:
+    """Draw a fold with the other charts, and what pop-CD's weights do to bias and variance."""
+    with controls.fold(Settings.weights_more, "More charts") as is_open:
+        if is_open:
+            draw_more(comparison, page)
+            draw_stored()
+
+
+def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
+    """Draw the place of the chart that answers the page's question."""
+    title = page.question
+    live_chart(
+        comparison,
+        "weights shares",
+        lambda: (figures.shares_chart(page.named(comparison), comparison.slots), ()),
+        title,
+    )
+
+
+def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
+    """Draw effective sizes and estimates of log Z."""
+    drawn = {
+        "sizes": (
+            "What is a batch worth?",
+            lambda: (figures.sizes_chart(page.named(comparison), comparison.slots), ()),
+        ),
+        "log_z": ("Is the mean weight Z?", lambda: make_log_z(comparison, page)),
+    }
+    for column, (name, (title, make)) in zip(st.columns(2, gap="large"), drawn.items(), strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            live_chart(comparison, f"weights {name}", make, title, height=HEIGHT)
+            st.caption(CAPTIONS[name])
+
+
+def make_log_z(
+    comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]
+) -> tuple[Chart, Sequence[str]]:
+    """Return the chart of the estimates of log Z, and a warning of a doubtful reference."""
+    named = page.named(comparison)
+    references = [snapshot.reference for _, snapshot in named if snapshot.reference]
+    warning = f"⚠ AIS: {references[0].warning}" if references and references[0].warning else ""
+    return figures.log_z_chart(named, comparison.slots), [warning]
+
+
+def draw_stored() -> None:
+    """Draw the stored figure of bias and variance by estimator, with the verdicts on the paper's claims."""
+    result = stored(BIAS_AND_VARIANCE)
+    if result is None:
+        return
+    st.markdown("**Less bias, more noise: CD and pop-CD on trained models**")
+    st.image((STORED_FOLDER / figure_name(result)).read_text("utf-8"))
+    claims = (f"- *{verdict_text(claim)}*: {messages.plain(claim['text'])}" for claim in result["claims"])
+    st.markdown("\n".join(claims))
+    st.caption(
+        f"{messages.plain(result['source'])}, measured here in advance. [Papers](./papers?ledger_search="
+        f"{BIAS_AND_VARIANCE}) says how; `rbmviz gradient` measures any model."
     )
 
 

@@ -1,1 +1,0 @@
-"""Results of recipes that ship with the program: ``<recipe>-<size>.json``, and the figure beside it."""

@@ -1,0 +1,133 @@
+"""Charts in frames: made when there is a new point, sent once, and none of them ends the page."""
+
+import pytest
+from waiting import wait, wait_for_pause
+
+from rbmviz import make_sampler
+from rbmviz.charts import ChartAxis, Curves, styled
+from rbmviz.session import SamplingSetup
+from rbmviz_app.stream import parts as live
+from rbmviz_app.stream.encoder import FrameEncoder
+from rbmviz_app.stream.parts import offering, parts_of
+from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_header
+
+PLOT = Curves(ChartAxis("x"), ChartAxis("y"), "name", styled(["a"], ["#111111"]))
+REQUEST = FrameRequest(20, "sequence", "binary", 4, 5, [0])
+
+
+@pytest.fixture
+def comparison(open_comparison, model, monkeypatch):
+    """A paused sampler of a tiny model, after three samples; charts are made as soon as something is new."""
+    monkeypatch.setattr(live, "LEAST_SECONDS", 0.0)
+    comparison = open_comparison(SamplingSetup(model), make_sampler("gibbs"), rate=200)
+    comparison.step(3)
+    wait_for_pause(comparison, 3)
+    return comparison
+
+
+@pytest.fixture
+def parts(comparison):
+    held = {}
+    yield offering(held, "sample", comparison)
+    held.clear()
+
+
+def chart_of(comparison, y=1.0):
+    """Return a chart with a point for the steps so far, and a sentence."""
+    n = comparison.peek()[0][1].n
+    return PLOT.of([{"name": "a", "x": n, "y": y}]), (f"{n} samples", "")
+
+
+def charts(encoder):
+    """Return the charts in the next frame."""
+    return read_header(encoder.encode_next(REQUEST)).get("charts")
+
+
+def is_made(parts):
+    """Whether all charts are as new as the runs."""
+    parts.renew()
+    return not parts._working and not parts._is_due()
+
+
+def test_a_frame_has_a_chart_only_when_it_has_a_new_point(comparison, parts):
+    parts.offer("isl", lambda: chart_of(comparison), "Scores")
+    parts.offer("still", lambda: (PLOT.of([{"name": "a", "x": 1, "y": 1}]), ()), "As ever")
+    wait(lambda: is_made(parts), "the charts")
+    encoder = FrameEncoder(comparison)
+    sent = charts(encoder)
+    assert sent["isl"]["chart"]["lines"][0]["points"] == [[3, 1]]
+    assert (sent["isl"]["notes"], sent["isl"]["chart"]["label"]) == (["3 samples"], "Scores")
+    assert charts(encoder) is None
+    assert not encoder.is_behind
+    comparison.step(2)
+    wait_for_pause(comparison, 5)
+    wait(lambda: encoder.is_behind, "the charts")
+    sent = charts(encoder)
+    assert (sent["isl"]["notes"], sent["still"]) == (["5 samples"], True)
+    assert set(charts(FrameEncoder(comparison))) == {"isl", "still"}  # another browser gets all
+    assert charts(FrameEncoder(comparison, "numbers")) is None  # a quiz hides them
+
+
+def test_a_chart_that_the_page_has_not_drawn_again_is_gone(comparison, parts):
+    parts.begin_run()
+    parts.offer("isl", lambda: chart_of(comparison), "Scores")
+    parts.offer("more", lambda: chart_of(comparison), "Folded")
+    parts.end_run()
+    wait(lambda: is_made(parts), "the charts")
+    encoder = FrameEncoder(comparison)
+    assert list(charts(encoder)) == ["isl", "more"]
+    parts.begin_run()
+    parts.offer("isl", lambda: chart_of(comparison), "Scores")
+    parts.end_run()
+    wait(lambda: is_made(parts), "the charts")
+    assert charts(encoder) == {"isl": True}
+
+
+def test_a_chart_that_fails_is_logged_once_and_ends_nothing(comparison, parts, caplog):
+    parts.offer("broken", lambda: {}["x"], "")
+    parts.offer("no number", lambda: chart_of(comparison, float("inf")), "")
+    parts.offer("whole", lambda: chart_of(comparison), "")
+    for n in (3, 4):
+        wait(lambda: is_made(parts), "the charts")
+        assert list(charts(FrameEncoder(comparison))) == ["no number", "whole"]
+        comparison.step(1)
+        wait_for_pause(comparison, n + 1)
+    assert [one.args for one in caplog.records] == [("broken",)]
+
+
+def test_the_more_charts_cost_the_less_often_they_are_made(comparison, parts, monkeypatch):
+    now = [0.0, 0.0]  # of the clock, and of the thread
+    monkeypatch.setattr(live.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(live.time, "thread_time", lambda: now[1])
+    monkeypatch.setattr(live, "LEAST_SECONDS", 0.25)
+    monkeypatch.setattr(live._threads, "submit", lambda make: make())
+
+    def costly():
+        now[1] += 0.04
+        return chart_of(comparison)
+
+    parts.offer("isl", costly, "")
+    parts.renew()
+    assert parts.newest["isl"]["notes"] == ["3 samples"]
+    comparison.step(4)
+    wait_for_pause(comparison, 7)
+    for seconds, due in ((0.2, False), (1.9, False), (2.1, True)):
+        now[0] = seconds
+        assert parts._is_due() == due, seconds
+    runs = [(0, 1, "running", None)]
+    parts._made_from = runs, [90], ()
+    for n, seconds, due in ((91, 2.1, False), (91, live.MOST_SECONDS, True), (110, 2.1, True)):
+        now[0] = seconds
+        monkeypatch.setattr(parts, "_state", lambda n=n: (runs, [n], [n]))
+        assert parts._is_due() == due, n
+
+
+def test_charts_live_as_long_as_the_page_that_offers_them(comparison):
+    held = {}
+    assert parts_of(comparison) is None
+    offering(held, "sample", comparison).offer("isl", lambda: (None, ()), "")
+    assert parts_of(comparison) is held["sample"]
+    assert offering(held, "sample", comparison) is held["sample"]
+    held.clear()
+    assert parts_of(comparison) is None

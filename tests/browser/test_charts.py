@@ -1,0 +1,60 @@
+"""A chart in frames: its values are read with the pointer and with the keys, without a run of the script."""
+
+import pytest
+
+from tests.browser.live import LAPTOP
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_values_of_a_chart_are_read_with_the_pointer_and_the_keys(live):
+    page = live(LAPTOP).open("?p=gibbs&p=rates_fpcd&speed=60")
+    page.until("panels.every(p => Number(p.dataset.n) > 30)")
+    chart = page.page.get_by_role("slider", name="ISL against samples")
+    runs = page.page.evaluate(
+        """() => {
+            window.runs = 0;
+            const app = document.querySelector('[data-testid=stApp]');
+            new MutationObserver(() => { window.runs += app.dataset.testScriptState === 'running'; })
+                .observe(app, { attributes: true, attributeFilter: ['data-test-script-state'] });
+            return window.runs;
+        }"""
+    )
+    before = int(chart.get_attribute("aria-valuemax"))
+    page.page.wait_for_function("true")
+    page.until("panels.every(p => Number(p.dataset.n) > 300)")
+    assert int(chart.get_attribute("aria-valuemax")) > before + 10  # new points of both curves
+    assert page.page.evaluate("window.runs") == runs
+    page.pause()
+    tip, box = page.page.locator(".tip"), chart.bounding_box()
+    assert not tip.is_visible()
+    places = "[...document.querySelectorAll('[class*=st-key-plot-] *')].find(e => e.shadowRoot)"
+    x, y = page.ask(
+        f"""(() => {{
+            const all = [...{places}.shadowRoot.querySelectorAll('*')];
+            const {{ rbmviz }} = all.find(e => e.rbmviz);
+            const {{ x, y }} = rbmviz.curves.readings.find(({{ series }}) => series === 1);
+            return [x, y];
+        }})()"""
+    )
+    page.page.mouse.move(box["x"] + x, box["y"] + y)
+    tip.wait_for()
+    assert tip.inner_text().startswith(("Gibbs\nSamples: ", "rates-FPCD\nSamples: "))
+    page.page.mouse.move(box["x"] + x, box["y"] - 60)
+    tip.wait_for(state="hidden")
+    chart.focus()
+    assert chart.get_attribute("aria-valuetext") == "Press an arrow key to read the values"
+    said = [press(page, chart, key) for key in ("ArrowLeft", "ArrowLeft", "ArrowUp", "Home")]
+    first, second, other, start = said
+    assert first.startswith("Gibbs, Samples: ")
+    assert second.startswith("Gibbs, Samples: ")
+    assert second != first
+    assert other.startswith("rates-FPCD, Samples: ")
+    assert start.startswith("rates-FPCD, Samples: 5, ")
+    assert press(page, chart, "Escape") == "Press an arrow key to read the values"
+
+
+def press(page, chart, key):
+    """Press a key in a chart; return the value that screen readers then read."""
+    page.page.keyboard.press(key)
+    return chart.get_attribute("aria-valuetext")

@@ -1,0 +1,328 @@
+"""The recipes: that their plans can be made, their links read, and the stored results are theirs."""
+
+import inspect
+import json
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import numpy as np
+import pytest
+
+from papers.claims import Estimate, judge
+from papers.drawing import picture, readable
+from papers.markdown import markdown
+from papers.recipe import Job, Measurements, SweepRun, all_recipes, number_text, numbers_of_source
+from papers.recipes import (
+    population_cd_consistency,
+    rates_fpcd_decay_elsewhere,
+    rates_fpcd_digits,
+    rates_fpcd_fewer_samples,
+    rates_fpcd_improvement,
+    rates_fpcd_penalization,
+    unbiased_cd_bas,
+)
+from papers.run import estimates_of, identity, pooled, refreshed
+from papers.tables import best_curve
+from rbmviz.coupling import couple
+from rbmviz.datasets import load_dataset
+from rbmviz.errors import BadInput
+from rbmviz.gradient import gradient_quality
+from rbmviz.ledger import PAPERS, SIZES, STORED_FOLDER, figure_name, ledger, stored
+from rbmviz.lessons.state import read_state
+from rbmviz.metrics import log_z
+from rbmviz.models import load_model
+from rbmviz.pages import PAGES as SPECS
+from rbmviz.trainers.pop_cd import pop_weights
+from rbmviz_app import pages
+
+ROOT = Path(__file__).parents[2]
+RECIPES = all_recipes()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_says_all(name):
+    recipe = RECIPES[name]
+    assert name.startswith(recipe.paper)
+    assert recipe.claims
+    assert recipe.cost
+    names = [claim.name for claim in recipe.claims]
+    assert len(names) == len(set(names))
+    assert recipe.about.endswith(".")
+    for claim in recipe.claims:
+        assert claim.text.endswith(".")
+        assert claim.bounds
+
+
+MOST_MEDIUM = dict.fromkeys(("population_cd_bias_large", "population_cd_large", "unbiased_cd_fashion"), 60)
+"""Core-minutes of a medium run, where they are more than 30."""
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_its_work_can_be_planned(name):
+    """Plans are checked when they are made; a piece's arguments are JSON, and those of its function."""
+    recipe = RECIPES[name]
+    assert recipe.cost["full"] <= 30 or recipe.cost["medium"] <= MOST_MEDIUM.get(name, 30)
+    for size in (size for size in SIZES if size in recipe.cost):
+        work, identified = recipe.work(size), set()
+        names = [part.name for part in work]
+        assert len(names) == len(set(names))
+        for part in work:
+            if isinstance(part, SweepRun):
+                assert len(part.plan.seeds) != 2  # two decide nothing
+            if isinstance(part, Job):
+                assert json.loads(json.dumps(part.arguments)) == part.arguments
+                inspect.signature(part.function).bind(**part.arguments)
+                identified.add(identity(part))
+            else:
+                assert isinstance(part, SweepRun)
+        assert len(identified) == sum(isinstance(part, Job) for part in work)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_links_of_its_claims_open(name):
+    """The page is one of the app, its panels can be read, and its settings have values of the page."""
+    for link in {claim.live_link or RECIPES[name].live_link for claim in RECIPES[name].claims}:
+        address = urlsplit(link)
+        page, said = address.path, parse_qsl(address.query, strict_parsing=True)
+        assert {key for key, _ in said} <= pages.names_of_page(page), link
+        if page in SPECS:  # what lessons may set is checked with its values
+            offered = [
+                (key, value) for key, value in said if key in {*SPECS[page].settings, SPECS[page].panels_key}
+            ]
+            state = read_state(f"{page}?{urlencode(offered)}")
+            assert len(state.panels) == len(state.algorithms())
+            assert state.panels or page == "chain"
+
+
+def test_a_link_of_no_page_or_with_a_wrong_value_is_seen():
+    for link in ("smaple?v=2", "sample?p=rates_fpcd:epsilon=1&v=2", "train?hidden=100000&v=2"):
+        with pytest.raises(BadInput):
+            read_state(link)
+
+
+def test_citations_are_those_of_the_citation_file():
+    text = (ROOT / "CITATION.cff").read_text()
+    for paper in PAPERS.values():
+        assert paper.url.removeprefix("https://doi.org/") in text
+        title = re.split(r"[.?] ", paper.cite.partition(". ")[2])[0]
+        assert " ".join(title.split()).lower() in text.lower()
+
+
+@pytest.mark.parametrize("path", sorted(STORED_FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_a_stored_entry_is_of_todays_recipe(path):
+    """``python -m papers --texts`` makes it so; its numbers alone are of the run."""
+    result = json.loads(path.read_text())
+    assert refreshed(result, RECIPES[result["recipe"]]) == result
+    for claim in RECIPES[result["recipe"]].claims:
+        [found] = [each for each in result["claims"] if each["claim"] == claim.name]
+        if found["measured"]:
+            assert judge(claim, estimates_of(result), result["size"]) == (found["verdict"], found["reason"])
+
+
+def test_a_stored_picture_is_todays_drawing():
+    result = stored("population_cd_bias_images")
+    drawn = picture(result["figure"]).decode()
+    kept = re.sub("<metadata.*?</metadata>", "", (STORED_FOLDER / figure_name(result)).read_text())
+    assert re.sub(r"clip\d+", "clip", kept) == re.sub(r"clip\d+", "clip", drawn)
+    assert re.search(r">10⁴<|>10,000<", drawn)  # factors, as in the paper, not their logarithms
+
+
+@pytest.mark.parametrize(("name", "size"), [(name, size) for name in RECIPES for size in RECIPES[name].cost])
+def test_further_seeds_of_a_recipe_are_appended(name, size):
+    """Its own work is unchanged by pooling; its jobs differ in their seeds alone, so that others follow."""
+    work = RECIPES[name].work(size)
+    own, more = pooled(work, [None]), pooled(work, [None, [100, 101]])
+    assert sorted(item.name for item in own) == sorted(item.name for item in work)
+    assert {item.name: item for item in own} == {item.name: item for item in work}
+    assert len({item.name for item in more}) == len(more)
+    for item in more:
+        if isinstance(item, SweepRun):
+            assert item.plan.seeds[-2:] == (100, 101)
+    kept = [item for item in more if isinstance(item, Job) and item.arguments.get("seed", 0) < 100]
+    assert kept == [item for item in own if isinstance(item, Job)]
+
+
+def test_figures_have_names_in_place_of_identifiers():
+    assert readable("rates_fpcd eps=0.001") == "rates-FPCD ε = 0.001"
+    assert readable("rates_fpcd:k=5") == "rates-FPCD, k = 5"
+    assert readable("mnist_cd1") == "MNIST, CD-1"
+    assert readable("film_reviews_cd1") == "Films, CD-1"
+    assert readable("bas, rate 0.1") == "Bars and Stripes, rate 0.1"
+    assert readable("Share of pairs with tau <= t") == "Share of pairs with tau <= t"
+
+
+def test_each_point_of_a_curve_has_the_setting_that_is_best_there():
+    """Large steps lead early and small ones late; the test part does not choose."""
+    rows = [
+        (setting, seed, n, value + seed / 10, test)
+        for setting, by_n in (
+            ("large", {10: (-1.0, -4.0), 100: (-3.0, -1.0)}),
+            ("small", {10: (-2.0, -3.0), 100: (-1.0, -2.0)}),
+        )
+        for n, (value, test) in by_n.items()
+        for seed in (0, 1)
+    ]
+    names = ("setting", "seed", "n", "isl_validation", "isl_test")
+    columns = {name: np.array(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
+    assert [(row["x"], row["y"]) for row in best_curve(columns, "isl_test", "a")] == [(10, -4.0), (100, -2.0)]
+
+
+def test_sources_name_figures_and_tables():
+    source = "Section 6.2, figure 3; appendices B.2 and C, figures 7, 8, 9 and 12 and table 2"
+    assert numbers_of_source(source) == [*(("figure", n) for n in (3, 7, 8, 9, 12)), ("table", 2)]
+    assert number_text(source) == "Figures 3, 7, 8, 9, 12; table 2"
+    assert number_text("Section 4") == "Section 4"
+
+
+def test_every_claim_is_in_the_ledger():
+    assert [one["recipe"] for one in ledger()] == list(RECIPES)
+    text = markdown("pictures")
+    for recipe in RECIPES.values():
+        assert all(claim.text in text for claim in recipe.claims)
+
+
+# What the numbers mean, on made-up results
+
+
+@pytest.mark.parametrize(("model", "data", "still"), [("bas_cd1", "bas", 1), ("bas_pcd", "bas", -1)])
+def test_the_gain_of_a_large_step_is_lost_as_the_run_goes_on(model, data, still):
+    """What the recipe says of shorter runs; the third model takes ten times as long."""
+    runs = {n: rates_fpcd_improvement.improvement(model, data, 0.03, n, 3) for n in (20_000, 100_000)}
+    gain = {n: found["mean"] - found["before"] for n, found in runs.items()}
+    assert gain[20_000] * still > 0
+    assert gain[100_000] < 0
+
+
+def test_fewer_samples_counts_from_the_gibbs_curve():
+    """Gibbs gets at 50,000 samples to where rates-FPCD is at 100, and never farther."""
+    at = np.array([100, 1000, 10_000])
+
+    def table(n, isl):
+        rows = len(n) * 3
+        models = np.repeat(rates_fpcd_fewer_samples.MODELS, len(n)).astype(object)
+        return {"n": np.tile(n, 3), "isl_test": np.tile(isl, 3), "seed": np.zeros(rows, int), "model": models}
+
+    gibbs = table(np.array([1000, 50_000, 200_000]), np.array([-200.0, -150.0, -140.0]))
+    rates = table(at, np.array([-150.0, -141.0, -100.0]))
+    found = Measurements({"gibbs": gibbs, "rates": rates}, {})
+    numbers = rates_fpcd_fewer_samples.numbers(found, "full")
+    assert numbers["usps_fpcd_100"].value == pytest.approx(np.log10(500))
+    assert numbers["usps_fpcd_1000"].value == pytest.approx(np.log10(200))
+    assert numbers["mnist_cd1_10000"].value == pytest.approx(np.log10(20))  # its end: it never got there
+
+
+def test_the_hot_chain_is_the_coolest_that_moves_as_much():
+    def heat(*switches):
+        each = [("rates_fpcd", np.nan, 30.0)]
+        each += [("gibbs", t, n) for t, n in zip(rates_fpcd_digits.TEMPERATURES, switches, strict=False)]
+        names = ("algorithm", "knob_temperature", "switches")
+        columns = {name: np.array(x) for name, x in zip(names, zip(*each, strict=True), strict=True)}
+        alike = {"n": rates_fpcd_digits.SHORT, "seed": 0, "model": "mnist_fpcd"}
+        columns |= {name: np.full(len(each), value) for name, value in alike.items()}
+        return Measurements({"heat": columns}, {})
+
+    assert rates_fpcd_digits.hot(heat(1, 9, 20, 40, 50, 45, 9, 9, 9), "mnist_fpcd") == 1.35
+    assert rates_fpcd_digits.hot(heat(1, 9, 20, 25, 28, 9, 9, 9, 9), "mnist_fpcd") == 1.5
+
+
+def test_a_sampler_that_does_not_move_draws_from_the_model(monkeypatch):
+    from rbmviz.metrics import log_z
+    from rbmviz.models import load_model
+
+    monkeypatch.setattr(rates_fpcd_decay_elsewhere, "MOMENTS", 2)
+    found = rates_fpcd_decay_elsewhere.distances("bas_cd1", "bas", 0.0, 0.9, 60, 0)
+    rbm, rows = load_model("bas_cd1").rbm, np.unique(load_dataset("bas").train, axis=0)
+    assert found["model"] < 1e-4
+    of_rows = np.exp(-rbm.free_energy(rows) - log_z(rbm))
+    share = np.array([(load_dataset("bas").train == row).all(axis=1).mean() for row in rows])
+    exact = (np.abs(of_rows - share).sum() + 1 - of_rows.sum()) / 2
+    assert found["data"] == pytest.approx(exact, abs=1e-4)
+
+
+def test_falls_and_rises_of_trainings():
+    def run(likelihoods, seconds=1.0):
+        points = len(likelihoods)
+        tau = [2.0] * 6 + [6.0] * 5 + [4.0] * (points - 11)
+        return {
+            "update": list(range(50, 50 * points + 1, 50)),
+            "log_likelihood": likelihoods,
+            "seconds": [seconds] * points,
+            "tau_mean": tau,
+            "rejected_mean": [0.5] * points,
+            "truncated": [0.0] * points,
+        }
+
+    up, down = list(range(-200, -180)), [*range(-200, -190), *range(-190, -200, -1)]
+    jobs = {}
+    for label in unbiased_cd_bas.TRAINERS:
+        for rate in ("0.1", "0.01"):
+            for seed in range(2 if label == "CD-20" else 3):
+                good = "UCD" in label
+                jobs[f"{label}-rate{rate}-{seed}"] = run(up if good else down, 3.0 if good else 1.0)
+    numbers = unbiased_cd_bas.numbers(Measurements({}, jobs), "full")
+    assert numbers["fall_CD-1"] == Estimate(9.0, 0.0, 3)
+    assert numbers["fall_UCD"] == Estimate(0.0, 0.0, 3)
+    assert numbers["over_CD-1"] == Estimate(18.0, 0.0, 3)
+    assert numbers["time_ucd"].value == 3.0
+    assert numbers["over_CD-20"] == Estimate(18.0, 0.0, 2)  # of the seeds that both have
+    assert numbers["peak"].value == 400
+
+
+def test_meeting_times_are_those_of_couple():
+    from papers.recipes.unbiased_cd_meeting_times import CURVE, shares_met
+    from rbmviz.rbm import RBM
+
+    found = shares_met("rbm", 20, 3, list(CURVE))
+    g = np.random.default_rng([3, 500, 100])
+    rbm = RBM(*(g.normal(0, 0.1, shape) for shape in ((500, 100), 500, 100)))
+    pairs = couple(rbm, g.integers(0, 2, (20, 500)).astype(np.uint8), "rbm", max_sweeps=1000, seed=3)
+    assert found["within_10"] == np.mean(pairs.tau <= 10)
+
+
+def test_inverted_pixels_have_the_same_law():
+    """The model of inverted pixels gives 1 - v the probability of v: free energies differ by a constant."""
+    rbm, rows = load_model("bas_pcd").rbm, load_dataset("bas").train
+    gaps = rates_fpcd_penalization.inverted(rbm).free_energy(1 - rows) - rbm.free_energy(rows)
+    assert np.ptp(gaps) < 1e-4 < np.ptp(rbm.free_energy(rows))
+
+
+def test_large_populations_are_joined_from_blocks():
+    """A population of 512 made of 32 blocks has the bias of one that is drawn at once."""
+    made = population_cd_consistency.large_biases("bas_cd1", "bas", [16, 512], 2**14, 0)["pop_cd-512"]
+    rbm, rows = load_model("bas_cd1").rbm, load_dataset("bas").train
+    drawn = gradient_quality(rbm, rows, "pop_cd", 128, 1, n_chains=512)
+    assert abs(made["bias"] - drawn.bias_corrected) < 4 * np.hypot(made["error"], drawn.std_error) < 0.004
+
+
+def test_small_weights_have_the_share_of_z_that_is_met():
+    """Of weights of at most Z, a mean of samples is certain: it must be the share that pairs have."""
+    rbm, rows = load_model("bas_cd1").rbm, load_dataset("bas").train
+    met = population_cd_consistency.weights_met("bas_cd1", "bas", 1, 20_000, 0)
+    starts = np.repeat(rows, 500, axis=0)
+    logs = pop_weights(rbm, starts, seed=1).log_weights - log_z(rbm)
+    weights = np.where(logs <= 0, np.exp(logs), 0)
+    error = np.hypot(weights.std() / len(weights) ** 0.5, (met["share"] / 20_000) ** 0.5)
+    assert abs(met["share"] - weights.mean()) < 4 * error < 0.01
+
+
+def test_the_papers_meeting_times_are_counted_from_one():
+    """Chains that all meet at once, at sweep 2 of algorithm 1, have the paper's mean meeting time 1."""
+    run = {"tau_mean": [2.0, 2.0]}
+    assert unbiased_cd_bas.mean_tau([run, run]).value == 1
+
+
+def test_every_number_of_the_findings_is_stored():
+    """Each row names the stored numbers, shows each of them, and no other number with an error."""
+    rows = [line.split(" | ") for line in (ROOT / "docs" / "findings.md").read_text().splitlines()]
+    rows = [row for row in rows if len(row) == 4 and "`" in row[3]]
+    assert len(rows) > 15
+    for _, _, here, source in rows:
+        recipe, *keys = re.findall(r"`([^`]+)`", source)
+        numbers = estimates_of(stored(recipe))
+        texts = [numbers[key].text for key in keys]
+        for text in texts:
+            assert text in here, f"docs/findings.md: {recipe} has {text}, and its row says {here}"
+            here = here.replace(text, "", 1)
+        assert "±" not in here
+        assert not re.search(r"\d\.\d", here), here
