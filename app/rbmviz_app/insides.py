@@ -53,7 +53,6 @@ SELECTORS = {
     "stCheckbox": "a switch: large enough to touch",
     "stNumberInputContainer": "a number field: large enough to touch",
     "stPopover": "a popover's button: shows only its icon where room is short",
-    "stSkeleton": "the place of a chart that is still loading: as high as the chart",
     "stSlider": "a slider: narrower, so that the controls fit in one row",
 }
 """Streamlit's names for elements that our style sheets and scripts select, each with the reason.

@@ -655,6 +655,9 @@ def draw_chart(
         publish.chart(key, chart, alt)
 
 
+FOLDED_HEIGHT = 260
+"""Pixels of a plot under *More charts*."""
+
 TEXT = 1
 """Height of sentences without a chart, see ``live_chart``."""
 

@@ -20,7 +20,16 @@ from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.code import coupling_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import TEXT, LivePage, Transport, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.page import (
+    FOLDED_HEIGHT,
+    TEXT,
+    LivePage,
+    Transport,
+    catch_up_settings,
+    downloads,
+    live_chart,
+    places,
+)
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.presets import Preset
@@ -218,9 +227,6 @@ def exports(comparison: Comparison[CouplingSetup], name: str, model: Model) -> N
     )
 
 
-HEIGHT = 260
-"""Pixels of a plot under *More charts*."""
-
 NOTHING = "The first pairs are under way."
 
 
@@ -259,7 +265,7 @@ def offer(
     key: str,
     draw: Callable[[Results], tuple[Chart | None, Sequence[str]]],
     said: str,
-    height: int = HEIGHT,
+    height: int = FOLDED_HEIGHT,
 ) -> None:
     """Draw the place of a chart of the pairs counted so far."""
     wanted = wanted_now()

@@ -18,7 +18,7 @@ from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
 from rbmviz_app.code import weights_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, downloads, live_chart, places
+from rbmviz_app.page import FOLDED_HEIGHT, LivePage, Transport, downloads, live_chart, places
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.panel import algorithms_of
@@ -196,9 +196,6 @@ def command_of(panels: Sequence[str], model_name: str, start: Start, seed: int, 
     return f"# Batches like these, from other random numbers: no link opens this model.\n{like}"
 
 
-HEIGHT = 260
-"""Pixels of a plot under *More charts*."""
-
 BIAS_AND_VARIANCE = "population_cd_bias_variance"
 """The entry of the ledger with bias and variance of CD and pop-CD on trained models."""
 
@@ -243,7 +240,7 @@ def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) 
     for column, (name, (title, make)) in zip(st.columns(2, gap="large"), drawn.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
-            live_chart(comparison, f"weights {name}", make, title, height=HEIGHT)
+            live_chart(comparison, f"weights {name}", make, title, height=FOLDED_HEIGHT)
             st.caption(CAPTIONS[name])
 
 
