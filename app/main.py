@@ -34,7 +34,7 @@ app = st.App(
     Path(__file__).with_name("shell.py"),
     routes=[
         *(*routes, *files.routes, *watching.routes),
-        Mount(f"{base_path()}/rbmviz/figures", StaticFiles(directory=ledger.FOLDER)),
+        Mount(f"{base_path()}/rbmviz/figures", StaticFiles(directory=ledger.STORED_FOLDER)),
         Route(f"{base_path()}/sample", open_first_page),
         *styled_pages(
             APP_FOLDER / "style.css",

@@ -8,7 +8,7 @@ from pathlib import Path
 from papers.recipe import Recipe, all_recipes, recipes_of
 from papers.run import as_json, refreshed, run
 from rbmviz.errors import BadInput, OutputFailure
-from rbmviz.ledger import FOLDER, PAPERS, SIZES, minutes_text, stored, verdict_text
+from rbmviz.ledger import PAPERS, SIZES, STORED_FOLDER, minutes_text, stored, verdict_text
 from rbmviz.output import write_whole
 
 
@@ -45,7 +45,7 @@ def run_each(recipes: dict[str, Recipe], options: argparse.Namespace) -> int:
     sizes = {name: recipe.nearest(options.size) for name, recipe in recipes.items()}
     cost = sum(recipe.cost.get(sizes[name], 0.0) for name, recipe in recipes.items())
     say(f"About {minutes_text(cost)} core-minutes, less what is in '{options.out}' already.")
-    status, further = 0, {"workers": options.workers, "on_progress": say}
+    status, further = 0, {"workers": options.workers, "say": say}
     for name, recipe in recipes.items():
         try:
             result = run(name, recipe, options.out, sizes[name], options.seeds, **further)
@@ -79,7 +79,7 @@ def main(words: list[str] | None = None) -> int:
         for name, recipe in all_recipes().items() if options.texts else ():
             for size in SIZES:
                 if result := stored(name, [size]):
-                    write_whole(FOLDER / f"{name}-{size}.json", as_json(refreshed(result, recipe)))
+                    write_whole(STORED_FOLDER / f"{name}-{size}.json", as_json(refreshed(result, recipe)))
         if not options.texts:
             list_all()
     except (BadInput, OutputFailure) as error:

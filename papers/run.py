@@ -12,7 +12,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 
 import papers
 import rbmviz
-from papers.claims import Estimate, PaperClaim, Verdict, judge, measured_text
+from papers.claims import Estimate, PaperClaim, judge, measured_text
 from papers.drawing import alternative_text, picture
 from papers.recipe import Job, Measurements, Recipe, SweepRun, Work, number_text
 from rbmviz import provenance
@@ -54,27 +54,18 @@ def run(
     seeds: Sequence[int] | None = None,
     *,
     workers: int | None = None,
-    on_progress: Callable[[str], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Run a recipe; return and write its entry of the ledger.
+    """Run a recipe; write and return its entry of the ledger.
 
-    name : name of the recipe
-    recipe : the recipe
     folder : folder of the results of all recipes, created if needed
-    size : smaller runs have fewer seeds or are shorter; they may leave claims undecided
     seeds : of every sweep and every job that has one (default: the recipe's own), appended to those of
         earlier runs in the folder
     workers : threads of sweeps, and jobs at a time (default: number of cores)
-    on_progress : called with a sentence for each sweep and each job
+    say : called with a sentence for each sweep and each job
 
-    Raises
-    ------
-    BadInput
-        If the recipe has no run of this size, data are missing, or a sweep or job failed.
-    OutputFailure
-        If results cannot be written; earlier results are kept.
-    KeyboardInterrupt
-        After Ctrl-C; earlier results are kept.
+    Raises BadInput if the recipe has no run of this size, data are missing or a sweep failed. Whatever ends a
+    run, what has been computed is kept.
     """
     if size not in recipe.cost:
         raise BadInput(f"'{name}' has no {size} run: choose --size {' or '.join(recipe.cost)}.")
@@ -88,11 +79,10 @@ def run(
     asked += [wanted] if wanted not in asked else []
     write_whole(place / "seeds.json", json.dumps({"asked": asked}).encode())
     work = pooled(recipe.work(size), asked)
-    measured, seconds = _measure(name, work, place, workers, on_progress)
+    measured, seconds = _measure(name, work, place, workers or cores(), say)
     forget()
-    figure = recipe.drawing(measured, size).to_json()
-    origin = _origin(work, measured) | {"core_minutes": round(seconds / 60, 3), "figure": figure}
-    result = entry(name, recipe, size, recipe.numbers(measured, size), origin)
+    made = {"core_minutes": round(seconds / 60, 3), "figure": recipe.drawing(measured, size).to_json()}
+    result = entry(name, recipe, size, recipe.numbers(measured, size), _origin(work, measured) | made)
     about = {key: result[key] for key in ("version", "commit", "models", "data", "seeds", "command", "cite")}
     svg = with_origin(picture(result["figure"]), "figure.svg", about)
     write_whole(place.with_name(f"{place.name}.svg"), svg)
@@ -159,58 +149,37 @@ def identity(job: Job) -> str:
 
 
 def _measure(
-    name: str, work: Sequence[Work], place: Path, workers: int | None, say: Callable[[str], None]
+    name: str, work: Sequence[Work], place: Path, workers: int, say: Callable[[str], None]
 ) -> tuple[Measurements, float]:
     """Do the work that is not in the folder yet; return all results and their processor seconds."""
-    spent = 0.0
-    tables: dict[str, Any] = {}
-    jobs: dict[str, Any] = {}
-    for sweep in work:
-        if isinstance(sweep, SweepRun):
-            say(f"{name}: {sweep.name}, {sweep.plan.size:,} cells")
-            tables[sweep.name] = table = _swept(sweep, place, f"python -m papers {name}", workers)
-            is_end = np.append(table["n"][1:] <= table["n"][:-1], True)
-            spent += float(table["seconds"][is_end].sum())
-    calls = [job for job in work if isinstance(job, Job)]
-    for number, (job, values, seconds) in enumerate(_all_called(calls, place, workers or cores()), 1):
-        say(f"{name}: {job.name}, {number} of {len(calls)} jobs")
-        jobs[job.name] = values
-        spent += seconds
-    return Measurements(tables, jobs), spent
-
-
-def _swept(sweep: SweepRun, place: Path, command: str, workers: int | None) -> Mapping[str, np.ndarray]:
-    store, all_cells = Store(place / sweep.name), cells(sweep.plan)
-    store.prepare(sweep.plan, command)
-    progress = run_cells(all_cells, store, workers=workers)
-    if progress.interrupted:
-        raise KeyboardInterrupt
-    for failed in progress.failed:
-        raise BadInput(f"{sweep.name}: {failed.cell.algorithm} failed: {failed.reason}")
-    return store.read(all_cells).columns
-
-
-def _all_called(
-    jobs: Sequence[Job], place: Path, workers: int
-) -> Iterator[tuple[Job, dict[str, Any], float]]:
-    """Yield each job with its result and seconds, in order; ``workers`` jobs run at a time.
-
-    After an error or Ctrl-C the running jobs finish and are stored.
-    """
+    measured, spent = Measurements({}, {}), 0.0
+    for sweep in (item for item in work if isinstance(item, SweepRun)):
+        say(f"{name}: {sweep.name}, {sweep.plan.size:,} cells")
+        store, all_cells = Store(place / sweep.name), cells(sweep.plan)
+        store.prepare(sweep.plan, f"python -m papers {name}")
+        progress = run_cells(all_cells, store, workers=workers)
+        if progress.interrupted:
+            raise KeyboardInterrupt
+        for failed in progress.failed:
+            raise BadInput(f"{sweep.name}: {failed.cell.algorithm} failed: {failed.reason}")
+        measured.tables[sweep.name] = table = store.read(all_cells).columns
+        is_end = np.append(table["n"][1:] <= table["n"][:-1], True)
+        spent += float(table["seconds"][is_end].sum())
+    jobs = [item for item in work if isinstance(item, Job)]
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(_called, job, place / f"{job.name}-{identity(job)}.json") for job in jobs]
-        try:
-            for job, future in zip(jobs, futures, strict=True):
-                yield job, *future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        # After an error or Ctrl-C the running jobs finish and are stored, and the others do not begin.
+        results = pool.map(functools.partial(_called, place=place), jobs)
+        for number, (job, (values, seconds)) in enumerate(zip(jobs, results, strict=True), 1):
+            say(f"{name}: {job.name}, {number} of {len(jobs)} jobs")
+            measured.jobs[job.name] = values
+            spent += seconds
+    return measured, spent
 
 
-def _called(job: Job, path: Path) -> tuple[dict[str, Any], float]:
+def _called(job: Job, place: Path) -> tuple[dict[str, Any], float]:
     """Return the result of a job and its processor seconds, stored or computed."""
-    content = _read(path)
-    if not content:
+    path = place / f"{job.name}-{identity(job)}.json"
+    if not (content := _read(path)):
         begin = time.thread_time()
         with on_one_thread():
             values = job.function(**job.arguments)
@@ -232,13 +201,10 @@ def _plain(value: Any) -> Any:
     """Return JSON values: numpy's numbers become numbers, and values that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def as_json(result: Mapping[str, Any]) -> bytes:
@@ -289,20 +255,23 @@ def estimates_of(result: Mapping[str, Any]) -> dict[str, Estimate]:
 def _judged(recipe: Recipe, claim: PaperClaim, size: Size, numbers: Mapping[str, Estimate]) -> dict[str, Any]:
     """Return a claim as JSON values, with its numbers and the verdict that follows."""
     labels = {bound.number: bound.label for bound in claim.bounds if bound.number in numbers}
-    others = [
-        f"A {other} run needs about {minutes_text(minutes)} core-minutes."
-        for other, minutes in recipe.cost.items()
-        if other != size
-    ]
-    left_out = Verdict("not run at this size", " ".join([f"It is not part of a {size} run.", *others]))
-    verdict = judge(claim, numbers, size) if labels else left_out
+    if labels:
+        verdict, reason = judge(claim, numbers, size)
+    else:
+        others = [
+            f"A {other} run needs about {minutes_text(minutes)} core-minutes."
+            for other, minutes in recipe.cost.items()
+            if other != size
+        ]
+        verdict = "not run at this size"
+        reason = " ".join([f"It is not part of a {size} run.", *others])
     measured = [
         {"number": key, "label": label, **numbers[key]._asdict(), "text": measured_text(label, numbers[key])}
         for key, label in labels.items()
     ]
     return {
         **{"claim": claim.name, "text": claim.text, "paper": claim.paper, "variant": claim.variant},
-        **{"measured": measured, "verdict": verdict.name, "reason": verdict.reason},
+        **{"measured": measured, "verdict": verdict, "reason": reason},
         "live_link": claim.live_link or recipe.live_link,
     }
 

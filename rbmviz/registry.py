@@ -11,8 +11,8 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, dataclass_transform
 
-from rbmviz.errors import unknown
-from rbmviz.knobs import check_all, check_names, knob, read_algorithm
+from rbmviz.errors import BadInput, unknown
+from rbmviz.knobs import check_all, check_names, knob, read_algorithm, read_knobs
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,10 +59,14 @@ class Table:
         return iter(sorted(self._entries))
 
     def make(self, name: str, **knobs: Any) -> Any:
-        """Return the algorithm ``name`` with these knobs, and defaults for the others."""
+        """Return the algorithm ``name``, which may be a text with knobs, with these knobs and defaults."""
+        name, _, text = name.partition(":")
         cls = self[name]
+        own = read_knobs(cls, text)
         check_names(cls, knobs)
-        return cls(**knobs)
+        if twice := own.keys() & knobs:
+            raise BadInput(f"{name}: {min(twice)} is given twice; give it once.")
+        return cls(**own, **knobs)
 
     def read(self, text: str) -> Any:
         """Return the algorithm described by a text, see ``rbmviz.knobs.read_algorithm``."""

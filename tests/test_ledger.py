@@ -7,7 +7,16 @@ import sys
 from pathlib import Path
 
 import rbmviz
-from rbmviz.ledger import FOLDER, VERDICTS, counts_of, figure_name, figure_size, ledger, stored, verdict_text
+from rbmviz.ledger import (
+    STORED_FOLDER,
+    VERDICTS,
+    counts_of,
+    figure_name,
+    figure_size,
+    ledger,
+    stored,
+    verdict_text,
+)
 
 OPEN_ALL = """
 import sys
@@ -39,18 +48,18 @@ def test_entries_say_all_that_the_page_shows():
         width, _ = figure_size(figure_name(result))
         panels = {row.get("panel") for row in result["figure"]["rows"]}
         assert width * 25.4 / 96 <= (88 if len(panels) == 1 else 180)  # a journal's column, or its page
-        words = re.findall(r"<text[^>]*>([^<]*)", (FOLDER / figure_name(result)).read_text())
+        words = re.findall(r"<text[^>]*>([^<]*)", (STORED_FOLDER / figure_name(result)).read_text())
         assert not [word for word in words if "_" in word or "log10" in word]
 
 
 def test_the_largest_run_counts():
-    sizes = {path.stem: json.loads(path.read_text())["size"] for path in FOLDER.glob("*.json")}
+    sizes = {path.stem: json.loads(path.read_text())["size"] for path in STORED_FOLDER.glob("*.json")}
     assert all(name.endswith(f"-{size}") for name, size in sizes.items())
     assert {"rates_fpcd_decay-quick", "rates_fpcd_decay-full"} <= sizes.keys()
     assert stored("rates_fpcd_decay")["size"] == "full"
     assert stored("rates_fpcd_decay", ["quick"])["size"] == "quick"
     assert stored("nothing") is None
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 3_000_000
+    assert sum(path.stat().st_size for path in STORED_FOLDER.iterdir()) < 3_000_000
 
 
 def test_variants_are_counted_apart():

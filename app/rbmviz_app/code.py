@@ -93,7 +93,7 @@ def sampling_code(
             continue
         if changes is None or len(changes) > 1:
             lines.append("# Earlier knob values are not included: it has the newest ones throughout.")
-        v0 = f", v0={start}" if dataset is not None else ""
+        v0 = f", v0={start}" if dataset is not None else ', init="random"'
         lines += [
             f"sampler = {_made('sampler', sampler)}",
             f'samples["{sampler.label} {i + 1}"] = rbmviz.sample(model, sampler, n=10_000, seed={seed}{v0})',

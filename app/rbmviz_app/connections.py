@@ -13,7 +13,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from rbmviz_app.process import open_files
 
-REQUEST_SECONDS = 15.0
+HEAD_SECONDS = 15.0
 """Seconds for a request's line and headers, and without any byte of its body; a later request of the same
 connection has up to twice as many."""
 
@@ -38,7 +38,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             transport.write(FULL)
             transport.close()
         else:
-            self.loop.call_later(REQUEST_SECONDS, self._check, self._awaited())
+            self.loop.call_later(HEAD_SECONDS, self._check, self._awaited())
 
     def data_received(self, data: bytes) -> None:
         """Take what has come."""
@@ -60,7 +60,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         if awaited is not None and awaited == before:
             self.transport.close()
         else:
-            self.loop.call_later(REQUEST_SECONDS, self._check, awaited)
+            self.loop.call_later(HEAD_SECONDS, self._check, awaited)
 
 
 def limit() -> None:

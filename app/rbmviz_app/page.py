@@ -388,7 +388,6 @@ class LivePage(Generic[S]):
         # Names first: this runs every second, and reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
             return False
-        # Ignore the values of knobs that the caption invites the visitor to turn.
         for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
             turned = {
                 name: getattr(algorithm, name) for name in preset.invites if name in knobs_of(algorithm)
@@ -656,6 +655,9 @@ def draw_chart(
         publish.chart(key, chart, alt)
 
 
+TEXT = 1
+"""Height of sentences without a chart, see ``live_chart``."""
+
 _scripts = [PANEL_FOLDER / f"{name}.js" for name in ("readouts", "mosaic", "parts")]
 _styles: list[str | Path] = [VIEW_FOLDER / "curves.css", "chart.css"]
 _chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], _styles)
@@ -694,11 +696,13 @@ def live_chart(
     """Draw the place of a chart whose content comes with the panels' frames.
 
     key : widget key; make : see ``Parts.offer``; alt : description for screen readers; nothing : text until
-        there are rows; height : pixels; 0 (the default): a main chart, whose height a style sheet sets
+        there are rows; height : pixels; 0 (the default): a main chart, whose height a style sheet sets; TEXT:
+        only the sentences
     """
     page, token = _address_of(comparison)
     offering(session.LIVE_PARTS.ensure(), page, comparison).offer(key, make, alt)
     size = PRESENTED_FONT_PIXELS if links.presenting() else 0
     data = {"url": live_path() + token, "part": key, "nothing": nothing, "size": size}
     with nullcontext() if height else st.container(key=f"main chart {key}"):
-        _chart(key=f"plot {key}", data=data | {"height": height})
+        # Lessons count the charts of a page by this name.
+        _chart(key=f"{'said' if height == TEXT else 'plot'} {key}", data=data | {"height": height})

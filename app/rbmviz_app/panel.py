@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rbmviz.charts.style import colours, dashes, titles
+from rbmviz.charts.style import colours, dashes, heads, titles
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics.numbers import Number
@@ -178,22 +178,27 @@ def panel_specs(
     hidden: Sequence[str] = (),
     multiples: bool = False,
     formulas_of: Callable[[Any], Sequence[str]] = equation_of,
+    marks: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, coloured by its algorithm; see ``panel_spec``.
 
     names : titles of the panels; none: the titles of their algorithms
+    marks : a word before each name in the heads; none: no words
     """
     algorithms = algorithms_of(comparison)
-    return [
+    specs = [
         panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples, formulas_of)
         for panel, accent, label, dash in zip(
             comparison.panels,
             colours(algorithms),
             names or titles(algorithms),
-            dashes([algorithm.name for algorithm in algorithms]),
+            dashes(comparison.slots),
             strict=True,
         )
     ]
+    for spec, (name, differs), mark in zip(specs, heads(algorithms), marks or [""] * len(specs), strict=True):
+        spec["head"] = [f"{mark}: {name}" if mark else name, differs]
+    return specs
 
 
 _live_slider = _component("slider", PANEL_FOLDER, "slider.js")

@@ -29,7 +29,7 @@ class Preset:
     settings : values of settings by their names in the address; other settings have their defaults
     claims : the caption's statements as numbers, reached within about thirty seconds at the speed of the
         preset
-    invites : names of knobs that the caption invites the visitor to turn; turning them keeps the caption
+    invites : names of knobs whose values do not matter for the caption (default: any turn removes it)
     variants : panels after such a turn, or settings of a sweep; claims may refer to them: their numbers
         continue after ``panels``
     """

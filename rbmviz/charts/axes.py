@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from rbmviz.charts.style import DASHES
+from rbmviz.charts.style import dashes
 
 LEGEND_LETTERS = 36
 """Number of characters in a legend line that fit a chart on a phone."""
@@ -22,11 +22,14 @@ class Style(NamedTuple):
     shape: str = "circle"
 
 
-def styled(names: Sequence[str], colours: Sequence[str]) -> tuple[Style, ...]:
-    """Return the styles of series with these colours; the dashes of eight in a row differ."""
+def styled(names: Sequence[str], colours: Sequence[str], slots: Sequence[int] = ()) -> tuple[Style, ...]:
+    """Return the styles of series with these colours, and dashes by slot: eight in a row differ.
+
+    slots : number of each series, which keeps its dashes when others come and go (default: its position)
+    """
     return tuple(
-        Style(name, colour, tuple(DASHES[i % len(DASHES)]))
-        for i, (name, colour) in enumerate(zip(names, colours, strict=True))
+        Style(name, colour, tuple(dash))
+        for name, colour, dash in zip(names, colours, dashes(slots or range(len(names))), strict=True)
     )
 
 

@@ -60,7 +60,6 @@ def training_curves(
     title: str,
     levels: Sequence[tuple[str, float]] = (),
     log: bool = False,
-    wide_ends: bool = False,
 ) -> Curves:
     """Return the plot of trainers' curves, with bands; levels : label and height of reference lines."""
     return Curves(
@@ -81,7 +80,6 @@ def training_curves(
         band=("low", "high"),
         # Curves rise from the line of independent pixels to the other line.
         levels=tuple(Level(height, label, label != UPPER_BOUND_LABEL) for label, height in levels),
-        wide_ends=wide_ends,
     )
 
 

@@ -25,9 +25,6 @@ LEADER_PIXELS = 18
 
 MAX_LABEL_PIXELS = 170
 
-NARROW = "windowSize()[0] < 1600"
-"""Test for a narrow presented chart, which has no labels (the panels beside it show the same strokes)."""
-
 PHONE = f"windowSize()[0] <= {NARROW_WINDOW}"
 """Test for a chart on a phone."""
 
@@ -86,7 +83,6 @@ class Curves(Plot):
     order : column by which points are joined; "" (the default): by x
     pale : column: points with a false value in it are pale; "": all are alike
     legend : None (the default): the curves are labelled at their ends, or by panels
-    wide_ends : whether names are shown at the ends only in a wide window
     clip : whether anything outside the axes is clipped
     more : returns further layers, which are not on a canvas, given altair and a chart with x, y and colour
     """
@@ -107,7 +103,6 @@ class Curves(Plot):
     pale: str = ""
     levels: tuple[Level, ...] = ()
     legend: Legend | None = None
-    wide_ends: bool = False
     clip: bool = False
     more: Callable[[Any, Any], list[Any]] | None = None
     height: int = 300
@@ -165,7 +160,7 @@ class Curves(Plot):
                 marks.encode(shape=shape, tooltip=tooltips(alt, (("note", "Here", ""), *self.tips)))
             )
         if "end" in self.kinds:
-            layers += _end_layers(alt, of("end").encode(y=y), tone, self.wide_ends)
+            layers += _end_layers(alt, of("end").encode(y=y), tone)
         layers += [] if self.more is None else self.more(alt, points.encode(y=y, color=tone))
         return layers + [layer for level in self.levels for layer in _level_layers(alt, level)]
 
@@ -211,7 +206,7 @@ class Curves(Plot):
             levels.append(place | words | {"below": False, "band": None})
         axes = {"x": self.x.content(), "y": self.y.content()}
         marks = self._marks(of["mark"]) if "mark" in of else []
-        ends = self._ends(of["end"]) if "end" in of and not self.wide_ends else []
+        ends = self._ends(of["end"]) if "end" in of else []
         return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "ends": ends, "levels": levels}
 
     def line_content(self, points: Sequence[tuple[float, ...]] = (), **look: Any) -> Content:
@@ -263,12 +258,8 @@ class Curves(Plot):
         tones = {style.name: style.colour for style in self.styles}
         return [
             {"x": short(row[self.x.field]), "y": short(row[self.y.field]), "at": short(row["label_y"])}
-            | {
-                "label": row["label"],
-                "narrow": row["narrow"] if isinstance(row["narrow"], str) else "",
-                "colour": tones[row[self.series]],
-            }
-            for row in rows.to_dict("records")
+            | {"label": row["label"], "narrow": row["narrow"], "colour": tones[row[self.series]]}
+            for row in rows.fillna({"narrow": ""}).to_dict("records")
             if self.x.shows(row[self.x.field]) and self.y.shows(row[self.y.field])
         ]
 
@@ -314,7 +305,7 @@ def _common_layers(alt: Any, rows: Any) -> list[Any]:
     return layers
 
 
-def _end_layers(alt: Any, ends: Any, tone: Any, wide: bool) -> list[Any]:
+def _end_layers(alt: Any, ends: Any, tone: Any) -> list[Any]:
     """Return the layers of the names at the ends, each connected to its curve by dots."""
     tips = tooltips(alt, [("note", "Curve", "")])
     leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, strokeDash=[1, 3], opacity=0.8)
@@ -322,10 +313,8 @@ def _end_layers(alt: Any, ends: Any, tone: Any, wide: bool) -> list[Any]:
     label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
     label = label.encode(x=alt.value("width"), y="label_y:Q", text="words:N", tooltip=tips)
     label = label.transform_calculate(words=f"{PHONE} ? datum.narrow : datum.label")
-    hidden = NARROW if wide else f"{PHONE} && !datum.narrow"
+    hidden = f"{PHONE} && !datum.narrow"
     leader = leader.encode(opacity=alt.condition(hidden, alt.value(0), alt.value(0.8)))
-    if wide:
-        label = label.encode(text=alt.condition(NARROW, alt.value(""), "words:N"))
     return [leader, label]
 
 

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from rbmviz.knobs import knobs_of, value_text, values_of
+from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.registry import samplers, trainers
 
 GREY = "#808080"
@@ -54,6 +54,35 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequen
     )
 
 
+SYMBOLS = {
+    **{r"\varepsilon": "ε", r"\alpha": "α", r"\eta": "η", r"\mu": "μ", r"\lambda": "λ"},
+    **{r"k_{\max}": "max", r"t_{\max}": "max", r"\bar{P}": "P"},
+}
+"""Symbols of knobs in heads, where LaTeX is not one letter."""
+
+
+def heads(algorithms: Sequence[Any]) -> list[tuple[str, str]]:
+    """Return a name and the differing knobs for the head of each panel, which is narrow: ("Gibbs", "k 20").
+
+    If several knobs differ, those at their default are left out.
+    """
+    named = []
+    for algorithm in algorithms:
+        knobs, values = knobs_of(algorithm), values_of(algorithm)
+        differing = _differing([other for other in algorithms if other.name == algorithm.name])
+        written = [
+            f"{_symbol(knobs[knob])} {value_text(values[knob]).removeprefix('0') or 0}"
+            for knob in differing
+            if len(differing) == 1 or values[knob] != knobs[knob].default
+        ]
+        named.append((algorithm.label, ", ".join(written)))
+    return named
+
+
+def _symbol(knob: Knob) -> str:
+    return SYMBOLS.get(knob.symbol or "", knob.symbol) or knob.label.split()[0].lower()
+
+
 def _differing(namesakes: Sequence[Any]) -> list[str]:
     """Return the names of the knobs in which algorithms of one kind differ."""
     return [
@@ -93,12 +122,12 @@ DASHES = ([1, 0], [8, 3], [2, 2], [9, 2, 2, 2], [14, 4], [4, 2], [9, 2, 2, 2, 2,
 """Dash patterns of lines, in pixels of line and gap."""
 
 
-def dashes(algorithms: Sequence[str]) -> list[list[int]]:
-    """Return the dashes of each curve of a chart: the first is solid, the first eight all differ.
+def dashes(slots: Sequence[int]) -> list[list[int]]:
+    """Return the dashes of each curve of a chart by its slot: the first is solid, the first eight all differ.
 
     Colours alone do not distinguish curves in greyscale print or for colour-blind eyes.
     """
-    return [DASHES[i % len(DASHES)] for i in range(len(algorithms))]
+    return [DASHES[slot % len(DASHES)] for slot in slots]
 
 
 def ramp(n: int) -> list[str]:
@@ -108,21 +137,20 @@ def ramp(n: int) -> list[str]:
 
 
 def colours(algorithms: Sequence[Any]) -> list[str]:
-    """Return the colour of each algorithm of a page: its own, or for namesakes a ramp along their knobs.
+    """Return the colour of each algorithm of a page: its own, or for namesakes a ramp in their order.
 
     If all are of one kind, the ramp uses all colours; otherwise it consists of shades of the kind's colour.
+    It does not depend on knobs: a curve keeps its colour while one is turned.
     """
     tones = [colour(algorithm.name) for algorithm in algorithms]
     for name in {algorithm.name for algorithm in algorithms}:
         places = [i for i, algorithm in enumerate(algorithms) if algorithm.name == name]
         if len(places) == 1:
             continue
-        differing = _differing([algorithms[i] for i in places])
-        order = sorted(places, key=lambda i: ([values_of(algorithms[i])[knob] for knob in differing], i))
         of_one_kind = len(places) == len(algorithms)
         wide = of_one_kind or len(places) > MAX_SHADES
         ramped = ramp(len(places)) if wide else shades(colour(name), len(places))
-        for i, tone in zip(order, ramped, strict=True):
+        for i, tone in zip(places, ramped, strict=True):
             tones[i] = tone
     return tones
 

@@ -21,6 +21,7 @@ from rbmviz.errors import BadInput, brought_by
 from rbmviz.knobs import values_of
 from rbmviz.lessons import load_lesson
 from rbmviz.models import describe_model
+from rbmviz.pages import PAGES
 from rbmviz.session import SamplingSetup, Start
 
 OF_SAMPLERS = "model", "samplers", "title", "caption", "dataset", "no_data"
@@ -40,7 +41,9 @@ def add(commands: Any) -> None:
         "--seed", type=SEED, default=0, help=f"the first of {STORED_SEEDS} seeds (default 0)"
     )
     command.add_argument(
-        "--init", choices=("data", "random"), default="random", help="initial states (default random)"
+        "--init",
+        choices=("data", "random"),
+        help="initial states; default: data where the model's data are at hand, else random",
     )
     command.add_argument(
         "--dataset",
@@ -50,15 +53,16 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--no-data", action="store_true", help="leave the data out: a page without scores and classes"
     )
-    command.add_argument("--out", required=True, metavar="F.html", help="the file")
+    command.add_argument("--out", default="live.html", metavar="F.html", help="the file (default live.html)")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Write the page of samplers, or of a lesson."""
     if args.lesson is not None:
         return _of_lesson(args)
-    if args.model is None or args.samplers is None:
-        raise BadInput("play: give --model and --samplers, or --lesson.")
+    sample_page = PAGES["sample"]
+    args.model = args.model or sample_page.settings["model"].default
+    args.samplers = args.samplers or list(sample_page.default_panels)
     target = check_page(args, (".html",), MAX_LIVE_PANELS)
     with brought_by("app", "A page in which samplers run"):
         from rbmviz.view import live
@@ -66,10 +70,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     live.check_playable(algorithms, model)
     dataset = None if args.no_data else data
     print_message(f"The page will contain {contents(dataset)}.")
-    init: Start = args.init
+    init: Start = args.init or ("random" if data is None else "data")
     setup = SamplingSetup(model, dataset if init == "random" else data, args.seed, init)
     histories, interrupted = histories_of(live.runs_to_record(setup, algorithms), RECORDED)
-    replay = replay_of(args, model, histories, dataset, f"{describe_model(model)}.", data)
+    replay = replay_of(
+        args, model, histories, dataset, f"{describe_model(model)}. {setup.start_text()}", data
+    )
     result = written(args, target, live.play_html(replay, model, live.starts_of(setup)), model, dataset)
     result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
     seeds = list(range(args.seed, args.seed + STORED_SEEDS))

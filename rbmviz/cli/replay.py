@@ -157,7 +157,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for algorithm in algorithms:
         check_memory("replay: the run", plan.bytes(algorithm), "give fewer chains")
     histories, interrupted = histories_of([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
-    caption = f"{describe_model(model)}. Seed {args.seed}."
+    setup = SamplingSetup(model, dataset, args.seed, init)
+    caption = f"{describe_model(model)}. Seed {args.seed}. {setup.start_text()}"
     replay = replay_of(args, model, [history.last(kept) for history in histories], dataset, caption)
     content = replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
     result = written(args, target, content, model, dataset)

@@ -33,7 +33,8 @@ from rbmviz.output import neighbour, output_path, put_in_place, rescue, writing
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples, list_samplers
-from rbmviz.session import SamplingSetup, write_array
+from rbmviz.samplers.interleave import start_of
+from rbmviz.session import write_array
 from rbmviz.target_likelihood import TargetAverage, target_likelihood
 
 WRITE_SECONDS = 0.2
@@ -56,7 +57,10 @@ def add(commands: Any) -> None:
     )
     command.add_argument("-n", type=WholeNumber(1, 10**18), required=True, help="samples to write")
     command.add_argument(
-        "--init", choices=("data", "random"), default="random", help="initial states (default random)"
+        "--init",
+        choices=("data", "random"),
+        help="where the chains start: at held-out examples, or at random bits; default: data where the "
+        "model's data are at hand",
     )
     command.add_argument(
         "--dataset",
@@ -87,12 +91,11 @@ def add(commands: Any) -> None:
 
 
 def _data(model: Model, args: argparse.Namespace, sampler: Sampler) -> Dataset | None:
-    """Return the data needed for starts, scores or rates; None if nothing needs them."""
-    rates = sampler.needs_rates and model.rates is None and args.dataset is not None
-    if args.init == "random" and not args.likelihood and not rates:
-        return None
+    """Return the data needed for scores, starts or rates; None if nothing needs them."""
     if args.dataset is not None:
         return data_of(model, args.dataset, load_dataset)
+    if not args.likelihood and args.init != "data":
+        return None
     if data_name(model.meta) is None:
         without = "leave --likelihood out" if args.likelihood else "use --init random"
         raise BadInput(f"The model does not say what data it learned: give --dataset, or {without}.")
@@ -164,8 +167,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         classes_of = data_of(model, args.dataset, load_dataset) if args.dataset else None
     if dataset is not None and sampler.needs_rates and model.rates is None:
         model = with_rates(model, dataset)
-    start = None if args.init == "random" else SamplingSetup(model, dataset, args.seed)
-    v0 = None if start is None else start.starts(sampler.n_chains)
+    v0, start = start_of(model, args.seed, sampler.n_chains, args.init, dataset)
     state = sampler.init(model, args.seed, v0)
     source = origin_of(args, {args.model: model}, dataset)
     average = TargetAverage() if args.likelihood else None
@@ -185,7 +187,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             "sampler": sampler.name,
             "knobs": values_of(sampler),
             "seed": args.seed,
-            "init": args.init,
+            "init": "random" if v0 is None else "data",
+            "start": start,
             "thin": args.thin,
             "n": outcome.done,
             "seconds": seconds,
@@ -209,6 +212,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "seconds": seconds,
         "samples_per_second": outcome.done / seconds,
         "sweeps": outcome.sweeps,
+        "start": start,
         "out": str(target),
         "origin": source,
     }
@@ -403,7 +407,7 @@ def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
     done = (
         f"{result['n']:,} samples, {result['sweeps']:,} sweeps in {result['seconds']:.2f} s "
-        f"({result['samples_per_second']:,.0f} samples/s) -> {result['out']}"
+        f"({result['samples_per_second']:,.0f} samples/s), started at {result['start']} -> {result['out']}"
     )
     if (likelihood := result.get("likelihood")) is None:
         return done

@@ -1,13 +1,14 @@
 """``rbmviz score``: ISL, coverage of classes, effective sample size and R-hat of a sample file."""
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbmviz import metadata
-from rbmviz.array_files import MAX_HEADER, Damaged, Headers, is_file, read_json, read_npz, text_of
+from rbmviz.array_files import MAX_HEADER, Damaged, Headers, is_file, printable, read_json, read_npz, text_of
 from rbmviz.cli import add_command, print_message
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import Dataset, load_dataset, load_registered
@@ -53,6 +54,7 @@ class _Samples(NamedTuple):
     model: str | None
     n_chains: int
     dataset: str | None
+    start: str | None
 
 
 def _read(path: Path, array: str) -> _Samples:
@@ -94,7 +96,8 @@ def _read(path: Path, array: str) -> _Samples:
     meta = metadata.checked(meta, f"'{path}', meta")
     of_model = metadata.checked(meta.get("model_meta") or {}, f"'{path}', model_meta")
     n_chains = (meta.get("knobs") or {}).get("n_chains", 1)
-    model = meta.get("model")
+    model, start = meta.get("model"), meta.get("start", meta.get("init"))
+    start = printable(start)[:200] if isinstance(start, str) else None
     if type(n_chains) is not int or n_chains < 1 or not isinstance(model, str | None):
         raise BadInput(f"'{path}': meta must name the model, and one chain or more; sample it again.")
     v = arrays.get("v")
@@ -102,7 +105,7 @@ def _read(path: Path, array: str) -> _Samples:
         raise BadInput(f"'{path}': v holds values other than 0 and 1.")
     if v is not None and len(v) != len(arrays[array]):
         raise BadInput(f"'{path}': v and {array} have different numbers of rows; sample it again.")
-    return _Samples(arrays[array], v, model, n_chains, metadata.data_name(of_model))
+    return _Samples(arrays[array], v, model, n_chains, metadata.data_name(of_model), start)
 
 
 def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
@@ -127,10 +130,11 @@ def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
         if args.model:
             raise
         print_message(f"No effective sample size of the free energy (give --model): {error}")
-    per_chain: dict[str, Any] = {"n_chains": n_chains}
+    per_chain: dict[str, Any] = {"n_chains": n_chains, "ess_method": "rank-normalised bulk (ess_tail: tail)"}
     for key, values in functions.items():
         diagnostics = chain_diagnostics(chains_apart(values, n_chains))
-        per_chain[f"ess_{key}"] = None if np.isnan(diagnostics.ess) else diagnostics.ess
+        for name, value in ((f"ess_{key}", diagnostics.ess), (f"ess_tail_{key}", diagnostics.ess_tail)):
+            per_chain[name] = None if np.isnan(value) else value
         if n_chains > 1:
             per_chain[f"rhat_{key}"] = diagnostics.rhat if np.isfinite(diagnostics.rhat) else None
     return per_chain
@@ -190,6 +194,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "reference": own.isl,
         "reference_n": own.n,
         "origin": origin_of(args, {}, dataset),
+        "start": samples.start,
         **_coverage(samples, dataset),
         **per_chain,
     }
@@ -205,6 +210,8 @@ def text(result: dict[str, Any]) -> str:
         f"({result['n']:,} samples, {result['kernel']} kernel, beta {result['beta']:.3f})",
         f"its training part as samples: {result['reference']:.2f} ({result['reference_n']:,} examples)",
     ]
+    if result["start"]:
+        lines.append(f"its chains started at {result['start']}")
     if "classes" in result:
         lines.append(
             f"classes visited: {result['classes_visited']} of {result['classes']}, class coverage "
@@ -217,12 +224,15 @@ def text(result: dict[str, Any]) -> str:
     if "ink" in result:
         lines.append(f"ink: {result['ink']:.1%} of the units on")
     sizes = [
-        f"{result[key]:,.0f} by {key.removeprefix('ess_').replace('_', ' ')}"
-        for key in ("ess_activity", "ess_free_energy")
-        if result.get(key)
+        f"{result[f'ess_{key}']:,.0f} and {result[f'ess_tail_{key}'] or math.nan:,.0f} "
+        f"by {key.replace('_', ' ')}"
+        for key in ("activity", "free_energy")
+        if result.get(f"ess_{key}")
     ]
     if sizes:
-        lines.append(f"effective sample size, if the chain has seen every mode: {', '.join(sizes)}")
+        lines.append(
+            f"effective sample size (bulk and tail), if the chain has seen every mode: {', '.join(sizes)}"
+        )
     rhat = [
         f"{f'{result[key]:.4g}' if result[key] < 100 else 'over 100'} "
         f"by {key.removeprefix('rhat_').replace('_', ' ')}"

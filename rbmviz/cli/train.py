@@ -257,6 +257,11 @@ def _check_files(args: argparse.Namespace) -> _Files:
             f"train: --replicates {args.replicates} is for the bands of a history: give --history, and no "
             "--resume."
         )
+    if checkpoint.is_file() and not args.resume:
+        raise BadInput(
+            f"'{checkpoint}' is the checkpoint of an interrupted training: continue it by --resume, remove "
+            "it to begin again, or give another --out."
+        )
     if args.resume and not checkpoint.is_file():
         raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start again.")
     return _Files(out, checkpoint, Path(args.history) if args.history else None)

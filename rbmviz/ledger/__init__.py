@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-FOLDER = Path(__file__).parent / "stored"
+STORED_FOLDER = Path(__file__).parent / "stored"
 
 PaperName = Literal["rates_fpcd", "population_cd", "unbiased_cd"]
 
@@ -57,28 +57,28 @@ PAPERS: dict[PaperName, Paper] = {
 
 def stored(name: str, sizes: Sequence[Size] = SIZES) -> dict[str, Any] | None:
     """Return the result of a recipe, of the largest of these sizes; None if there is none."""
-    paths = (FOLDER / f"{name}-{size}.json" for size in reversed(sizes))
+    paths = (STORED_FOLDER / f"{name}-{size}.json" for size in reversed(sizes))
     return next((json.loads(path.read_text("utf-8")) for path in paths if path.is_file()), None)
 
 
 @functools.cache
 def ledger() -> tuple[dict[str, Any], ...]:
     """Return the result of every recipe: by paper, then by number of figure and table."""
-    names = {path.stem.rpartition("-")[0] for path in FOLDER.glob("*.json")}
+    names = {path.stem.rpartition("-")[0] for path in STORED_FOLDER.glob("*.json")}
     results = [result for name in names if (result := stored(name)) is not None]
     papers = list(PAPERS)
     return tuple(sorted(results, key=lambda result: (papers.index(result["paper"]), result["order"])))
 
 
 def figure_name(result: Mapping[str, Any]) -> str:
-    """Return the name of the file with a result's figure, in FOLDER."""
+    """Return the name of the file with a result's figure, in STORED_FOLDER."""
     return f"{result['recipe']}-{result['size']}.svg"
 
 
 @functools.cache
 def figure_size(name: str) -> tuple[int, int]:
     """Return the width and height of a figure in pixels."""
-    width, height = re.findall(rb'(?:width|height)="(\d+)', (FOLDER / name).read_bytes()[:400])[:2]
+    width, height = re.findall(rb'(?:width|height)="(\d+)', (STORED_FOLDER / name).read_bytes()[:400])[:2]
     return int(width), int(height)
 
 

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -251,7 +252,17 @@ def _checked_text(text: str, what: str, most: int, needed: bool = True) -> str:
         )
     if CONTROL.search(text):
         raise BadInput(f"{what} holds a control character.")
+    for formula in [text] if what == "formula" and text else text.split("$")[1::2]:
+        _check_formula(formula)
     return text
+
+
+def _check_formula(latex: str) -> None:
+    """Check that pages can show a formula; without their libraries, nothing shows it."""
+    with suppress(ImportError):
+        from rbmviz.view.formulas import mathml
+
+        mathml(latex)
 
 
 def _list_of_texts(said: Mapping[str, Any], key: str, least: int, most: int, longest: int) -> tuple[str, ...]:

@@ -55,8 +55,8 @@ class Agreement:
             "compact",
             best="high",
             formula=r"\mathrm{ESS} = \frac{n}{1 + 2 \sum_{t \ge 1} \rho_t}",
-            source="Vehtari et al. (2021), bulk ESS by ArviZ; ρ are autocorrelations; newest 1,000 rounds at "
-            "most.",
+            source="Vehtari et al. (2021), bulk ESS by ArviZ; ρ: autocorrelations of ranks; newest 1,000 "
+            "rounds at most.",
         ),
     )
 

@@ -1,6 +1,7 @@
 """Diagnostics of Markov chains: effective sample size (ESS), R-hat, autocorrelation."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from rbmviz.registry import metric
 MIN_DRAWS = 8
 """Minimum number of draws per chain: ArviZ splits chains into halves of at least four draws."""
 
+TAIL = 0.05
+"""Tail ESS is the smaller one of this quantile's and of that of its counterpart, as in ArviZ."""
+
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
@@ -19,7 +23,10 @@ class Diagnostics:
     Parameters
     ----------
     ess : float
-        Effective sample size of the mean, over all chains; NaN if the value never changes.
+        Bulk effective sample size (ESS) over all chains, of the rank-normalised values; NaN if the value
+        never changes.
+    ess_tail : float
+        Tail ESS: the smaller one of the 5 % and the 95 % quantile; NaN if the value never changes.
     rhat : float
         Rank-normalised split R-hat, the spread of all chains together over the spread within the chains: near
         1 when the chains agree, above 1.01 when they do not yet. NaN for one chain, infinite if every chain
@@ -30,6 +37,7 @@ class Diagnostics:
     """
 
     ess: float
+    ess_tail: float
     rhat: float
     autocorrelation: np.ndarray
 
@@ -44,37 +52,70 @@ def chains_apart(values: np.ndarray, n_chains: int) -> np.ndarray:
 
 
 @metric("chain_diagnostics")
-def chain_diagnostics(values: np.ndarray) -> Diagnostics:
+def chain_diagnostics(values: Any) -> Diagnostics:
     """Return ESS, R-hat and autocorrelation of a scalar function of the chains, computed by ArviZ.
 
-    ESS is the effective sample size of the mean (Geyer's monotone sequence on split chains); R-hat is the
-    rank-normalised R-hat of Vehtari et al. (2021), doi:10.1214/20-BA1221. Both concern this function only: a
-    chain that never leaves a mode can have good values.
+    ESS is the rank-normalised bulk and tail effective sample size, R-hat the rank-normalised split R-hat, all
+    of Vehtari et al. (2021), doi:10.1214/20-BA1221. They concern this function only: a chain that never
+    leaves a mode can have good values.
 
     Parameters
     ----------
-    values : float (chains, draws) or (draws,)
-        Values of the function, for example ``rbm.free_energy(v)`` or the activity ``v.sum(axis=-1)``; at
-        least 8 draws.
+    values : Samples, or float (chains, draws) or (draws,)
+        Samples stand for their free energy by chain, as in ``Samples.to_arviz``. Otherwise values of the
+        function, for example the activity ``samples.by_chain()["v"].sum(axis=-1)``; at least 8 draws.
 
     Raises
     ------
     BadInput
-        If the shape is wrong, or a value is not finite.
+        If the shape is wrong, there are more chains than draws, a value is not finite, the values are samples
+        (an array of bits), or Samples do not know their model or their number of chains.
+
+    Examples
+    --------
+    >>> samples = rbmviz.sample("bas_pcd", "gibbs:n_chains=4", n=4000)
+    >>> bool(rbmviz.metrics.chain_diagnostics(samples).ess > 100)
+    True
     """
     from arviz_stats.base import array_stats  # imported here, because importing it takes half a second
 
-    values = np.atleast_2d(checks.numbers("chain_diagnostics: values", values).astype(np.float64))
+    values = np.atleast_2d(checks.numbers("chain_diagnostics: values", _by_chain(values)))
+    is_bits = values.dtype.kind in ("b", "u") and values.max(initial=0) <= 1
+    if values.ndim == 2 and len(values) > 1 and is_bits:
+        raise BadInput(
+            "chain_diagnostics: these are bits: give the Samples, or one number for each draw of each chain, "
+            "such as the free energy (an indicator as floats)."
+        )
+    values = values.astype(np.float64)
     if values.ndim != 2 or not len(values) or values.shape[1] < MIN_DRAWS:
         raise BadInput(
             f"The values have shape {values.shape}; they must be (chains, {MIN_DRAWS} or more draws)."
         )
+    if len(values) > values.shape[1]:
+        raise BadInput(
+            f"chain_diagnostics: {len(values):,} chains of {values.shape[1]:,} draws: the values must be "
+            "(chains, draws), with at least as many draws as chains; transpose them, or make longer chains."
+        )
     if not np.isfinite(values).all():
         raise BadInput("The values of the chains hold NaN or infinite numbers: leave those draws out.")
     constant = np.ptp(values) == 0
+    axes = {"chain_axis": 0, "draw_axis": 1}
     with np.errstate(divide="ignore", invalid="ignore"):
         several = len(values) > 1 and not constant
-        rhat = array_stats.rhat(values, chain_axis=0, draw_axis=1) if several else np.nan
-        ess = np.nan if constant else array_stats.ess(values, chain_axis=0, draw_axis=1, method="mean")
+        rhat = array_stats.rhat(values, **axes) if several else np.nan
+        bulk = np.nan if constant else array_stats.ess(values, **axes, method="bulk")
+        tail = np.nan if constant else array_stats.ess(values, **axes, method="tail", prob=TAIL)
         autocorrelation = array_stats.autocorr(values, axis=1).mean(axis=0)
-    return Diagnostics(float(ess), float(rhat), autocorrelation)
+    return Diagnostics(float(bulk), float(tail), float(rhat), autocorrelation)
+
+
+def _by_chain(values: Any) -> Any:
+    """Return the free energy of Samples, (chains, draws); anything else unchanged."""
+    if not hasattr(values, "by_chain"):  # the samplers' package imports this one
+        return values
+    if values.model is None:
+        raise BadInput(
+            "chain_diagnostics: these samples do not say their model: draw them with rbmviz.sample."
+        )
+    v = values.by_chain()["v"]
+    return values.model.rbm.free_energy(v.reshape(-1, v.shape[2])).reshape(v.shape[:2])

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -34,9 +34,10 @@ class Samples:
         The samples, values 0 and 1.
     p : float32 (n, n_visible)
         Mean of v given the h it was drawn from; v itself if the sampler computes no mean.
-    info : dict of arrays (n,)
-        Traces named by the sampler: ``sweeps`` (sweeps spent on the sample), with fast weights also
-        ``fast_norm`` (norm of theta_F after the sample, float64).
+    info : dict
+        Traces named by the sampler, arrays (n,): ``sweeps`` (sweeps spent on the sample), with fast weights
+        also ``fast_norm`` (norm of theta_F after the sample, float64). ``start``, a text, is where the chains
+        of ``sample`` or ``stream`` began.
     model : Model or None
         The model that was sampled, if ``sample`` or ``stream`` has drawn them.
     n_chains : int or None
@@ -53,13 +54,20 @@ class Samples:
 
     v: np.ndarray
     p: np.ndarray
-    info: dict[str, np.ndarray]
+    info: dict[str, Any]
     model: Model | None = None
     n_chains: int | None = None
 
     def __repr__(self) -> str:
         chains = "" if self.n_chains in (None, 1) else f" from {self.n_chains} chains"
-        return f"Samples({len(self):,} of {self.v.shape[1]:,} units{chains}, traces: {', '.join(self.info)})"
+        return (
+            f"Samples({len(self):,} of {self.v.shape[1]:,} units{chains}, traces: {', '.join(self.traces)})"
+        )
+
+    @property
+    def traces(self) -> dict[str, np.ndarray]:
+        """``info`` without its text: one array (n,) for each trace."""
+        return {name: trace for name, trace in self.info.items() if name != "start"}
 
     def __len__(self) -> int:
         return len(self.v)
@@ -70,7 +78,7 @@ class Samples:
             rows = np.atleast_1d(np.asarray(rows))
         begin, _, step = rows.indices(len(self)) if isinstance(rows, slice) else (0, 0, 0)
         aligned = self.n_chains == 1 or (self.n_chains and step == 1 and not begin % self.n_chains)
-        info = {name: trace[rows] for name, trace in self.info.items()}
+        info = self.info | {name: trace[rows] for name, trace in self.traces.items()}
         return Samples(self.v[rows], self.p[rows], info, self.model, self.n_chains if aligned else None)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -84,7 +92,7 @@ class Samples:
     def frame(self) -> Any:
         """A pandas DataFrame with a row for each sample: ``chain`` if known, traces, and units v0, v1, ..."""
         chain = {} if self.n_chains is None else {"chain": np.arange(len(self)) % self.n_chains}
-        return data_frame(chain | self.info | {f"v{i}": unit for i, unit in enumerate(self.v.T)})
+        return data_frame(chain | self.traces | {f"v{i}": unit for i, unit in enumerate(self.v.T)})
 
     def by_chain(self) -> dict[str, np.ndarray]:
         """Return ``v``, ``p`` and the traces by chain: (chains, draws, n_visible), (chains, draws).
@@ -105,7 +113,7 @@ class Samples:
         def split(rows: np.ndarray) -> np.ndarray:
             return rows[: draws * chains].reshape(draws, chains, *rows.shape[1:]).swapaxes(0, 1)
 
-        return {name: split(rows) for name, rows in {"v": self.v, "p": self.p, **self.info}.items()}
+        return {name: split(rows) for name, rows in {"v": self.v, "p": self.p, **self.traces}.items()}
 
     def to_arviz(self, dataset: Dataset | str | Path | None = None) -> Any:
         """Return the samples as an ``xarray.DataTree`` for ArviZ, with dimensions (chain, draw).
@@ -231,7 +239,7 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     Parameters
     ----------
     name : str
-        One of ``list_samplers()``.
+        One of ``list_samplers()``, perhaps with knobs: ``"rates_fpcd:eps=0.1,k=2"``.
     **knobs : int, float, bool or str
         Values by name; ``rbmviz list samplers`` shows names, ranges and defaults.
 
@@ -264,6 +272,7 @@ def stream(
     seed: rng.Seed = 0,
     v0: np.ndarray | None = None,
     chunk: int = 100,
+    init: Literal["data", "random"] | None = None,
 ) -> Iterator[Samples]:
     """Yield chunks of consecutive samples without end.
 
@@ -277,9 +286,12 @@ def stream(
     seed : int, SeedSequence or Generator
         Same seed, same samples, for any chunk size (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        The start of all chains, or one row per chain; default: independent random bits per chain.
+        The start of all chains, or one row per chain; default: see ``init``.
     chunk : int
         Samples in a chunk (default 100).
+    init : "data" or "random", optional
+        Where the chains start: each at a validation example of the data that the model names, or at random
+        bits. Default: at data if they are on this machine, as on the pages.
 
     Yields
     ------
@@ -303,16 +315,23 @@ def stream(
     """
     model, sampler = as_model(model), as_sampler(sampler)
     _check_samples(chunk, model.rbm.n_visible, least=1)
+    v0, start = _start(model, sampler, seed, v0, init)
     state, first = sampler.init(model, seed, v0), 0
     while True:
         aligned = first % sampler.n_chains == 0
         drawn = sampler.step(state, chunk)
-        yield Samples(drawn.v, drawn.p, drawn.info, model, sampler.n_chains if aligned else None)
+        info = {**drawn.info, "start": start}
+        yield Samples(drawn.v, drawn.p, info, model, sampler.n_chains if aligned else None)
         first += chunk
 
 
 def sample(
-    model: AnyModel, sampler: Sampler | str, n: int, seed: rng.Seed = 0, v0: np.ndarray | None = None
+    model: AnyModel,
+    sampler: Sampler | str,
+    n: int,
+    seed: rng.Seed = 0,
+    v0: np.ndarray | None = None,
+    init: Literal["data", "random"] | None = None,
 ) -> Samples:
     """Return n consecutive samples: the first n of ``stream`` with the same arguments.
 
@@ -328,7 +347,10 @@ def sample(
     seed : int, SeedSequence or Generator
         Same seed, same samples, on any number of threads (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        The start of all chains, or one row per chain; default: independent random bits per chain.
+        The start of all chains, or one row per chain; default: see ``init``.
+    init : "data" or "random", optional
+        Where the chains start: each at a validation example of the data that the model names, or at random
+        bits. Default: at data if they are on this machine, as on the pages; ``info["start"]`` says it.
 
     Returns
     -------
@@ -348,9 +370,23 @@ def sample(
     >>> samples.v.shape, samples.v.dtype, samples.p.dtype
     ((200, 256), dtype('uint8'), dtype('float32'))
     >>> sorted(samples.info)
-    ['fast_norm', 'sweeps']
+    ['fast_norm', 'start', 'sweeps']
     """
     model, sampler = as_model(model), as_sampler(sampler)
     n = _check_samples(n, model.rbm.n_visible)
+    v0, start = _start(model, sampler, seed, v0, init)
     drawn = sampler.step(sampler.init(model, seed, v0), n)
-    return Samples(drawn.v, drawn.p, drawn.info, model, sampler.n_chains)
+    return Samples(drawn.v, drawn.p, {**drawn.info, "start": start}, model, sampler.n_chains)
+
+
+def _start(
+    model: Model, sampler: Sampler, seed: rng.Seed, v0: np.ndarray | None, init: Any
+) -> tuple[np.ndarray | None, str]:
+    """Return the starts of the chains, and what they are."""
+    from rbmviz.samplers.interleave import start_of  # it imports this module
+
+    if v0 is None:
+        return start_of(model, seed, sampler.n_chains, init)
+    if init is not None:
+        raise BadInput("sample: v0 and init both say where the chains start: give one of them.")
+    return v0, "v0, as given"

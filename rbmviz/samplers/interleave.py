@@ -12,14 +12,16 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rbmviz import checks, kernels, rng
-from rbmviz.errors import BadInput
+from rbmviz.datasets import Dataset, load_registered
+from rbmviz.errors import BadInput, quoted
 from rbmviz.knobs import knob
+from rbmviz.metadata import data_name
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
 
@@ -150,6 +152,62 @@ def starts(
         drawn = v0 is None
         start = rng.generator(seed, "init", c).integers(0, 2, n, dtype=np.uint8) if drawn else rows[c].copy()
         yield start, rng.kernel_state(seed, "chain", c)
+
+
+Init = Literal["data", "random"]
+
+
+@functools.lru_cache(maxsize=8)
+def _examples(name: str, folder: str | None) -> np.ndarray:
+    """Return the examples at which chains of models of these data start; kept, as some take seconds to load.
+
+    folder : RBMVIZ_DATA_DIR, where they may be from
+    """
+    return load_registered(name).validation
+
+
+def start_of(
+    model: Model, seed: rng.Seed, n_chains: int, init: Init | None = None, examples: Dataset | None = None
+) -> tuple[np.ndarray | None, str]:
+    """Return the default start of chains: at data where the model names them, else at random bits.
+
+    Parameters
+    ----------
+    model, seed, n_chains
+        As for ``sample``.
+    init : "data" or "random", optional
+        The start that is wanted; default: data where there are some.
+    examples : Dataset, optional
+        Data to start at (default: those that the model names, if they are on this machine).
+
+    Returns
+    -------
+    v0 : uint8 (n_chains, n_visible) or None
+        See ``starts_at_data``; None: random bits from the seed.
+    start : str
+        What it is, in words.
+
+    Raises
+    ------
+    BadInput
+        If data are wanted, and there are none.
+    """
+    if init not in (None, *get_args(Init)):
+        raise BadInput(f"init = {quoted(init)}: give 'data' or 'random'.")
+    name = data_name(model.meta) if examples is None else examples.name
+    if init == "random" or (init is None and name is None):
+        return None, "random bits"
+    if name is None:
+        raise BadInput("The model does not say what data it learned: name the data, or start at random bits.")
+    try:
+        rows = _examples(name, os.environ.get("RBMVIZ_DATA_DIR")) if examples is None else examples.validation
+        if not len(rows) or rows.shape[1] != model.rbm.n_visible:
+            raise BadInput(f"{name} has no examples for the model to start at: start at random bits.")
+    except BadInput:
+        if init == "data":
+            raise
+        return None, f"random bits, because no validation examples of {name} are on this machine"
+    return starts_at_data(rows, seed, n_chains), f"validation examples of {name}"
 
 
 def starts_at_data(examples: np.ndarray, seed: rng.Seed, n_chains: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Several algorithms side by side on one setup, with the same seed, start and steps per second."""
 
 import contextlib
+import itertools
 import math
 import threading
 import time
@@ -28,10 +29,14 @@ S = TypeVar("S", bound=Setup)
 
 
 class Panel(NamedTuple):
-    """One run of a comparison: its worker, and a key that stays the same when other panels come and go."""
+    """One run of a comparison; key and slot stay the same when other panels come and go.
+
+    slot : smallest number that no other panel had when it was added: the dashes of its curve
+    """
 
     key: int
     worker: Worker[Any]
+    slot: int = 0
 
 
 UNDO_SECONDS = 10.0
@@ -99,7 +104,8 @@ class Comparison(Generic[S]):
         plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
         worker = Worker(plan, algorithm, rate=self.rate, page=self._page)
-        panel = Panel(self._next_key, worker)
+        taken = self.slots
+        panel = Panel(self._next_key, worker, next(i for i in itertools.count() if i not in taken))
         self._next_key += 1
         with self._together:
             self.panels += (panel,)
@@ -117,6 +123,11 @@ class Comparison(Generic[S]):
         going = [other for other in others if other.peek().status != "failed"]
         if going:
             panel.worker.catch_up(min(going, key=lambda other: other.peek().n))
+
+    @property
+    def slots(self) -> list[int]:
+        """The slot of each panel."""
+        return [panel.slot for panel in self.panels]
 
     def _panel(self, key: int) -> Panel | None:
         return next((panel for panel in self.panels if panel.key == key), None)
@@ -294,7 +305,7 @@ class Comparison(Generic[S]):
         keys = {panel.key for panel in undo.panels} | undo.instead
         panels = (*undo.panels, *(panel for panel in self.panels if panel.key not in keys))
         plans = {key: (past.plan, past.algorithm) for key, past in undo.runs.items()}
-        self._check([plans.get(key, (worker.plan, worker.algorithm)) for key, worker in panels])
+        self._check([plans.get(key, (worker.plan, worker.algorithm)) for key, worker, _ in panels])
         self._undo = None
         with self._together:
             for panel in self.panels:
@@ -303,7 +314,7 @@ class Comparison(Generic[S]):
             back = [panel for panel in panels if panel.key in undo.runs or panel not in self.panels]
             self._take(undo.setup)
             self.panels = panels
-            for key, worker in back:
+            for key, worker, _ in back:
                 if key in undo.runs:
                     worker.put_back(undo.runs[key])
                 worker.set_rate(self.rate)

@@ -418,6 +418,12 @@ class SamplingSetup(NamedTuple):
             return None
         return starts_at_data(self.dataset.validation, self.seed, n_chains)
 
+    def start_text(self) -> str:
+        """Return the sentence of captions about the starts."""
+        if self.starts(1) is None or self.dataset is None:
+            return "The chains start at random bits."
+        return f"The chains start at validation examples of {self.dataset.name}."
+
     def _all_starts(self) -> np.ndarray | None:
         """Return the starts of the maximum number of chains; all panels and visitors share the array."""
         if self.dataset is None or self.start_from == "random":

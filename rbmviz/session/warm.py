@@ -32,7 +32,7 @@ def _load_compiler() -> None:
 
 
 def _sample(name: str, **knobs: Any) -> Callable[[], object]:
-    return lambda: sample(_model(), make_sampler(name, **knobs), 2)
+    return lambda: sample(_model(), make_sampler(name, **knobs), 2, init="random")
 
 
 def _train(name: str) -> Callable[[], object]:

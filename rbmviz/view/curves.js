@@ -10,24 +10,15 @@
 /** @typedef {{ label: string, x: AxisSpec, y: AxisSpec, lines: LineSpec[], marks: { x: number, y: number, colour: string, shape: string }[], bars: BarSpec[], names: { name: string, colour: string }[], image: string, levels: LevelSpec[], ends: EndSpec[], legend: boolean }} CurvesSpec */
 
 const FONT_SIZE = 12, LEFT_MARGIN = 56, BOTTOM_MARGIN = 40, TOP_MARGIN = 18, RIGHT_MARGIN = 14; // pixels; margins grow with the font
-const LOW = 170; // pixels: a lower chart has no title of its horizontal axis
-const LEADER = 18, END_WIDTH = 170; // pixels from the plot to the names at the ends of curves, and their maximum width
-const PHONE_WIDTH = 640; // pixels: windows up to this width are of phones
-const SHORT_BELOW = 420; // pixels: labels of lines are short in a narrower plot
-const REACH = 40; // pixels from the pointer within which a value is shown
+const LOW = 170, SHORT_BELOW = 420, PHONE_WIDTH = 640; // pixels: a lower chart has no title of its horizontal axis, a narrower plot has short labels; windows of phones
+const LEADER = 18, END_WIDTH = 170, REACH = 40; // pixels from the plot to the names at the ends of curves, their maximum width, and from the pointer to a value that it shows
 const MARK_RADIUS = 3.5;
 const WHITE_FROM = 0.9; // above this opacity of a cell on white, white text has the higher contrast
 /** Corners of point marks, relative to their centre, in radii; other shapes are circles. @type {Record<string, [number, number][]>} */
 const SHAPES = {
   'square': [[-1, -1], [1, -1], [1, 1], [-1, 1]],
   'diamond': [[0, -1.4], [1.4, 0], [0, 1.4], [-1.4, 0]],
-  'triangle-up': [[0, -1.3], [1.3, 1], [-1.3, 1]],
   'triangle-down': [[0, 1.3], [1.3, -1], [-1.3, -1]],
-  'triangle-left': [[-1.3, 0], [1, -1.3], [1, 1.3]],
-  'triangle-right': [[1.3, 0], [-1, -1.3], [-1, 1.3]],
-  'cross': [[-0.5, -1.4], [0.5, -1.4], [0.5, -0.5], [1.4, -0.5], [1.4, 0.5], [0.5, 0.5], [0.5, 1.4], [-0.5, 1.4], [-0.5, 0.5], [-1.4, 0.5], [-1.4, -0.5], [-0.5, -0.5]],
-  'wedge': [[0, -1.6], [0.6, 1.2], [-0.6, 1.2]],
-  'arrow': [[0, -1.6], [1.2, 0], [0.4, 0], [0.4, 1.6], [-0.4, 1.6], [-0.4, 0], [-1.2, 0]],
 };
 const TICK_WIDTH = 90, TICK_HEIGHT = 45; // approximate pixels between two ticks
 const MOST_DIGITS = 7; // significant digits of a tick's label
@@ -123,8 +114,7 @@ class Curves {
     this.withEnds = withEnds;
     this.size = FONT_SIZE;
     // As a slider, its arrow keys and its value are known to screen readers.
-    this.canvas = element('canvas', { role: 'slider', tabindex: '0', 'aria-valuemin': '0', 'aria-valuenow': '0',
-      onkeydown: (/** @type {KeyboardEvent} */ event) => this.step(event), onblur: () => this.read(null),
+    this.canvas = element('canvas', { role: 'slider', tabindex: '0', 'aria-valuemin': '0', 'aria-valuenow': '0', onkeydown: (/** @type {KeyboardEvent} */ event) => this.step(event), onblur: () => this.read(null),
       onpointermove: (/** @type {PointerEvent} */ event) => this.point(event), onpointerleave: () => this.read(null) });
     this.tip = element('div', { class: 'tip', hidden: true });
     this.plot = element('div', { class: 'plot' }, this.canvas, this.tip);
@@ -269,7 +259,7 @@ class Curves {
       for (const { x, y, label, short, below } of spec.levels) {
         const atRight = x !== null && across.at(x) > 0.5, text = wide < SHORT_BELOW ? short : label;
         c.textAlign = atRight ? 'right' : 'left';
-        c.fillText(text, x === null ? left + 5 : px(x) + (atRight ? -5 : 5), y === null ? top - 4 : py(y) + (below ? 16 * k : -3), wide);
+        c.fillText(text, x === null ? left + 5 : px(x) + (atRight ? -5 : 5), y === null ? top - 4 : py(y) + (below && py(y) + 18 * k < top + high ? 16 * k : -3), wide);
       }
       this.drawShown(c);
     });
@@ -301,16 +291,16 @@ class Curves {
 
   /** The arrow keys go along a line, and from one line to the next. @param {KeyboardEvent} event */
   step(event) {
-    const key = event.key, forth = key === 'ArrowRight' || key === 'ArrowUp' ? 1 : -1;
-    if (!['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End', 'Escape'].includes(key) || !this.readings.length) return;
+    const moves = new Map([['ArrowLeft', -1], ['ArrowRight', 1], ['ArrowUp', 1], ['ArrowDown', -1], ['Home', -Infinity], ['End', Infinity], ['Escape', 0]]), by = moves.get(event.key);
+    if (by === undefined || !this.readings.length) return;
     event.preventDefault();
-    event.stopPropagation();
-    if (key === 'Escape') return this.read(null);
-    const all = [...new Set(this.readings.map(({ series }) => series))], now = this.now() ?? this.readings[0];
-    const turned = key === 'ArrowUp' || key === 'ArrowDown' ? all[(all.indexOf(now.series) + forth + all.length) % all.length] : now.series;
-    const line = this.readings.filter(({ series }) => series === turned), at = line.indexOf(now);
-    if (turned !== now.series) return this.read(line.reduce((best, one) => (Math.abs(one.x - now.x) < Math.abs(best.x - now.x) ? one : best)));
-    this.read(line[key === 'Home' ? 0 : key === 'End' ? line.length - 1 : Math.min(Math.max(this.shown ? at + forth : line.length - 1, 0), line.length - 1)]);
+    event.stopPropagation(); // the page has its own keys
+    if (!by) return this.read(null);
+    const all = [...new Set(this.readings.map(({ series }) => series))], now = this.now();
+    const series = now && /Up|Down/.test(event.key) ? all[(all.indexOf(now.series) + by + all.length) % all.length] : now?.series ?? all[0];
+    const line = this.readings.filter(one => one.series === series), last = line.length - 1;
+    if (now && series !== now.series) return this.read(line.reduce((best, one) => (Math.abs(one.x - now.x) < Math.abs(best.x - now.x) ? one : best)));
+    this.read(line[Math.min(Math.max(now ? line.indexOf(now) + by : last, 0), last)]);
   }
 
   /** @returns {Reading | null} the value that is shown, in the newest drawing */

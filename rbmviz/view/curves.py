@@ -1,7 +1,7 @@
 """The ISL curves of a page: their points, marks and plot."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from rbmviz.charts import ChartAxis, Curves, Rows, Style, catalogue
 from rbmviz.charts.curves import Kind
@@ -10,7 +10,6 @@ from rbmviz.metrics import Kernel
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory, SamplingSnapshot
 from rbmviz.session.equal_points import CostUnit
-from rbmviz.session.snapshot import Segment
 
 MIN_CURVE_SAMPLES = 5
 """Number of samples at a curve's first point."""
@@ -74,10 +73,15 @@ def score_rows(name: str, run: SamplingSnapshot | RunHistory, cost_unit: CostUni
     """Return the points of a curve over all samples of its run, with a mark at each turn of a knob."""
     segments, x = run.segments, "n" if cost_unit == "samples" else cost_unit
     rows: Rows = []
-    for row in point_rows(name, segments):
-        if row["n_scored"] >= MIN_CURVE_SAMPLES:
-            kind = "past" if row["change"] < len(segments) - 1 else "point"
-            rows.append({"kind": kind, "x": row[x], "y": row["isl"], **row})
+    for change, segment in enumerate(segments):
+        for point in segment.curve:
+            if point.n >= MIN_CURVE_SAMPLES:
+                spent = segment.begin.plus(point.spent)
+                costs = {"n": spent.samples, "sweeps": spent.sweeps, "seconds": spent.seconds}
+                kind = "past" if change < len(segments) - 1 else "point"
+                scores = {"isl": point.isl, "std_error": point.std_error, "beta": point.beta}
+                row = {"kind": kind, "x": costs[x], "y": point.isl, "sampler": name, "change": change}
+                rows.append(row | costs | scores | {"n_scored": point.n})
     ends = {row["change"]: row for row in rows}  # the last point before each turn
     for change, segment in enumerate(segments[1:]):
         if change in ends:
@@ -86,24 +90,6 @@ def score_rows(name: str, run: SamplingSnapshot | RunHistory, cost_unit: CostUni
                 {**ends[change], "kind": "mark", "mark": "diamond", "n": segment.begin.samples, "note": note}
             )
     return rows
-
-
-def point_rows(name: str, segments: Sequence[Segment]) -> Iterator[dict[str, Any]]:
-    """Yield all points of a curve, with their costs."""
-    for change, segment in enumerate(segments):
-        for point in segment.curve:
-            spent = segment.begin.plus(point.spent)
-            yield {
-                "sampler": name,
-                "n": spent.samples,
-                "seconds": spent.seconds,
-                "isl": point.isl,
-                "std_error": point.std_error,
-                "beta": point.beta,
-                "sweeps": spent.sweeps,
-                "change": change,
-                "n_scored": point.n,
-            }
 
 
 def knobs_text(algorithm: Sampler, turned: Mapping[str, Value]) -> str:

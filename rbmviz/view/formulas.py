@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from latex2mathml.converter import convert
 
 from rbmviz.equations import MARK
+from rbmviz.errors import BadInput, quoted
 
 REPAIRS = (
     (r"<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>"),  # "distributed as" is an operator, with space around it
@@ -18,6 +19,9 @@ REPAIRS = (
     (r"<mi>log</mi>(?!<mo|<mrow><mo)", r'<mi>log</mi><mspace width="0.17em" />'),  # a space before a letter
 )
 """Corrections (pattern, replacement) to the converter's output, following the MathML standard."""
+
+NOT_ALLOWED = re.compile(r"\\(href|style|class)\b")
+"""Commands that would put an address or a style of a formula's author into a page."""
 
 Prose = list[str | dict[str, str]]
 """Text, and formulas as ``{"math": MathML}``, in reading order."""
@@ -29,13 +33,27 @@ def mathml(latex: str, display: str = "inline") -> str:
 
     display : within a line of text, or on its own line
 
-    Raises ValueError if the formula contains a command unknown to the converter.
+    Raises BadInput if the converter does not know all of it, or it has an address or a style.
     """
-    markup = convert(latex, display=display)
+    if not_allowed := NOT_ALLOWED.search(latex):
+        raise BadInput(
+            f"The formula {quoted(latex)} has {not_allowed[0]}, which is not allowed: leave it out."
+        )
+    return _markup(latex, display)
+
+
+def _markup(latex: str, display: str = "inline") -> str:
+    braces = re.sub(r"\\.", "", latex)
+    if braces.count("{") != braces.count("}"):
+        raise BadInput(f"The formula {quoted(latex)} has a brace that is not closed, or not opened.")
+    try:
+        markup: str = convert(latex, display=display)
+    except Exception:  # the converter raises many types of errors
+        raise BadInput(f"The formula {quoted(latex)} cannot be read as LaTeX.") from None
     for pattern, replacement in REPAIRS:
         markup = re.sub(pattern, replacement, markup)
     if "\\" in markup or ">&<" in markup:
-        raise ValueError(f"this formula has a command that is not known: {latex}")
+        raise BadInput(f"The formula {quoted(latex)} has a command or an environment that pages cannot show.")
     return markup
 
 
@@ -55,7 +73,7 @@ def equation(formulas: Sequence[str], symbols: Mapping[str, str]) -> list[str]:
     """
 
     def markup(formula: str) -> str:
-        element = mathml(MARK.sub(lambda mark: rf"\class{{term {mark[1]}}}{{{symbols[mark[1]]}}}", formula))
+        element = _markup(MARK.sub(lambda mark: rf"\class{{term {mark[1]}}}{{{symbols[mark[1]]}}}", formula))
         return re.sub(r'class="term (\w+)"', r'class="term" data-knob="\1"', element)
 
     return [markup(formula) for formula in formulas]

@@ -20,7 +20,7 @@ def play(
     dataset: Dataset | str | Path | None = None,
     *,
     seed: int = 0,
-    init: "Start" = "random",
+    init: "Start | None" = None,
     cells: int = 8,
     speed: int = 60,
 ) -> "LiveSamplers":
@@ -38,8 +38,8 @@ def play(
         nothing is scored).
     seed : int
         The first of ten seeds to choose from (default 0).
-    init : "random" or "data"
-        Whether the chains start at random bits (the default) or at a held-out example.
+    init : "data" or "random", optional
+        Whether the chains start at a held-out example or at random bits; default: data where there are some.
     cells : int
         Rows and columns of the pictures in each panel (default 8).
     speed : int

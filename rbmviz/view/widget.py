@@ -110,7 +110,7 @@ def live_samplers(
     samplers: Sequence[Sampler | str],
     dataset: Dataset | str | Path | None,
     seed: int,
-    init: Start,
+    init: Start | None,
     cells: int,
     speed: int,
 ) -> LiveSamplers:
@@ -120,7 +120,7 @@ def live_samplers(
     algorithms = [as_sampler(sampler) for sampler in ([samplers] if isinstance(samplers, str) else samplers)]
     if not 1 <= len(algorithms) <= MAX_LIVE_PANELS:
         raise BadInput(f"play: {len(algorithms)} samplers: give one to {MAX_LIVE_PANELS}.")
-    if init not in ("random", "data"):
+    if init not in (None, "random", "data"):
         raise BadInput(f"play: init = {quoted(init)}: give 'random' or 'data'.")
     seed, cells = checks.whole("play: seed", seed), checks.whole("play: cells", cells, 1, 12)
     speed = checks.whole("play: speed", speed, 1, FASTEST)
@@ -128,7 +128,7 @@ def live_samplers(
     data = _data(model, dataset, needed=init == "data")
     if data is not None and model.rates is None and any(sampler.needs_rates for sampler in algorithms):
         model = with_rates(model, data)
-    setup = SamplingSetup(model, data, seed, init)
+    setup = SamplingSetup(model, data, seed, init or "data")  # without data they start at random bits
     runs = runs_to_record(setup, algorithms)
     for run in runs:
         run.prepare()
@@ -136,7 +136,7 @@ def live_samplers(
         run.advance_to(RECORDED)
         run.complete()
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data)
-    caption = f"{describe_model(model)}."
+    caption = f"{describe_model(model)}. {setup.start_text()}"
     replay = Replay(title, caption, [RunHistory.of(run) for run in runs], data, shape, cells, speed)
     return LiveSamplers(replay, setup)
 

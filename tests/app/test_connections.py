@@ -34,7 +34,7 @@ async def echo(web_socket):
 @pytest.fixture
 def address(monkeypatch):
     """Serve two routes as Streamlit serves the app; a client has SECONDS, and ten may be connected."""
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", SECONDS)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", SECONDS)
     monkeypatch.setattr(connections, "most", lambda: 10)
     monkeypatch.setattr(connections, "HTTP_PROTOCOLS", dict(uvicorn.config.HTTP_PROTOCOLS))
     monkeypatch.setattr(uvicorn.config, "HTTP_PROTOCOLS", connections.HTTP_PROTOCOLS)
@@ -81,7 +81,7 @@ def test_slow_answer_and_open_socket_stay(address):
 
 
 def test_connections_beyond_the_limit_are_refused(address, monkeypatch):
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 60)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 60)
     with contextlib.ExitStack() as stack:
         idle = [stack.enter_context(socket.create_connection(address, timeout=60)) for _ in range(10)]
         assert b"503 Service Unavailable" in ends(address, b"")

@@ -6,7 +6,7 @@ from html import unescape
 from page_settings import set_settings
 
 from papers.markdown import APP, address
-from rbmviz.ledger import FOLDER, PAPERS, figure_name, figure_size, ledger
+from rbmviz.ledger import PAPERS, STORED_FOLDER, figure_name, figure_size, ledger
 from rbmviz_app.pages.papers.page import VERDICT_BADGES, entry, live_address, prose
 
 
@@ -107,7 +107,7 @@ def test_a_figure_is_a_file_that_ships():
     for result in ledger():
         [picture, download] = re.findall(r'(?:src|href)="/rbmviz/figures/([^"]*)"', entry(result))
         assert picture == download
-        assert (FOLDER / picture).is_file()
+        assert (STORED_FOLDER / picture).is_file()
 
 
 def test_a_live_page_is_opened_by_its_address():

@@ -125,28 +125,25 @@ def test_a_preset_after_another_leaves_none_of_its_settings_in_the_address(page,
     assert address_of(test)["pace"] == ["50"]
 
 
-def test_a_knob_that_the_caption_invites_to_turn_leaves_it_there(page):
-    test = page("coupling", preset="weights-grow")
-    [grow] = [preset for preset in live_page("coupling").presets if preset.slug == "weights-grow"]
-    comparison = test.session_state["comparisons"]["coupling"][0]
-    for knobs, stays in (({"scale": 0.1}, True), ({"max_sweeps": 50}, False)):
-        comparison.apply_knobs(comparison.panels[0].key, **knobs)
-        assert shown(test.run(), grow) == stays
-
-
-def test_an_address_says_what_an_invited_knob_has_even_if_that_is_its_default(page, address_of):
-    """Without its value the address would open the preset with the knob as the preset has it."""
-    test = page("coupling", preset="modes-keep-them-apart")
-    comparison = test.session_state["comparisons"]["coupling"][0]
-    assert comparison.panels[0].worker.algorithm.scale == 0.5
-    comparison.apply_knobs(comparison.panels[0].key, scale=1.0)
-    parts = address_of(test.run())
-    assert (parts["preset"], parts["c"]) == (
-        ["modes-keep-them-apart"],
-        ["coupling:scale=1.0,max_sweeps=1000"],
-    )
-    again = page("coupling", **parts).session_state["comparisons"]["coupling"][0]
-    assert again.panels[0].worker.algorithm == comparison.panels[0].worker.algorithm
+@pytest.mark.parametrize(
+    ("name", "slug", "knob", "turned"),
+    [("sample", "set-it-free", "eps", 0.02), ("coupling", "weights-grow", "scale", 0.3)],
+)
+def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slug, knob, turned):
+    """After a reload, too: it is true of the preset only."""
+    [preset] = [preset for preset in live_page(name).presets if preset.slug == slug]
+    test = page(name, preset=slug)
+    comparison = test.session_state["comparisons"][name][0]
+    panel = next(panel for panel in comparison.panels if hasattr(panel.worker.algorithm, knob))
+    comparison.apply_knobs(panel.key, **{knob: turned})
+    assert not shown(test.run(), preset)
+    parts = address_of(test)
+    assert parts["preset"] == []
+    again = page(name, **parts)
+    assert not shown(again, preset)
+    assert [panel.worker.algorithm for panel in again.session_state["comparisons"][name][0].panels] == [
+        panel.worker.algorithm for panel in comparison.panels
+    ]
 
 
 def test_what_else_a_link_says_comes_before_its_preset(page):

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Error, Locator, TimeoutError, sync_playwright
 
+from rbmviz.session.comparison import UNDO_SECONDS
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 """The first, which Debian has, takes a fifth less processor time for a page."""
@@ -19,9 +22,6 @@ LAPTOP = {"width": 1280, "height": 720}
 """The smallest window in which panels and main chart are side by side, in pixels."""
 
 PHONE = {"width": 390, "height": 844}
-
-PATIENCE = 90.0
-"""Seconds after which what a test waits for is not expected any more: longer than any busy machine needs."""
 
 DRAWN = """[...document.querySelectorAll('[data-testid=stVegaLiteChart] canvas, [class*=st-key-plot-] *')]
     .map(e => e.matches('canvas') ? e : e.shadowRoot?.querySelector('.chart:not([hidden]) .plot'))
@@ -179,6 +179,16 @@ class Live:
                     act(content, timeout=5000)
                 return content
             assert time.monotonic() < end, f"never open, or not as it should be: {content}"
+
+    def undo(self, act, undone):
+        """Act and press Undo, again if a busy machine has let the offer expire, until a condition is true."""
+        button, end = self.page.get_by_role("button", name="Undo", exact=True), time.monotonic() + PATIENCE
+        while True:
+            act()
+            with contextlib.suppress(TimeoutError, AssertionError):
+                button.click(timeout=1000 * UNDO_SECONDS)
+                return self.until(undone, 3 * UNDO_SECONDS)
+            assert time.monotonic() < end, f"never undone: {undone}"
 
     def pick(self, menu, item):
         """Open a menu, and click a button in it."""

@@ -20,8 +20,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from tests.browser.live import open_chromium
-
-PATIENCE = 150
+from tests.waiting import PATIENCE
 
 CELLS = (
     'import json, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\n'

@@ -17,12 +17,11 @@ from typing import Any, Protocol
 
 from rbmviz.cli import main as rbmviz
 from tests.attack.server import serving
+from tests.waiting import PATIENCE
 
 PAGES = ("", "train", "coupling", "weights", "chain?little=landscape")
 STILL_PAGES = ("chain", "chain?little=matrix", "tune", "papers", "glossary")
 """Pages without live panels when they are opened."""
-
-PATIENCE = 90.0
 
 PANELS = """(() => { const within = root => [...root.querySelectorAll('*')].flatMap(e =>
     [...(e.matches('section.panel') ? [e] : []), ...(e.shadowRoot ? within(e.shadowRoot) : [])]);

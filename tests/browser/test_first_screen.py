@@ -39,6 +39,15 @@ WATCH = """window.moves = [];
         .observe({ type: 'layout-shift', buffered: true });"""
 
 
+@pytest.mark.parametrize("path", ["", "train", "coupling", "weights"])
+def test_page_on_a_phone_moves_little_while_it_loads(live, path):
+    page = live(PHONE)
+    page.page.add_init_script(WATCH)
+    page.open(path)
+    page.until(f"{DRAWN} && {SETTLED}")
+    assert sum(value for _, value in page.page.evaluate("moves")) < 0.1
+
+
 @pytest.mark.parametrize("path", FIRST_SCREENS)
 def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
     page = live(LAPTOP, color_scheme=THEME_OF[path])

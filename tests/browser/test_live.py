@@ -10,7 +10,10 @@ from PIL import Image
 from playwright.sync_api import expect
 from waiting import wait
 
+from rbmviz.charts.style import heads
+from rbmviz.lessons import load_lesson, shipped_lessons
 from rbmviz.session.limits import RELEASE_SECONDS
+from rbmviz_app.pages import page_modules
 from tests.browser.live import DRAWN, LAPTOP, PAUSED, PHONE, SETTLED
 
 pytestmark = pytest.mark.browser
@@ -59,18 +62,60 @@ FOLDS = "panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open
 """Opens what is under *More*."""
 
 
-def test_titles_of_namesakes_tell_them_apart_and_pictures_are_in_line(live):
+def shown_together():
+    """Return the heads of each preset and each step of a lesson, by page."""
+    for name, module in page_modules().items():
+        if (live_page := getattr(module, "PAGE", None)) is not None:
+            for preset in live_page.presets:
+                yield name, heads(live_page.read(preset.panels)[0])
+    for name in shipped_lessons():
+        for step in load_lesson(name).steps:
+            yield step.state.page, heads(step.state.algorithms())
+
+
+HEADS = """(all => all.filter(heads => {
+    heads.forEach(([name, differs], i) => {
+        const [first, second] = panels[i].querySelectorAll('h3 > span');
+        first.textContent = name;
+        second.textContent = differs && ` ${differs}`;
+        panels[i].querySelector('.count').textContent = '42.6k';
+    });
+    return panels.slice(0, heads.length).some(panel => {
+        const [, second] = panel.querySelectorAll('h3 > span'), count = panel.querySelector('.count');
+        const [differs, counted, whole] = [second, count, panel].map(each => each.getBoundingClientRect());
+        return differs.right > counted.left || counted.right > whole.right + 1
+            || second.scrollWidth > second.clientWidth + 1;
+    });
+}))"""
+"""Those of many heads in which a part runs over another one, or what tells namesakes apart is cut off."""
+
+
+@pytest.mark.parametrize(
+    ("name", "panel"),
+    [
+        ("sample", "p=gibbs"),
+        ("train", "t=cd"),
+        ("weights", "w=pop_cd"),
+        ("chain", "little=landscape&l=gibbs"),
+    ],
+)
+def test_heads_of_all_presets_and_lessons_fit(live, name, panel):
+    of_page = [named for page, named in shown_together() if page == name]
+    page = live(LAPTOP)
+    for n in sorted({len(named) for named in of_page} - {1}):
+        page.open(f"{name}?" + "&".join([panel] * n))
+        page.until(f"panels.length === {n}")
+        assert page.ask(f"{HEADS}({json.dumps([named for named in of_page if len(named) == n])})") == []
+
+
+def test_heads_say_in_symbols_what_differs(live):
     page = live().open("?p=gibbs&p=sample_penalization:eps=0.003&p=sample_penalization&speed=5")
-    assert page.ask("panels[1].querySelector('h3').textContent") == "Sample penalization (step size 0.003)"
+    assert page.ask("panels.map(p => p.querySelector('h3').textContent)")[1] == "Sample penalization ε .003"
+    assert page.ask("panels[1].querySelector('h3').title") == "Sample penalization (step size 0.003)"
     for width in (1280, 390):
         page.page.set_viewport_size({"width": width, "height": 900})
         page.until(
-            "panels.every(p => { const r = p.querySelector('.differs').getBoundingClientRect(),"
-            " next = p.querySelector('.count').getBoundingClientRect();"
-            f" return innerWidth === {width} && r.right <= next.left }})"
-        )
-        page.until(
-            "((a, b) => Math.abs(a - b) <= 0.5)"
+            f"innerWidth === {width} && ((a, b) => Math.abs(a - b) <= 0.5)"
             "(...panels.map(p => p.querySelector('.stage').getBoundingClientRect().top))"
         )
 
@@ -335,14 +380,16 @@ def test_a_link_reproduces_the_samples(live):
 
 
 def test_panels_come_and_go(live):
-    page = live().open("?p=gibbs&p=rates_fpcd")
-    page.ask("panels[0].querySelector('.remove').click()")
-    page.until("panels.length === 1 && panels[0].querySelector('h3').textContent === 'rates-FPCD'")
-    page.page.get_by_role("button", name="Undo").click()
-    page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
+    page = live()
+
+    def remove():
+        page.open("?p=gibbs&p=rates_fpcd")
+        page.ask("panels[0].querySelector('.remove').click()")
+        page.until("panels.length === 1 && panels[0].querySelector('h3').textContent === 'rates-FPCD'")
+
+    page.undo(remove, "panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
     page.page.get_by_role("button", name="Undo").wait_for(state="hidden")
-    page.ask("panels[0].querySelector('.remove').click()")
-    page.until("panels.length === 1 && panels[0].querySelector('h3').textContent === 'rates-FPCD'")
+    remove()
     page.pick("Add a sampler", "rates-herding")
     page.until("panels.length === 2 && Number(panels[1].dataset.n) > 0")
     page.page.keyboard.press("Escape")
@@ -353,15 +400,17 @@ def test_panels_come_and_go(live):
     page.page.get_by_text("seconds", exact=True).click()
     page.page.wait_for_url("**axis=seconds**")
     page.until("panels.every(p => /^Scores at [0-9.]+ s \\(/.test(p.querySelector('.standing').textContent))")
-    page.page.get_by_text("samples", exact=True).click()
-    page.ask(FOLDS)
-    page.pick("More like this: rates-FPCD", "Only this sampler, with step size 0.01, 0.03, 0.09, 0.27")
-    page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
-    names = [f"rates-FPCD (step size {eps})" for eps in (0.01, 0.03, 0.09, 0.27)]
-    assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == names
-    page.page.wait_for_url("**eps=0.27**")
-    page.page.get_by_role("button", name="Undo").click()
-    page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
+
+    def multiply():
+        page.open("?p=rates_fpcd&p=gibbs")
+        page.ask(FOLDS)
+        page.pick("More like this: rates-FPCD", "Only this sampler, with step size 0.01, 0.03, 0.09, 0.27")
+        page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
+        names = [f"rates-FPCD ε {eps}" for eps in (".01", ".03", ".09", ".27")]
+        assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == names
+        page.page.wait_for_url("**eps=0.27**")
+
+    page.undo(multiply, "panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
     for left in (1, 0):
         page.ask("panels[0].querySelector('.remove').click()")
         page.until(f"panels.length === {left}")
@@ -629,7 +678,6 @@ def test_each_press_acts_once_through_lost_connections_and_lost_answers(live):
     page.page.keyboard.press("0")
     page.page.keyboard.press("s")
     page.until("panels.every(p => p.dataset.status === 'paused' && p.dataset.n === '1')")
-    page.page.get_by_role("button", name="Undo").wait_for()
     page.page.wait_for_timeout(500)
     assert page.counts() == [1, 1]
     # Another page of the same browser plays on.

@@ -360,7 +360,6 @@ def test_lessons_that_browsers_cannot_run_are_refused(tmp_path, capsys):
         ("--lesson", "training"): "The lesson 'training', step 1: the page train has no form for browsers",
         ("--lesson", "break-gibbs"): "a challenge or a branch has no form for browsers",
         ("--lesson", "push", "--model", "bas_pcd"): "leave model out",
-        ("--model", "bas_pcd"): "give --model and --samplers, or --lesson",
     }.items():
         assert main(["play", *given, "--out", str(out)]) == 2
         assert why in capsys.readouterr().err

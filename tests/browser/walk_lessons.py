@@ -28,13 +28,14 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import Lesson, PageState, Step, load_lesson, shipped_lessons
 from rbmviz_app import pages
+from tests import waiting
 from tests.attack.server import serving
 from tests.browser.live import Live, open_chromium
 from tests.lessons.doing import plays, presses
 
 GREEN = ".st-key-lesson[data-seen]"
 
-PATIENCE = 90_000
+PATIENCE = 1000 * waiting.PATIENCE
 """Milliseconds until what a step claims must have been seen."""
 
 

@@ -468,6 +468,8 @@ def test_an_interrupted_training_resumes_to_the_same_bits(capsys, tmp_path, monk
     assert result["checkpoint"] == str(cut / "m.checkpoint")
     assert "model after 40 updates is kept; --resume continues" in output.err
     assert load_model(cut / "m.safetensors").meta["updates"] == 40
+    message = refused(capsys, *words, *files[cut])
+    assert "is the checkpoint of an interrupted training: continue it by --resume" in message
     again = [sys.executable, "-m", "rbmviz", *map(str, [*words, *files[cut], "--resume"])]
     subprocess.run(again, check=True, capture_output=True)
     assert (cut / "m.safetensors").read_bytes() == (whole / "m.safetensors").read_bytes()

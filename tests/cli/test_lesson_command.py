@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from command_line import refused
 
 from rbmviz.cli import main
 from tests.lessons.test_lessons import GOOD
@@ -53,3 +54,24 @@ def test_a_folder_of_lessons_is_checked_before_the_app_is_served(capsys, tmp_pat
     (tmp_path / "mine.toml").write_text(GOOD.replace("gibbs", "gibs"))
     assert main(["app", "--no-browser", "--lessons", str(tmp_path)]) == 2
     assert "The lesson 'mine.toml', step 1: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "pages cannot show"),
+        (r"\unknowncommand{x}", "pages cannot show"),
+        (r"\frac{a", "a brace that is not closed"),
+        ("x^", "cannot be read as LaTeX"),
+        (r"\href{javascript:alert(1)}{x}", r"has \href, which is not allowed"),
+        (r"\style{color:red}{x}", r"has \style, which is not allowed"),
+        (r"\class{x}{x}", r"has \class, which is not allowed"),
+    ],
+)
+def test_a_formula_that_pages_cannot_show_is_refused_in_one_sentence(capsys, tmp_path, formula, said):
+    path = tmp_path / "mine.toml"
+    in_text = GOOD.replace('text = "With $a < b$."', f"text = '''Thus ${formula}$.'''")
+    for lesson in (f"{GOOD}\nformula = '''{formula}'''\n", in_text):
+        path.write_text(lesson)
+        for words in (["lesson", "check", path], ["play", "--lesson", path, "--out", tmp_path / "l.html"]):
+            assert said in refused(capsys, *words)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import rbmviz
 from rbmviz import BadInput
 from rbmviz.metrics import chain_diagnostics
 
@@ -50,3 +51,31 @@ def test_what_does_not_fit_is_refused():
             chain_diagnostics(wrong)
     with pytest.raises(BadInput, match="NaN"):
         chain_diagnostics([[np.nan] * 20])
+
+
+def test_a_chain_that_sticks_has_few_effective_samples_as_arviz_says():
+    arviz_stats = pytest.importorskip("arviz_stats")
+    pytest.importorskip("arviz_base")
+    samples = rbmviz.sample("bas_pcd", "gibbs", n=4000, v0=rbmviz.load_dataset("bas").train[1])
+    found = chain_diagnostics(samples)
+    tree = samples.to_arviz()
+    for method, value in (("bulk", found.ess), ("tail", found.ess_tail)):
+        expected = arviz_stats.ess(tree, var_names=["free_energy"], method=method).free_energy
+        assert value == pytest.approx(float(expected), rel=1e-6)
+    stuck = np.where(np.arange(4000) < 2000, 0.0, 5.0) + np.random.default_rng(0).normal(0, 0.1, 4000)
+    assert chain_diagnostics(stuck).ess < 5
+
+
+def test_samples_are_read_chain_by_chain():
+    samples = rbmviz.sample("bas_pcd", "gibbs:n_chains=4", n=4000)
+    energy = samples.model.rbm.free_energy(samples.v).reshape(-1, 4).T
+    assert chain_diagnostics(samples).ess == chain_diagnostics(energy).ess
+    with pytest.raises(BadInput, match="these are bits"):
+        chain_diagnostics(samples.v)
+    with pytest.raises(BadInput, match="these are bits"):
+        chain_diagnostics(np.asarray(samples).T)
+    with pytest.raises(BadInput, match="1,000 chains of 16 draws"):
+        chain_diagnostics(np.random.default_rng(0).normal(size=(1000, 16)))
+    unnamed = type(samples)(samples.v, samples.p, samples.info, None, 4)
+    with pytest.raises(BadInput, match="do not say their model"):
+        chain_diagnostics(unnamed)

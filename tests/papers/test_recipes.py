@@ -28,7 +28,7 @@ from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.gradient import gradient_quality
-from rbmviz.ledger import FOLDER, PAPERS, SIZES, figure_name, ledger, stored
+from rbmviz.ledger import PAPERS, SIZES, STORED_FOLDER, figure_name, ledger, stored
 from rbmviz.lessons.state import read_state
 from rbmviz.metrics import log_z
 from rbmviz.models import load_model
@@ -109,7 +109,7 @@ def test_citations_are_those_of_the_citation_file():
         assert " ".join(title.split()).lower() in text.lower()
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(STORED_FOLDER.glob("*.json")), ids=lambda path: path.stem)
 def test_a_stored_entry_is_of_todays_recipe(path):
     """``python -m papers --texts`` makes it so; its numbers alone are of the run."""
     result = json.loads(path.read_text())
@@ -123,7 +123,7 @@ def test_a_stored_entry_is_of_todays_recipe(path):
 def test_a_stored_picture_is_todays_drawing():
     result = stored("population_cd_bias_images")
     drawn = picture(result["figure"]).decode()
-    kept = re.sub("<metadata.*?</metadata>", "", (FOLDER / figure_name(result)).read_text())
+    kept = re.sub("<metadata.*?</metadata>", "", (STORED_FOLDER / figure_name(result)).read_text())
     assert re.sub(r"clip\d+", "clip", kept) == re.sub(r"clip\d+", "clip", drawn)
     assert re.search(r">10⁴<|>10,000<", drawn)  # factors, as in the paper, not their logarithms
 

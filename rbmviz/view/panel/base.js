@@ -6,6 +6,7 @@
  * @typedef {object} PanelSpec
  * @property {number} key
  * @property {string} label
+ * @property {[string, string]} [head] the name, and the knobs in which it differs from others, as short as heads are; by default, the label
  * @property {Prose} about
  * @property {string[]} equation the formulas that define the algorithm, as MathML
  * @property {string} colour
@@ -55,6 +56,7 @@ const RESEND_MS = 3000; // after this time, events that the page has not taken a
 const WORDS_MS = 1000; // minimum time between changes of words: faster changes would be unreadable
 const ANNOUNCE_MS = 2000; // minimum time between changes of the text read aloud
 const PAUSED_MS = 500; // a pause that lasts at least this long is deliberate
+const SHORT_FROM = 10000; // counts from here on are written as 42.6k
 const NARROW = 640; // pixels: windows up to this width show one panel, with few large pictures
 const FEW_PANELS = 4, MOST_COLUMNS = 6; // up to FEW_PANELS panels share a row; with more, a row has MOST_COLUMNS columns; see style.css
 
@@ -200,8 +202,8 @@ class Panel {
   /** @param {PanelSpec} spec with the page's current values */
   configure(spec) {
     this.spec = spec;
-    const [, name, differs] = spec.label.match(/^(.*?)( \(.*)?$/) ?? [];
-    this.title.replaceChildren(element('span', { text: name ?? spec.label }), element('span', { class: 'differs', text: differs ?? '' }));
+    const [name, differs] = spec.head ?? [spec.label, ''];
+    this.title.replaceChildren(element('span', { text: name }), element('span', { class: 'differs', text: differs && ` ${differs}` }));
     this.title.title = spec.label;
     this.node.style.setProperty('--accent', spec.colour);
     this.node.style.setProperty('--dash', dashed(spec.dash));
@@ -338,7 +340,7 @@ class Panel {
     }
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
-    this.count.textContent = whole.format(head.n);
+    this.count.textContent = head.n < SHORT_FROM ? whole.format(head.n) : short.format(head.n).toLowerCase();
     this.count.title = `${whole.format(head.n)} ${this.unit}`;
     this.readouts.draw(this.readoutValues, head.status === 'running');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
@@ -450,7 +452,9 @@ class Grid {
   // in a row.
   arrange() {
     const n = Math.ceil(this.panels.size * this.PanelOfPage.columns);
-    document.documentElement.style.setProperty('--columns', String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1)));
+    const root = document.documentElement, columns = String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1));
+    root.style.setProperty('--columns', columns);
+    root.dataset.columns = columns;
     for (const panel of this.panels.values()) panel.arrange();
     if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrames(); // a page at rest would otherwise get no answer
   }

@@ -1,24 +1,18 @@
 // @ts-check
-// Charts of a page on their way from the socket to the components that draw them. Either side may be mounted first, so both
-// find the page's charts by the address of the socket.
+// Charts of a page on their way from the socket to the components that draw them; see presses.js for why.
 
 /** @typedef {{ chart: any, notes: string[] }} ChartPart the content of a chart (null: nothing to draw yet), and the sentences below it */
 
 class Parts {
+  /** @type {Map<string, ChartPart>} */
+  newest = new Map();
+  /** Functions that draw a chart again. @type {Map<string, () => void>} */
+  places = new Map();
+
   /** @param {string} url of the socket @returns {Parts} */
   static of(url) {
-    const shared = /** @type {{ rbmvizParts?: Map<string, Parts> }} */ (window);
-    shared.rbmvizParts ??= new Map();
-    const parts = shared.rbmvizParts.get(url) ?? new Parts();
-    shared.rbmvizParts.set(url, parts);
-    return parts;
-  }
-
-  constructor() {
-    /** @type {Map<string, ChartPart>} */
-    this.newest = new Map();
-    /** Functions that draw a chart again. @type {Map<string, () => void>} */
-    this.places = new Map();
+    const shared = /** @type {{ rbmvizParts?: Map<string, Parts> }} */ (window), all = shared.rbmvizParts ??= new Map();
+    return all.get(url) ?? /** @type {Parts} */ (all.set(url, new Parts()).get(url));
   }
 
   /** @param {Record<string, ChartPart | true> | null} parts all charts of the page, true for those that are as before; null: all are as before */
@@ -28,6 +22,5 @@ class Parts {
     this.redraw();
   }
 
-  /** Draw all charts again, in new colours. */
   redraw() { for (const draw of this.places.values()) draw(); }
 }

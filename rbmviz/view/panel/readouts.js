@@ -19,6 +19,7 @@
 /** @param {number} x */
 const round3 = x => (x === 0 ? '0' : String(Number(x.toPrecision(3))));
 const whole = new Intl.NumberFormat('en');
+const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 /** @param {number} digits */
 const compactTo = digits => new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: digits });
 const compact = compactTo(3);

@@ -265,7 +265,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     title = VISIT_QUANTITIES[quantity]
 
     def make() -> tuple[Chart, list[str]]:
-        return walk_chart(PAGE.named(comparison), quantity, title), []
+        return walk_chart(PAGE.named(comparison), quantity, title, comparison.slots), []
 
     live_chart(comparison, "walks", make, title, "The curves begin with the first sample.")
     controls.choose(Settings.land_curve, label_visibility="collapsed")
@@ -281,9 +281,7 @@ def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
         command = command_of(panels, land, depth, setup.seed)
         return origin(command, models={land: setup.model}, seeds=[setup.seed])
 
-    with st.container(horizontal=True, vertical_alignment="center"):
-        downloads(comparison, file_origin)
-        st.caption("A panel’s ⤓ saves its picture.", width="content")
+    downloads(comparison, file_origin)
 
 
 def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str:

@@ -13,11 +13,14 @@ def walk_rows(named: Iterable[tuple[str, LandscapeSnapshot]]) -> Rows:
     return [{"sampler": name, **point._asdict()} for name, snapshot in named for point in snapshot.curve]
 
 
-def walk_chart(named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, title: str) -> Chart:
+def walk_chart(
+    named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, title: str, slots: Sequence[int] = ()
+) -> Chart:
     """Return the chart of one quantity for all walks, with the slopes 1/√t and 1/t as guides.
 
-    quantity : "visits" or "moments"
+    quantity : "visits" or "moments"; slots : see ``styled``
     """
+    tones = colours([snapshot.algorithm for _, snapshot in named])
     rows = [row for row in walk_rows(named) if row[quantity] > 0]
     # Round up to whole decades, so that the plot rarely changes and a live chart keeps its zoom.
     far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
@@ -40,7 +43,7 @@ def walk_chart(named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, ti
         ChartAxis("n", "Samples (t)", "log", "~s", domain=(1, far), ticks=8),
         ChartAxis(quantity, title, "log", "~g", domain=(least, 3), ticks=5),
         "sampler",
-        styled([name for name, _ in named], colours([snapshot.algorithm for _, snapshot in named])),
+        styled([name for name, _ in named], tones, slots),
         (("sampler", "Sampler", ""), ("n", "Samples", ","), (quantity, title, ".3g")),
         ("guide",),
         legend=Legend(columns=4),

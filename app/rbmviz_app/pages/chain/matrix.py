@@ -1,6 +1,5 @@
 """The matrix part of the page: any finite chain, and the same chain with a smaller P(stay)."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -401,7 +400,7 @@ def law_text(names: list[str], law: np.ndarray) -> str:
     return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")
 
 
-def chain_csv(A: np.ndarray, reduced: np.ndarray, law: np.ndarray, names: Sequence[str]) -> bytes:
+def chain_csv(A: np.ndarray, reduced: np.ndarray, law: np.ndarray, names: list[str]) -> bytes:
     """Return both matrices and the stationary law as CSV, with one row per chain and state."""
     return csv_bytes(
         ["chain", "from", *(f"to {name}" for name in names), "stationary"],

@@ -60,9 +60,6 @@ class LandscapePanel extends Panel {
   get page() { return /** @type {PageData & { land: Land }} */ (this.grid.data); }
 
   makePictures() {
-    const save = element('button', { class: 'remove', type: 'button', title: 'Save this picture (.png)',
-      'aria-label': `Save the picture of ${this.spec.label}`, text: '⤓', onclick: () => this.save() });
-    this.removeButton.before(save);
     const point = (/** @type {PointerEvent} */ event) => { this.pointer = event.offsetX; this.paint(); };
     this.canvas.addEventListener('pointermove', point);
     this.canvas.addEventListener('pointerdown', point); // also for a finger that does not move
@@ -70,11 +67,6 @@ class LandscapePanel extends Panel {
     this.canvas.addEventListener('pointerleave', () => { this.pointer = null; this.paint(); });
     this.placeStates();
     return [this.canvas];
-  }
-
-  save() {
-    const link = element('a', { href: this.canvas.toDataURL('image/png'), download: 'landscape.png' });
-    link.click();
   }
 
   arrange() {

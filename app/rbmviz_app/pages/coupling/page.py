@@ -20,7 +20,7 @@ from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.code import coupling_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.page import TEXT, LivePage, Transport, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.presets import Preset
@@ -43,7 +43,6 @@ PRESETS = (
             "panel2.rbm_mean < 6 at 100 pairs, not of panel1",
             "panel2.general_mean < 8 at 100 pairs, not of panel1",
         ),
-        invites=("scale",),
         variants=("coupling:scale=0.1",),
     ),
     Preset(
@@ -83,7 +82,6 @@ PRESETS = (
             "panel2.rbm_cut > 25 at 100 pairs, not of panel1",
             "panel2.rbm_within_10 > 50 at 100 pairs",
         ),
-        invites=("scale",),
         variants=("coupling:scale=1",),
     ),
     Preset(
@@ -98,7 +96,6 @@ PRESETS = (
             "panel1.general_mean < 150 at 32 pairs",
             "panel2.rbm_cut > 50 at 16 pairs, not of panel1",
         ),
-        invites=("scale",),
         variants=("coupling:scale=1",),
     ),
 )
@@ -294,7 +291,7 @@ def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> Non
 @st.fragment
 def draw_more(comparison: Comparison[CouplingSetup]) -> None:
     """Draw the other results of the pairs counted so far."""
-    offer(comparison, "main charts", lambda found: (None, [main_charts_text(found)]), "", 1)
+    offer(comparison, "main charts", lambda found: (None, [main_charts_text(found)]), "", TEXT)
     left, right = st.columns(2, gap="large")
     with left:
         draw_bound(comparison)

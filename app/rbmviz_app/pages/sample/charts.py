@@ -25,10 +25,10 @@ PLANE_SAMPLES = 300
 """Maximum number of each panel's samples, and of examples, in the plane of principal directions."""
 
 
-def curves_of(snapshots: Sequence[SamplingSnapshot]) -> list[Curve]:
-    """Return the curves of all panels, given their snapshots."""
+def curves_of(snapshots: Sequence[SamplingSnapshot], slots: Sequence[int] = ()) -> list[Curve]:
+    """Return the curves of all panels, given their snapshots and slots (see ``styled``)."""
     algorithms = [snapshot.algorithm for snapshot in snapshots]
-    styles = styled(titles(algorithms), colours(algorithms))
+    styles = styled(titles(algorithms), colours(algorithms), slots)
     return [Curve(*fields) for fields in zip(styles, labels(algorithms), snapshots, strict=True)]
 
 

@@ -73,7 +73,6 @@ PRESETS = (
         "Set it free",
         "At step size 0 rates-FPCD sticks like Gibbs: drag it up.",
         SPEC.default_panels,
-        invites=("eps",),
         claims=(
             "panel1.largest_class > 70 at 1800 samples, not of panel3",
             "panel2.largest_class > 70 at 1800 samples, not of panel3",
@@ -292,8 +291,11 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     if dataset is None or not comparison.panels:
         return
     images = messages.plain(data_label(dataset.name).partition(" (")[0])
-    st.markdown(f"**ISL on unseen {images}** (higher is better)")
     kind, present = Settings.curve.value, links.presenting()
+    if kind == "PCA":
+        st.markdown("**Newest samples in the plane of the data** (grey: training examples)")
+    else:
+        st.markdown(f"**ISL on unseen {images}** (higher is better)")
     said = f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end"
     if kind == "PCA":
         said = "Newest samples and data in two principal directions"
@@ -314,7 +316,7 @@ def make_chart(
     """Return the chart of this kind, and the sentence about the newest turn of a knob."""
     setup, snapshots = comparison.setup, comparison.peek()
     compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
-    curves = curves_of([snapshot for _, snapshot in snapshots])
+    curves = curves_of([snapshot for _, snapshot in snapshots], comparison.slots)
     notes = [change_text(PAGE.named(comparison))]
     if kind == "PCA":
         return plane_chart(curves, dataset), notes

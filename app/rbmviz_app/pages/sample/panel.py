@@ -176,7 +176,7 @@ def sample_grid(
     }
     names = titles(algorithms_of(comparison), marks=marks)
     _canvas.mount(
-        panel_specs(comparison, readouts, front, names, multiples=True),
+        panel_specs(comparison, readouts, front, names, multiples=True, marks=marks),
         n_visible=n_visible,
         shape=shape_of(n_visible, model.meta.get("image_shape"), dataset),
         **own,

@@ -97,7 +97,7 @@ def training_chart(
         below = [row for row in points if row["trainer"] == curve.name and row["value"] < floor]
         marks += [row | {"kind": "mark", "mark": "triangle-down"} for row in (*below[:1], *below[-1:])]
     ends = end_rows(
-        [(curve.name, curve.label) for curve in curves],
+        [] if present else [(curve.name, curve.label) for curve in curves],
         points,
         "trainer",
         catalogue.TRAINING_PLOT_HEIGHT,
@@ -110,7 +110,6 @@ def training_chart(
         title,
         levels,
         log,
-        wide_ends=present,
     ).of([*points, *marks, *ends, *common_rows(compared, points, log=log_x)])
 
 

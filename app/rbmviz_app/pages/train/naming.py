@@ -16,7 +16,7 @@ def curves_of_trainers(comparison: Comparison[TrainingSetup]) -> list[Curve]:
     algorithms = [snapshot.algorithm for snapshot in snapshots]
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
     brief = named_apart([label + origin for label, origin in zip(labels(algorithms), origins, strict=True)])
-    styles = styled(titles(algorithms, origins), colours(algorithms))
+    styles = styled(titles(algorithms, origins), colours(algorithms), comparison.slots)
     return [Curve(*fields) for fields in zip(styles, brief, snapshots, strict=True)]
 
 

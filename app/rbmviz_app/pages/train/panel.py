@@ -99,9 +99,11 @@ def train_grid(
     """Draw the trainers' panels; see ``sample_grid``."""
     dataset = comparison.setup.dataset
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
-    specs = panel_specs(comparison, readouts, front, titles(algorithms_of(comparison), origins, marks))
-    for spec, panel in zip(specs, comparison.panels, strict=True):
+    names = titles(algorithms_of(comparison), origins, marks)
+    specs = panel_specs(comparison, readouts, front, names, marks=marks)
+    for spec, panel, origin in zip(specs, comparison.panels, origins, strict=True):
         spec["trace_label"] = next(iter(panel.worker.algorithm.own_stats.values()), "")
+        spec["head"][1] += origin
         spec["n_hidden"] = panel.worker.plan.n_hidden
         spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(

@@ -30,10 +30,10 @@ def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
     return named_apart(names)
 
 
-def _styles(named: Named, *more: Style) -> tuple[Style, ...]:
-    """Return the style of each panel's series, in the panel's colour, and the styles of reference lines."""
+def _styles(named: Named, slots: Sequence[int], *more: Style) -> tuple[Style, ...]:
+    """Return the styles of all series, in the panels' colours and dashes, and those of reference lines."""
     tones = colours([snapshot.algorithm for _, snapshot in named])
-    return (*styled([name for name, _ in named], tones), *more)
+    return (*styled([name for name, _ in named], tones, slots), *more)
 
 
 def _tall(lines: int) -> int:
@@ -56,7 +56,7 @@ def share_rows(named: Named) -> Rows:
     ]
 
 
-def shares_chart(named: Named) -> Chart:
+def shares_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
     """Return the chart of the heaviest samples' share of the total weight."""
     rows = share_rows(named)
     least = min((row["samples"] for row in rows), default=0.01)
@@ -66,7 +66,7 @@ def shares_chart(named: Named) -> Chart:
         ChartAxis("samples", "Share of the samples, heaviest first", "log", "~%", ticks=5),
         ChartAxis("held", "Share of the weight", form="%", domain=(0, 1)),
         "panel",
-        _styles(named, EQUAL),
+        _styles(named, slots, EQUAL),
         (("panel", "Population", ""), ("samples", "The heaviest", ".3~%"), ("held", "hold", ".1%")),
         legend=Legend("bottom", columns=3),
         height=_tall(len(named) + 1),
@@ -94,7 +94,7 @@ def size_rows(named: Named) -> Rows:
     ]
 
 
-def sizes_chart(named: Named) -> Chart:
+def sizes_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
     """Return the chart of the effective share of a batch against batch size."""
     rows = size_rows(named)
     most = max((row["size"] for row in rows), default=128)
@@ -103,7 +103,7 @@ def sizes_chart(named: Named) -> Chart:
         ChartAxis("size", "Samples in a batch", "log", "~s", ticks=5),
         ChartAxis("share", f"{EFFECTIVE_SHARE} of the batch", form="%", domain=(0, 1)),
         "panel",
-        _styles(named, EQUAL),
+        _styles(named, slots, EQUAL),
         (
             ("panel", "Population", ""),
             ("size", "Samples in a batch", ","),
@@ -138,7 +138,7 @@ def estimate_rows(named: Named) -> Rows:
     return rows
 
 
-def log_z_chart(named: Named) -> Chart:
+def log_z_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
     """Return the chart of the log mean weight against the number of weights, beside the true value."""
     rows = estimate_rows(named)
     truth = next((snapshot.reference for _, snapshot in named if snapshot.reference is not None), None)
@@ -151,7 +151,7 @@ def log_z_chart(named: Named) -> Chart:
         ChartAxis("n", "Samples weighed", "log", "~s", ticks=5),
         ChartAxis("log_z", NUMBERS["weights"]["truth"].titled()),
         "panel",
-        _styles(named),
+        _styles(named, slots),
         (
             ("panel", "Population", ""),
             ("n", "Samples", ","),

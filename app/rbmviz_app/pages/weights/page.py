@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.charts import Chart
-from rbmviz.ledger import FOLDER, figure_name, stored, verdict_text
+from rbmviz.ledger import STORED_FOLDER, figure_name, stored, verdict_text
 from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import list_models
@@ -224,14 +224,20 @@ def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]
     """Draw the place of the chart that answers the page's question."""
     title = page.question
     live_chart(
-        comparison, "weights shares", lambda: (figures.shares_chart(page.named(comparison)), ()), title
+        comparison,
+        "weights shares",
+        lambda: (figures.shares_chart(page.named(comparison), comparison.slots), ()),
+        title,
     )
 
 
 def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
     """Draw effective sizes and estimates of log Z."""
     drawn = {
-        "sizes": ("What is a batch worth?", lambda: (figures.sizes_chart(page.named(comparison)), ())),
+        "sizes": (
+            "What is a batch worth?",
+            lambda: (figures.sizes_chart(page.named(comparison), comparison.slots), ()),
+        ),
         "log_z": ("Is the mean weight Z?", lambda: make_log_z(comparison, page)),
     }
     for column, (name, (title, make)) in zip(st.columns(2, gap="large"), drawn.items(), strict=True):
@@ -248,7 +254,7 @@ def make_log_z(
     named = page.named(comparison)
     references = [snapshot.reference for _, snapshot in named if snapshot.reference]
     warning = f"⚠ AIS: {references[0].warning}" if references and references[0].warning else ""
-    return figures.log_z_chart(named), [warning]
+    return figures.log_z_chart(named, comparison.slots), [warning]
 
 
 def draw_stored() -> None:
@@ -257,7 +263,7 @@ def draw_stored() -> None:
     if result is None:
         return
     st.markdown("**Less bias, more noise: CD and pop-CD on trained models**")
-    st.image((FOLDER / figure_name(result)).read_text("utf-8"))
+    st.image((STORED_FOLDER / figure_name(result)).read_text("utf-8"))
     claims = (f"- *{verdict_text(claim)}*: {messages.plain(claim['text'])}" for claim in result["claims"])
     st.markdown("\n".join(claims))
     st.caption(
