@@ -51,7 +51,7 @@ def test_no_key_of_the_address_belongs_to_two_pages():
 
 def test_names_of_other_pages_are_neither_shared_nor_the_pages_own():
     names = pages.names_of_other_pages("train")
-    assert {"p", "seed", "model", "c", "A"} <= set(names)
+    assert {"p", "seed", "model", "c"} <= set(names)
     assert not {"t", "train_seed", "present", "lesson"} & set(names)
 
 
