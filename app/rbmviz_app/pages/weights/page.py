@@ -268,7 +268,7 @@ def draw_stored() -> None:
     st.markdown("\n".join(claims))
     st.caption(
         f"{messages.plain(result['source'])}, measured here in advance. [Papers](./papers?ledger_search="
-        f"{BIAS_AND_VARIANCE}) says how; `rbmviz gradient` measures any model."
+        f"{BIAS_AND_VARIANCE}) says how; the command *gradient* measures any model."
     )
 
 
