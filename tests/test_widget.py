@@ -10,6 +10,7 @@ import pytest
 import rbmviz
 from rbmviz.knobs import knob
 from rbmviz.registry import samplers
+from rbmviz.samplers.interleave import start_of
 from tests.frames import read_frame
 
 
@@ -57,7 +58,8 @@ def test_knobs_go_both_ways(live, monkeypatch):
 def test_python_makes_the_samples_of_the_page(live):
     tell(live, _runs=[drawn(600, (250, {"temperature": 2}), (400, {"k": 3}))])
     sampler = rbmviz.make_sampler("gibbs")
-    state = sampler.init(rbmviz.load_model("bas_pcd"), 3)
+    model = rbmviz.load_model("bas_pcd")
+    state = sampler.init(model, 3, start_of(model, 3, 1)[0])
     turned = [replace(sampler, **new) for new in ({}, {"temperature": 2}, {"k": 3})]
     parts = [each.step(state, n) for each, n in zip(turned, (250, 150, 200), strict=True)]
     made = live.samples()
