@@ -13,6 +13,7 @@ import rbmviz
 from rbmviz.cli import main
 from rbmviz.lessons import load_lesson, measure_claims
 from rbmviz.metrics.isl import isl
+from rbmviz.samplers.interleave import start_of
 from tests.browser.live import CRC_32
 
 pytestmark = pytest.mark.browser
@@ -122,7 +123,8 @@ def test_it_makes_the_samples_of_python(opened, model):
                 }})()"""
             )
             sampler = rbmviz.make_sampler(name)
-            state = sampler.init(rbmviz.load_model(model), seed)
+            v0, _ = start_of(rbmviz.load_model(model), seed, 1)
+            state = sampler.init(rbmviz.load_model(model), seed, v0)
             parts = [each.step(state, n).v for each in (sampler, replace(sampler, **{knob: value}))]
             assert drawn == [2 * n, zlib.crc32(np.concatenate(parts).tobytes())], (name, seed)
 
