@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rbmviz.charts.style import colours, dashes, heads, titles
+from rbmviz.charts.style import colours, dashes, differing_knobs, titles
 from rbmviz.equations import equation_of, symbols_of
-from rbmviz.knobs import Knob, knobs_of, values_of
+from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
@@ -168,6 +168,35 @@ def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
 def numeric_knobs(algorithm: Any) -> dict[str, Any]:
     """Return the values of an algorithm's knobs, without choices from lists, by name."""
     return {name: value for name, value in values_of(algorithm).items() if not isinstance(value, str)}
+
+
+SYMBOLS = {
+    **{r"\varepsilon": "ε", r"\alpha": "α", r"\eta": "η", r"\mu": "μ", r"\lambda": "λ"},
+    **{r"k_{\max}": "max", r"t_{\max}": "max", r"\bar{P}": "P"},
+}
+"""Symbols of knobs in heads, where LaTeX is not one letter."""
+
+
+def heads(algorithms: Sequence[Any]) -> list[tuple[str, str]]:
+    """Return a name and the differing knobs for the head of each panel, which is narrow: ("Gibbs", "k 20").
+
+    If several knobs differ, those at their default are left out.
+    """
+    named = []
+    for algorithm in algorithms:
+        knobs, values = knobs_of(algorithm), values_of(algorithm)
+        differing = differing_knobs([other for other in algorithms if other.name == algorithm.name])
+        written = [
+            f"{_symbol(knobs[knob])} {value_text(values[knob]).removeprefix('0') or 0}"
+            for knob in differing
+            if len(differing) == 1 or values[knob] != knobs[knob].default
+        ]
+        named.append((algorithm.label, ", ".join(written)))
+    return named
+
+
+def _symbol(knob: Knob) -> str:
+    return SYMBOLS.get(knob.symbol or "", knob.symbol) or knob.label.split()[0].lower()
 
 
 def panel_specs(

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from rbmviz.knobs import Knob, knobs_of, value_text, values_of
+from rbmviz.knobs import knobs_of, value_text, values_of
 from rbmviz.registry import samplers, trainers
 
 GREY = "#808080"
@@ -43,7 +43,7 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequen
     for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
         namesakes = [other for other in algorithms if other.name == algorithm.name]
         # Each knob is named like its slider.
-        labels = {knob: knobs_of(algorithm)[knob].label for knob in _differing(namesakes)}
+        labels = {knob: knobs_of(algorithm)[knob].label for knob in differing_knobs(namesakes)}
         knobs = ", ".join(
             f"{label[0].lower()}{label[1:]} {value_text(values_of(algorithm)[knob])}"
             for knob, label in labels.items()
@@ -54,36 +54,7 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequen
     )
 
 
-SYMBOLS = {
-    **{r"\varepsilon": "ε", r"\alpha": "α", r"\eta": "η", r"\mu": "μ", r"\lambda": "λ"},
-    **{r"k_{\max}": "max", r"t_{\max}": "max", r"\bar{P}": "P"},
-}
-"""Symbols of knobs in heads, where LaTeX is not one letter."""
-
-
-def heads(algorithms: Sequence[Any]) -> list[tuple[str, str]]:
-    """Return a name and the differing knobs for the head of each panel, which is narrow: ("Gibbs", "k 20").
-
-    If several knobs differ, those at their default are left out.
-    """
-    named = []
-    for algorithm in algorithms:
-        knobs, values = knobs_of(algorithm), values_of(algorithm)
-        differing = _differing([other for other in algorithms if other.name == algorithm.name])
-        written = [
-            f"{_symbol(knobs[knob])} {value_text(values[knob]).removeprefix('0') or 0}"
-            for knob in differing
-            if len(differing) == 1 or values[knob] != knobs[knob].default
-        ]
-        named.append((algorithm.label, ", ".join(written)))
-    return named
-
-
-def _symbol(knob: Knob) -> str:
-    return SYMBOLS.get(knob.symbol or "", knob.symbol) or knob.label.split()[0].lower()
-
-
-def _differing(namesakes: Sequence[Any]) -> list[str]:
+def differing_knobs(namesakes: Sequence[Any]) -> list[str]:
     """Return the names of the knobs in which algorithms of one kind differ."""
     return [
         knob for knob in knobs_of(namesakes[0]) if len({values_of(other)[knob] for other in namesakes}) > 1
@@ -100,7 +71,7 @@ def labels(algorithms: Sequence[Any]) -> list[str]:
         namesakes = [other for other in algorithms if other.name == algorithm.name]
         knobs = ", ".join(
             f"{knobs_of(algorithm)[knob].label.split()[0].lower()} {value_text(values_of(algorithm)[knob])}"
-            for knob in _differing(namesakes)
+            for knob in differing_knobs(namesakes)
         )
         of_one_kind = len(namesakes) == len(algorithms)
         named.append(

@@ -10,10 +10,10 @@ from PIL import Image
 from playwright.sync_api import expect
 from waiting import wait
 
-from rbmviz.charts.style import heads
 from rbmviz.lessons import load_lesson, shipped_lessons
 from rbmviz.session.limits import RELEASE_SECONDS
 from rbmviz_app.pages import page_modules
+from rbmviz_app.panel import heads
 from tests.browser.live import DRAWN, LAPTOP, PAUSED, PHONE, SETTLED
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 def test_weights_come_in_and_a_slider_changes_them(live):
     panels = "w=pop_cd:n_chains=100&w=pop_cd:n_chains=100,proposal=mixture"
     page = live().open(f"weights?{panels}&weights_pace=30&weights_more=true")
-    titles = page.ask("panels.map(p => p.querySelector('h3').textContent)")
+    titles = page.ask("panels.map(p => p.querySelector('h3').title)")
     assert titles == ["pop-CD-1", "pop-CD-1, mixture"]
     strips = "panels.map(p => p.querySelector('canvas.strip').toDataURL())"  # the heaviest may be the same
     before = page.ask(strips)
@@ -28,7 +28,7 @@ def test_weights_come_in_and_a_slider_changes_them(live):
     assert page.counts()[0] >= n
     page.set_knob(0, "k", 1 / 3)
     page.page.wait_for_url("**k=10**")
-    page.until("panels[0].querySelector('h3').textContent.startsWith('pop-CD-10')")
+    page.until("panels[0].querySelector('h3').title.startsWith('pop-CD-10')")
     charts = page.charts
     charts.nth(4).wait_for()
     # Bias and variance come in meanwhile.

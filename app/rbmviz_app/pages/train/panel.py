@@ -103,7 +103,7 @@ def train_grid(
     specs = panel_specs(comparison, readouts, front, names, marks=marks)
     for spec, panel, origin in zip(specs, comparison.panels, origins, strict=True):
         spec["trace_label"] = next(iter(panel.worker.algorithm.own_stats.values()), "")
-        spec["head"][1] += origin
+        spec["head"][1] = (spec["head"][1] + origin).strip()
         spec["n_hidden"] = panel.worker.plan.n_hidden
         spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(
