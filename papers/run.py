@@ -36,7 +36,7 @@ from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.sweeps import Store, cells
 from rbmviz.sweeps import run as run_cells
 from rbmviz.sweeps.cell import data_digest, forget, model_digest
-from rbmviz.sweeps.execute import cores
+from rbmviz.sweeps.run import cores
 
 OF_TEXTS = ("RECIPE", "numbers", "drawing")
 """What a recipe's module says of results; its jobs do not depend on it."""

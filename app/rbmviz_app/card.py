@@ -406,10 +406,10 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
         return {}  # a number would give the answer away
     snapshots: list[Any] = [snapshot for _, snapshot in comparison[0].peek()]
     if step.state.page == "tune":
-        view, _ = session.SWEEP_VIEWS.value.get(session.ALL_SETTINGS["sweep"].value, (None, ""))
-        if view is None or view.sweep.plan != plan_of(step.state.settings):
+        scores = session.SHOWN_SCORES.value
+        if scores is None or scores.plan != plan_of(step.state.settings):
             return {}  # another sweep is on the screen
-        snapshots = [view.sweep.scores]
+        snapshots = [scores]
     elif not step.goal and not any(snapshot.n for snapshot in snapshots):
         return {}  # pairs of chains are counted even before Play
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}

@@ -1,4 +1,4 @@
-"""A session's comparisons and views of sweeps, and the lifetime of their work and memory.
+"""A session's comparisons and private sweeps, and the lifetime of their work and memory.
 
 A comparison (its panels, chains and scores) is kept in the session state. It is open while the session holds
 a cached resource, which Streamlit releases on every disconnect; after a reconnect or a reload the same
@@ -15,22 +15,10 @@ import streamlit as st
 
 from rbmviz.session import Comparison, close_and_free
 from rbmviz.session.comparison import Setup
+from rbmviz.session.jobs import Job
 from rbmviz.session.limits import RELEASE_SECONDS
-from rbmviz.session.sweep_view import SweepView
-from rbmviz.session.sweeps import Sweep
-from rbmviz_app.session import (
-    COMPARISONS,
-    LINK,
-    OWN_SWEEPS,
-    SESSION,
-    SHARED_PAGE,
-    SWEEP_VIEWS,
-    TAB,
-    VISITOR,
-    Link,
-    Tab,
-)
-from rbmviz_app.shared import sweep_queue
+from rbmviz_app.session import COMPARISONS, LINK, OWN_SWEEPS, SESSION, SHARED_PAGE, TAB, VISITOR, Link, Tab
+from rbmviz_app.shared import sweep_jobs
 
 S = TypeVar("S", bound=Setup)
 
@@ -68,8 +56,8 @@ def close_work(tab: Tab) -> None:
     """Stop the work of a tab without a page; called on the server's event loop, so it only sets flags."""
     for comparison, _ in list(tab.values.get(COMPARISONS.key, {}).values()):
         close_and_free(comparison, RELEASE_SECONDS)
-    for sweep in list(tab.values.get(OWN_SWEEPS.key, {}).values()):
-        sweep_queue().halt(sweep, "It stopped when its page lost the connection.")
+    for job in list(tab.values.get(OWN_SWEEPS.key, {}).values()):
+        sweep_jobs().rest(job)
     if (share := tab.values.get(SHARED_PAGE.key)) is not None:
         share.leave()
 
@@ -96,52 +84,18 @@ def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bo
     return comparison, is_new
 
 
-@st.cache_resource(show_spinner=False)
-def views_by_token() -> MutableMapping[str, SweepView]:
-    """Return this process's views of sweeps by their unguessable tokens, for the live path."""
-    return weakref.WeakValueDictionary()
-
-
-MAX_VIEWS = 4
-"""Maximum number of sweep views that a session keeps."""
-
-
-def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
-    """Return this session's view of a sweep and its token; the newest views are kept.
-
-    name : name of the sweep; "": the planned sweep, whose view lasts until the plan changes
-    """
-    views = SWEEP_VIEWS.ensure()
-    before, _ = views.get(name, (None, ""))
-    if before is None or not (before.sweep is sweep or (not name and before.sweep.plan == sweep.plan)):
-        views.pop(name, None)
-        view = SweepView(sweep, before.by if before else "", before.cost_unit if before else "samples")
-        views[name] = view, secrets.token_urlsafe(24)
-        while len(views) > MAX_VIEWS:
-            views.pop(next(iter(views)))
-    view, token = views[name]
-    views_by_token()[token] = view
-    return view, token
-
-
-def own_sweeps() -> dict[str, Sweep]:
+def own_sweeps() -> dict[str, Job]:
     """Return the private sweeps of this session, which run while its page is open, by name."""
     connect()
     return OWN_SWEEPS.ensure()
 
 
-def forget_sweep(name: str) -> None:
-    """Drop this session's hold on a sweep."""
-    OWN_SWEEPS.value.pop(name, None)
-    SWEEP_VIEWS.value.pop(name, None)
-
-
 def discard_sweeps_of(content: object) -> None:
     """Delete the private sweeps that use this model or data set of the visitor."""
-    for name, sweep in list(OWN_SWEEPS.value.items()):
-        if any(content is each for each in (*sweep.own.models.values(), *sweep.own.data.values())):
-            sweep_queue().discard(sweep)
-            forget_sweep(name)
+    for name, job in list(OWN_SWEEPS.value.items()):
+        if any(content is each for each in job.own.values()):
+            sweep_jobs().discard(job)
+            OWN_SWEEPS.value.pop(name, None)
 
 
 def begin_anew(page: str) -> None:

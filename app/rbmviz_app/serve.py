@@ -20,7 +20,6 @@ from rbmviz import BadInput, Model
 from rbmviz.errors import quoted
 from rbmviz.lessons import Lesson
 from rbmviz.output import reason
-from rbmviz.sweeps import SweepPlan
 from rbmviz_app import access, shared
 from rbmviz_app.access import check_address, open_to_others
 
@@ -119,7 +118,7 @@ def serve(
     port: int | None,
     browser: bool,
     announce: Callable[[str, str], object],
-    results: Sequence[tuple[Path, SweepPlan]] = (),
+    results: Sequence[Path] = (),
     lessons: Sequence[Lesson] = (),
     share: bool = False,
 ) -> None:
@@ -130,7 +129,7 @@ def serve(
     browser : whether to open the page in a browser, if there is a screen
     announce : called from another thread as soon as the server answers, with the address of the page and the
         address for other machines ("": none)
-    results : sweep folders listed on the Tune page, with their plans
+    results : sweep folders listed on the Tune page
     lessons : further lessons, listed on the Learn page after the shipped ones
     """
     chosen = settings(address, port, share)

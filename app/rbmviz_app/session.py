@@ -23,8 +23,7 @@ from rbmviz import Model
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
 from rbmviz.session import Allowance, Comparison, VisitorUsage
-from rbmviz.session.sweep_view import SweepView
-from rbmviz.session.sweeps import Sweep
+from rbmviz.session.jobs import Job
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
 from rbmviz_app.stream.files import OfferedFiles
@@ -396,17 +395,17 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
 """How it works: the small model whose units are drawn one by one."""
 
-SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict)
-"""Tune: the newest views of sweeps, by name, and their tokens."""
+SHOWN_SCORES: Entry[Any] = Entry("shown scores", lambda: None)
+"""Tune: the scores on the screen (``SweepScores``); None: no sweep is shown."""
 
-OWN_SWEEPS: Entry[dict[str, Sweep]] = Entry("own sweeps", dict)
+OWN_SWEEPS: Entry[dict[str, Job]] = Entry("own sweeps", dict)
 """Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
 
 POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 """Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
 
-VERSION_AT_REST: Entry[dict[str, int]] = Entry("version at rest", dict)
-"""Tune: the version of each sweep when the page was drawn after the sweep ended."""
+FOLLOWED: Entry[int | None] = Entry("followed", lambda: None)
+"""Tune: the setting whose knobs the pointer's chain has taken last."""
 
 DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
 """Train: names of the panels, by key, in the last drawn row."""

@@ -19,11 +19,10 @@ from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import describe_model, list_models, load_pretrained, model_title, read_pretrained_headers
 from rbmviz.pages import RANDOM_MODEL, Sources
-from rbmviz.session import VisitorUsage
-from rbmviz.session.sweeps import SweepQueue, sweeps_folder
+from rbmviz.session.jobs import Jobs, sweeps_folder
 from rbmviz.sweeps import SweepPlan
-from rbmviz.sweeps.cell import Own, data_digest
-from rbmviz_app.session import ALLOWANCE, TRAINED, UPLOADS, visitors
+from rbmviz.sweeps.cell import data_digest
+from rbmviz_app.session import ALLOWANCE, TRAINED, UPLOADS
 
 T = TypeVar("T")
 
@@ -61,16 +60,16 @@ def _shared(kind: str, n_kept: int) -> SharedObjects[Any]:
 
 
 @st.cache_resource(show_spinner=False)
-def sweep_queue() -> SweepQueue:
+def sweep_jobs() -> Jobs:
     """Return the sweeps of this server and of the result folders on the command line."""
-    queue = SweepQueue(sweeps_folder(), memory=VisitorUsage(visitors()))
-    for folder, plan in RESULTS_OF_COMMAND:
-        queue.add_results(folder, plan)
-    return queue
+    jobs = Jobs(sweeps_folder())
+    for folder in RESULTS_OF_COMMAND:
+        jobs.add_results(folder)
+    return jobs
 
 
-RESULTS_OF_COMMAND: list[tuple[Path, SweepPlan]] = []
-"""Result folders from the command line, and their plans."""
+RESULTS_OF_COMMAND: list[Path] = []
+"""Result folders from the command line."""
 
 
 LESSONS_OF_COMMAND: dict[str, Lesson] = {}
@@ -168,11 +167,11 @@ def is_known_model(name: str) -> bool:
     return name in list_models() or is_own_model(name)
 
 
-def own_content(plan: SweepPlan) -> Own:
+def own_content(plan: SweepPlan) -> dict[str, Model | Dataset]:
     """Return the models and data in a plan that belong to this visitor or come from the command line."""
     models = {name: model_called(name) for name in plan.models if is_own_model(name)}
     names = {plan.data} if plan.data else {data_name(model.meta) for model in models.values()}
-    return Own(models, {name: dataset for name, dataset in own_data().items() if name in names})
+    return {**models, **{name: dataset for name, dataset in own_data().items() if name in names}}
 
 
 def model_called(name: str) -> Model:

@@ -10,7 +10,6 @@ from rbmviz.cli import WholeNumber, add_command, print_result, to_json
 from rbmviz.errors import brought_by
 from rbmviz.lessons import load_folder
 from rbmviz.models import list_models, load_model
-from rbmviz.session.sweeps import check_scores
 from rbmviz.sweeps.store import Store
 
 PORT = WholeNumber(1, 65_535)
@@ -60,9 +59,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         model = args.model if shipped else (printable(Path(args.model).name)[:100], model_read)
     results = []
     for folder in args.results:
-        plan = Store(folder).plan()
-        check_scores(plan, f"'{folder}'")
-        results.append((Path(folder), plan))
+        Store(folder).plan()  # refused here if it has none
+        results.append(Path(folder))
     lessons = load_folder(args.lessons) if args.lessons is not None else []
     with brought_by("app", "The app"):
         # By name, because the package is a layer below the app and is also installed without Streamlit.

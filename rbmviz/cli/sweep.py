@@ -29,16 +29,17 @@ from rbmviz.sweeps import (
     Choice,
     ScoredSetting,
     SweepPlan,
+    answer,
     cells,
     compare,
     figures,
     list_measures,
 )
 from rbmviz.sweeps.choose import one_source, robustness, select, telling_point, undirected
-from rbmviz.sweeps.execute import SweepProgress, cores
-from rbmviz.sweeps.execute import run as run_cells
 from rbmviz.sweeps.plan import TABLES, Kind
-from rbmviz.sweeps.store import Store, StoredTable, check_installed, write_table
+from rbmviz.sweeps.run import SweepProgress, cores
+from rbmviz.sweeps.run import run as run_cells
+from rbmviz.sweeps.store import Store, StoredTable
 from rbmviz.trainers import list_trainers
 
 DEFAULT_REPLICATIONS = 5
@@ -75,8 +76,9 @@ def add(commands: Any) -> None:
     command = add_command(commands, "sweep", example, run, text)
     command.description = (
         "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting on the\n"
-        "validation part, by differences paired over seeds. Each result is a file of the folder, and is\n"
-        "never computed again."
+        "validation part, by differences paired over seeds. The folder has one SQLite file, in which no\n"
+        "result is computed again: repeat the command with longer axes, more seeds or models, and it is\n"
+        "extended."
     )
     command.epilog = f"{command.epilog}\nThe options of an action: rbmviz sweep run --help"
     command.arrange = _action_first
@@ -194,7 +196,6 @@ def _add_comparison(action: argparse.ArgumentParser) -> None:
 def _add_files(action: argparse.ArgumentParser) -> None:
     files = action.add_argument_group("files")
     files.add_argument("--csv", metavar="F.csv", help="the table that is shown, one row a setting")
-    files.add_argument("--parquet", metavar="F.parquet", help="all rows of all cells in one file")
     files.add_argument("--figure", metavar="F.svg", help="the scores over the axes, as .svg or .png")
 
 
@@ -209,13 +210,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         _check_outputs(args, plan)
     plan_cells, outcome = cells(plan), None
     if args.action in ("run", "resume", "extend"):
-        store.prepare(plan, _command(args))
+        if sentence := store.prepare(plan, _command(args)):
+            print_message(sentence)
         outcome = _computed(args, plan_cells, store)
+        store.close()
     stored = store.read(plan_cells)
     if not stored.cells and outcome is None:
         stored = _of_other_code(store)
-    for sentence in stored.refused:
-        print_message(sentence)
     return _result(args, plan, store, plan_cells, stored, outcome)
 
 
@@ -226,20 +227,18 @@ def _of_other_code(store: Store) -> StoredTable:
         return stored
     columns = one_source(stored.columns)
     n_cells = len(np.unique(columns["identity"].astype(str)))
-    sentence = (
+    print_message(
         f"'{store.folder}' holds no result of this version of the code; these are the {n_cells:,} of "
         f"another version. 'rbmviz sweep resume {store.folder}' recomputes them."
     )
-    return StoredTable(columns, n_cells, [sentence, *stored.refused])
+    return StoredTable(columns, n_cells)
 
 
 def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
     """Check the endings of the output files, and that the files can be written."""
-    outputs = {f"--{name}": getattr(args, name) for name in ("csv", "parquet", "figure")}
-    for flag, endings in (("--parquet", (".parquet",)), ("--figure", (".svg", ".png"))):
-        path = outputs[flag]
-        if path is not None and Path(path).suffix not in endings:
-            raise BadInput(f"sweep: '{path}' must end in {' or '.join(endings)}.")
+    outputs = {f"--{name}": getattr(args, name) for name in ("csv", "figure")}
+    if args.figure is not None and Path(args.figure).suffix not in (".svg", ".png"):
+        raise BadInput(f"sweep: '{args.figure}' must end in .svg or .png.")
     check_outputs(
         outputs,
         models={f"--model {name}": name for name in plan.models},
@@ -251,7 +250,6 @@ def _check_installed(args: argparse.Namespace) -> None:
     """Raise the error for a missing extra before anything is read."""
     if vars(args).get("scheduler"):
         import rbmviz.sweeps.cluster  # noqa: F401, raises its own error
-    check_installed()
     if vars(args).get("figure"):
         figures.check_installed()
 
@@ -491,6 +489,7 @@ def _choice(choice: Choice) -> dict[str, Any]:
     return {
         **{"model": best.model, "effort": choice.effort, "at": choice.point, "by": choice.by},
         **{"seeds": list(choice.seeds), "not_reached": choice.not_reached, "border": list(choice.border)},
+        "answer": answer(choice),
         "best": {
             **{"setting": best.setting, "model": best.model, "knobs": dict(best.knobs)},
             **{"validation": best.mean, "test": best.test, "test_std_dev": best.test_std_dev},
@@ -504,8 +503,6 @@ def _choice(choice: Choice) -> dict[str, Any]:
 def _write_files(
     args: argparse.Namespace, plan: SweepPlan, stored: StoredTable, choices: Sequence[Choice]
 ) -> None:
-    if args.parquet is not None:
-        write_table(args.parquet, stored.columns)
     if args.csv is not None:
         write_whole(args.csv, with_origin(_csv(choices), "sweep.csv", _origin(args, stored)))
     if args.figure is not None and choices:
@@ -591,11 +588,7 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
             else f"; a test set of this size knows it to {best['test_point_error']:.3f}"
         )
         lines.append(f"{texts[0]}: {best['test']:.3f}{spread} on the test part{error}")
-    if len(choice["region"]) > 1:
-        lines.append(
-            f"{len(choice['region'])} of {len(rows)} settings are tied with the best at 95 %; more "
-            "replications may help (sweep extend)."
-        )
+    lines.append(choice["answer"])
     if choice["telling"] is not None and choice["telling"] != choice["at"]:
         lines.append(f"The settings differ most after {choice['telling']:,.6g} {choice['effort']} (--at).")
     if choice["not_reached"]:

@@ -10,7 +10,7 @@ from rbmviz.lessons.state import PageState
 from rbmviz.pages import Sources
 from rbmviz.session.run import Run
 from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.sweeps import CellRun, cells
+from rbmviz.sweeps import CellResult, CellRun, cells, table
 from rbmviz.sweeps.from_settings import plan_of
 
 COMPUTED_BESIDE = {
@@ -125,11 +125,12 @@ def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:
 def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
     """Return each claim about a sweep's map with its numbers; the runs are made one after another."""
     plan = plan_of(state.settings)
-    scores, values = SweepScores(plan), dict[tuple[int, str, int], float | None]()
+    results, values = list[CellResult](), dict[tuple[int, str, int], float | None]()
     asked = _numbers_by_step(claims, 0)
     for i, cell in enumerate(cells(plan, registered=True)[: max(asked, default=0)]):
-        scores.put(i, CellRun(cell).finish())
+        results.append(CellRun(cell).finish())
         for name in asked.get(i + 1, ()):
+            scores = SweepScores(plan, table(results))
             values[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
     for n, names in asked.items():
         for name in names:

@@ -1,4 +1,4 @@
-"""Tune: a grid of settings as a map, with runs beside it."""
+"""Tune: a grid of settings as a map, with chains beside it."""
 
 import math
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from rbmviz.models import list_models
 from rbmviz.pages.sample import scored_data
 from rbmviz.pages.settings import FreeText, RealNumber, SettingSpec, Several, Whole
 from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
-from rbmviz.registry import samplers, trainers
+from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
-from rbmviz.session import SamplingSetup, Start, TrainingSetup
-from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
+from rbmviz.session import SamplingSetup, Start
+from rbmviz.session.jobs import MAX_SAMPLES_OF_CELL
 from rbmviz.sweeps import list_measures
-from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS
+from rbmviz.sweeps.from_settings import KIND_OF
 from rbmviz.sweeps.measures import MAX_UNITS_EACH_POINT
 from rbmviz.sweeps.plan import SCALES
 from rbmviz.trainers import list_trainers
@@ -26,17 +26,8 @@ SPACING = (
 )
 
 
-class _SamplersAndTrainers:
-    """Both tables as one; algorithm names are unique across them."""
-
-    def __getitem__(self, name: str) -> Any:
-        return (trainers if name in trainers else samplers)[name]
-
-
-def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup | TrainingSetup:
-    """Return the setup of the runs beside the map."""
-    if values["tune_what"] == "trainers":
-        return TrainingSetup(sources.data(values["tune_train_data"]), values["tune_hidden"])
+def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup:
+    """Return the setup of the chains beside a map of samplers."""
     model = sources.model((values["tune_models"] or SPEC.settings["tune_models"].default)[0])
     dataset = sources.data_of(model, None if values["tune_data"] == AUTOMATIC else values["tune_data"])
     return SamplingSetup(model, dataset, 0, values["tune_start"], values["tune_kernel"], sources.allowance)
@@ -45,7 +36,7 @@ def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup | Traini
 SPEC = PageSpec(
     name="tune",
     panels_key="m",
-    algorithms=_SamplersAndTrainers(),
+    algorithms=samplers,
     default_panels=("rates_fpcd",),
     settings={
         "tune_what": SettingSpec(
@@ -95,15 +86,6 @@ SPEC = PageSpec(
             6, Whole(1, 40), "Values", "Number of values on this axis; whole numbers may give fewer."
         ),
         "tune_y_scale": SettingSpec("log1m", SCALES, "Spacing", SPACING),
-        "tune_z": SettingSpec(
-            NO_AXIS, FreeText(), "Side by side", "A third knob: a map for each of its values."
-        ),
-        "tune_z_values": SettingSpec(
-            "",
-            FreeText(),
-            "Its values",
-            "A list such as 1,5,25; or from:to:number, such as 0.01:1:3.",
-        ),
         "tune_n": SettingSpec(
             10_000,
             Whole(1, MAX_SAMPLES_OF_CELL),
@@ -142,8 +124,7 @@ SPEC = PageSpec(
             60,
             (5, 20, 60, 200, 1000, 5000, math.inf),
             "Steps per second",
-            "Samples of the chains beside the map, or updates of the trainings. The sweep uses the processor "
-            "time they leave over.",
+            "Samples of the chains beside the map. The sweep runs at low priority.",
         ),
     },
     setup=setup,

@@ -7,7 +7,8 @@ tables as a folder of files, ``figures`` draws them, and ``sweep`` does all of t
 curve.
 """
 
-from rbmviz.sweeps.cell import Cell, CellRun, cells
+from rbmviz.sweeps.answer import answer
+from rbmviz.sweeps.cell import Cell, CellResult, CellRun, cells, table
 from rbmviz.sweeps.choose import (
     Choice,
     Robustness,
@@ -18,15 +19,16 @@ from rbmviz.sweeps.choose import (
     select,
     telling_point,
 )
-from rbmviz.sweeps.execute import FailedCell, SweepProgress, run
 from rbmviz.sweeps.measures import list_measures, measures
 from rbmviz.sweeps.plan import Axis, Budget, SweepPlan
+from rbmviz.sweeps.run import FailedCell, SweepProgress, run
 from rbmviz.sweeps.store import Store, StoredTable
 
 __all__ = [
     "Axis",
     "Budget",
     "Cell",
+    "CellResult",
     "CellRun",
     "Choice",
     "FailedCell",
@@ -36,6 +38,7 @@ __all__ = [
     "StoredTable",
     "SweepPlan",
     "SweepProgress",
+    "answer",
     "cells",
     "compare",
     "joined",
@@ -44,5 +47,6 @@ __all__ = [
     "robustness",
     "run",
     "select",
+    "table",
     "telling_point",
 ]

@@ -1,7 +1,7 @@
 """A cell: one run of a sweep, small enough to send, and what identifies it.
 
 ``cells(plan)`` loads models and data once and returns the cells in the order of the plan. ``CellRun(cell)``
-runs one, slice by slice; it loads what the cell names, once in each process.
+runs one, slice by slice; it loads what the cell names, once in each process. ``table`` joins results.
 """
 
 import functools
@@ -11,8 +11,9 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -120,43 +121,46 @@ def _digest_of(arrays: Sequence[np.ndarray]) -> str:
 
 _PACKAGE = Path(__file__).parents[1]
 
-_SOURCES = ("rng.py", "rbm.py", "sweeps/cell.py", "sweeps/measures.py")
-_SOURCES_OF_KIND = {
-    "sampler": ("metrics/isl.py", "metrics/coverage.py", "metrics/diagnostics.py"),
-    "trainer": ("metrics/exact.py", "metrics/tempering.py", "coupling.py"),
-}
-"""Sources that results depend on, beside the kernels and the folder of samplers or trainers."""
-
 
 def version_of(kind: Kind, name: str) -> str:
-    """Return a hash of the sources that compute an algorithm's results, 16 hexadecimal digits.
+    """Return the version of the code that computes an algorithm's results.
 
-    These are the kernels, the algorithm's own file, what it shares with others of its kind, random numbers,
-    models, metrics, and the cell itself. A changed comment is another version: computing a sweep again is
-    better than a table with the results of two programs. The sources are read once for each class of that
-    name: a module that is imported again gets a new version.
+    It is the version of the package where that is installed. In a checkout it is a hash of all its Python
+    files, and for an algorithm from outside the package also of the file that has it: computing a sweep again
+    is better than a table with the results of two programs. A process reads the files once.
     """
     table = TABLES[kind]
     if name not in table:
         raise unknown(f"{kind} of this process", name, list(table))
-    return _version_of_class(kind, table[name])
+    algorithm = table[name]
+    if algorithm.__module__.startswith("rbmviz."):
+        return _version_of_package()
+    return f"{_version_of_package()}+{_hash_of_module(algorithm)}"
 
 
 @functools.cache
-def _version_of_class(kind: Kind, algorithm: type) -> str:
-    table, folder = TABLES[kind], _PACKAGE / f"{kind}s"
-    others = {table[each].__module__ for each in table} - {algorithm.__module__}
-    chosen = {path for path in folder.glob("*.py") if f"rbmviz.{folder.name}.{path.stem}" not in others}
+def _version_of_package() -> str:
+    if not (_PACKAGE.parent / "pyproject.toml").is_file():
+        return version("rbmviz")
+    return _hash_of(sorted(_PACKAGE.rglob("*.py")), _PACKAGE)
+
+
+@functools.cache
+def _hash_of_module(algorithm: type) -> str:
+    """Return a hash of the file of a class; it is read once for each class of that name."""
     file = getattr(sys.modules[algorithm.__module__], "__file__", None)
     if file is None:
         name = getattr(algorithm, "name", algorithm.__name__)
         raise BadInput(f"{name} was typed in, and has no source that can be kept: put it into a file.")
-    chosen.add(Path(file))  # it may be from outside of the package
-    chosen |= set((_PACKAGE / "kernels").rglob("*.py"))
-    chosen |= {_PACKAGE / path for path in (*_SOURCES, *_SOURCES_OF_KIND[kind])}
-    texts = ((path.name, path.read_bytes().replace(b"\r\n", b"\n")) for path in chosen)
-    each_file = sorted({hashlib.sha256(file.encode() + b"\0" + text).hexdigest() for file, text in texts})
-    return hashlib.sha256("".join(each_file).encode()).hexdigest()[:16]
+    return _hash_of([Path(file)], Path(file).parent)
+
+
+def _hash_of(files: Sequence[Path], folder: Path) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        text = file.read_bytes().replace(b"\r\n", b"\n")
+        digest.update(f"{file.relative_to(folder).as_posix()}\0{len(text)}\0".encode() + text)
+    return digest.hexdigest()[:16]
 
 
 _LOADED: dict[str, Any] = {}
@@ -197,19 +201,6 @@ def _load(what: str, name: str, digest: str, load: Any) -> Any:
         return _LOADED[digest]
 
 
-class Own(NamedTuple):
-    """Models and data of one visitor, by name: they have no name that others could load them by.
-
-    Cells and their runs get them as they are, so that they are freed with their owner.
-    """
-
-    models: Mapping[str, Model] = MappingProxyType({})
-    data: Mapping[str, Dataset] = MappingProxyType({})
-
-
-NOTHING_OWN = Own()
-
-
 def model_of(cell: Cell) -> Model:
     """Return the cell's model, loaded once in this process.
 
@@ -232,7 +223,9 @@ def data_of_cell(cell: Cell) -> Dataset:
     return _load("data set", cell.data, cell.data_digest, load_dataset)
 
 
-def cells(plan: SweepPlan, registered: bool = False, own: Own = NOTHING_OWN) -> list[Cell]:
+def cells(
+    plan: SweepPlan, registered: bool = False, own: Mapping[str, Model | Dataset] = MappingProxyType({})
+) -> list[Cell]:
     """Return the cells of a plan, in the order in which they are run; load and check what it names.
 
     Parameters
@@ -242,8 +235,8 @@ def cells(plan: SweepPlan, registered: bool = False, own: Own = NOTHING_OWN) -> 
     registered : bool
         Accept names of pretrained models and of registered data only, no files: for plans that come from a
         link, a page or somebody else's file, which must not make this machine read a file (default False).
-    own : Own
-        Models and data to use for the names in it (default: none).
+    own : dict of str to Model or Dataset
+        Models and data to use for these names (default: none).
 
     Raises
     ------
@@ -253,19 +246,14 @@ def cells(plan: SweepPlan, registered: bool = False, own: Own = NOTHING_OWN) -> 
     """
     load_data = load_dataset if plan.data and not registered else load_registered
 
-    def data_named(name: str) -> Dataset:
-        return own.data[name] if name in own.data else load_data(name)
-
-    def digest_of_data(dataset: Dataset) -> str:
-        is_own = any(dataset is each for each in own.data.values())
-        return data_digest(dataset) if is_own else provide(dataset)
+    def data_named(name: str) -> Any:
+        return own[name] if name in own else load_data(name)
 
     loaded: dict[str, tuple[str, str, str]] = {}  # model -> its digest, name and digest of its data
     if plan.kind == "trainer":
-        loaded[""] = ("", plan.data, digest_of_data(data_named(plan.data)))
+        loaded[""] = ("", plan.data, provide(data_named(plan.data)))
     for name in plan.models:
-        is_own = name in own.models
-        model = own.models[name] if is_own else load_pretrained(name) if registered else load_model(name)
+        model: Any = own.get(name) or (load_pretrained(name) if registered else load_model(name))
         dataset = data_of(model, plan.data or None, data_named)
         for text in plan.algorithms:
             algorithm = TABLES[plan.kind].read(text)
@@ -274,11 +262,11 @@ def cells(plan: SweepPlan, registered: bool = False, own: Own = NOTHING_OWN) -> 
                     f"{algorithm.name} needs the rates of a training set and {name} has none: 'rbmviz "
                     "export-model --dataset' computes them."
                 )
-        digest = model_digest(model) if is_own else provide(model)
+        digest = provide(model)
         same = next((other for other, (known_digest, *_) in loaded.items() if known_digest == digest), None)
         if same is not None:
             raise BadInput(f"The models '{same}' and '{name}' are the same: name one of them.")
-        loaded[name] = (digest, plan.data or dataset.name, digest_of_data(dataset))
+        loaded[name] = (digest, plan.data or dataset.name, provide(dataset))
     return [
         Cell(
             kind=plan.kind,
@@ -299,46 +287,76 @@ def cells(plan: SweepPlan, registered: bool = False, own: Own = NOTHING_OWN) -> 
     ]
 
 
-FIXED_COLUMNS: dict[str, type] = {
-    **dict.fromkeys(("identity", "version", "setting", "algorithm", "model", "model_digest"), str),
-    **dict.fromkeys(("data", "data_digest", "start", "kernel"), str),
-    **{"seed": int, "n_hidden": int, "budget_unit": str, "budget_amount": float},
-    **{"n": int, "sweeps": int, "seconds": float, "note": str},
-}
-"""Columns that every table of a sweep has, with their types; columns of knobs and measures follow.
-
-setting : the algorithm with all its knobs, as text; algorithm : its name
-n : samples of a sampler, or updates of a trainer, up to this row; sweeps : Gibbs sweeps of all chains
-seconds : processor time in the algorithm up to this row
-note : sentences that say why a number of this cell is NaN, or ""
-"""
+SPENT = ("n", "sweeps", "seconds")
+"""What has been spent up to a point: samples or updates, Gibbs sweeps of all chains, seconds of processor
+time in the algorithm."""
 
 
-def columns_of(kind: Kind) -> dict[str, type]:
-    """Return the columns of a table of samplers, or of trainers, in order, with their types: str, int, float.
+def columns_of_measures(kind: Kind) -> tuple[str, ...]:
+    """Return the columns of all measures of samplers, or of trainers: values and their errors."""
+    return tuple(name for each in measures.values() if each.kind == kind for name in each.columns)
 
-    They are the same for all algorithms of a kind, so that all cells of a folder have one schema: a knob that
-    an algorithm does not have, and a measure that was not asked for, are NaN or "". Numeric knobs are float,
-    bool and text knobs str. Columns of knobs are called ``knob_eps``.
+
+class CellResult(NamedTuple):
+    """What a cell has given.
+
+    about : what was run, by column: identity, version, setting, algorithm, model, model_digest, data,
+        data_digest, start, kernel, seed, n_hidden, budget_unit, budget_amount; knobs, as JSON; note, which
+        says why a number is NaN, or ""
+    points : for each point of the curve, ``SPENT`` and the measures by column; NaN where there is none
     """
-    types = dict(FIXED_COLUMNS)
-    table = TABLES[kind]
-    for name in table:
-        for knob in knobs_of(table[name]).values():
-            numeric = knob.kind in (int, float) and types.get(f"knob_{knob.name}") is not str
-            types[f"knob_{knob.name}"] = float if numeric else str
-    for measure in measures.values():
-        if measure.kind == kind:
-            types |= dict.fromkeys(measure.columns, float)
-    return types
+
+    about: dict[str, Any]
+    points: list[dict[str, float]]
+
+
+def table(results: Iterable[CellResult]) -> dict[str, np.ndarray]:
+    """Return results as one table in long form: columns of equal length, a row for each point of each cell.
+
+    Knobs have columns such as ``knob_eps``; a knob or measure that a cell does not have is NaN, or "".
+    """
+    results = list(results)
+    about = [result.about for result in results]
+    lengths = [len(result.points) for result in results]
+    points = {
+        name: np.array([point[name] for result in results for point in result.points])
+        for name in (results[0].points[0] if sum(lengths) else ())
+    }
+    return columns_of(about, np.repeat(np.arange(len(about)), lengths), points)
+
+
+def columns_of(
+    about: Sequence[Mapping[str, Any]], of: np.ndarray, points: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the table of these cells and points; of : int (rows,), the cell of each point."""
+    columns: dict[str, np.ndarray] = {}
+    if not about:
+        return columns
+    read = [json.loads(each["knobs"]) for each in about]
+    knobs = dict.fromkeys(name for each in read for name in each)
+    values: dict[str, list[Any]] = {
+        name: [each[name] for each in about] for name in about[0] if name != "knobs"
+    }
+    for name in knobs:
+        column = [each.get(name) for each in read]
+        is_text = any(isinstance(x, str) for x in column)
+        values[f"knob_{name}"] = (
+            ["" if x is None else str(x) for x in column]
+            if is_text
+            else [math.nan if x is None else float(x) for x in column]
+        )
+    for name, each in values.items():
+        columns[name] = np.array(each, object if isinstance(each[0], str) else None)[of]
+    for name, numbers in points.items():
+        columns[name] = numbers.astype(np.float64 if name not in ("n", "sweeps") else np.int64)
+    return columns
 
 
 class _SamplingWork:
     """The chains of a cell, and what their samples show."""
 
-    def __init__(self, cell: Cell, own: Own) -> None:
-        model = own.models[cell.model] if cell.model in own.models else model_of(cell)
-        dataset = own.data[cell.data] if cell.data in own.data else data_of_cell(cell)
+    def __init__(self, cell: Cell) -> None:
+        model, dataset = model_of(cell), data_of_cell(cell)
         self.sampler: Sampler = samplers.read(cell.algorithm)
         n_chains, v0 = self.sampler.n_chains, None
         needs = {measures[name].needs for name in cell.metrics}
@@ -369,8 +387,8 @@ class _SamplingWork:
 class _TrainingWork:
     """The training of a cell, and the likelihoods of its models."""
 
-    def __init__(self, cell: Cell, own: Own) -> None:
-        dataset = own.data[cell.data] if cell.data in own.data else data_of_cell(cell)
+    def __init__(self, cell: Cell) -> None:
+        dataset = data_of_cell(cell)
         trainer: Trainer = trainers.read(cell.algorithm)
 
         def begin() -> Training:
@@ -421,8 +439,6 @@ class CellRun:
     ----------
     cell : Cell
         What is run.
-    own : Own
-        What ``cells`` was given (default: nothing).
 
     Attributes
     ----------
@@ -440,14 +456,14 @@ class CellRun:
     --------
     >>> from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells
     >>> plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], budget=Budget("samples", 1000))
-    >>> table = CellRun(cells(plan)[0]).finish()
-    >>> int(table["n"][-1]), bool(table["isl_test"][-1] < 0)
+    >>> last = CellRun(cells(plan)[0]).finish().points[-1]
+    >>> last["n"], last["isl_test"] < 0
     (1000, True)
     """
 
-    def __init__(self, cell: Cell, own: Own = NOTHING_OWN) -> None:
+    def __init__(self, cell: Cell) -> None:
         self.cell, self.n = cell, 0
-        self._work = (_SamplingWork if cell.kind == "sampler" else _TrainingWork)(cell, own)
+        self._work = (_SamplingWork if cell.kind == "sampler" else _TrainingWork)(cell)
         self._rows: tuple[_Row, ...] = ()
         self._gibbs_sweeps, self._seconds = 0, 0.0
         self._chunk, self._each = 1, math.inf  # samples of the next chunk, seconds of one
@@ -540,47 +556,38 @@ class CellRun:
             self._rows += (_Row(self.n, self._gibbs_sweeps, self._seconds, {}),)
         self._over = True
 
-    def finish(self) -> dict[str, np.ndarray]:
-        """Run to the end and return ``columns()``."""
+    def finish(self) -> CellResult:
+        """Run to the end and return ``result()``."""
         while self.step(math.inf):
             pass
-        return self.columns()
+        return self.result()
 
-    def columns(self) -> dict[str, np.ndarray]:
-        """Return the table of the curve so far, a row for each point, ``columns_of(cell.kind)``.
-
-        The points are the ``CURVE_COUNTS`` reached so far, and the last sample. dtypes: str, int64
-        and float64. May be called from another thread while the cell runs.
-        """
-        rows, cell = self._rows, self.cell
+    def result(self) -> CellResult:
+        """Return the curve so far. The points are the ``CURVE_COUNTS`` reached, and the last sample."""
+        cell, algorithm = self.cell, TABLES[self.cell.kind].read(self.cell.algorithm)
         notes = [self._failure, *self._work.evidence.notes.values()]
-        constants: dict[str, Any] = {
+        knobs = {
+            name: float(value) if knob.kind in (int, float) else knob.text(value)
+            for name, knob in knobs_of(algorithm).items()
+            for value in [getattr(algorithm, name)]
+        }
+        about = {
             "identity": cell.identity,
             "version": cell.version,
             "setting": cell.algorithm,
-            "algorithm": cell.algorithm.partition(":")[0],
+            "algorithm": algorithm.name,
             **{name: getattr(cell, name) for name in ("model", "model_digest", "data", "data_digest")},
             **{name: getattr(cell, name) for name in ("start", "kernel", "seed", "n_hidden")},
-            "budget_unit": cell.budget.unit,
-            "budget_amount": cell.budget.amount,
+            **{"budget_unit": cell.budget.unit, "budget_amount": float(cell.budget.amount)},
+            "knobs": json.dumps(knobs),
             "note": " ".join(note if note.endswith(".") else f"{note}." for note in notes if note),
         }
-        algorithm = TABLES[cell.kind].read(cell.algorithm)
-        for name, knob in knobs_of(algorithm).items():
-            value = getattr(algorithm, name)
-            constants[f"knob_{name}"] = float(value) if knob.kind in (int, float) else knob.text(value)
-        measured: dict[str, Any] = {
-            "n": [row.n for row in rows],
-            "sweeps": [row.gibbs_sweeps for row in rows],
-            "seconds": [row.seconds for row in rows],
-        }
-        for name in {name for row in rows for name in row.values}:
-            measured[name] = [row.values.get(name, math.nan) for row in rows]
-        empty = {str: "", int: -1, float: math.nan}
-        dtypes = {str: None, int: np.int64, float: np.float64}
-        return {
-            name: np.array(measured[name], dtype=dtypes[kind])
-            if name in measured
-            else np.full(len(rows), constants.get(name, empty[kind]), dtype=dtypes[kind])
-            for name, kind in columns_of(cell.kind).items()
-        }
+        names = columns_of_measures(cell.kind)
+        points = [
+            {
+                **{"n": row.n, "sweeps": row.gibbs_sweeps, "seconds": row.seconds},
+                **{name: row.values.get(name, math.nan) for name in names},
+            }
+            for row in self._rows
+        ]
+        return CellResult(about, points)

@@ -3,29 +3,35 @@
 A setting is an algorithm with all its knobs on one model (columns ``setting`` and ``model`` of a table).
 At a point (a number of samples, Gibbs sweeps or seconds), each setting has one score per seed. The best
 setting has the best mean over the seeds on the *validation* part. The other settings are compared with it by
-paired differences, since all settings have the same seeds and starts: mean, standard error over the seeds,
-and Student's t interval. The ``region`` consists of the settings that are statistically tied with the best:
-their 95 % interval does not lie entirely on the worse side. Each setting is compared only with the best, and
-nothing corrects for choosing the best by the same seeds: of ten equal settings with five seeds, one is
-outside the region by chance. Chains that start at data start at validation examples, so in short runs a
-sampler that has not left them scores high there, but not on the test part. The winner's score is reported on
-the *test* part, which was not used to choose. Errors over test points show the precision of scores on a test
-set of this size; all seeds share these errors, so they are never used to compare.
+paired differences over the seeds that both have, since equal seeds have equal starts: mean, standard error
+over the seeds, and Student's t interval.
 
-Only seeds that all settings have are compared; ``Choice.seeds`` lists them. A sweep need not be finished.
+The ``region`` has the settings that are as good as the best. It is judged once for the set, not setting by
+setting: in the order of their means, it is the largest set that a two-way analysis of variance (settings and
+seeds) does not tell apart at 95 %. For two settings this is the paired t test. So of two settings the
+better one is never left out, whatever the luck of its own standard error.
+
+Chains that start at data start at validation examples, so in short runs a sampler that has not left them
+scores high there, but not on the test part. The winner's score is reported on the *test* part, which was
+not used to choose. Errors over test points show the precision of scores on a test set of this size; all seeds
+share these errors, so they are never used to compare.
+
+A sweep need not be finished: settings may have different numbers of seeds, and ``Choice.seeds`` lists those
+that all have, by which the best is chosen.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy  # scipy.special loads when first used, which takes a third of a second
 
-from rbmviz.errors import BadInput, unknown
-from rbmviz.knobs import knobs_of
+from rbmviz.errors import BadInput, brought_by, unknown
+from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics.effort import EFFORT_POINTS, Unit
+from rbmviz.sweeps.cell import SPENT
 from rbmviz.sweeps.measures import measures
 from rbmviz.sweeps.plan import TABLES
 
@@ -53,13 +59,13 @@ class ScoredSetting:
     mean, std_dev : float
         Mean and standard deviation over all its seeds; std_dev is NaN for one seed.
     difference : float
-        Its score minus the best setting's, averaged over the common seeds; 0 for the best setting.
+        Its score minus the best setting's, averaged over the seeds of both; 0 for the best setting.
     std_error : float
         Standard error of this paired difference over the seeds; NaN for one seed.
     interval : (float, float)
         95 % interval of the difference, by Student's t with (seeds - 1) degrees of freedom; NaN for one seed.
     in_region : bool
-        Whether the setting is statistically tied with the best. With one seed, all settings are tied.
+        Whether the setting is as good as the best: see the module. With one seed, all settings are.
     test : float
         Score on the test part, averaged over the seeds; NaN if it is not in the table.
     test_std_dev : float
@@ -108,9 +114,8 @@ class Choice:
     not_reached : int
         Number of settings in the table that have not reached the point with any seed.
     border : tuple of str
-        A sentence for each axis with the best setting at its end, if the knob goes further.
-    open_ends : tuple of (str, float)
-        Knob and end of these axes, for ``SweepPlan.beyond``.
+        A sentence for each axis that should be longer: the region is at one end of it, and the knob goes
+        further.
     """
 
     effort: Unit
@@ -120,16 +125,15 @@ class Choice:
     settings: tuple[ScoredSetting, ...]
     not_reached: int
     border: tuple[str, ...]
-    open_ends: tuple[tuple[str, float], ...] = ()
 
     @property
     def best(self) -> ScoredSetting:
-        """The setting with the best mean; ``region`` also has the settings tied with it."""
+        """The setting with the best mean; ``region`` also has those that are as good."""
         return self.settings[0]
 
     @property
     def region(self) -> tuple[ScoredSetting, ...]:
-        """The settings that are statistically tied with the best, including the best."""
+        """The settings that are as good as the best, including the best."""
         return tuple(setting for setting in self.settings if setting.in_region)
 
 
@@ -154,80 +158,70 @@ def one_source(columns: Columns) -> dict[str, np.ndarray]:
 
     The version and model with the most rows are kept. Each algorithm has its own versions.
     """
-    names = ("algorithm", "model", "version", "model_digest")
-    rows = list(zip(*(columns[name].tolist() for name in names), strict=True))
-    most = {row[:2]: row[2:] for row, _ in reversed(Counter(rows).most_common())}
-    keep = np.array([most[row[:2]] == row[2:] for row in rows], bool)
-    return {name: column[keep] for name, column in columns.items()}
+    frame = _frame(columns)
+    sizes = frame.groupby(["algorithm", "model", "version", "model_digest"], sort=False).size().reset_index()
+    most = sizes.loc[sizes.groupby(["algorithm", "model"], sort=False)[0].idxmax()].drop(columns=0)
+    kept = frame.reset_index().merge(most)["index"].sort_values().to_numpy()
+    return {name: np.asarray(column)[kept] for name, column in columns.items()}
+
+
+def _frame(columns: Columns) -> Any:
+    with brought_by("sweep", "A comparison of settings"):
+        import pandas
+    return pandas.DataFrame({name: np.asarray(column) for name, column in columns.items()})
 
 
 class _Grid:
     """The cells of a table by setting and seed, with their measures at any point.
 
     settings : pairs of setting and model, in table order; seeds : the seeds, in ascending order
+    cells : setting's and seed's number, efforts and rows of each cell
     """
 
     def __init__(self, columns: Columns, effort: Unit) -> None:
-        self.columns = {name: np.asarray(column) for name, column in columns.items()}
         if effort not in COLUMN_OF:
             raise unknown("unit of effort", str(effort), COLUMN_OF)
         lacking = [name for name in (*_NEEDED, COLUMN_OF[effort]) if name not in columns]
         if lacking:
             raise BadInput(f"The table has no column {lacking[0]}: give what a sweep has measured.")
-        if not len(self.columns["n"]):
+        frame = _frame(columns)
+        if not len(frame):
             raise BadInput("The table has no rows: no cell of the sweep has ended yet.")
         for name, what in _SAME.items():
-            values = np.unique(self.columns.get(name, np.zeros(0)))
+            values = np.unique(frame[name]) if name in frame else np.zeros(0)
             if len(values) > 1:
                 raise BadInput(
                     f"The cells differ in their {what} ({values[0]} and {values[1]}): compare equal ones."
                 )
-        self.x = self.columns[COLUMN_OF[effort]].astype(np.float64)
-        self._find_cells()
-        if COLUMN_OF[effort] != "n":
-            self._spend_on()
-
-    def _find_cells(self) -> None:
-        """Find the rows of each cell; of two cells with the same setting and seed, keep the longer."""
-        names = [self.columns[name] for name in ("setting", "model", "seed", "identity")]
-        codes = [np.unique(column, return_inverse=True)[1] for column in names]
-        order = np.lexsort((self.x, *codes[::-1]))
-        changes = np.zeros(len(order), bool)
-        for code in codes:
-            changes[1:] |= code[order][1:] != code[order][:-1]
-        self.rows: dict[tuple[str, str, int], np.ndarray] = {}
-        sources: dict[tuple[str, str], tuple[str, ...]] = {}
-        for rows in np.split(order, np.flatnonzero(changes)):
-            key = str(names[0][rows[0]]), str(names[1][rows[0]]), int(names[2][rows[0]])
-            if key not in self.rows or self.x[rows[-1]] > self.x[self.rows[key][-1]]:
-                self.rows[key] = rows
-            source = tuple(str(self.columns[name][rows[0]]) for name in _SOURCE if name in self.columns)
-            if source != sources.setdefault(key[:2], source):
-                raise BadInput(
-                    f"The table has results of {key[0]} on '{key[1]}' from two models of that name, or from "
-                    "two versions of the code: select one model_digest and one version."
-                )
-        in_order = sorted(self.rows, key=lambda key: int(self.rows[key].min()))
-        self.settings = list(dict.fromkeys((setting, model) for setting, model, _ in in_order))
-        self.seeds = sorted({seed for *_, seed in self.rows})
-
-    def _spend_on(self) -> None:
-        """Extrapolate the cost of diverged cells, in which n grows after the end, but not sweeps and seconds.
-
-        Otherwise, the whole table would be compared at the point where one cell diverged.
-        """
-        n, scores = self.columns["n"], [self.columns[name] for name in self.columns if name in measures]
-        dead = np.all([np.isnan(score.astype(np.float64)) for score in scores], axis=0) if scores else n < 0
-        for rows in self.rows.values():
-            live = rows[~dead[rows]]
-            after = rows[n[rows] > n[live[-1]]] if len(live) else rows
-            spent = self.x[live[-1]] if len(live) else 0.0
-            if len(after) and self.x[after[-1]] <= spent:
-                self.x[after] = n[after] * (spent / n[live[-1]] if len(live) else 1.0)
+        source = [name for name in _SOURCE if name in frame]
+        several = frame.groupby(["setting", "model"], sort=False)[source].nunique().max(axis=1) > 1
+        if several.any():
+            setting, model = several[several].index[0]
+            raise BadInput(
+                f"The table has results of {setting} on '{model}' from two models of that name, or from two "
+                "versions of the code: select one model_digest and one version."
+            )
+        frame["x"] = frame[COLUMN_OF[effort]].astype(np.float64)
+        # Of two cells with the same setting and seed, the longer counts.
+        ends = frame.groupby(["setting", "model", "seed", "identity"], sort=False)["x"].max().reset_index()
+        longest = ends.loc[ends.groupby(["setting", "model", "seed"], sort=False)["x"].idxmax(), "identity"]
+        self.frame = frame[frame["identity"].isin(set(longest))]
+        self.settings = list(
+            self.frame[["setting", "model"]].drop_duplicates().itertuples(index=False, name=None)
+        )
+        self.seeds = sorted(set(self.frame["seed"].tolist()))
+        places = {setting: i for i, setting in enumerate(self.settings)}
+        self.cells = []
+        for (setting, model, seed), rows in self.frame.groupby(["setting", "model", "seed"], sort=False):
+            rows = rows.sort_values("x", kind="stable")
+            x = rows["x"].to_numpy().copy()
+            if COLUMN_OF[effort] != "n":
+                _spend_on(x, rows)
+            self.cells.append((places[setting, model], self.seeds.index(seed), x, rows))
 
     def last(self) -> float:
         """Return the last point that all cells have reached."""
-        return float(min(self.x[rows[-1]] for rows in self.rows.values()))
+        return float(min(x[-1] for _, _, x, _ in self.cells))
 
     def at(self, points: np.ndarray, name: str) -> np.ndarray:
         """Return a measure at each point, float64 (settings, seeds, points); NaN where it is not known.
@@ -236,50 +230,49 @@ class _Grid:
         itself, so that n is 100 after 100 samples. A missing column gives NaN.
         """
         values = np.full((len(self.settings), len(self.seeds), len(points)), np.nan)
-        if name in self.columns:
-            y = self.columns[name].astype(np.float64)
-            for i, j, rows in self._cells():
-                x, where = self.x[rows], points
-                if name not in SPENT:
-                    x, where = np.log(np.maximum(x, 1e-12)), np.log(points)
-                values[i, j] = np.interp(where, x, y[rows], left=np.nan, right=np.nan)
-                # A point of the curve keeps its own value, even if a neighbour has none.
-                place = np.minimum(np.searchsorted(self.x[rows], points), len(rows) - 1)
-                exact = self.x[rows][place] == points
-                values[i, j, exact] = y[rows][place[exact]]
+        for i, j, efforts, rows in self.cells if name in self.frame else ():
+            x, where, y = efforts, points, rows[name].to_numpy(np.float64)
+            if name not in SPENT:
+                x, where = np.log(np.maximum(x, 1e-12)), np.log(points)
+            values[i, j] = np.interp(where, x, y, left=np.nan, right=np.nan)
+            # A point of the curve keeps its own value, even if a neighbour has none.
+            place = np.minimum(np.searchsorted(efforts, points), len(efforts) - 1)
+            exact = efforts[place] == points
+            values[i, j, exact] = y[place[exact]]
         return values
 
     def reached(self, points: np.ndarray) -> np.ndarray:
         """Return which cells have reached each point, bool (settings, seeds, points)."""
         reached = np.zeros((len(self.settings), len(self.seeds), len(points)), bool)
-        for i, j, rows in self._cells():
-            reached[i, j] = (points >= self.x[rows[0]]) & (points <= self.x[rows[-1]])
+        for i, j, x, _ in self.cells:
+            reached[i, j] = (points >= x[0]) & (points <= x[-1])
         return reached
-
-    def _cells(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        places = {setting: i for i, setting in enumerate(self.settings)}
-        for (setting, model, seed), rows in self.rows.items():
-            yield places[setting, model], self.seeds.index(seed), rows
 
     def knobs(self) -> list[dict[str, float | str]]:
         """Return for each setting the values of the knobs in which its algorithm's settings differ."""
-        first = {(setting, model): rows[0] for (setting, model, _), rows in self.rows.items()}
-        rows = np.array([first[setting] for setting in self.settings])
-        algorithms = self.columns["algorithm"][rows]
-        differing: list[dict[str, float | str]] = [{} for _ in rows]
-        for name in self.columns:
-            if not name.startswith("knob_"):
-                continue
-            values = self.columns[name][rows]
-            for algorithm in np.unique(algorithms):
-                here = np.flatnonzero(algorithms == algorithm)
-                if len(np.unique(values[here])) > 1:
-                    for i in here:
-                        value = values[i]
-                        differing[i][name.removeprefix("knob_")] = (
-                            float(value) if values.dtype.kind in "fiu" else str(value)
-                        )
+        names = [name for name in self.frame if str(name).startswith("knob_")]
+        first = self.frame.drop_duplicates(["setting", "model"])
+        differing: list[dict[str, float | str]] = [{} for _ in self.settings]
+        for _, own in first.assign(place=range(len(first))).groupby("algorithm", sort=False):
+            for name in names:
+                if own[name].nunique(dropna=False) > 1:
+                    for place, value in zip(own["place"], own[name], strict=True):
+                        differing[place][name[5:]] = value if isinstance(value, str) else float(value)
         return differing
+
+
+def _spend_on(x: np.ndarray, rows: Any) -> None:
+    """Extrapolate the cost of a diverged cell, in which n grows after the end, but not sweeps and seconds.
+
+    Otherwise, the whole table would be compared at the point where one cell diverged.
+    """
+    scores = rows[[name for name in rows if name in measures]]
+    dead = scores.isna().all(axis=1).to_numpy() & (scores.shape[1] > 0)
+    n, live = rows["n"].to_numpy(), np.flatnonzero(~dead)
+    after = np.flatnonzero(n > n[live[-1]]) if len(live) else np.arange(len(x))
+    spent = x[live[-1]] if len(live) else 0.0
+    if len(after) and x[after[-1]] <= spent:
+        x[after] = n[after] * (spent / n[live[-1]] if len(live) else 1.0)
 
 
 _NEEDED = ("identity", "setting", "model", "seed", "algorithm", "n")
@@ -289,9 +282,6 @@ _SAME = {"data_digest": "data", "kernel": "kernel of the ISL", "n_hidden": "hidd
 
 _SOURCE = ("model_digest", "version")
 """Columns that must have the same value in all cells of a setting on a model."""
-
-SPENT = ("n", "sweeps", "seconds")
-"""Columns with a cell's cost up to a row: samples or updates, Gibbs sweeps of all chains, seconds."""
 
 COLUMN_OF: Mapping[Unit, str] = {"samples": "n", "updates": "n", "sweeps": "sweeps", "seconds": "seconds"}
 """The column that counts a unit."""
@@ -307,7 +297,7 @@ def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
     """Return the name of a measure in the table; for "", the first default with a number."""
     there = [measure for measure in default if measure in columns]
     finite = [measure for measure in there if np.isfinite(columns[measure]).any()] or there
-    if name and (name not in columns or columns[name].dtype.kind not in "fi"):
+    if name and (name not in columns or np.asarray(columns[name]).dtype.kind not in "fi"):
         raise unknown("measure of this table", name, [column for column in columns if column in measures])
     return name or (finite or default)[0]
 
@@ -371,17 +361,17 @@ def compare(
 
     Examples
     --------
-    >>> from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, joined
+    >>> from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, table
     >>> eps = Axis("eps", (0.0001, 0.1))
     >>> plan = SweepPlan(
     ...     algorithms=["rates_fpcd"], axes=[eps], models=["bas_pcd"], budget=Budget("samples", 500)
     ... )
-    >>> choice = compare(joined(CellRun(cell).finish() for cell in cells(plan)))
+    >>> choice = compare(table(CellRun(cell).finish() for cell in cells(plan)))
     >>> choice.best.knobs, len(choice.region)
     ({'eps': 0.1}, 1)
     """
     grid = _Grid(columns, effort)
-    by, test = _measure(grid.columns, by, _CHOOSING), _measure(grid.columns, test, _REPORTED)
+    by, test = _measure(columns, by, _CHOOSING), _measure(columns, test, _REPORTED)
     point = grid.last() if point is None else float(point)
     where = np.array([point])
     reached = grid.reached(where)[..., 0]
@@ -406,25 +396,22 @@ def compare(
         )
     best = int(ranked.argmax())
     rounding = SCORE_ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
+    pairs = [scores[i, both] - scores[best, both] for i, both in enumerate(reached & reached[best])]
+    differences = np.array([_mean(pair) for pair in pairs])
+    errors = np.array([_deviation(pair) / math.sqrt(max(len(pair), 1)) for pair in pairs])
+    halves = np.array([_quantile(len(pair)) for pair in pairs]) * errors
+    in_region = _region(best, ranked, scores, reached, rounding)
     also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *SPENT)}
     knobs, scored = grid.knobs(), []
-    for i, (setting, model) in enumerate(grid.settings):
-        if not there[i]:
-            continue
-        has, paired = reached[i], scores[i, common] - scores[best, common]
-        difference = _mean(paired) if len(paired) else math.nan
-        error = _deviation(paired) / math.sqrt(max(len(paired), 1))
-        half = (
-            float(scipy.special.stdtrit(len(paired) - 1, (1 + CONFIDENCE) / 2)) * error
-            if len(paired) > 1
-            else math.nan
-        )
-        beyond = sign * difference + half < -rounding  # the whole interval lies on the worse side
+    order = sorted(np.flatnonzero(there).tolist(), key=lambda i: (i != best, -ranked[i]))
+    for i in order:
+        has = reached[i]
         mean_of = {name: _mean(values[i, has]) for name, values in also.items()}
+        difference, half = float(differences[i]), float(halves[i])
         scored.append(
             ScoredSetting(
-                setting=setting,
-                model=model,
+                setting=grid.settings[i][0],
+                model=grid.settings[i][1],
                 knobs=knobs[i],
                 by_seed={
                     seed: float(x) for seed, x, ok in zip(grid.seeds, scores[i], has, strict=True) if ok
@@ -432,9 +419,9 @@ def compare(
                 mean=_mean(scores[i, has]),
                 std_dev=_deviation(scores[i, has]),
                 difference=difference,
-                std_error=error,
+                std_error=float(errors[i]),
                 interval=(difference - half, difference + half),
-                in_region=i == best or (bool(np.isfinite(means[i])) and not beyond),
+                in_region=bool(in_region[i]),
                 test=mean_of[test],
                 test_std_dev=_deviation(also[test][i, has]),
                 test_point_error=mean_of[f"{test}_error"],
@@ -442,60 +429,93 @@ def compare(
                 **{name: mean_of[name] for name in SPENT},
             )
         )
-    places = [i for i in range(len(grid.settings)) if there[i]]
-    order = sorted(range(len(scored)), key=lambda k: (places[k] != best, -ranked[places[k]]))
-    border = _border(grid, best, knobs, ranked)
     return Choice(
         effort=effort,
         point=point,
         by=by,
         seeds=tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok),
-        settings=tuple(scored[k] for k in order),
+        settings=tuple(scored),
         not_reached=int((~there).sum()),
-        border=tuple(border.values()),
-        open_ends=tuple(border),
+        border=tuple(_border(scored)),
     )
 
 
-def _border(
-    grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]], ranked: np.ndarray
-) -> dict[tuple[str, float], str]:
-    """Return a sentence, by knob and end, for each axis that has the best setting only on its border.
+def _quantile(seeds: int) -> float:
+    return float(scipy.special.stdtrit(seeds - 1, (1 + CONFIDENCE) / 2)) if seeds > 1 else math.nan
 
-    Axes with an equally good setting inside are left out.
-    ranked : mean of each setting, the larger the better
+
+def _variances(x: np.ndarray) -> tuple[float, float, tuple[int, int]]:
+    """Return the two variances of an analysis of scores (settings, seeds), and their degrees of freedom.
+
+    They are the variance of the settings' means, and its part that chance over the seeds explains: the
+    residual variance, without effects of settings and seeds, of a mean.
     """
-    algorithm = grid.settings[best][0].partition(":")[0]
-    alike = [
-        i
-        for i, (setting, model) in enumerate(grid.settings)
-        if setting.partition(":")[0] == algorithm and model == grid.settings[best][1]
-    ]
-    sentences: dict[tuple[str, float], str] = {}
-    for name, value in knobs[best].items():
-        tried = sorted({x for i in alike if isinstance(x := knobs[i].get(name), float)})
-        if not isinstance(value, float) or len(tried) < 2:
+    means = x.mean(axis=1)
+    rest = x - means[:, None] - x.mean(axis=0) + x.mean()
+    free = x.shape[0] - 1, (x.shape[0] - 1) * (x.shape[1] - 1)
+    return float(means.var(ddof=1)), float((rest**2).sum() / free[1] / x.shape[1]), free
+
+
+def _region(
+    best: int, ranked: np.ndarray, scores: np.ndarray, reached: np.ndarray, rounding: float
+) -> np.ndarray:
+    """Return which settings are as good as the best, bool (settings,); see the module.
+
+    ranked : mean of each setting, the larger the better; -inf if it has none
+    """
+    inside = np.zeros(len(ranked), bool)
+    inside[best] = True
+    chosen = [best]
+    for i in np.argsort(-ranked, kind="stable"):
+        if i == best or ranked[i] == -math.inf:
             continue
-        declared = next(
-            (knobs_of(table[algorithm])[name] for table in TABLES.values() if algorithm in list(table)), None
-        )
-        lo, hi = (declared.lo, declared.hi) if declared is not None else (-math.inf, math.inf)
-        label = name if declared is None else f"{declared.label} ({name})"
-        for end, which, free in ((tried[0], "smallest", lo), (tried[-1], "largest", hi)):
-            beyond = free < end if which == "smallest" else free > end
-            inside = any(ranked[i] == ranked[best] and knobs[i].get(name) not in (None, end) for i in alike)
-            if value == end and beyond and not inside:
-                sentences[name, end] = (
-                    f"The best cell lies on the border: {label} = {value:g} is the {which} of the sweep, "
-                    f"and the knob goes to {free:g}; extend the axis."
+        seeds = (reached & np.isfinite(scores))[[*chosen, i]].all(axis=0)
+        x = scores[[*chosen, i]][:, seeds]
+        if x.shape[1] < 2:
+            inside[i] = True  # nothing tells it apart
+            continue
+        chosen.append(i)
+        among, chance, free = _variances(x)
+        limit = chance * float(scipy.special.fdtri(*free, CONFIDENCE))
+        if np.ptp(x.mean(axis=1)) <= rounding or among <= limit:
+            inside[chosen] = True
+    return inside
+
+
+def _border(scored: Sequence[ScoredSetting]) -> Iterator[str]:
+    """Yield a sentence for each numeric axis at whose end all settings of the region are."""
+    alike = alike_of(scored)
+    for name, value in scored[0].knobs.items():
+        tried = sorted({x for each in alike if isinstance(x := each.knobs.get(name), float)})
+        good = {each.knobs.get(name) for each in alike if each.in_region}
+        knob = knob_of(scored[0], name)
+        if len(tried) < 2 or good != {value} or knob is None:
+            continue
+        for end, which, free in ((tried[0], "smallest", knob.lo), (tried[-1], "largest", knob.hi)):
+            if value == end and (free < end if which == "smallest" else free > end):
+                yield (
+                    f"The best {knob.label.lower()} ({name}), {value:g}, is the {which} tried, and the knob "
+                    f"goes to {free:g}: extend the axis."
                 )
-    return sentences
+
+
+def alike_of(scored: Sequence[ScoredSetting]) -> list[ScoredSetting]:
+    """Return the settings of the best one's algorithm on its model."""
+    algorithm, model = scored[0].setting.partition(":")[0], scored[0].model
+    return [each for each in scored if (each.setting.partition(":")[0], each.model) == (algorithm, model)]
+
+
+def knob_of(scored: ScoredSetting, name: str) -> Knob | None:
+    """Return a knob of a setting's algorithm; None if the algorithm is not registered."""
+    algorithm = scored.setting.partition(":")[0]
+    table: Any = next((table for table in TABLES.values() if algorithm in list(table)), {})
+    return knobs_of(table[algorithm])[name] if table else None
 
 
 def _points(grid: _Grid, effort: Unit) -> np.ndarray:
     """Return the points at which all settings can be compared, float64, in ascending order."""
     last = grid.last()
-    first = max(float(grid.x[rows[0]]) for rows in grid.rows.values())
+    first = max(float(x[0]) for _, _, x, _ in grid.cells)
     points = np.array(EFFORT_POINTS[effort], np.float64)
     return np.unique([*points[(points >= first) & (points < last)], last])
 
@@ -510,7 +530,7 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
     because they are bad at any point. At least two settings and two seeds are needed.
     """
     grid = _Grid(columns, effort)
-    by = _measure(grid.columns, by, _CHOOSING)
+    by = _measure(columns, by, _CHOOSING)
     where = _points(grid, effort)
     scores, blank, n = grid.at(where, by), grid.at(where, "blank"), grid.at(where, "n")
     reached = grid.reached(where)
@@ -522,12 +542,8 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
         x, empty = scores[..., p][:, common], blank[..., p][:, common]
         x = x[np.isfinite(x).all(axis=1) & ~(empty.mean(axis=1) > MOSTLY_BLANK)] if common.any() else x
         if min(x.shape) > 1:
-            means = x.mean(axis=1)
-            # Residuals without effects of settings and seeds; degrees of freedom of settings and residuals.
-            rest = x - means[:, None] - x.mean(axis=0) + x.mean()
-            free = x.shape[0] - 1, (x.shape[0] - 1) * (x.shape[1] - 1)
-            chance = (rest**2).sum() / free[1] / x.shape[1]
-            spread[p] = means.var(ddof=1) - chance * float(scipy.special.fdtri(*free, TELLING))
+            among, chance, free = _variances(x)
+            spread[p] = among - chance * float(scipy.special.fdtri(*free, TELLING))
     best = int(spread.argmax()) if len(spread) else 0
     return float(where[best]) if len(spread) and spread[best] > 0 else None
 
@@ -599,7 +615,7 @@ def robustness(
         this point.
     """
     grid = _Grid(columns, effort)
-    by = _measure(grid.columns, by, _REPORTED)
+    by = _measure(columns, by, _REPORTED)
     models = list(dict.fromkeys(model for _, model in grid.settings))
     if len(models) < 2:
         raise BadInput("All cells are on one model: a sweep over robustness needs two or more models.")

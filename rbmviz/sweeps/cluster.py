@@ -1,13 +1,11 @@
 """Run cells on a Dask cluster. Only this module imports ``distributed``."""
 
-import contextlib
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from contextlib import contextmanager
+from typing import Any
 
-from rbmviz.array_files import printable
-from rbmviz.errors import BadInput, brought_by
+from rbmviz.errors import BadInput, brought_by, quoted
 from rbmviz.sweeps.cell import provide
 
 with brought_by("cluster", "A sweep on a cluster"):
@@ -15,13 +13,6 @@ with brought_by("cluster", "A sweep on a cluster"):
 
 CONNECT_SECONDS = 10
 """Maximum seconds that a scheduler may take to answer."""
-
-
-class Connection(NamedTuple):
-    """A cluster; n_threads : returns the number of threads that all workers have now."""
-
-    executor: Executor
-    n_threads: Callable[[], int]
 
 
 class ModelsAndData(distributed.WorkerPlugin):
@@ -38,57 +29,37 @@ class ModelsAndData(distributed.WorkerPlugin):
             provide(model_or_data)
 
 
-_NOISY = ("distributed", "distributed.client", "tornado.application", "asyncio")
-"""Loggers to which a lost connection writes tracebacks."""
+@contextmanager
+def connected(
+    address: str, loaded: Sequence[Any], on_message: Callable[[str], None]
+) -> Iterator[tuple[Executor, Callable[[], int]]]:
+    """Yield a scheduler's executor, whose workers have these models and data, and its number of threads.
 
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence these loggers, because errors are reported in one sentence."""
-    levels = {name: logging.getLogger(name).level for name in _NOISY}
-    for name in _NOISY:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    Raises BadInput if there is no answer, or later if the connection is lost.
+    """
     try:
-        yield
-    finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
-
-
-@contextlib.contextmanager
-def connected(address: str, loaded: Sequence[Any], on_message: Callable[[str], None]) -> Iterator[Connection]:
-    """Connect to a scheduler, and give its workers models and data; BadInput if there is no answer."""
-    with _quiet(), _client(address) as client:
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise BadInput(
+            f"No Dask scheduler answers at {quoted(address)} ({type(error).__name__}): start one with 'dask "
+            "scheduler', and give the address that it prints."
+        ) from None
+    with client:
         client.register_plugin(ModelsAndData(loaded))
-        before, alone = 0, False
+        said = False
 
         def n_threads() -> int:
-            nonlocal before, alone
+            nonlocal said
             try:
-                workers = client.nthreads()
+                n = sum(client.nthreads().values())
             except (OSError, ValueError):
                 raise BadInput(
-                    f"The connection to the scheduler '{address}' was lost: what was computed is kept, and "
-                    "the sweep can be resumed."
+                    f"The connection to the scheduler {quoted(address)} was lost: results are kept, and the "
+                    "sweep can be resumed."
                 ) from None
-            if len(workers) < before:
-                on_message(
-                    f"{before - len(workers)} of {before} workers are gone: their cells are run again."
-                )
-            if not workers and not alone:
-                on_message(f"No worker is connected to '{address}': the sweep waits for one.")
-            before, alone = len(workers), not workers
-            return sum(workers.values())
+            if not n and not said:
+                on_message(f"No worker is connected to {quoted(address)}: the sweep waits for one.")
+            said = not n
+            return n
 
-        yield Connection(client.get_executor(pure=False), n_threads)
-
-
-def _client(address: str) -> distributed.Client:
-    try:
-        return distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        why = printable(str(error).splitlines()[0])[:200] if str(error) else type(error).__name__
-        raise BadInput(
-            f"No Dask scheduler answers at '{printable(address)[:100]}' ({why}): start one with "
-            "'dask scheduler', and give the address that it prints."
-        ) from None
+        yield client.get_executor(pure=False), n_threads

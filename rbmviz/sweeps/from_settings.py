@@ -67,6 +67,4 @@ def _axes_of(values: Mapping[str, Any], algorithms: Sequence[type]) -> list[Axis
             if scale == "log1m" and declared.hi != 1:  # the default, in a link that changes only the knob
                 scale = "linear"
             axes.append(Axis.spaced(declared, lo, hi, n, scale))
-    if values["tune_z"] != NO_AXIS:
-        axes.append(Axis.read(f"{values['tune_z']}={values['tune_z_values']}", algorithms))
     return axes

@@ -40,9 +40,6 @@ _MAX_SEED = 2**53
 SCALES = ("log", "linear", "log1m")
 """Spacing of the values of an axis: equal ratios of x, equal steps, or equal ratios of 1 - x."""
 
-BEYOND = 2
-"""Number of values added beyond the border of an axis."""
-
 LEAST_BELOW_1 = 0.001
 """Distance from 1 of the last value below 1 on a log1m axis that ends at 1, where 1 - x has no logarithm."""
 
@@ -428,28 +425,6 @@ class SweepPlan:
     def knob(self, name: str) -> Knob:
         """Return the knob of an axis as declared by the first algorithm that has it."""
         return knob_named(name, [self._algorithm(text) for text in self.algorithms])
-
-    def beyond(self, open_ends: Iterable[tuple[str, float]]) -> Self:
-        """Return the plan with ``BEYOND`` more values, equally spaced, beyond the given ends of axes.
-
-        open_ends : pairs (knob, end), as in ``Choice.open_ends``; other axes stay unchanged
-        """
-        ends = set(open_ends)
-        return dataclasses.replace(self, axes=tuple(self._longer(axis, ends) for axis in self.axes))
-
-    def _longer(self, axis: Axis, open_ends: set[tuple[str, float]]) -> Axis:
-        knob, values = self.knob(axis.knob), sorted(x for x in axis.values if isinstance(x, int | float))
-        if len(values) < 2:
-            return axis
-        log, more = knob.scale == "log" and values[0] > 0, []
-        for end, inner in ((values[0], values[1]), (values[-1], values[-2])):
-            if (axis.knob, end) in open_ends:
-                steps = range(1, BEYOND + 1)
-                further = [end * (end / inner) ** i if log else end + (end - inner) * i for i in steps]
-                more += [min(max(float(f"{x:.4g}"), knob.lo), knob.hi) for x in further]
-        if knob.kind is int:
-            more = [round(x) for x in more]
-        return Axis(axis.knob, tuple(sorted({*values, *more})))
 
     def differing_knobs(self) -> list[str]:
         """Return the knobs, apart from axes, in which algorithms of the same name differ (rates_fpcd:k=5)."""

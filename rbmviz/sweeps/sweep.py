@@ -22,9 +22,9 @@ from rbmviz.samplers import Sampler
 from rbmviz.sweeps import figures
 from rbmviz.sweeps.cell import cells, model_digest
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
-from rbmviz.sweeps.execute import run
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan
+from rbmviz.sweeps.run import run
 from rbmviz.sweeps.store import Store
 
 AnySampler = str | Sampler | type[Sampler]
@@ -151,7 +151,7 @@ def sweep(
     -------
     SweepResult
         A mapping of columns, ndarray (rows,), with a row for each point of each cell's curve (see
-        ``rbmviz.sweeps.cell.FIXED_COLUMNS``), and the attributes ``best``, ``tied`` and ``frame``.
+        ``rbmviz.sweeps.cell.CellResult``), and the attributes ``best``, ``tied`` and ``frame``.
 
     Raises
     ------

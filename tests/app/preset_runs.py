@@ -14,7 +14,7 @@ import numpy as np
 
 from rbmviz.lessons import Measured, PageState, measure_claims
 from rbmviz.lessons.claims import parse_claim, read_claim
-from rbmviz.sweeps import CellRun, cells, measures
+from rbmviz.sweeps import CellRun, cells, measures, table
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import TABLES
 
@@ -48,7 +48,8 @@ def claims_of(live, preset):
         return [read_claim(text, state) for text in preset.claims]
     claims = [parse_claim(text) for text in preset.claims]
     for claim in claims:
-        assert all(0 < panel < len(state.panels) and name in measures for panel, name in claim.about)
+        shown = range(len(preset.panels), len(state.panels))
+        assert all(panel in shown and name in measures for panel, name in claim.about)
         assert claim.unit == ("updates" if state.settings["tune_what"] == "trainers" else "samples")
     return claims
 
@@ -77,8 +78,8 @@ def _measure_settings(state, claims, first_seed):
             while run.n < max(n for _, _, n in points) and run.step(0):
                 pass
         for _, name, n in points:
-            tables = [run.columns() for run in runs]
-            at_n = [table[name][np.flatnonzero(table["n"] <= n)[-1]] for table in tables]
+            tables = [table([run.result()]) for run in runs]
+            at_n = [each[name][np.flatnonzero(each["n"] <= n)[-1]] for each in tables]
             found[panel, name, n] = float(np.mean(at_n))
     results = []
     for claim in claims:

@@ -16,10 +16,10 @@ from rbmviz.models import random_model
 from rbmviz.rbm import load_model_bytes, model_bytes
 from rbmviz.samplers.fast_weights import rates_of
 from rbmviz.session import Comparison, VisitorUsage
+from rbmviz.sweeps import Store
 from rbmviz_app import shared
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.messages import without_commands
-from rbmviz_app.pages.tune.exports import curves_parquet
 
 
 @pytest.fixture
@@ -168,12 +168,11 @@ def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model,
     test.selectbox(key="tune_data").set_value("rows.csv").run()
     assert any("Only you see it" in one.value for one in test.caption)
     sweep = start(test)
-    assert (sweep.plan.models, sweep.plan.data, sweep.scores.n_done) == (("mine.npz",), "rows.csv", 4)
+    assert (sweep.plan.models, sweep.plan.data, sweep.done) == (("mine.npz",), "rows.csv", 4)
     assert address_of(test.run())["sweep"] == [sweep.name]
     assert not test.exception
-    assert test.session_state["comparisons"]["tune"][0].setup.model is sweep.own.models["mine.npz"]
-    assert curves_parquet(sweep)
-    assert sweep not in shared.sweep_queue().list()
+    assert test.session_state["comparisons"]["tune"][0].setup.model is sweep.own["mine.npz"]
+    assert sweep not in shared.sweep_jobs().list()
     other = page("tune", sweep=sweep.name, tune_models="mine.npz", **ONE_AXIS)
     said = " ".join(one.value.replace("\\", "") for one in other.warning)
     assert "forgotten your file 'mine.npz'" in said
@@ -199,7 +198,7 @@ def test_tune_sweeps_trainers_on_own_data_and_samplers_on_their_model(page, rows
     test = page("tune", state=carried(train), tune_what="trainers", tune_updates="5", **ONE_AXIS)
     test.selectbox(key="tune_train_data").set_value("rows.csv").run()
     sweep = start(test)
-    assert (sweep.plan.data, sweep.scores.n_done) == ("rows.csv", 4)
+    assert (sweep.plan.data, sweep.done) == ("rows.csv", 4)
     # A model learned from them is scored on them.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.switch_page", lambda page: None)
@@ -210,8 +209,8 @@ def test_tune_sweeps_trainers_on_own_data_and_samplers_on_their_model(page, rows
     more = {name: train.session_state[name] for name in ("trained",)}
     test = page("tune", state=carried(train) | more, tune_models=title, **ONE_AXIS)
     sweep = start(test)
-    assert (sweep.plan.models, list(sweep.own.data)) == ((title,), ["rows.csv"])
-    assert np.isfinite(sweep.scores.curves(0)["isl_test"]).any()
+    assert (sweep.plan.models, list(sweep.own)) == ((title,), [title, "rows.csv"])
+    assert np.isfinite(Store(sweep.folder).read().columns["isl_test"]).any()
 
 
 def test_score_against_takes_a_file(page, model, rows, address_of):

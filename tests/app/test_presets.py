@@ -13,7 +13,7 @@ PRESETS = [(name, preset) for name in PAGES for preset in live_page(name).preset
 EVERYWHERE = {"bas", "modes", "digits", "mnist5k", "simulated"}
 """Data that every installation has: they are generated, or come with a package that is required."""
 
-TEXTS = ("tune_knobs", "tune_z_values", "sweep", "on")
+TEXTS = ("tune_knobs", "sweep", "on")
 """Settings that may be empty."""
 
 

@@ -5,10 +5,12 @@ the error messages, or raises BadInput, or accepts the input. It then works with
 damage may show later.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import io
 import json
+import sqlite3
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -28,7 +30,6 @@ from rbmviz.samplers import list_samplers
 from rbmviz.session import RunLog, replay
 from rbmviz.sweeps import Budget, CellRun, Store, SweepPlan, cells, compare
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS
-from rbmviz.sweeps.store import PLAN_FILE, encode
 from rbmviz.trainers import list_trainers
 from rbmviz.trainers.checkpoint import MAGIC, load_checkpoint, save_checkpoint
 from tests.attack import mutate
@@ -445,45 +446,44 @@ def use_log(log: Any) -> None:
 
 
 @cache
-def swept() -> tuple[bytes, dict[str, bytes]]:
-    """Return a plan, and the files of its cells by name."""
+def swept() -> bytes:
+    """Return the file of a small sweep."""
     plan = SweepPlan(algorithms=("gibbs",), models=("bas_pcd",), seeds=(0, 1), budget=Budget("samples", 30))
-    files = {f"{cell.identity}.parquet": encode(CellRun(cell).finish()) for cell in cells(plan)}
-    return plan.to_json().encode(), files
-
-
-def make_results(rng: Rng, folder: Path) -> dict[str, bytes]:
-    """Damage the plan or a cell of a sweep's folder."""
-    plan, files = swept()
-    members = {PLAN_FILE: plan, **files, "_README.md": b"a note"}
-    name = pick(rng, [PLAN_FILE, *files, *files])
-    whole = members[name]
-    if name == PLAN_FILE:
-        members[name] = json.dumps(mutate.json_value(rng, json.loads(whole))).encode(errors="replace")
-    elif rng.random() < 0.5:  # in the footer only, which says what all other bytes mean
-        at = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
-        members[name] = whole[:at] + mutate.raw(rng, whole[at:-4]) + whole[-4:]
-    else:
-        members[name] = mutate.raw(rng, whole)
-    return members
-
-
-def use_results(members: dict[str, bytes]) -> Refusals:
-    """Read the folder, and choose among its settings."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, content in members.items():
-            Path(folder, name).write_bytes(content)
-        refused = []
+        store = Store(folder)
+        store.prepare(plan)
+        for cell in cells(plan):
+            store.write(CellRun(cell).finish())
+        store.close()
+        return store.file.read_bytes()
+
+
+def make_results(rng: Rng, folder: Path) -> bytes:
+    """Damage the file of a sweep, or the plan in it."""
+    if rng.random() < 0.5:
+        return mutate.raw(rng, swept())
+    file = folder / "damaged.sqlite"
+    file.write_bytes(swept())
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        [plan] = db.execute("select json from plan").fetchone()
+        db.execute("update plan set json = ?", (json.dumps(mutate.json_value(rng, json.loads(plan))),))
+    return file.read_bytes()
+
+
+def use_results(content: bytes) -> Refusals:
+    """Read the folder, and choose among its settings."""
+    refused = []
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "sweep.sqlite").write_bytes(content)
         try:
             assert Store(folder).plan().size <= MAX_SWEEP_CELLS, "a plan that is too large"
         except BadInput as error:
-            refused = [str(error)]
-        table = Store(folder).read()
-    try:
-        compare(table.columns)
-    except BadInput as error:
-        refused.append(str(error))
-    return [*table.refused, *refused]
+            refused.append(str(error))
+        try:
+            compare(Store(folder).read().columns)
+        except BadInput as error:
+            refused.append(str(error))
+    return refused
 
 
 # The Python interface

@@ -1,23 +1,25 @@
 """``rbmviz sweep``: run, resume, extend, show, robustness; its files, its sentences, its exit status."""
 
 import csv
+import importlib
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 
 import numpy as np
-import pandas
 import pytest
 from command_line import refused, run
 from waiting import PATIENCE, wait
 
 from rbmviz.cli import main, parser
 from rbmviz.cli import sweep as command
+from rbmviz.errors import BadInput
 from rbmviz.knobs import write_algorithm
 from rbmviz.samplers import make_sampler
-from rbmviz.sweeps.store import PLAN_FILE, Store
+from rbmviz.sweeps import Store
 
 SMALL = "sweep --model bas_pcd --sampler rates_fpcd --axis eps=0.03,0.3 -n 300 --replications 2".split()
 
@@ -80,7 +82,8 @@ def test_by_a_measure_without_a_better_end_nothing_is_the_best(capsys, tmp_path)
 def test_resume_and_extend_compute_what_is_missing(capsys, tmp_path):
     folder = tmp_path / "s"
     assert run(capsys, *SMALL, "--out", folder)["computed"] == 4
-    next(folder.glob("*.parquet")).unlink()
+    with sqlite3.connect(folder / "sweep.sqlite") as db:
+        db.execute("delete from cell where number = 2")
     assert run(capsys, "sweep", "resume", folder)["computed"] == 1
     assert run(capsys, *SMALL, "--out", folder)["computed"] == 0
     more = run(capsys, "sweep", "extend", folder, "--axis", "eps=0.1,0.3", "--replications", 3)
@@ -139,14 +142,13 @@ def test_trainers(capsys, tmp_path):
 
 
 def test_files(capsys, folder, tmp_path):
-    svg, png, table, rows = (tmp_path / f"f.{ending}" for ending in ("svg", "png", "csv", "parquet"))
-    run(capsys, "sweep", "show", folder, "--figure", svg, "--csv", table, "--parquet", rows)
+    svg, png, table = (tmp_path / f"f.{ending}" for ending in ("svg", "png", "csv"))
+    run(capsys, "sweep", "show", folder, "--figure", svg, "--csv", table)
     with table.open() as file:
         read = list(csv.DictReader(file))
     assert {row["knob_eps"] for row in read} == {"0.03", "0.3"}
-    assert len(pandas.read_parquet(rows)) == len(pandas.read_parquet(folder))
     drawn = svg.read_text()
-    [identity] = {one for one in pandas.read_parquet(rows)["model_digest"]}
+    [identity] = set(Store(folder).read().columns["model_digest"])
     for word in ("rbmviz 0.1.0", identity, "seeds 0 to 1", "ISL, validation part", "rbmviz sweep", "alpha"):
         assert word in drawn, word
     run(capsys, "sweep", "show", folder, "--figure", png)
@@ -214,23 +216,32 @@ def test_a_folder_that_cannot_be_written(capsys, folder, monkeypatch, tmp_path):
     assert "the disk is read-only" in message
 
 
-def test_a_damaged_and_a_foreign_file_are_named_and_nothing_is_lost(capsys, tmp_path):
+def count(folder):
+    try:
+        return Store(folder).count()
+    except BadInput:  # its tables are not there yet
+        return 0
+
+
+def test_damaged_file_and_folders_of_something_else_are_one_sentence(capsys, tmp_path):
     folder = tmp_path / "s"
     run(capsys, *SMALL, "--out", folder)
-    first, second, *_ = sorted(folder.glob("*.parquet"))
-    first.write_bytes(first.read_bytes()[:500])
-    second.write_bytes(b"PAR1" + second.read_bytes()[4:-40] + bytes(36) + b"PAR1")
-    (folder / "notes.txt").write_text("precious")
+    file = folder / "sweep.sqlite"
+    file.write_bytes(file.read_bytes()[:5000])
+    assert "cannot be read" in refused(capsys, "sweep", "show", folder)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "_plan.json").write_text("{}")
+    for words in (["sweep", "show"], ["sweep", "resume"], [*SMALL, "--out"]):
+        assert "a sweep of an older rbmviz, as Parquet files" in refused(capsys, *words, tmp_path / "old")
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "sweep.sqlite")
+    assert "holds other files" in refused(capsys, "sweep", "resume", tmp_path / "pipe")
+
+
+def test_command_says_which_settings_are_as_good(capsys, folder):
     assert main(["sweep", "show", str(folder)]) == 0
-    captured = capsys.readouterr()
-    assert "2 of 4 cells" in captured.out
-    assert sorted(re.findall(r"'(\w{32}\.parquet)' is left out", captured.err)) == [first.name, second.name]
-    assert "also holds 'notes.txt'" in captured.err
-    second.unlink()
-    assert run(capsys, "sweep", "resume", folder)["computed"] == 2
-    assert (folder / "notes.txt").read_text() == "precious"
-    (folder / PLAN_FILE).unlink()
-    assert "start the sweep again with its arguments" in refused(capsys, "sweep", "show", folder)
+    shown = capsys.readouterr().out
+    assert run(capsys, "sweep", "show", folder)["choices"][0]["answer"] in shown
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
@@ -245,14 +256,14 @@ def test_an_interrupt_says_how_to_go_on(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait(lambda: len(list(folder.glob("*.parquet"))) >= 2, "two cells")
+    wait(lambda: (folder / "sweep.sqlite").exists() and count(folder) >= 2, "two cells")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     [n] = re.findall(
         r"Interrupted: (\d+) of 100 cells are in '.*', and 'rbmviz sweep resume .*' computes", err
     )
-    assert int(n) == len(list(folder.glob("*.parquet")))
+    assert int(n) == count(folder)
     assert f"{n} of 100 cells are in" in out
     assert "Traceback" not in err
 
@@ -303,12 +314,13 @@ def test_the_action_may_be_left_out_and_come_after_options(line, action, folder,
 def test_results_of_other_code_are_shown_and_computed_anew(capsys, tmp_path, monkeypatch):
     out = tmp_path / "made"
     with monkeypatch.context() as patch:
-        for module in ("cell", "execute"):
-            patch.setattr(f"rbmviz.sweeps.{module}.version_of", lambda kind, name: f"{len(name):016}")
+        for module in ("cell", "run"):
+            module = importlib.import_module(f"rbmviz.sweeps.{module}")
+            patch.setattr(module, "version_of", lambda kind, name: f"{len(name):016}")
         before = run(capsys, *SMALL, "--sampler", "gibbs", "--out", out)
     assert main(["sweep", "show", str(out)]) == 0
     captured = capsys.readouterr()
     assert "holds no result of this version of the code; these are the 6 of another version" in captured.err
     assert run(capsys, "sweep", "show", out)["cells"] == before["cells"]
     assert run(capsys, "sweep", "resume", out)["computed"] == 6
-    assert len(list(out.glob("*.parquet"))) == 12
+    assert count(out) == 12

@@ -15,6 +15,7 @@ import rbmviz
 from rbmviz.cli import main
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
+from rbmviz.knobs import knobs_of
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import pattern_model
@@ -23,7 +24,8 @@ from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import interleave
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, list_measures, measures
 from rbmviz.sweeps import cell as cell_module
-from rbmviz.sweeps.cell import columns_of, forget, provide, version_of
+from rbmviz.sweeps.cell import columns_of_measures, forget, provide, version_of
+from rbmviz.sweeps.cell import table as table_of
 
 
 def plan(**given):
@@ -47,7 +49,11 @@ def training(**given):
 
 def table(plan_):
     [cell] = cells(plan_)
-    return CellRun(cell).finish()
+    return finished(cell)
+
+
+def finished(cell):
+    return table_of([CellRun(cell).finish()])
 
 
 def same(one, other, without=("seconds",)):
@@ -107,7 +113,7 @@ def test_every_measure_is_what_a_naive_run_gives():
 def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget, kernel, monkeypatch):
     metrics = list_measures("sampler")
     [cell] = cells(plan(algorithms=[algorithm], budget=budget, kernel=kernel, metrics=metrics))
-    whole = CellRun(cell).finish()
+    whole = finished(cell)
     monkeypatch.setattr(cell_module, "SLICE_SECONDS", 1e-4)  # small chunks
     steps = CellRun(cell)
     shares = [steps.done]
@@ -115,9 +121,9 @@ def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget, kernel
         shares.append(steps.done)
     assert shares == sorted(shares)
     assert (shares[0], steps.done) == (0, 1)
-    same(whole, steps.columns())
+    same(whole, table_of([steps.result()]))
     with ThreadPoolExecutor(4) as pool:
-        for other in pool.map(lambda one: CellRun(one).finish(), [pickle.loads(pickle.dumps(cell))] * 4):
+        for other in pool.map(finished, [pickle.loads(pickle.dumps(cell))] * 4):
             same(whole, other)
 
 
@@ -183,41 +189,44 @@ def test_the_identity_holds_everything_that_the_result_depends_on(tmp_path):
 
 
 @pytest.fixture
-def copy(tmp_path, monkeypatch):
+def checkout(tmp_path, monkeypatch):
     """A copy of the package whose sources versions are computed of; a test may change them."""
     copy = tmp_path / "rbmviz"
     shutil.copytree(cell_module._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "pyproject.toml").touch()
     monkeypatch.setattr(cell_module, "_PACKAGE", copy)
     yield copy
-    cell_module._version_of_class.cache_clear()
+    forget_versions()
+
+
+def forget_versions():
+    cell_module._version_of_package.cache_clear()
+    cell_module._hash_of_module.cache_clear()
 
 
 def version_now(kind, name):
     """Return the version by the sources as they are now."""
-    cell_module._version_of_class.cache_clear()
+    forget_versions()
     return version_of(kind, name)
 
 
-def test_the_version_follows_the_sources(copy):
-    before = {name: version_now("sampler", name) for name in ("gibbs", "rates_fpcd")}
-    assert len(set(before.values())) == 2
-    files = {"kernels/gibbs.py": 2, "metrics/isl.py": 2, "samplers/rates_fpcd.py": 1, "cli/sample.py": 0}
-    for path, changed in files.items():
-        was = [version_now("sampler", name) for name in before]
-        (copy / path).write_text((copy / path).read_text() + "\n# changed\n")
-        now = [version_now("sampler", name) for name in before]
-        assert sum(a != b for a, b in zip(was, now, strict=True)) == changed, path
+def test_version_follows_every_file_of_a_checkout(checkout):
+    for path in ("samplers/gibbs.py", "metrics/isl.py", "kernels/gibbs.py", "coupling.py"):
+        was = version_now("sampler", "gibbs")
+        (checkout / path).write_text((checkout / path).read_text() + "\n# changed\n")
+        assert version_now("sampler", "gibbs") != was, path
 
 
-def test_the_version_follows_what_couplings_and_swaps_are_made_of(copy):
-    for path in ("coupling.py", "metrics/tempering.py"):
-        was = version_now("trainer", "ucd")
-        (copy / path).write_text((copy / path).read_text() + "\n# changed\n")
-        assert version_now("trainer", "ucd") != was, path
+def test_installed_package_has_its_own_version(checkout):
+    (checkout.parent / "pyproject.toml").unlink()
+    was = version_now("sampler", "gibbs")
+    assert was == rbmviz.__version__
+    (checkout / "rng.py").write_text("# changed\n")
+    assert version_now("sampler", "gibbs") == was
 
 
 @pytest.mark.parametrize("stem", ["gibbs", "interleave"])
-def test_the_version_follows_a_file_of_ones_own_that_is_called_as_one_of_ours(stem, tmp_path, monkeypatch):
+def test_version_follows_the_file_of_a_sampler_from_outside(stem, tmp_path, monkeypatch):
     ours = version_now("sampler", "rates_fpcd")
     monkeypatch.setattr(samplers, "_entries", dict(samplers._entries))
     file = tmp_path / f"{stem}.py"
@@ -227,12 +236,13 @@ def test_the_version_follows_a_file_of_ones_own_that_is_called_as_one_of_ours(st
     monkeypatch.setitem(sys.modules, f"mine.{stem}", module)
     samplers.add("mine", type("Mine", (samplers["gibbs"],), {"name": "mine", "__module__": f"mine.{stem}"}))
     was = version_now("sampler", "mine")
+    assert was.startswith(ours)
     file.write_text("# mine, changed\n")
     assert version_now("sampler", "mine") != was
-    assert version_now("sampler", "rates_fpcd") == ours  # of which "interleave" is a part
+    assert version_now("sampler", "rates_fpcd") == ours
 
 
-def test_the_version_of_a_module_that_is_imported_again_is_that_of_its_new_text(tmp_path, monkeypatch):
+def test_module_that_is_imported_again_has_the_version_of_its_new_text(tmp_path, monkeypatch):
     monkeypatch.setattr(samplers, "_entries", dict(samplers._entries))
     monkeypatch.syspath_prepend(tmp_path)
     text = """
@@ -261,17 +271,25 @@ def test_a_sampler_that_this_process_does_not_have_is_named():
         version_now("sampler", "no such sampler")
 
 
-def test_tables_of_all_algorithms_of_a_kind_have_the_same_columns():
+def test_all_algorithms_give_tables_with_their_knobs_and_all_measures():
     for kind, names in (("sampler", list(samplers)), ("trainer", list(trainers))):
         make = plan if kind == "sampler" else training
         unit = "samples" if kind == "sampler" else "updates"
         for name in names:
             found = table(make(algorithms=[name], budget=Budget(unit, 2), metrics=list_measures(kind)))
-            assert list(found) == list(columns_of(kind))
-            for column, wanted in columns_of(kind).items():
-                assert found[column].dtype.kind == {str: "U", int: "i", float: "f"}[wanted], column
-                assert len(found[column]) == 2
+            knobs = {f"knob_{knob}" for knob in knobs_of((samplers if kind == "sampler" else trainers)[name])}
+            assert {column for column in found if column.startswith("knob_")} == knobs
+            assert set(columns_of_measures(kind)) <= set(found)
+            assert {len(column) for column in found.values()} == {2}
             assert set(found["algorithm"]) == {name}
+
+
+def test_table_of_two_algorithms_has_the_knobs_of_both():
+    results = [CellRun(cells(plan(algorithms=[name]))[0]).finish() for name in ("gibbs", "rates_fpcd")]
+    found = table_of(results)
+    assert np.isnan(found["knob_eps"][found["algorithm"] == "gibbs"]).all()
+    assert set(found["knob_statistics"][found["algorithm"] == "gibbs"]) == {""}
+    assert np.isfinite(found["knob_eps"][found["algorithm"] == "rates_fpcd"]).all()
 
 
 def test_a_training_is_the_training_of_the_same_seed():
@@ -326,17 +344,15 @@ def test_what_cannot_be_measured_is_not_a_number_and_says_why(tmp_path):
     rows = rbmviz.load_dataset("bas").train
     bare = Dataset("bare", rows, rows[:0], rows[:0], "", "")
     [cell] = cells(plan(metrics=list_measures("sampler")))
-    found = CellRun(
-        dataclasses.replace(cell, data="bare", data_digest=provide(bare), start="random")
-    ).finish()
+    found = finished(dataclasses.replace(cell, data="bare", data_digest=provide(bare), start="random"))
     for name in ("isl_test", "isl_validation", "coverage", "switches", "spurious"):
         assert np.isnan(found[name]).all(), name
     assert "bare has no test or no validation part" in found["note"][0]
     assert "no classes" in found["note"][0]
     assert np.isfinite(found["blank"]).all()
     assert "random bits" not in found["note"][0]  # that was asked for
-    started = CellRun(dataclasses.replace(cell, data="bare", data_digest=provide(bare), start="data"))
-    assert "bare has no validation part: chains began at random bits." in started.finish()["note"][0]
+    started = finished(dataclasses.replace(cell, data="bare", data_digest=provide(bare), start="data"))
+    assert "bare has no validation part: chains began at random bits." in started["note"][0]
     # Too large to enumerate.
     large = table(training(n_hidden=30, data="mnist5k", budget=Budget("updates", 1)))
     assert np.isnan(large["log_likelihood"]).all()
@@ -348,7 +364,7 @@ def test_a_model_or_data_that_are_others_than_planned_are_refused(tmp_path):
     rows = np.eye(4, dtype=np.uint8)
     np.savez(tmp_path / "d.npz", x_train=rows, x_valid=rows, x_test=rows)
     [cell] = cells(plan(models=[str(tmp_path / "m.npz")], data=str(tmp_path / "d.npz")))
-    assert np.isfinite(CellRun(cell).finish()["isl_test"]).all()
+    assert np.isfinite(finished(cell)["isl_test"]).all()
     save_model(pattern_model(["0101", "1010"], 4.0), tmp_path / "m.npz")
     CellRun(cell)  # this process still has the model
     forget()

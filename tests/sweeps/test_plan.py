@@ -239,15 +239,3 @@ def test_an_axis_without_a_list_is_refused(values):
 
 def test_an_axis_takes_numbers_of_numpy():
     assert Axis("k", np.arange(1, 3)).values == (1, 2)
-
-
-def test_a_plan_goes_on_beyond_its_border():
-    plan = SweepPlan(
-        algorithms=["rates_fpcd"],
-        axes=[Axis("eps", (0.01, 0.1)), Axis("alpha", (0.8, 0.9, 1.0)), Axis("k", (2, 4))],
-        models=["bas_pcd"],
-    )
-    longer = plan.beyond([("eps", 0.1), ("alpha", 0.8), ("k", 2)])
-    assert [axis.values for axis in longer.axes] == [(0.01, 0.1, 1.0), (0.6, 0.7, 0.8, 0.9, 1.0), (1, 2, 4)]
-    assert plan.beyond([("eps", 0.5)]) == plan
-    assert len(plan.beyond([("eps", 0.01)]).axes[0].values) == 4

@@ -8,6 +8,7 @@ from rbmviz import BadInput, Model
 from rbmviz.registry import sampler, samplers
 from rbmviz.samplers.gibbs import Gibbs
 from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, compare
+from rbmviz.sweeps import table as table_of
 
 GRID = {"eps": [0.03, 0.3], "alpha": "0.9:1:2:linear"}
 
@@ -25,7 +26,7 @@ def test_the_table_is_that_of_its_cells(tmp_path):
     made = cells(plan)
     assert len(made) == 8
     for name, type_ in (("n", int), ("knob_eps", float), ("isl_test", float), ("setting", str)):
-        expected = np.concatenate([CellRun(cell).finish()[name] for cell in made])
+        expected = table_of(CellRun(cell).finish() for cell in made)[name]
         np.testing.assert_array_equal(table[name].astype(type_), expected)
     again = rbmviz.sweep("bas_pcd", ["rates_fpcd:k=2"], GRID, 50, 2, out=out, seed=3)
     np.testing.assert_array_equal(again["seconds"], table["seconds"])  # nothing was computed again

@@ -34,9 +34,9 @@ from rbmviz.session.compiling import COMPILING
 from rbmviz.session.scheduler import SCHEDULER
 from rbmviz_app import insides
 from rbmviz_app.access import base_path
-from rbmviz_app.comparisons import comparisons_by_token, views_by_token
+from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.process import collect_garbage
-from rbmviz_app.shared import sweep_queue
+from rbmviz_app.shared import sweep_jobs
 from rbmviz_app.stream.encoder import FrameEncoder, registered_views
 from rbmviz_app.stream.presses import carry_out
 from rbmviz_app.stream.requests import FrameRequest, Press, Received, read_message
@@ -166,7 +166,7 @@ _connections: Counter[str] = Counter()
 async def live(socket: WebSocket) -> None:
     """Serve one browser until it leaves."""
     token = socket.path_params["token"]
-    comparison: Any = comparisons_by_token().get(token) or views_by_token().get(token)
+    comparison: Any = comparisons_by_token().get(token)
     await socket.accept()
     if comparison is None:
         await socket.close(code=UNKNOWN_TOKEN, reason="This page belongs to a session that has ended.")
@@ -303,7 +303,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(each) for each in work]
     yield
     COMPILING.stop()
-    sweep_queue().close()
+    sweep_jobs().close()
     for task in tasks:
         task.cancel()
 

@@ -213,15 +213,15 @@ def main() -> None:
     with line:
         controls.model_line(shown_name, shown_model)
     comparison.cost_unit = cost_unit
-    with PAGE.notes():
-        if reason:
-            messages.note(f"Nothing is scored: {reason} Choose other data in Settings.")
-            asked = Settings.data.value
-            offer_download(data_name(setup.model.meta) if asked == AUTOMATIC else asked, "sample")
+    PAGE.notes()
     left, right = places()
     with left:
         PAGE.draw_panels(comparison, "grid", grid, ("sampler", "grid_view", lambda: draw_adders(comparison)))
     with right:
+        if reason:  # in the place of the scores
+            messages.note(f"Nothing is scored: {reason} Choose other data in Settings.")
+            asked = Settings.data.value
+            offer_download(data_name(setup.model.meta) if asked == AUTOMATIC else asked, "sample")
         charts(comparison, comparison.setup.dataset)
     if not present:
         if comparison.cost_unit == "seconds":

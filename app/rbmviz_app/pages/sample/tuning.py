@@ -8,7 +8,7 @@ from rbmviz import BadInput
 from rbmviz.charts.style import titles
 from rbmviz.knobs import knobs_of, write_knobs
 from rbmviz.session import Comparison, SamplingSetup
-from rbmviz.session.sweep_view import front_numbers, range_around, spacing_of
+from rbmviz.session.sweep_scores import front_numbers, range_around, spacing_of
 from rbmviz_app import messages, pages
 from rbmviz_app.panel import algorithms_of
 
@@ -44,7 +44,6 @@ def sweep_around(
             algorithm, [name for name in others if getattr(algorithm, name) != knobs[name].default]
         ),
         "tune_y": "none",
-        "tune_z": "none",
     }
     for axis, knob in zip("xy", axes, strict=False):
         lo, hi = range_around(knob, getattr(algorithm, knob.name))

@@ -7,7 +7,7 @@ from typing import Any
 from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, Style, styled
 from rbmviz.charts.style import RAMP
 from rbmviz.knobs import value_text
-from rbmviz.session.equal_points import CostUnit
+from rbmviz.metrics.effort import Unit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
@@ -18,7 +18,7 @@ CURVE_HEIGHT = 300
 SLICE_HEIGHT = 240
 
 TABLE_COLUMNS = {
-    "cannot_be_told_from_the_best": "Tied with the best",
+    "in_region": "As good as the best",
     "mean": "Mean",
     "std_dev": "Spread over seeds",
     "difference": "Difference from the best",
@@ -36,7 +36,7 @@ TABLE_COLUMNS = {
 }
 """Columns after the knobs in the table of all settings, with their titles for a sweep of samplers.
 
-Columns that compare with the best have the same names as in ``rbmviz sweep show --csv``."""
+Columns have the same names as in ``rbmviz sweep show --csv``."""
 
 
 def name_of(scores: SweepScores, index: int) -> str:
@@ -62,7 +62,6 @@ def _table_row(scores: SweepScores, scored: ScoredSetting) -> dict[str, Any]:
     own = {name: getattr(scored, name) for name in TABLE_COLUMNS if hasattr(scored, name)}
     low, high = scored.interval
     own |= {
-        "cannot_be_told_from_the_best": scored.in_region,
         "difference_error": scored.std_error,
         "difference_lo": low,
         "difference_hi": high,
@@ -75,11 +74,11 @@ def _knob_columns(scores: SweepScores, setting: GridSetting) -> dict[str, Any]:
     """Return the knob values that distinguish settings of one algorithm: on the axes, and of other knobs."""
     axes = zip(scores.plan.axes, setting.at, strict=True)
     algorithm = TABLES[scores.plan.kind].read(setting.algorithm)
-    others = {name: getattr(algorithm, name, None) for name in scores.others}
+    others = {name: getattr(algorithm, name, None) for name in scores.plan.differing_knobs()}
     return {axis.knob: axis.values[at] for axis, at in axes if at >= 0} | others
 
 
-def robust_rows(scores: SweepScores, point: float, cost_unit: CostUnit, by: str) -> Rows:
+def robust_rows(scores: SweepScores, point: float, cost_unit: Unit, by: str) -> Rows:
     """Return a row for each setting that all models have: mean and spread over models, and value by model."""
     settings = {setting.algorithm: setting for setting in reversed(scores.settings)}
     rows: Rows = []
@@ -93,7 +92,7 @@ def robust_rows(scores: SweepScores, point: float, cost_unit: CostUnit, by: str)
 
 
 def curves_chart(
-    scores: SweepScores, named: Mapping[int, str], cost_unit: CostUnit, by: str, point: float
+    scores: SweepScores, named: Mapping[int, str], cost_unit: Unit, by: str, point: float
 ) -> Chart:
     """Return the curves of some settings: means over seeds, with bands of one standard deviation.
 

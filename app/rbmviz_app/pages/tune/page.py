@@ -1,32 +1,29 @@
-"""The Tune page: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
+"""The Tune page: a sweep over knobs as a map, and the setting under the pointer as a running chain."""
 
 import itertools
-import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.datasets import missing_data
 from rbmviz.errors import OutputFailure
+from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metadata import data_name
 from rbmviz.models import data_label
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
-from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
-from rbmviz.session.sweep_scores import test_of
-from rbmviz.session.sweep_view import SweepView, follow
-from rbmviz.session.sweeps import Sweep, check_size
-from rbmviz.session.training import MAX_HIDDEN
-from rbmviz.sweeps import SweepPlan, measures
+from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session.jobs import Job, check_size
+from rbmviz.session.sweep_scores import SweepScores, test_of
+from rbmviz.sweeps import Choice, Store, SweepPlan, measures
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz.sweeps.plan import TABLES, Kind
-from rbmviz_app import card, comparisons, controls, links, messages, pages, session
-from rbmviz_app.comparisons import forget_sweep, own_sweeps
-from rbmviz_app.controls import Download
+from rbmviz.sweeps.plan import TABLES
+from rbmviz_app import card, controls, links, messages, pages, session
+from rbmviz_app.comparisons import own_sweeps
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
-from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.tune.charts import (
     TABLE_COLUMNS,
     X_WORDS,
@@ -36,28 +33,13 @@ from rbmviz_app.pages.tune.charts import (
     slice_chart,
     table_rows,
 )
-from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, origin_of, table_csv
-from rbmviz_app.pages.tune.panel import sweep_map
+from rbmviz_app.pages.tune.exports import downloads_of
+from rbmviz_app.pages.tune.panel import MapView, asked_view, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
-from rbmviz_app.pages.tune.recorded import about_recording, recorded_plan, recorded_sweep
-from rbmviz_app.pages.tune.settings import (
-    Settings,
-    choose_axes,
-    choose_rest,
-    choose_what,
-    fitting_axes,
-)
-from rbmviz_app.session import POINTER_PANEL
-from rbmviz_app.shared import (
-    data,
-    is_known_model,
-    model_called,
-    own_content,
-    sweep_queue,
-    title_of_model,
-)
-from rbmviz_app.stream.socket import live_path
-from rbmviz_app.timer import while_running
+from rbmviz_app.pages.tune.recorded import recording_of, scores_of
+from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
+from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
+from rbmviz_app.shared import is_known_model, model_called, own_content, sweep_jobs, title_of_model
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
@@ -66,34 +48,69 @@ CHAIN_SIDE = 8
 """Number of rows and of columns in a chain's square of pictures."""
 NEW_SWEEP = ""
 PRIVATE = "Only you see it, until you reload or remove its files."
+EACH_SECONDS = 1.0
+"""Seconds between two looks at the file of a sweep that runs."""
+MAP = "tune map"
 
-Beside = Comparison[SamplingSetup | TrainingSetup]
-"""The runs beside the map: chains, or trainings."""
+Chains = Comparison[SamplingSetup]
+"""The chains beside the map."""
+
+
+class Shown(NamedTuple):
+    """The sweep on the screen: one of the server's, a recording, or neither: a plan that may be started."""
+
+    plan: SweepPlan
+    job: Job | None = None
+    recording: Store | None = None
+
+    @property
+    def status(self) -> str:
+        """Status of the job; "finished" of a recording."""
+        return self.job.status if self.job else "finished" if self.recording else "planned"
+
+    @property
+    def store(self) -> Store | None:
+        """The file of its results; None before it is started."""
+        return Store(self.job.folder) if self.job else self.recording
+
+    def scores(self) -> SweepScores:
+        """Read the results that are there; equal states give the same object."""
+        if self.recording is not None:
+            return scores_of(self.recording.folder)
+        if self.job is None:
+            return SweepScores(self.plan, {})
+        return _scores(str(self.job.folder), self.job.done, self.plan)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _scores(folder: str, done: int, _plan: SweepPlan) -> SweepScores:
+    return SweepScores(_plan, Store(folder).read().columns)
 
 
 def shows_settings() -> bool:
     """Return whether the map shows the plan in the settings, not another sweep from the list."""
     plan, _ = planned()
-    sweep = shown_sweep(plan)
-    return sweep is None or sweep.plan == plan
+    shown = shown_sweep(plan)
+    return shown is None or shown.plan == plan
 
 
-PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
+PAGE: LivePage[SamplingSetup] = LivePage(
     PAGES["tune"],
     Settings,
     question="Which step size and decay work best?",
     about="The map scores the settings of a sampler or a trainer. Each cell is one setting; its colour is "
     "the mean score of several runs with different **seeds**. *Start* computes the map, coarse to fine, "
     "even when this page is closed. Move the slider to see scores after fewer **samples** or updates: large "
-    "steps win early, small ones late. Hatched cells are statistically tied with the best. Point at a cell: "
-    "the run beside the map takes its knobs and continues; its numbers count from there. Click to open up to "
-    "four settings as runs of their own, from the first sample on, compared at equal **sweeps** or updates.",
+    "steps win early, small ones late. Hatched cells are as good as the best. Point at a cell of a sampler: "
+    "the chain beside the map takes its knobs and continues; its numbers count from there. Click to open up "
+    "to four settings as chains of their own, compared at equal **sweeps**. Longer axes reuse what has been "
+    "computed.",
     presets=PRESETS,
     shows_settings=shows_settings,
     transport=Transport(
-        play_help="Pause or continue the runs beside the map. The sweep has its own buttons.",
-        step_help="One more sample or update in every run, then pause.",
-        reset_help="Restart all runs with the same seed.",
+        play_help="Pause or continue the chains beside the map. The sweep has its own buttons.",
+        step_help="One more sample in every chain, then pause.",
+        reset_help="Restart all chains with the same seed.",
         width=180,
     ),
 )
@@ -110,51 +127,47 @@ def main() -> None:
             choose_rest(kind)
         PAGE.menu()
     plan, reason = planned()
-    sweep = shown_sweep(plan)
+    shown = shown_sweep(plan)
+    lacks = missing_of(shown.plan) if shown is not None and shown.job is None else None
     with st.container(horizontal=True, vertical_alignment="center", key="sweep_row"):
-        if sweep is not None:
-            begin_row(plan, reason, sweep)
-    if sweep is None:
-        if reason:
-            messages.note(reason)
-        if kind == "sampler":
-            PAGE.write_address(beside(PAGE.setup_of(Settings.values_now())))
-        else:
-            links.write(PAGE.name, links.texts_of(Settings.values()))
+        if shown is not None:
+            begin_row(plan, reason, shown, lacks)
+    if lacks is not None:
+        messages.note(
+            f"The data of {lacks} are not on this server: a sweep needs them, and chains score by them."
+        )
+        offer_download(lacks, "tune")
+    SHOWN_SCORES.set(None)
+    if shown is None:
+        messages.note(reason)
+        links.write(PAGE.name, links.texts_of(Settings.values()))
         return
-    view, token = comparisons.open_view(sweep.name, sweep)
-    view.model = model_on_screen(sweep.plan) if sweep.plan.models else ""
-    comparison = beside(setup_of_sweep(sweep.plan), sweep.plan)
-    bring_pointer(comparison, sweep.plan)
-    offer_data(comparison, sweep.plan)
-    PAGE.preset_caption(comparison)
-    # The view may outlive the page's runs: it must not keep their memory alive.
-    weak = weakref.ref(comparison)
-    key = POINTER_PANEL.value
-
-    def point_at(index: int) -> None:
-        chains = weak()
-        if chains is not None and key is not None:
-            follow(chains, key, sweep, index)
-
-    view.on_setting = point_at
-    session.DRAWN_BESIDE.set(drawn_beside(comparison))
-    left, right = st.columns([5, 2], gap="medium")
+    chains = open_chains(shown.plan)
+    PAGE.preset_caption(chains)
+    # The chains come right after the map, where a phone has one column; all that is about both, below.
+    left, right = st.columns([5, 2], gap="medium") if has_chains(shown.plan) else (st.container(), None)
+    # Redrawn each second while the sweep runs.
     with left:
-        show_map(view, token, comparison, present)
-    with right:
-        if has_runs(sweep.plan):
-            runs(comparison, sweep.plan, present)
+        st.fragment(show_map, run_every=EACH_SECONDS if is_active(shown) else None)(shown, chains, present)
+    if right is not None:
+        with right:
+            draw_chains(chains, shown.plan, present)
+    else:
+        write_address(chains, shown.plan)
     if not present:
-        exports(view)
-    if not has_runs(sweep.plan):
-        write_address(comparison, sweep.plan)
+        with st.container(key="tune_evidence"):
+            st.fragment(evidence, run_every=EACH_SECONDS if is_active(shown) else None)(shown, chains)
 
 
-def write_address(comparison: Beside, plan: SweepPlan) -> None:
-    """Write the address; the runs' fragment calls this, because a turned knob redraws only that fragment."""
+def is_active(shown: Shown) -> bool:
+    """Return whether the sweep is queued or running."""
+    return shown.job is not None and shown.job.active
+
+
+def write_address(chains: Chains, plan: SweepPlan) -> None:
+    """Write the address; the chains' fragment does it, because a turned knob redraws only that fragment."""
     on = [model_on_screen(plan)] if plan.models else []
-    PAGE.write_address(comparison, more={"on": [] if on == list(plan.models[:1]) else on})
+    PAGE.write_address(chains, more={"on": [] if on == list(plan.models[:1]) else on})
 
 
 def planned() -> tuple[SweepPlan | None, str]:
@@ -167,43 +180,30 @@ def planned() -> tuple[SweepPlan | None, str]:
         return None, str(error)
 
 
-def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
-    """Return the sweep to show: the sweep chosen in the list or by the link, or else the planned sweep."""
+def missing_of(plan: SweepPlan) -> str | None:
+    """Return the name of published data that a plan needs and this machine lacks; None if it lacks none."""
+    names = [plan.data] if plan.data else [data_name(model_called(name).meta) for name in plan.models]
+    return next((name for name in names if name and missing_data(name) is not None), None)
+
+
+def shown_sweep(plan: SweepPlan | None) -> Shown | None:
+    """Return the sweep to show: the one chosen in the list or by the link, or else the planned one."""
     if Settings.sweep.value != NEW_SWEEP:
         try:
-            return own_sweeps().get(Settings.sweep.value) or sweep_queue().get(Settings.sweep.value)
+            name = Settings.sweep.value
+            job = own_sweeps().get(name) or sweep_jobs().get(name)
+            if not job.own or name in own_sweeps():
+                return Shown(job.plan, job)
+            raise BadInput("There is no such sweep on this server: choose one from the list.")
         except BadInput as error:
             session.add_link_warning(error, "tune")
             session.set_undrawn({"sweep": NEW_SWEEP})
-    view, _ = session.SWEEP_VIEWS.value.get(NEW_SWEEP, (None, ""))
-    if view is not None and view.sweep.plan == plan:
-        return view.sweep
-    if plan is not None and plan == recorded_plan():
-        return recorded_sweep()
-    return None if plan is None else Sweep.planned(plan)
+    return None if plan is None else Shown(plan, None, recording_of(plan))
 
 
-def is_current(sweep: Sweep) -> bool:
-    """Return whether the page still shows this sweep, and not an extension of it."""
-    return sweep.name == Settings.sweep.value and (not sweep.name or sweep in listed().values())
-
-
-def listed() -> dict[str, Sweep]:
+def listed() -> dict[str, Job]:
     """Return the sweeps that this visitor sees, by name: private ones, then the server's, newest first."""
-    return {sweep.name: sweep for sweep in (*list(own_sweeps().values())[::-1], *sweep_queue().list())}
-
-
-def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
-    """Return the setup of the runs beside the map of a plan."""
-    values = PAGE.spec.defaults()
-    if not has_runs(plan):
-        return PAGE.setup_of(values)
-    if plan.kind == "trainer":
-        values |= {"tune_what": "trainers", "tune_train_data": plan.data, "tune_hidden": plan.n_hidden}
-    else:
-        values |= {"tune_models": [model_on_screen(plan)], "tune_data": plan.data or AUTOMATIC}
-        values |= {"tune_start": plan.start, "tune_kernel": plan.kernel}
-    return PAGE.setup_of(values)._replace(seed=plan.seeds[0])  # the seed of each cell's first run
+    return {job.name: job for job in (*list(own_sweeps().values())[::-1], *sweep_jobs().list())}
 
 
 def model_on_screen(plan: SweepPlan) -> str:
@@ -212,33 +212,18 @@ def model_on_screen(plan: SweepPlan) -> str:
     return clicked if clicked in plan.models else plan.models[0]
 
 
-def has_runs(plan: SweepPlan) -> bool:
-    """Return whether a plan's settings can run beside its map, which requires its models or data."""
-    if plan.kind == "sampler":
-        return all(map(is_known_model, plan.models))
-    try:
-        data(plan.data)
-    except BadInput:
-        return False
-    return plan.n_hidden <= MAX_HIDDEN
+def has_chains(plan: SweepPlan) -> bool:
+    """Return whether a plan's settings can run beside its map, which requires its models."""
+    return plan.kind == "sampler" and all(map(is_known_model, plan.models))
 
 
-def offer_data(comparison: Beside, plan: SweepPlan) -> None:
-    """Offer to download a plan's missing data."""
-    if plan.kind == "trainer" and not has_runs(plan):
-        offer_download(plan.data, "tune")
-    elif isinstance(comparison.setup, SamplingSetup) and has_runs(plan) and comparison.setup.dataset is None:
-        offer_download(plan.data or data_name(comparison.setup.model.meta), "tune")
-
-
-def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) -> Beside:
-    """Open the runs beside the map."""
-    before, _ = session.COMPARISONS.value.get(PAGE.name, (None, ""))
-    if before is not None and type(before.setup) is not type(setup):
-        comparisons.begin_anew(PAGE.name)  # chains cannot become trainings, nor trainings chains
-    comparison = PAGE.open(setup, lambda new, wanted: fill(new, wanted, plan))
-    comparison.cost_unit = "sweeps" if isinstance(setup, SamplingSetup) else "updates"
-    return comparison
+def setup_of(plan: SweepPlan) -> SamplingSetup:
+    """Return the setup of the chains beside the map of a plan."""
+    values = PAGE.spec.defaults()
+    if has_chains(plan):
+        values |= {"tune_models": [model_on_screen(plan)], "tune_data": plan.data or AUTOMATIC}
+        values |= {"tune_start": plan.start, "tune_kernel": plan.kernel}
+    return PAGE.setup_of(values)._replace(seed=plan.seeds[0])  # the seed of each cell's first run
 
 
 # Sweep
@@ -250,187 +235,213 @@ def title_of(plan: SweepPlan) -> str:
     return f"{names} on {' and '.join(map(title_of_model, plan.models)) or data_label(plan.data)}"
 
 
-def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
-    """Draw the choice of the sweep, its size, and its commands."""
-    owner = links.owner()
+def begin_row(plan: SweepPlan | None, reason: str, shown: Shown, lacks: str | None) -> None:
+    """Draw the choice of the sweep, its size, and its commands; lacks : data that are not there."""
 
     def start() -> None:
         if plan is None:
             messages.refused(reason)
-        else:
-            add(plan)
+            return
+        own = own_content(plan)
+        try:
+            job = sweep_jobs().start(plan, title_of(plan), links.owner(), own)
+        except (BadInput, OutputFailure) as error:
+            messages.refused(error)
+            return
+        if own:
+            own_sweeps()[job.name] = job
+        session.show({"sweep": job.name})
 
     def command(name: str) -> None:
+        assert shown.job is not None
         try:
-            getattr(sweep_queue(), name)(sweep.name, owner)
+            getattr(sweep_jobs(), name)(shown.job.name, links.owner())
             if name == "delete":
-                forget_sweep(sweep.name)
+                own_sweeps().pop(shown.job.name, None)
                 session.show({"sweep": NEW_SWEEP})
         except (BadInput, OutputFailure) as error:
             messages.refused(error)
 
-    sweeps = listed()
-    is_recorded = sweep is recorded_sweep()
-    labels = {name: describe(entry) for name, entry in sweeps.items()}
-    labels[NEW_SWEEP] = f"Recorded sweep, {about_recording()['made']}" if is_recorded else "New sweep"
+    labels = {name: describe(job) for name, job in listed().items()}
+    made = shown.recording.about()["made"] if shown.recording else ""
+    labels = {NEW_SWEEP: f"Recorded sweep, {made}" if made else "New sweep", **labels}
     controls.select(
         Settings.sweep,
-        [NEW_SWEEP, *sweeps],
+        list(labels),
         format_func=labels.__getitem__,
         variant=" ".join(labels.values()),  # the labels show the status
         width=340,
         label_visibility="collapsed",
     )
-    if sweep.status == "planned" or is_recorded:
-        version = about_recording()["version"]
-        recorded = f"Recorded by rbmviz {version}: {cost_of(sweep.plan)} " if is_recorded else ""
+    if shown.job is None:
+        cost = f"{shown.plan.size:,} runs of {shown.plan.budget.amount:,.10g} {shown.plan.budget.unit}."
         st.button(
-            "Compute again" if is_recorded else "Start",
+            "Compute again" if shown.recording else "Start",
             icon=":material/play_circle:",
-            type="secondary" if is_recorded else "primary",
+            type="secondary" if shown.recording else "primary",
             on_click=start,
             key="tune start",
-            disabled=card.holds_play(PAGE.name),
-            help=f"{recorded}Add it to the server’s queue. One sweep runs at a time, with the processor "
-            "time that live pages leave over.",
+            disabled=card.holds_play(PAGE.name) or lacks is not None,
+            help=f"{cost} One sweep runs at a time, at low priority. Runs of earlier sweeps are reused.",
         )
-        if plan is not None and not is_recorded:
-            st.caption(cost_of(plan), width="content")
-    elif sweep.belongs_to(owner):
-        draw_commands(sweep, command)
+        if not shown.recording:
+            st.caption(cost, width="content")
+    elif shown.job.belongs_to(links.owner()):
+        offered = [("Pause sweep", "pause", "pause_circle")] if shown.job.active else []
+        if not shown.job.active and (shown.status != "finished" or shown.job.error):
+            offered.append(("Resume sweep", "resume", "play_circle"))
+        for label, name, icon in [*offered, ("Delete", "delete", "delete")]:
+            st.button(label, icon=f":material/{icon}:", on_click=command, args=(name,), key=f"tune {name}")
     else:
         st.caption("Started by another visitor or made elsewhere: view only.", width="content")
-    if any(sweep.own) or (not sweep.name and any(own_content(sweep.plan))):
+    if shown.job.own if shown.job else own_content(shown.plan):
         st.caption(PRIVATE, width="content")
     messages.show_toasts()
 
 
-def add(plan: SweepPlan) -> None:
-    """Queue a sweep and show it; only this session holds a private sweep."""
-    own = own_content(plan)
-    try:
-        sweep = sweep_queue().add(plan, title_of(plan), links.owner(), own, session.VISITOR.ensure())
-    except (BadInput, OutputFailure) as error:
-        messages.refused(error)
-        return
-    if any(own):
-        own_sweeps()[sweep.name] = sweep
-    session.show({"sweep": sweep.name})
-
-
-def cost_of(plan: SweepPlan) -> str:
-    """Return the number of runs and their length."""
-    return f"{plan.size:,} runs of {plan.budget.amount:,.10g} {plan.budget.unit}."
-
-
-def extend(sweep: Sweep, view: SweepView) -> None:
-    """Extend the grid beyond each border on which the best settings lie."""
-    plan = sweep.plan.beyond([end for choice in view.choices() for end in choice.open_ends])
-    if not sweep.belongs_to(links.owner()):  # other people's results and the recording stay unchanged
-        add(plan)
-        return
-    try:
-        larger = sweep_queue().extend(sweep.name, plan, links.owner())
-    except (BadInput, OutputFailure) as error:
-        messages.refused(error)
-        return
-    if any(larger.own):
-        own_sweeps()[larger.name] = larger
-
-
-def draw_commands(sweep: Sweep, command: Any) -> None:
-    """Draw the commands of a sweep that has begun."""
-    offered = []
-    if sweep.status in ("queued", "running"):
-        offered = [("Pause sweep", "pause", "pause_circle"), ("Stop sweep", "stop", "stop_circle")]
-    elif sweep.status in ("paused", "stopped", "failed") or sweep.failed_cells:
-        offered = [("Resume sweep", "resume", "play_circle"), ("Delete", "delete", "delete")]
-    elif sweep.status == "finished":
-        offered = [("Delete", "delete", "delete")]
-    for label, name, icon in offered:
-        st.button(label, icon=f":material/{icon}:", on_click=command, args=(name,), key=f"tune {name}")
-
-
-def describe(sweep: Sweep) -> str:
+def describe(job: Job) -> str:
     """Return the list entry of a sweep."""
-    grid = " × ".join(str(len(axis.values)) for axis in sweep.plan.axes)
-    name = sweep.name  # 20261122-140500-...
-    when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if sweep.dated else ""
+    grid = " × ".join(str(len(axis.values)) for axis in job.plan.axes)
+    name = job.name  # 20261122-140500-...
+    when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if name[:8].isdecimal() else ""
     # Status first: a closed list cannot show the whole line.
-    whose = ", yours" if any(sweep.own) else ""
-    return f"{sweep.status.title()}{whose}: {sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}"
+    whose = ", yours" if job.own else ""
+    return f"{job.status.title()}{whose}: {job.title}, {grid or 1} × {len(job.plan.seeds)} seeds{when}"
+
+
+def status_of(shown: Shown, n_done: int) -> str:
+    """Return a line on the state of the sweep."""
+    left = shown.job.seconds_left(n_done) if shown.job else None
+    seconds = max(left or 0, 1)
+    in_words = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    words = {
+        **{"planned": "press Start", "queued": "waits for the sweeps before it", "paused": "paused"},
+        **{
+            "running": f"running{'' if left is None else f', about {in_words} left'}",
+            "finished": "complete",
+            "failed": "failed",
+        },
+    }
+    error = f" {shown.job.error}" if shown.job and shown.job.error else ""
+    return f"{n_done:,} of {shown.plan.size:,} runs, {words[shown.status]}.{error}"
 
 
 # Map, and chains beside it
 
 
-@st.fragment
-def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> None:
-    """Draw the map and, below it, the evidence at its point.
-
-    A click on a cell opens its setting on the right, or closes it. At rest, choosing another point or cell
-    redraws this fragment.
-    """
-    sweep = view.sweep
-
-    def clicked(sent: Any) -> None:
-        if "extend" in sent:
-            extend(sweep, view)
-        elif has_runs(sweep.plan):
-            toggle(comparison, sweep, sent["setting"])
-
+def show_map(shown: Shown, chains: Chains, present: bool) -> None:
+    """Draw the map; a click on a cell opens its setting beside it, or closes it."""
+    before, status = (shown.job.active if shown.job else False), shown.status
+    scores = shown.scores()
+    SHOWN_SCORES.set(scores)
+    view = asked_view(scores, MAP)
+    choices = scores.choices(view.point, view.effort, view.by)
+    if view.setting is not None and view.setting != FOLLOWED.value and has_chains(shown.plan):
+        FOLLOWED.set(view.setting)
+        follow(chains, scores.settings[view.setting].algorithm)
+    over = status == "finished"
     sweep_map(
+        scores,
         view,
-        live_path() + token,
-        title=sweep.title or title_of(sweep.plan),
-        open_settings=open_settings(comparison, sweep),
-        present=present,
-        key="tune map",
-        on_edit=clicked,
+        choices,
+        title=shown.job.title if shown.job else title_of(shown.plan),
+        status=status_of(shown, scores.n_done),
+        progress=scores.n_done / shown.plan.size,
+        over=over and not (shown.job and shown.job.error),
+        telling=scores.telling_point(view.effort, view.by) if over else None,
+        open_settings=open_settings(chains, scores),
+        key=MAP,
+        on_open=lambda i: toggle(chains, shown.plan, scores, i),
     )
-    if drawn_beside(comparison) != session.DRAWN_BESIDE.value or not is_current(sweep):
-        st.rerun()  # the runs have their own fragment
+    if drawn_beside(chains) != session.DRAWN_BESIDE.value or before != is_active(shown):
+        session.DRAWN_BESIDE.set(drawn_beside(chains))
+        st.rerun()  # the chains have their own fragment; an ended sweep has other buttons
     messages.show_toasts()
-    if not present:
-        with st.container(key="tune_evidence"):
-            while_running(lambda: evidence(view, comparison), sweep.active)
 
 
-def open_panels(comparison: Beside) -> list[Any]:
+def follow(chains: Chains, setting: str) -> None:
+    """Set the live knobs of the pointer's chain to the values of a setting, if both have the same sampler."""
+    algorithm = samplers.read(setting)
+    for panel in chains.panels:
+        if panel.key == POINTER_PANEL.value and panel.worker.algorithm.name == algorithm.name:
+            now = values_of(panel.worker.algorithm)
+            wanted = {
+                name: getattr(algorithm, name) for name, knob in knobs_of(algorithm).items() if knob.live
+            }
+            changed = {name: value for name, value in wanted.items() if now[name] != value}
+            if changed:
+                chains.set_live_knobs(panel.key, **changed)
+
+
+def open_chains(plan: SweepPlan) -> Chains:
+    """Open the chains beside the map; none beside a map of trainers."""
+    chains = PAGE.open(setup_of(plan), lambda new, wanted: fill(new, wanted, plan))
+    chains.cost_unit = "sweeps"
+    if not has_chains(plan):
+        for panel in list(chains.panels):
+            chains.remove(panel.key)
+        chains.drop_undo()
+        return chains
+    keys = [panel.key for panel in chains.panels]
+    if POINTER_PANEL.value not in keys:
+        POINTER_PANEL.set(keys[0] if keys else None)
+    names = [text.partition(":")[0] for text in plan.algorithms]
+    try:
+        if not keys or chains[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
+            chains.replace(chains.setup, [middle_of(plan)])
+            POINTER_PANEL.set(chains.panels[0].key)
+            chains.drop_undo()
+            chains.resume()
+    except BadInput as error:
+        messages.note(error)
+    session.DRAWN_BESIDE.set(drawn_beside(chains))
+    return chains
+
+
+def fill(chains: Chains, wanted: list[Any], plan: SweepPlan) -> None:
+    """Add the chains of a link or preset, or else one with the middle setting of the plan."""
+    if not has_chains(plan):
+        return
+    if wanted or links.link_values(PAGE.name, PAGE.spec.panels_key):
+        PAGE.fill(chains, wanted)
+    else:
+        chains.add(middle_of(plan))
+
+
+def middle_of(plan: SweepPlan) -> Any:
+    """Return the middle setting in the first algorithm's grid."""
+    own = [setting for setting in plan.settings() if setting.number == 0]
+    own.sort(key=lambda setting: setting.at)
+    return samplers.read(own[len(own) // 2].algorithm)
+
+
+def open_panels(chains: Chains) -> list[Any]:
     """Return the panels of open settings, without the panel that follows the pointer."""
-    return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
+    return [panel for panel in chains.panels if panel.key != POINTER_PANEL.value]
 
 
-def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
+def open_settings(chains: Chains, scores: SweepScores) -> list[int | None]:
     """Return the open settings' indices, with None where a turned knob means that no cell matches."""
-    plan = sweep.plan
-    model = model_on_screen(plan) if plan.models else ""
-    indices = {
-        TABLES[plan.kind].read(setting.algorithm): i
-        for i, setting in enumerate(sweep.scores.settings)
-        if setting.model == model
-    }
-    return [indices.get(panel.worker.algorithm) for panel in open_panels(comparison)]
+    plan = scores.plan
+    if not has_chains(plan):
+        return []
+    on = model_on_screen(plan)
+    indices = {samplers.read(each.algorithm): i for i, each in enumerate(scores.settings) if each.model == on}
+    return [indices.get(panel.worker.algorithm) for panel in open_panels(chains)]
 
 
-def marks_of(comparison: Beside) -> list[str]:
-    """Return the names of the runs beside the map, which match the marks of their cells."""
-    numbers = itertools.count(1)
-    return [
-        "Pointer" if panel.key == POINTER_PANEL.value else str(next(numbers)) for panel in comparison.panels
-    ]
-
-
-def drawn_beside(comparison: Beside) -> tuple[int, ...]:
+def drawn_beside(chains: Chains) -> tuple[int, ...]:
     """Return the keys and runs of the panels beside the map; the page redraws the panels if these change."""
-    return tuple(n for key, snapshot in comparison.peek() for n in (key, snapshot.run))
+    return tuple(n for key, snapshot in chains.peek() for n in (key, snapshot.run))
 
 
-def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
+def toggle(chains: Chains, plan: SweepPlan, scores: SweepScores, index: int) -> None:
     """Open a setting beside the map, or close it."""
-    setting = sweep.scores.settings[index]
-    algorithm = TABLES[sweep.plan.kind].read(setting.algorithm)
-    open_ones = open_panels(comparison)
+    if not has_chains(plan):
+        return
+    setting = scores.settings[index]
+    algorithm = samplers.read(setting.algorithm)
+    open_ones = open_panels(chains)
     same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
     if not same and len(open_ones) >= MAX_OPEN:
         messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
@@ -438,101 +449,59 @@ def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     before = Settings.on.value
     session.set_undrawn({"on": setting.model})
     try:
-        setup = setup_of_sweep(sweep.plan)
-        other_model = setup != comparison.setup
+        setup = setup_of(plan)
+        other_model = setup != chains.setup
         if other_model:  # all panels switch to this model, so one of them may already have the setting
-            comparison.change(setup)
+            chains.change(setup)
         if not same:
-            comparison.add(algorithm)
+            chains.add(algorithm)
         elif not other_model:
-            comparison.remove(same[0])
+            chains.remove(same[0])
     except BadInput as error:
         session.set_undrawn({"on": before})
         messages.refused(error)
 
 
-def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
-    """Add the runs of a link or preset, or else a run with the middle setting of the plan."""
-    if plan is not None:  # when trainings replace chains, the address still has the chains' preset
-        wanted = [algorithm for algorithm in wanted if algorithm.name in TABLES[plan.kind]]
-    asked = [text.partition(":")[0] for text in links.link_values(PAGE.name, PAGE.spec.panels_key)]
-    if plan is None or not has_runs(plan):
-        comparison.add(samplers["rates_fpcd"]())
-    elif wanted or (asked and set(asked) <= set(TABLES[plan.kind])):
-        PAGE.fill(comparison, wanted)
-    else:
-        comparison.add(middle_of(plan))
-
-
-def middle_of(plan: SweepPlan) -> Any:
-    """Return the middle setting in the first algorithm's grid."""
-    own = [setting for setting in plan.settings() if setting.number == 0]
-    own.sort(key=lambda setting: setting.at)
-    return TABLES[plan.kind].read(own[len(own) // 2].algorithm)
-
-
-def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:
-    """Make sure that one run, of an algorithm in the plan, follows the pointer."""
-    keys = [panel.key for panel in comparison.panels]
-    if POINTER_PANEL.value not in keys:
-        POINTER_PANEL.set(keys[0] if keys else None)
-    names = [text.partition(":")[0] for text in plan.algorithms]
-    if not has_runs(plan):
-        return
-    try:
-        if not keys or comparison[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
-            comparison.replace(comparison.setup, [middle_of(plan)])
-            POINTER_PANEL.set(comparison.panels[0].key)
-            comparison.drop_undo()
-    except BadInput as error:
-        messages.note(error)
-
-
 @st.fragment
-def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
-    """Draw the run under the pointer, and the open settings."""
-    if POINTER_PANEL.value not in (None, *(panel.key for panel in comparison.panels)):
-        st.rerun()  # the pointer's run was closed: bring_pointer makes another run follow the pointer
-    on_axis = [axis.knob for axis in plan.axes]
-    key = f"tune {plan.kind}s"  # chains and trainings have panels of different kinds
-    common: dict[str, Any] = {
-        "pixels": "binary",
-        "side": CHAIN_SIDE,
-        "front": lambda knob: knob.name in on_axis,
-        "knobs_follow": True,
-        "marks": marks_of(comparison),
-        **PAGE.mounted(comparison, key),
-    }
-    if plan.kind == "trainer":
-        train_grid(comparison, view="both", **common)  # type: ignore[arg-type]
-    else:
-        sample_grid(comparison, view="sequence", **common)  # type: ignore[arg-type]
+def draw_chains(chains: Chains, plan: SweepPlan, present: bool) -> None:
+    """Draw the chain under the pointer, and the open settings."""
+    if POINTER_PANEL.value not in (None, *(panel.key for panel in chains.panels)):
+        st.rerun()  # the pointer's chain was closed: open_chains makes another one follow the pointer
+    on_axis, numbers = [axis.knob for axis in plan.axes], itertools.count(1)
+    sample_grid(
+        chains,
+        view="sequence",
+        pixels="binary",
+        side=CHAIN_SIDE,
+        front=lambda knob: knob.name in on_axis,
+        knobs_follow=True,
+        marks=[
+            "Pointer" if panel.key == POINTER_PANEL.value else str(next(numbers)) for panel in chains.panels
+        ],
+        **PAGE.mounted(chains, "tune samplers"),
+    )
     if not present:
-        if about := about_runs(comparison, plan):
+        if about := about_chains(chains, plan):
             st.caption(about)
-        opened = open_panels(comparison) or list(comparison.panels[:1])
-        name = OTHER_PAGE[plan.kind].title()
-        with st.container(horizontal=True):
-            if st.button(
-                f"Open in {name}",
-                icon=f":material/{'school' if plan.kind == 'trainer' else 'grid_view'}:",
-                key=f"tune to {name}",
-                help=f"Open these settings (or the one under the pointer) on the {name} page, with the same "
-                "data and seed.",
-            ):
-                send(plan, comparison, [panel.worker.algorithm for panel in opened])
-    catch_up_page(comparison)
-    write_address(comparison, plan)
+        opened = open_panels(chains) or list(chains.panels[:1])
+        if st.button(
+            "Open in Sample",
+            icon=":material/grid_view:",
+            key="tune to Sample",
+            help="Open these settings (or the one under the pointer) on the Sample page, with the same data "
+            "and seed.",
+        ):
+            send(plan, chains, [panel.worker.algorithm for panel in opened])
+    catch_up_page(chains)
+    write_address(chains, plan)
 
 
-def about_runs(comparison: Beside, plan: SweepPlan) -> str:
-    """Note the cells and knobs that the pointer's run ignores, and the model of all runs; may be ""."""
+def about_chains(chains: Chains, plan: SweepPlan) -> str:
+    """Note the cells and knobs that the pointer's chain ignores, and the model of all chains; may be ""."""
     sentences = []
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
-        label = comparison[POINTER_PANEL.value].algorithm.label
-        sentences.append(
-            f"*Pointer* follows cells of {label} only; a click opens a cell of another {plan.kind}."
-        )
+        label = chains[POINTER_PANEL.value].algorithm.label
+        sentences.append(f"*Pointer* follows cells of {label} only; a click opens a cell of another sampler.")
     fixed = [knob.label for axis in plan.axes if not (knob := plan.knob(axis.knob)).live]
     if fixed:
         sentences.append(
@@ -545,44 +514,58 @@ def about_runs(comparison: Beside, plan: SweepPlan) -> str:
     return " ".join(sentences)
 
 
+def send(plan: SweepPlan, chains: Chains, algorithms: list[Any]) -> None:
+    """Open settings as panels of the Sample page, replacing its panels."""
+    settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC, "seed": plan.seeds[0]}
+    settings |= {"start": plan.start, "kernel": plan.kernel}
+    try:
+        pages.live_page("sample").show(chains.setup, algorithms, settings)
+    except BadInput as error:
+        messages.note(error)
+        return
+    st.switch_page(pages.file_of("sample"))
+
+
 # Evidence
 
 
-def evidence(view: SweepView, comparison: Beside) -> None:
-    """Draw curves, slices and the table at the point of the map."""
-    sweep, scores = view.sweep, view.sweep.scores
-    choice = view.choice()
-    # The sweep has ended since the whole page was drawn, so its buttons and list are out of date.
-    if not sweep.active and sweep.version != session.VERSION_AT_REST.value.get(sweep.name):
-        session.VERSION_AT_REST.ensure()[sweep.name] = sweep.version
-        st.rerun()
+def evidence(shown: Shown, chains: Chains) -> None:
+    """Draw curves, slices, the table and the downloads at the point of the map."""
+    scores = shown.scores()
+    view = asked_view(scores, MAP)
+    choices = scores.choices(view.point, view.effort, view.by)
+    on = model_on_screen(shown.plan) if shown.plan.models else ""
+    model = scores.settings[view.setting].model if view.setting is not None else on
+    choice = choices.get(model) or next(iter(choices.values()), None)
     if choice is None:
-        if sweep.status == "planned":
+        if shown.status == "planned":
             st.caption(
                 "Curves, slices through the best cell and the table of all settings come with the scores."
             )
         return
+    draw_evidence(scores, view, choice, chains)
+    robust_table(scores, view)
+    if shown.store is not None and not is_active(shown):
+        controls.downloads("tune", *downloads_of(shown.store, scores, choices, title_of(shown.plan)))
+
+
+def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, chains: Chains) -> None:
+    """Draw the charts and the table of one model's settings."""
+    plan = scores.plan
+    opened = ((str(i), index) for i, index in enumerate(open_settings(chains, scores), start=1))
     best = scores.index_of(choice.best)
-    snapshot = view.now()
-    named = chosen_names(
-        scores,
-        [
-            ("best", best),
-            ("pointer", view.setting),
-            *((str(i), index) for i, index in enumerate(open_settings(comparison, sweep), start=1)),
-        ],
-    )
-    on = f" on {choice.best.model}" if len(sweep.plan.models) > 1 else ""
+    named = chosen_names(scores, [("best", best), ("pointer", view.setting), *opened])
+    on = f" on {choice.best.model}" if len(plan.models) > 1 else ""
     st.markdown("**Curves of the best and the chosen settings** (mean ± one standard deviation over seeds)")
     draw_chart(
-        curves_chart(scores, named, view.cost_unit, view.by, snapshot.point),
+        curves_chart(scores, named, view.effort, view.by, view.point),
         "tune curves",
-        f"{measures[view.by].label} against {X_WORDS[view.cost_unit]} of the best setting and those that are "
+        f"{measures[view.by].label} against {X_WORDS[view.effort]} of the best setting and those that are "
         "chosen",
     )
     slices = {axis: chart for axis in (0, 1) if (chart := slice_chart(scores, choice, axis)) is not None}
     for (axis, chart), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
-        label = sweep.plan.knob(sweep.plan.axes[axis].knob).label
+        label = plan.knob(plan.axes[axis].knob).label
         with column:
             st.markdown(f"**Through the best cell{on}, along {label.lower()}**")
             draw_chart(
@@ -590,35 +573,30 @@ def evidence(view: SweepView, comparison: Beside) -> None:
                 f"tune slice {axis}",
                 f"Difference to the best against {label}, with 95 % intervals over seeds",
             )
-    titles = TABLE_COLUMNS | ({"n": "Updates"} if sweep.plan.kind == "trainer" else {})
+    titles = TABLE_COLUMNS | ({"n": "Updates"} if plan.kind == "trainer" else {})
+    knobs = [*(axis.knob for axis in plan.axes), *plan.differing_knobs()]
+    titles = {**titles, **{name: plan.knob(name).label for name in knobs}}
     with st.expander(f"All {len(choice.settings)} settings{on} at this point", icon=":material/table_rows:"):
         st.dataframe(
             table_rows(scores, choice),
             hide_index=True,
-            column_config={
-                **{name: st.column_config.Column(title) for name, title in titles.items()},
-                **{
-                    name: st.column_config.Column(sweep.plan.knob(name).label)
-                    for name in (*(axis.knob for axis in sweep.plan.axes), *scores.others)
-                },
-            },
+            column_config={name: st.column_config.Column(title) for name, title in titles.items()},
             key="tune table",
         )
         st.caption(
             "Differences are paired over the seeds, with Student's t. *Error over test points* covers the "
             "choice of test images, not the comparison of settings. Click a column title to sort."
         )
-    robust_table(view, snapshot.point)
 
 
-def robust_table(view: SweepView, point: float) -> None:
+def robust_table(scores: SweepScores, view: MapView) -> None:
     """Draw how much each setting depends on the model's training, for models of one data set."""
-    plan = view.sweep.plan
+    plan = scores.plan
     names = filter(is_known_model, plan.models)
     if len(plan.models) < 2 or len({data_name(model_called(name).meta) for name in names}) > 1:
         return
     by = test_of(view.by, plan.metrics) or view.by
-    rows = robust_rows(view.sweep.scores, point, view.cost_unit, by)
+    rows = robust_rows(scores, view.point, view.effort, by)
     if rows:
         with st.expander("Mean and spread over the models", icon=":material/table_rows:"):
             st.dataframe(rows, hide_index=True, key="tune robustness")
@@ -626,56 +604,6 @@ def robust_table(view: SweepView, point: float) -> None:
                 f"{measures[by].label}. A small spread means that the model’s training matters little "
                 "(rates-FPCD paper, end of section 5.1)."
             )
-
-
-def exports(view: SweepView) -> None:
-    """Offer downloads, which are built on click."""
-    if view.sweep.status == "planned":
-        return
-    drawn = [
-        Download("Map (PNG)", lambda: map_file(view, "png"), "map.png", "The map as a picture."),
-        Download("Map (SVG)", lambda: map_file(view, "svg"), "map.svg", "The map as a drawing."),
-    ]
-    controls.downloads(
-        "tune",
-        [
-            Download(
-                "Table",
-                lambda: table_csv(view),
-                "sweep.csv",
-                "All settings at the point of the map, with their comparison to the best (.csv).",
-            ),
-            Download(
-                "Curves",
-                lambda: curves_parquet(view.sweep),
-                "sweep.parquet",
-                "All points of the curves of all runs (.parquet).",
-            ),
-            *(drawn if can_draw() else []),
-        ],
-        lambda: origin_of(view.sweep),
-    )
-
-
-OTHER_PAGE: dict[Kind, str] = {"sampler": "sample", "trainer": "train"}
-"""The page with full-size runs of each kind of setting."""
-
-
-def send(plan: SweepPlan, comparison: Beside, algorithms: list[Any]) -> None:
-    """Open settings as panels of the Sample or Train page, replacing its panels."""
-    page, seed = OTHER_PAGE[plan.kind], plan.seeds[0]
-    settings: dict[str, Any]
-    if plan.kind == "trainer":
-        settings = {"train_data": plan.data, "hidden": plan.n_hidden, "train_seed": seed, "replicates": 1}
-    else:
-        settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC, "seed": seed}
-        settings |= {"start": plan.start, "kernel": plan.kernel}
-    try:
-        pages.live_page(page).show(comparison.setup, algorithms, settings)
-    except BadInput as error:
-        messages.note(error)
-        return
-    st.switch_page(pages.file_of(page))
 
 
 if __name__ == "__main__":

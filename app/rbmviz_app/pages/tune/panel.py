@@ -1,55 +1,72 @@
 """The map of the Tune page: the scores of a sweep's settings at one point of all curves."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from rbmviz.charts.style import RAMP
 from rbmviz.knobs import Knob, knobs_of, value_text
-from rbmviz.metrics.numbers import Number
-from rbmviz.session.sweep_view import MAP_ARRAYS, MAP_KEY, MapSnapshot, SweepView, units_of
-from rbmviz.sweeps import SweepPlan, measures
+from rbmviz.metrics.effort import Unit
+from rbmviz.session.sweep_scores import SweepScores, first_measure, units_of
+from rbmviz.sweeps import Choice, SweepPlan, answer, measures
+from rbmviz.sweeps.choose import MOSTLY_BLANK, undirected
 from rbmviz.sweeps.plan import TABLES, GridSetting
-from rbmviz.view.formulas import prose
-from rbmviz_app.messages import without_commands
-from rbmviz_app.panel import Canvas, OnEvent
-from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.requests import FrameRequest
+from rbmviz_app.component import component
+from rbmviz_app.session import sent_by
 
 ABOUT_MAP = (
     "Each cell is one setting; its colour is the mean score of its runs, one per seed, at the slider’s "
-    "number of samples (or updates, sweeps, seconds). In crossed-out cells more than half of the samples "
-    "are blank. Hatched cells are statistically tied with the best: the 95 % interval of the difference, "
-    "paired over the seeds, contains zero. The star marks the best mean; chance may have picked it among the "
-    "hatched cells. The grid is wide enough if the best setting is inside it or at the limit of a knob. A "
-    "gap separates the value 1 from those that approach it. A dot marks running cells."
+    "number of samples (or updates, sweeps, seconds). Crossed out: more than half of the samples are blank. "
+    "Hatched: as good as the best. They are judged together, by an analysis of variance of settings and "
+    "seeds at 95 %. The star marks the best mean; chance may have picked it among the hatched cells. A gap "
+    "separates the value 1 from those that approach it."
 )
 
-VALUES_OF_MAP = (
-    *("sweep_status", "seconds_left", "cost_unit", "by", "point", "ends", "telling", "moved", "seeds"),
-    "border",
-)
-"""Fields of the snapshot that are entries of ``MapHead`` in panel.js."""
+IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK = 1, 2, 4, 8
+"""Bits of the state of a setting."""
+
+NUMBERS = (*("mean", "std_dev", "difference", "std_error", "test", "test_std_dev", "blank", "seconds", "n"),)
+"""Numbers of each setting, as in ``ScoredSetting``."""
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
 """Decimal places of a measure, by the prefix of its name; other measures are shares, with three places."""
 
 
-def readouts(algorithm: Any, plan: Any) -> Sequence[Number]:
-    """Return no readouts: the map draws its own numbers."""
-    return ()
+class MapView(NamedTuple):
+    """What the map shows: settings compared at ``point`` (a number of ``effort``) by a measure.
+
+    setting : index of the setting that the page points at; None: of none
+    """
+
+    point: float
+    effort: Unit
+    by: str
+    setting: int | None
 
 
-@frame_encoder(MapSnapshot, readouts, ("map",))
-def encode(snapshot: MapSnapshot, request: FrameRequest, client: ClientState) -> PanelContent:
-    """Encode all numbers of all settings; a frame is made only if something has changed."""
-    values = {name: getattr(snapshot, name) for name in VALUES_OF_MAP}
-    values |= {"error": without_commands(snapshot.error or ""), "progress": round(snapshot.progress, 4)}
-    blocks = {name: getattr(snapshot, name) for name in MAP_ARRAYS} | {"state": snapshot.state}
-    return PanelContent(values, blocks, client)
+def asked_view(scores: SweepScores, key: str) -> MapView:
+    """Return what the map shows: what the visitor has asked for, or else all runs at their end.
 
-
-_canvas = Canvas(Path(__file__).parent)
+    The point is moved by hand only: while cells fill, the scores are those at the end of the runs.
+    """
+    plan = scores.plan
+    try:
+        asked: dict[str, Any] = sent_by(key, "asked") or {}
+    except (KeyError, AttributeError):  # not drawn yet
+        asked = {}
+    units = units_of(plan.kind)
+    usual = plan.budget.unit if plan.budget.unit in units else units[0]
+    effort: Any = asked.get("cost_unit", usual)
+    effort = effort if effort in units else usual
+    by: Any = asked.get("by")
+    by = by if by in plan.metrics else first_measure(plan.metrics)
+    point, setting = asked.get("point"), asked.get("setting")
+    ends = scores.range(effort)
+    if not isinstance(point, int | float) or not math.isfinite(point) or point <= 0 or ends is None:
+        point = scores.end(effort)
+    elif ends is not None:
+        point = min(max(float(point), ends[0]), max(ends[1], scores.end(effort)))
+    known = isinstance(setting, int) and 0 <= setting < len(scores.settings)
+    return MapView(point, effort, by, setting if known else None)
 
 
 def axis_label(knob: Knob) -> str:
@@ -70,18 +87,14 @@ def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
         if not others:
             parts[0] += f" {names[: setting.number + 1].count(algorithm.name)}"
     parts += [setting.model] if len(plan.models) > 1 else []
-    for axis, at in list(zip(plan.axes, setting.at, strict=True))[2:]:
+    for axis, at in list(zip(plan.axes, setting.at, strict=True))[2:]:  # a plan of the command line
         if at >= 0:
             parts.append(f"{plan.knob(axis.knob).label} {value_text(axis.values[at])}")
     return ", ".join(parts)
 
 
-def map_spec(
-    plan: SweepPlan,
-    settings: Sequence[GridSetting],
-    open_settings: Sequence[int | None],
-) -> dict[str, Any]:
-    """Return the description of the map for the page, as JSON values; see ``MapSpec`` in panel.js."""
+def map_spec(plan: SweepPlan, settings: Sequence[GridSetting]) -> dict[str, Any]:
+    """Return the cells of the map for the page, as JSON values; see ``MapData`` in panel.js."""
 
     def axis(i: int) -> dict[str, Any] | None:
         if i >= len(plan.axes):
@@ -116,10 +129,35 @@ def map_spec(
         "measures": [measure_spec(name) for name in plan.metrics],
         "blank": measures["blank"].number.label,
         "cost_units": list(units_of(plan.kind)),
-        "seeds": len(plan.seeds),
-        "runs": plan.size,
-        "open_settings": list(open_settings),
     }
+
+
+def verdict(scores: SweepScores, choices: Mapping[str, Choice], over: bool) -> str:
+    """Say which settings are best, after how many samples, and how sure that is."""
+    plan = scores.plan
+    if not choices:
+        return "" if over else "The best setting will be named here."
+    parts = []
+    for model, choice in choices.items():
+        where = f"{model}: " if len(choices) > 1 else ""
+        unit = "Gibbs sweeps" if choice.effort == "sweeps" else choice.effort
+        n = len(choice.seeds)
+        if n < 2:
+            few = (
+                "One seed cannot" if len(plan.seeds) == 1 else f"{n or 'No'} common seed so far: this cannot"
+            )
+            parts.append(f"{where}After {choice.point:,.6g} {unit}: {few} tell settings apart.")
+            continue
+        some = f" ({n} of {len(plan.seeds)} seeds)" if n < len(plan.seeds) else ""
+        sentence = answer(choice)
+        parts.append(f"{where}After {choice.point:,.6g} {unit}{some}: {sentence[:1].lower()}{sentence[1:]}")
+        if math.isfinite(choice.best.test) and "validation" in choice.by:
+            label = short_label(choice.by)
+            spread = f" ± {choice.best.test_std_dev:.1f}" if math.isfinite(choice.best.test_std_dev) else ""
+            parts.append(f"Test {label} {choice.best.test:.1f}{spread}.".replace("-", "−"))
+        parts += choice.border
+    caveat = undirected(next(iter(choices.values())).by)
+    return " ".join(filter(None, (caveat, *parts)))
 
 
 def short_label(by: str) -> str:
@@ -142,40 +180,62 @@ def measure_spec(name: str) -> dict[str, Any]:
 
 
 def sweep_map(
-    view: SweepView,
-    url: str,
+    scores: SweepScores,
+    view: MapView,
+    choices: Mapping[str, Choice],
     *,
     title: str,
+    status: str,
+    progress: float,
+    over: bool,
+    telling: float | None,
     open_settings: Sequence[int | None],
-    present: bool,
     key: str,
-    on_edit: OnEvent,
+    on_open: Callable[[int], None],
 ) -> None:
-    """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": index}``.
+    """Draw the map of a sweep.
 
+    choices : the comparison on each model at the map's point
+    status, progress, over : a line on the state of the sweep, the share of its runs that have ended, and
+        whether all have
     open_settings : indices of the settings open beside the map; None for a setting without a cell
+    on_open : called with the index of a setting that is clicked
     """
-    plan = view.sweep.plan
-    spec = {
-        "key": MAP_KEY,
-        "label": title,
-        "about": prose(ABOUT_MAP),
-        "equation": [],
-        "colour": RAMP[0],
-        "dash": [],
-        "knobs": [],
-        "values": {},
-        "readouts": [],
-        "multiples": [],
-    }
-    _canvas.mount(
-        [spec],
-        url=url,
-        view="map",
-        n_visible=1,
-        shape=(1, 1),
-        present=present,
+    numbers: dict[str, list[float | None]] = {name: [None] * len(scores.settings) for name in NUMBERS}
+    state = [0] * len(scores.settings)
+    for choice in choices.values():
+        for scored in choice.settings:
+            i = scores.index_of(scored)
+            for name in NUMBERS:
+                value = float(getattr(scored, name))
+                numbers[name][i] = float(f"{value:.6g}") if math.isfinite(value) else None
+            state[i] = IS_KNOWN
+            state[i] |= IS_IN_REGION if scored.in_region and len(choice.seeds) > 1 else 0
+            state[i] |= IS_BEST if scored is choice.best else 0
+            state[i] |= IS_MOSTLY_BLANK if scored.blank > MOSTLY_BLANK else 0
+
+    def opened() -> None:
+        sent = sent_by(key, "open")
+        if isinstance(sent, dict) and isinstance(i := sent.get("setting"), int) and 0 <= i < len(state):
+            on_open(i)
+
+    _map(
         key=key,
-        on={"edit": on_edit},
-        map=map_spec(plan, view.sweep.scores.settings, open_settings),
+        data={
+            **map_spec(scores.plan, scores.settings),
+            **{"label": title, "about": ABOUT_MAP, "verdict": verdict(scores, choices, over)},
+            **{"status": status, "progress": progress, "over": over, "telling": telling},
+            **{
+                "cost_unit": view.effort,
+                "by": view.by,
+                "point": view.point,
+                "ends": scores.range(view.effort),
+            },
+            **{"open_settings": list(open_settings), "state": state, "numbers": numbers},
+        },
+        on_asked_change=lambda: None,
+        on_open_change=opened,
     )
+
+
+_map = component("tune", ["pages/tune/panel.js"], ["pages/tune/panel.css"])

@@ -1,7 +1,7 @@
 """Presets of the Tune page: plans whose maps show what tuning can gain.
 
-Only the recorded map has scores before *Start*. A preset's panel is the run beside the map; its claims are
-about settings of the sweep, named in ``variants``.
+Only recorded maps have scores before *Start*. A preset's panel is the chain beside the map, of which trainers
+have none; its claims are about settings of the sweep, named in ``variants``.
 """
 
 from rbmviz_app.presets import Preset
@@ -61,7 +61,7 @@ PRESETS = (
         "Trainers fall away",
         "After 3,000 updates CD-1 is one or two nats worse with learning rate 1 than with 0.1; ten sweeps "
         "per update prevent it.",
-        ("cd:k=3,learning_rate=0.1,iterations=3000",),
+        (),
         {
             "tune_what": "trainers",
             "tune_hidden": 10,
@@ -74,11 +74,10 @@ PRESETS = (
             "tune_y_n": 3,
             "tune_y_scale": "log",
             "tune_seeds": 3,
-            "tune_speed": 200,
         },
         (
-            "panel3.log_likelihood < panel2.log_likelihood - 0.5 at 3000 updates, not of panel4",
-            "panel4.log_likelihood > panel3.log_likelihood + 1 at 3000 updates",
+            "panel2.log_likelihood < panel1.log_likelihood - 0.5 at 3000 updates, not of panel3",
+            "panel3.log_likelihood > panel2.log_likelihood + 1 at 3000 updates",
         ),
         invites=("learning_rate", "k"),
         variants=(

@@ -1,32 +1,27 @@
-"""The sweep that the page shows first: computed in advance by ``.ci/record-sweep``, and shipped."""
+"""Sweeps that the page shows at once: computed in advance by ``.ci/record-sweep``, and shipped."""
 
 import functools
-import json
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.sweeps import Store, SweepPlan
 
-from rbmviz.session.sweeps import Sweep
-from rbmviz.sweeps import SweepPlan
-
-_FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "recordings"
 
 
 @functools.cache
-def about_recording() -> dict[str, Any]:
-    """Return the facts about the recording: command, date, version of rbmviz, and plan."""
-    return json.loads((_FOLDER / "recorded.json").read_text("utf-8"))
+def recorded() -> list[tuple[SweepPlan, Store]]:
+    """Return the recorded sweeps with their plans."""
+    stores = [Store(folder) for folder in sorted(FOLDER.iterdir()) if folder.is_dir()]
+    return [(store.plan(), store) for store in stores]
+
+
+def recording_of(plan: SweepPlan | None) -> Store | None:
+    """Return the recording of a plan; None if there is none."""
+    return next((store for known, store in recorded() if known == plan), None)
 
 
 @functools.cache
-def recorded_plan() -> SweepPlan:
-    """Return the plan of the recorded sweep, which has the default settings."""
-    return SweepPlan.from_json(json.dumps(about_recording()["plan"]).encode())
-
-
-@functools.cache
-def recorded_sweep() -> Sweep:
-    """Return the recorded sweep, which all visitors share."""
-    table = pd.read_parquet(_FOLDER / "recorded.parquet")
-    return Sweep.recorded(recorded_plan(), {name: table[name].to_numpy() for name in table})
+def scores_of(folder: Path) -> SweepScores:
+    """Return the scores of a recording, which all visitors share."""
+    return SweepScores(Store(folder).plan(), Store(folder).read().columns)

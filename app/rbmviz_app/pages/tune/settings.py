@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from rbmviz.knobs import Knob, knobs_of
+from rbmviz.knobs import Knob
 from rbmviz.pages import PAGES, SettingSpec
 from rbmviz.pages.settings import FreeText
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
-from rbmviz.session.sweep_view import front_numbers, range_around, spacing_of
+from rbmviz.session.sweep_scores import front_numbers, range_around, spacing_of
 from rbmviz.sweeps import list_measures, measures
 from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
@@ -51,7 +51,7 @@ def number_knobs(algorithms: Sequence[type]) -> dict[str, Knob]:
 
 KNOBS_OF_KIND = (
     *(getattr(Settings, f"tune_{axis}{part}") for axis in "xy" for part in PARTS_OF_AXIS),
-    *(Settings.tune_z, Settings.tune_z_values, Settings.tune_knobs),
+    Settings.tune_knobs,
 )
 """Settings that name knobs, which differ between trainers and samplers."""
 
@@ -128,9 +128,6 @@ def fitting_axes() -> dict[str, Any]:
         fitted |= {"tune_x": first, **ends_of("x", knobs[first])}
     if Settings.tune_y.value not in (NO_AXIS, *knobs):
         fitted |= {"tune_y": second} | ({} if second == NO_AXIS else ends_of("y", knobs[second]))
-    names = {name for algorithm in algorithms for name in knobs_of(algorithm)}
-    if Settings.tune_z.value not in {NO_AXIS, *names}:
-        fitted["tune_z"] = NO_AXIS
     return fitted
 
 
@@ -145,7 +142,6 @@ def choose_axes(kind: Kind) -> None:
     knobs = number_knobs(tuned())
     _choose_axis("x", list(knobs), knobs)
     _choose_axis("y", [NO_AXIS, *knobs], knobs)
-    _choose_facets([name for algorithm in tuned() for name in knobs_of(algorithm)])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if kind == "trainer":
             controls.number(Settings.tune_updates, width=150)
@@ -154,19 +150,6 @@ def choose_axes(kind: Kind) -> None:
             controls.number(Settings.tune_n, width=150)
             controls.choose(Settings.tune_unit)
         controls.number(Settings.tune_seeds, width=110)
-
-
-def _choose_facets(names: Sequence[str]) -> None:
-    """Draw the third axis: a knob whose values are maps side by side."""
-    options = [NO_AXIS, *dict.fromkeys(name for name in names if name != "iterations")]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = controls.select(Settings.tune_z, options, width=140)
-        controls.text(
-            Settings.tune_z_values,
-            placeholder="1,5,25",
-            disabled=chosen == NO_AXIS,
-            width=220,
-        )
 
 
 def _choose_axis(axis: Literal["x", "y"], options: list[str], knobs: dict[str, Knob]) -> None:
