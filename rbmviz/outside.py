@@ -133,7 +133,7 @@ def _limit(room: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BACK + 1, MOST_BACK + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
         most = pages * resource.getpagesize() + room
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 

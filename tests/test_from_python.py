@@ -79,7 +79,7 @@ def test_samples_are_cut_and_split_by_chain():
     assert len(samples[:10]) == 10
     assert (np.asarray(samples[np.array([4, 2])]) == samples.v[[4, 2]]).all()
     frame = samples.frame
-    assert list(frame.columns[:4]) == ["chain", *samples.info, "v0"]
+    assert list(frame.columns[:4]) == ["chain", *samples.traces, "v0"]
     assert (frame.to_numpy()[:, 3:] == samples.v).all()
     by_chain = samples.by_chain()
     assert (by_chain["v"][2] == samples.v[2:30:3]).all()

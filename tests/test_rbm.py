@@ -53,7 +53,7 @@ def test_file_round_trip(model, tmp_path, name):
         np.testing.assert_array_equal(getattr(back.rbm, name), getattr(model.rbm, name))
         np.testing.assert_array_equal(getattr(back.rates, name), getattr(model.rates, name))
     assert back.meta == model.meta
-    with pytest.raises(BadInput, match=r"\.npz or \.h5, not 'm.txt'"):
+    with pytest.raises(BadInput, match=r"\.safetensors or \.npz, not 'm.txt'"):
         save_model(model, tmp_path / "m.txt")
 
 

@@ -17,7 +17,7 @@ from rbmviz.session import Comparison, close_and_free
 from rbmviz.session.comparison import Setup
 from rbmviz.session.jobs import Job
 from rbmviz.session.limits import RELEASE_SECONDS
-from rbmviz_app.session import COMPARISONS, LINK, OWN_SWEEPS, SESSION, SHARED_PAGE, TAB, VISITOR, Link, Tab
+from rbmviz_app.session import COMPARISONS, LINK, OWN_SWEEPS, SHARED_PAGE, VISITOR, Link, Tab, tab_of_session
 from rbmviz_app.shared import sweep_jobs
 
 S = TypeVar("S", bound=Setup)
@@ -48,8 +48,8 @@ def _until_disconnect(_connection: _Connection) -> _Connection:
 
 def connect() -> None:
     """Close this session's comparisons, sweeps and share once its connection is lost."""
-    if TAB in st.session_state:
-        _until_disconnect(_Connection(st.session_state[TAB], st.session_state[SESSION]))
+    if (entered := tab_of_session()) is not None:
+        _until_disconnect(_Connection(*entered))
 
 
 def close_work(tab: Tab) -> None:

@@ -48,6 +48,19 @@ TAB, SESSION = "tab", "session"
 ``rbmviz_app.tabs``."""
 
 
+def tab_of_session() -> tuple[Tab, object] | None:
+    """Return the session's tab, and what identifies the session as ``Tab.session``; None without a tab."""
+    return (st.session_state[TAB], st.session_state[SESSION]) if TAB in st.session_state else None
+
+
+def enter_tab(tab: Tab) -> None:
+    """Give the session the entries of a tab, which works with this session from now on."""
+    tab.session = st.session_state[SESSION] = object()
+    st.session_state[TAB] = tab
+    for name, value in tab.values.items():
+        st.session_state[name] = value
+
+
 class Entry(Generic[T]):
     """One entry of the session state.
 

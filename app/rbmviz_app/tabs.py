@@ -15,9 +15,9 @@ import streamlit as st
 from rbmviz_app.comparisons import close_work, connect
 from rbmviz_app.links import PAUSED_AT
 from rbmviz_app.pages import names_of_other_pages
-from rbmviz_app.session import LINK, SESSION, SHARED_PAGE, TAB, WRITTEN, Link, Tab
+from rbmviz_app.session import LINK, SHARED_PAGE, WRITTEN, Link, Tab, enter_tab, tab_of_session
 
-COOKIE = "rbmviz_tab"
+TAB_COOKIE = "rbmviz_tab"
 """Cookie with the key of the tab that connects; ``tab.js`` sets it."""
 
 KEY_PATTERN = re.compile(r"[0-9a-f]{32}")
@@ -32,7 +32,7 @@ def tabs_by_key() -> MutableMapping[str, Tab]:
 
 def key_of_browser() -> str:
     """Return the key that the browser has sent; "" without a valid one."""
-    key = str(st.context.cookies.get(COOKIE, ""))
+    key = str(st.context.cookies.get(TAB_COOKIE, ""))
     return key if KEY_PATTERN.fullmatch(key) else ""
 
 
@@ -44,7 +44,7 @@ def open_tab(page: str) -> None:
 
     page : page in the address
     """
-    if TAB not in st.session_state:
+    if tab_of_session() is None:
         key = key_of_browser()
         tab = tabs_by_key().get(key)
         address = {name: st.query_params.get_all(name) for name in st.query_params}
@@ -58,10 +58,7 @@ def open_tab(page: str) -> None:
                 tabs_by_key()[key] = tab
         elif LINK.key in tab.values:
             tab.values[LINK.key] = Link(page, address, is_open=tab.values[LINK.key].is_open)
-        tab.session = st.session_state[SESSION] = object()
-        st.session_state[TAB] = tab
-        for name, value in tab.values.items():
-            st.session_state[name] = value
+        enter_tab(tab)
     connect()
 
 

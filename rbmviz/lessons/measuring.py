@@ -10,7 +10,8 @@ from rbmviz.lessons.state import PageState
 from rbmviz.pages import Sources
 from rbmviz.session.run import Run
 from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.sweeps import CellResult, CellRun, cells, table
+from rbmviz.sweeps import CellRun, cells, table
+from rbmviz.sweeps.cell import CellResult
 from rbmviz.sweeps.from_settings import plan_of
 
 COMPUTED_BESIDE = {

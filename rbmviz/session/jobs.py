@@ -40,15 +40,15 @@ from rbmviz.sweeps import Store, SweepPlan, cells, run
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable for the parent folder of all sweep folders; default ``sweeps`` in the cache folder."""
 
-NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
+FOLDER_NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 """Pattern of the names of this server's sweeps; nothing else in a link becomes part of a path."""
 
-NOTE = ".job.json"
+JOB_FILE = ".job.json"
 """File in a sweep's folder with its title and its owner."""
 
 NICENESS = 10
 
-MAX_TITLE = 100
+MAX_SWEEP_TITLE = 100
 
 MAX_SAMPLES_OF_CELL, MAX_SECONDS_OF_CELL = 1_000_000, 600
 """Maximum budget of a cell on a server, in samples and in seconds."""
@@ -119,13 +119,13 @@ class Jobs:
         self._at_work = self._closed = False
         with contextlib.suppress(OSError):
             for path in sorted(folder.iterdir()):
-                if NAME.fullmatch(path.name):
+                if FOLDER_NAME.fullmatch(path.name):
                     self._find(path)
 
     def _find(self, path: Path) -> None:
         """List a sweep of an earlier server; what is not one is left alone."""
         with contextlib.suppress(BadInput, OSError, ValueError, KeyError, TypeError):
-            note = json.loads((path / NOTE).read_bytes())
+            note = json.loads((path / JOB_FILE).read_bytes())
             if note["private"]:  # its visitor has gone with the server
                 shutil.rmtree(path, ignore_errors=True)
                 return
@@ -133,7 +133,7 @@ class Jobs:
 
     def _add(self, name: str, title: str, owner: str, folder: Path) -> Job:
         plan = Store(folder).plan()
-        job = Job(name, printable(title)[:MAX_TITLE], plan, owner, folder, {})
+        job = Job(name, printable(title)[:MAX_SWEEP_TITLE], plan, owner, folder, {})
         job.status = "finished" if job.done == plan.size else "paused"
         self._jobs[name] = job
         return job
@@ -173,14 +173,14 @@ class Jobs:
         check_size(plan)
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         folder, own = self.folder / name, own or {}
-        job = Job(name, printable(title)[:MAX_TITLE], plan, _hashed(owner), folder, own)
+        job = Job(name, printable(title)[:MAX_SWEEP_TITLE], plan, _hashed(owner), folder, own)
         with self._lock:
             self._check_room(owner)
             with writing(self.folder):
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 folder.mkdir(mode=0o700)
             note = {"title": job.title, "owner": job._owner, "private": bool(own)}
-            write_whole(folder / NOTE, json.dumps(note).encode())
+            write_whole(folder / JOB_FILE, json.dumps(note).encode())
             _write_own(folder, own)
             Store(folder).prepare(plan, "rbmviz app")
             (self._private if own else self._jobs)[name] = job
@@ -197,7 +197,7 @@ class Jobs:
                 f"You have {most.sweeps_of_visitor} sweeps that have not ended, a quarter of what the server "
                 f"keeps: delete one, or start the server with a larger {variable_of('sweeps')}."
             )
-        if sum(NAME.fullmatch(job.name) is not None for job in every) >= most.sweeps:
+        if sum(FOLDER_NAME.fullmatch(job.name) is not None for job in every) >= most.sweeps:
             raise BadInput(
                 f"The server keeps {most.sweeps} sweeps, and has no room for another one: delete one that "
                 f"has ended, or start the server with a larger {variable_of('sweeps')}."
@@ -236,7 +236,7 @@ class Jobs:
         if process is not None:
             process.kill()
             process.wait()
-        if NAME.fullmatch(job.name):
+        if FOLDER_NAME.fullmatch(job.name):
             shutil.rmtree(job.folder, ignore_errors=True)
 
     def close(self) -> None:
@@ -378,7 +378,7 @@ def main(folder: str) -> int:
         planned = cells(store.plan(), registered=True, own=_read_own(store.folder))
         for other in store.folder.parent.iterdir():  # what another sweep has computed is not computed again
             with contextlib.suppress(BadInput, OutputFailure):
-                if other != store.folder and NAME.fullmatch(other.name):
+                if other != store.folder and FOLDER_NAME.fullmatch(other.name):
                     store.take_over(Store(other), planned)
         run(planned, store, stop=stop)
         store.close()

@@ -8,7 +8,7 @@ curve.
 """
 
 from rbmviz.sweeps.answer import answer
-from rbmviz.sweeps.cell import Cell, CellResult, CellRun, cells, table
+from rbmviz.sweeps.cell import Cell, CellRun, cells, table
 from rbmviz.sweeps.choose import (
     Choice,
     Robustness,
@@ -28,7 +28,6 @@ __all__ = [
     "Axis",
     "Budget",
     "Cell",
-    "CellResult",
     "CellRun",
     "Choice",
     "FailedCell",

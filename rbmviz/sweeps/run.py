@@ -26,6 +26,7 @@ from rbmviz import checks
 from rbmviz.blas import one_blas_thread, one_blas_thread_for_good
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason
+from rbmviz.stopping import Stopped
 from rbmviz.sweeps.cell import Cell, CellResult, CellRun, data_of_cell, model_of, version_of
 from rbmviz.sweeps.store import Store
 
@@ -82,10 +83,6 @@ class ComputedCell(NamedTuple):
 
     result: CellResult
     seconds: float
-
-
-class Stopped(Exception):
-    """Raised in a cell that is running when the sweep is interrupted."""
 
 
 def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:

@@ -24,7 +24,7 @@ from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import downloads_of
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, toggle
 from rbmviz_app.pages.tune.panel import IS_BEST, IS_IN_REGION, IS_KNOWN, map_spec
-from rbmviz_app.pages.tune.recorded import FOLDER, recorded
+from rbmviz_app.pages.tune.recorded import RECORDINGS, recorded
 from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_jobs
 
@@ -100,7 +100,7 @@ def test_recorded_maps_are_of_the_plan_that_the_page_begins_with(model):
     values = {name: one.default for name, one in PAGE.settings.items()} | {"tune_models": [model]}
     [store] = [store for plan, store in recorded() if plan == plan_of(values)]
     assert (store.count(), store.failures()) == (210, [])
-    assert store.folder == FOLDER / model
+    assert store.folder == RECORDINGS / model
     with sqlite3.connect(f"{store.file.as_uri()}?mode=ro", uri=True) as db:  # results only
         names = {row[0] for row in db.execute("select name from sqlite_master where type = 'table'")}
     assert names == {"plan", "cell", "point"}
@@ -224,7 +224,7 @@ def test_sweep_from_start_to_its_files_and_longer_axes(page, address_of):
     scores = SweepScores(job.plan, Store(job.folder).read().columns)
     choices = scores.choices(100, "samples", "isl_validation")
     files, origin_of = downloads_of(Store(job.folder), scores, choices, "Steps")
-    contents = {one.name: one.make() for one in files}
+    contents = {one.file: one.make() for one in files}
     assert contents["sweep.csv"].startswith(b"algorithm,model,eps,alpha,in_region,mean")
     assert contents["sweep.sqlite"].startswith(b"SQLite format 3")
     assert b"<svg" in contents["map.svg"][:300]

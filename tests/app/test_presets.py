@@ -6,6 +6,7 @@ import pytest
 from page_settings import settings_of
 from preset_runs import PAGES, claims_of, live_page, measured
 
+from rbmviz import make_trainer
 from rbmviz.metadata import data_name
 from rbmviz.models import load_pretrained
 
@@ -43,7 +44,10 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
     assert "" not in lists.values()  # a list whose first entry is another one for other panels
     assert claims_of(live, preset)
     for text in (preset.panels, preset.variants):
-        assert live.read(text)[1] == []
+        if values.get("tune_what") == "trainers":  # they are runs beside the map, not panels
+            assert all(make_trainer(trainer).name for trainer in text)
+        else:
+            assert live.read(text)[1] == []
     used = {values[key] for key in ("train_data", "tune_train_data") if key in values}
     used |= {data_name(load_pretrained(model).meta) for model in values.get("tune_models", ())}
     for key in ("model", "weights_model", "coupling_model"):

@@ -81,7 +81,7 @@ def test_prose_is_text_with_formulas():
     assert prose("Draw $h$, then $v$.") == [
         "Draw ", {"math": mathml("h")}, ", then ", {"math": mathml("v")}, ".",
     ]  # fmt: skip
-    with pytest.raises(ValueError, match="not known"):
+    with pytest.raises(ValueError, match="cannot show"):
         mathml(r"\nosuchcommand{x}")
 
 

@@ -61,7 +61,7 @@ def test_an_address_of_another_machine_is_refused_in_one_sentence(monkeypatch):
 def test_a_taken_port_is_refused_if_it_was_asked_for():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BadInput, match=f"Port {port} is taken"):
+        with pytest.raises(BadInput, match=f"Port {port} is in use"):
             serve.settings(None, port)
     assert serve.settings(None, port)["server.port"] == port
 

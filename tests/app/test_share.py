@@ -447,7 +447,7 @@ def test_a_copy_opens_the_link_while_there_is_room_for_its_chains(client, compar
     assert client.get("/watch/abcd/copy", follow_redirects=False).status_code == 303
     comparison.add(make_sampler("gibbs"))
     full = client.get("/watch/abcd/copy", follow_redirects=False)
-    assert (full.status_code, "it lets 4 chains run at a time" in full.text) == (503, True)
+    assert (full.status_code, "all 4 chains that it allows are running" in full.text) == (503, True)
 
 
 def test_the_page_allows_its_own_script_and_socket_and_nothing_else(client):

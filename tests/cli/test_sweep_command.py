@@ -67,7 +67,7 @@ def test_only_one_setting_is_best_where_it_can_be_told(capsys, tmp_path):
     assert result["best"]["validation"] > result["cells"][1]["mean"]
     assert np.isfinite(result["best"]["test"])
     assert len(result["region"]) == 1
-    assert "border: Step size (eps) = 0.3 is the largest" in result["choices"][0]["border"][0]
+    assert "The best step size (eps), 0.3, is the largest tried" in result["choices"][0]["border"][0]
 
 
 def test_by_a_measure_without_a_better_end_nothing_is_the_best(capsys, tmp_path):

@@ -15,7 +15,7 @@ from rbmviz.datasets import load_dataset
 from rbmviz.models import load_model
 from rbmviz.rbm import save_model
 from rbmviz.session import jobs as module
-from rbmviz.session.jobs import NOTE, Jobs, sweeps_folder
+from rbmviz.session.jobs import JOB_FILE, Jobs, sweeps_folder
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, run, table
 
@@ -143,9 +143,8 @@ def test_sweep_of_own_model_and_data_is_private_and_goes_with_its_holder(jobs):
     np.testing.assert_array_equal(found["isl_test"], want["isl_test"])
     assert Jobs(jobs.folder).list() == []  # the next server does not list it, and removes it
     assert not job.folder.exists()
-    folder = jobs.start(plan, "Again", "me", own).folder
-    [job] = [each for each in jobs._private.values() if each.folder == folder]
-    ended(job)
+    job = ended(jobs.start(plan, "Again", "me", own))
+    folder = job.folder
     del job
     wait(lambda: not folder.exists(), "the end of its folder")
 
@@ -155,7 +154,7 @@ def test_next_server_finds_the_sweeps_and_leaves_other_folders_alone(jobs):
     for name in ("20260101-000000-abcdef", "letters"):
         (jobs.folder / name).mkdir()
         (jobs.folder / name / "letter.txt").write_text("Dear")
-    (jobs.folder / "20260101-000000-abcdef" / NOTE).write_text('{"title": 3}')
+    (jobs.folder / "20260101-000000-abcdef" / JOB_FILE).write_text('{"title": 3}')
     [found] = Jobs(jobs.folder).list()
     assert (found.name, found.title, found.status, found.plan) == (job.name, "Steps", "finished", job.plan)
     assert found.belongs_to("me")

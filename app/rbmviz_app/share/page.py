@@ -57,7 +57,11 @@ def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
 
 def _script() -> str:
     """Return the scripts of all pages' live panels, and of this page."""
-    panels = panels_script(sorted([*PAGES_FOLDER.glob("*/panel.js"), SAMPLE_PANEL]))
+    panels = panels_script(
+        sorted(
+            [*(file for file in PAGES_FOLDER.glob("*/panel.js") if file.parent.name != "tune"), SAMPLE_PANEL]
+        )
+    )
     files = VIEW_FOLDER / "curves.js", SHARE_FOLDER / "lesson_card.js", SHARE_FOLDER / "watch.js"
     own = "\n".join(file.read_text("utf-8") for file in files)
     return f"\n'use strict';\n{panels}\n{units_script()}\n{own}"

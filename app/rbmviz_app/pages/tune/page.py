@@ -40,6 +40,7 @@ from rbmviz_app.pages.tune.recorded import recording_of, scores_of
 from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
 from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
 from rbmviz_app.shared import is_known_model, model_called, own_content, sweep_jobs, title_of_model
+from rbmviz_app.timer import while_running
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
@@ -48,8 +49,6 @@ CHAIN_SIDE = 8
 """Number of rows and of columns in a chain's square of pictures."""
 NEW_SWEEP = ""
 PRIVATE = "Only you see it, until you reload or remove its files."
-EACH_SECONDS = 1.0
-"""Seconds between two looks at the file of a sweep that runs."""
 MAP = "tune map"
 
 Chains = Comparison[SamplingSetup]
@@ -148,7 +147,7 @@ def main() -> None:
     left, right = st.columns([5, 2], gap="medium") if has_chains(shown.plan) else (st.container(), None)
     # Redrawn each second while the sweep runs.
     with left:
-        st.fragment(show_map, run_every=EACH_SECONDS if is_active(shown) else None)(shown, chains, present)
+        while_running(lambda: show_map(shown, chains, present), is_active(shown))
     if right is not None:
         with right:
             draw_chains(chains, shown.plan, present)
@@ -156,7 +155,7 @@ def main() -> None:
         write_address(chains, shown.plan)
     if not present:
         with st.container(key="tune_evidence"):
-            st.fragment(evidence, run_every=EACH_SECONDS if is_active(shown) else None)(shown, chains)
+            while_running(lambda: evidence(shown, chains), is_active(shown))
 
 
 def is_active(shown: Shown) -> bool:

@@ -24,7 +24,9 @@ ABOUT_MAP = (
 IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK = 1, 2, 4, 8
 """Bits of the state of a setting."""
 
-NUMBERS = (*("mean", "std_dev", "difference", "std_error", "test", "test_std_dev", "blank", "seconds", "n"),)
+NUMBERS_OF_CELLS = (
+    *("mean", "std_dev", "difference", "std_error", "test", "test_std_dev", "blank", "seconds", "n"),
+)
 """Numbers of each setting, as in ``ScoredSetting``."""
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
@@ -201,12 +203,14 @@ def sweep_map(
     open_settings : indices of the settings open beside the map; None for a setting without a cell
     on_open : called with the index of a setting that is clicked
     """
-    numbers: dict[str, list[float | None]] = {name: [None] * len(scores.settings) for name in NUMBERS}
+    numbers: dict[str, list[float | None]] = {
+        name: [None] * len(scores.settings) for name in NUMBERS_OF_CELLS
+    }
     state = [0] * len(scores.settings)
     for choice in choices.values():
         for scored in choice.settings:
             i = scores.index_of(scored)
-            for name in NUMBERS:
+            for name in NUMBERS_OF_CELLS:
                 value = float(getattr(scored, name))
                 numbers[name][i] = float(f"{value:.6g}") if math.isfinite(value) else None
             state[i] = IS_KNOWN

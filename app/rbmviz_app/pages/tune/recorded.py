@@ -6,13 +6,13 @@ from pathlib import Path
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Store, SweepPlan
 
-FOLDER = Path(__file__).parent / "recordings"
+RECORDINGS = Path(__file__).parent / "recordings"
 
 
 @functools.cache
 def recorded() -> list[tuple[SweepPlan, Store]]:
     """Return the recorded sweeps with their plans."""
-    stores = [Store(folder) for folder in sorted(FOLDER.iterdir()) if folder.is_dir()]
+    stores = [Store(folder) for folder in sorted(RECORDINGS.iterdir()) if folder.is_dir()]
     return [(store.plan(), store) for store in stores]
 
 
