@@ -110,7 +110,8 @@ def go_to(page, n):
 def expected():
     model = rbmviz.load_model("bas_pcd")
     return [
-        rbmviz.sample(model, rbmviz.make_sampler(name), n=N, seed=0).v for name in ("gibbs", "rates_fpcd")
+        rbmviz.sample(model, rbmviz.make_sampler(name), n=N, seed=0, init="random").v
+        for name in ("gibbs", "rates_fpcd")
     ]
 
 
@@ -132,7 +133,7 @@ def test_it_plays_and_shows_the_samples(opened):
     for moment in (N, 57, 58, 11):  # onward, back, and into the first pictures
         go_to(page, moment)
         compare(page, moment)
-        curves[moment] = page.locator(".chart > canvas").evaluate(COLOURED)
+        curves[moment] = page.locator(".chart canvas").first.evaluate(COLOURED)
     assert curves[N] > 1.2 * curves[57] > 1.2 * curves[11] > 0  # they end at the moment
     numbers = page.locator("dd[data-readout=switches]").all_text_contents()
     go_to(page, N)
