@@ -3,7 +3,6 @@
 import itertools
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,13 +158,6 @@ def test_held_samples_are_the_newest_whatever_the_parts_in_which_they_came():
         packed = np.packbits(v[:n], axis=1)
         for m in (0, 1, 600, 5000):
             np.testing.assert_array_equal(recorder.newest_packed(m), packed[max(n - min(m, 1000), 0) :])
-
-
-def test_the_tour_says_how_many_samples_are_kept():
-    text = " ".join((Path(__file__).parents[2] / "docs" / "tour.md").read_text().split())
-    one, four = (Allowance().samples(28 * 28, panels) for panels in (1, 4))
-    assert f"take at most {Allowance().n_bytes / 1e6:g} MB" in text
-    assert f"the newest {one:,} samples of one panel, or {four:,} of each of four" in text
 
 
 def test_reset_repeats_the_run_and_another_seed_does_not(open_worker, model):

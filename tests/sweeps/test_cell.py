@@ -142,7 +142,7 @@ def test_a_cell_takes_one_core(monkeypatch):
 def test_a_budget_of_sweeps_ends_with_the_last_sample_that_is_complete():
     found = table(plan(algorithms=["rates_herding:eps=0.3"], budget=Budget("sweeps", 333), start="random"))
     model, sampler = rbmviz.load_model("bas_pcd"), rbmviz.make_sampler("rates_herding", eps=0.3)
-    spent = np.cumsum(rbmviz.sample(model, sampler, 400, seed=7).info["sweeps"])
+    spent = np.cumsum(rbmviz.sample(model, sampler, 400, seed=7, init="random").info["sweeps"])
     n = int((spent <= 333).sum())
     assert found["n"][-1] == n
     assert found["sweeps"].tolist() == [spent[k - 1] for k in found["n"]]
