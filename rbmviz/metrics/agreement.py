@@ -85,7 +85,7 @@ class Agreement:
         self._ring[np.arange(self._n - len(newest), self._n) % len(self._ring)] = newest
         now, rounds = time.monotonic(), self._n // self.n_chains
         if (
-            rounds < MIN_DRAWS
+            rounds < max(MIN_DRAWS, self.n_chains)  # fewer draws than chains say nothing
             or now - self._compared_at < COMPARISON_SECONDS
             or (self._computing and not self._computing.done())
         ):

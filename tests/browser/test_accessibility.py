@@ -111,7 +111,9 @@ def unfold(page, path):
         page.page.locator(".papers-entry img").first.wait_for()
         page.until("document.querySelector('.papers-entry img').naturalWidth > 0")
     if path not in ("chain", "glossary", "learn", "papers") and "lesson" not in path:
-        page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg), .plot canvas").first.wait_for()
+        page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg), .plot canvas").filter(
+            visible=True
+        ).first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")
 

@@ -198,16 +198,6 @@ def test_a_widget_that_is_closed_while_it_opens_stops(scripts):
     assert (workers, told) == (0, 0)
 
 
-def test_the_map_leaves_alt_and_an_arrow_to_the_browser(scripts):
-    page = scripts(*SHARED, APP / "pages" / "tune" / "panel.js", after=GRID)
-    taken = page.evaluate(f"""() => [true, false].map(altKey => {{
-        const event = new KeyboardEvent('keydown', {{ key: 'ArrowLeft', altKey, cancelable: true }});
-        makeGrid({{ map: {MAP} }}, MapPanel).panels.get(0).chart.dispatchEvent(event);
-        return event.defaultPrevented;
-    }})""")
-    assert taken == [False, True]
-
-
 @pytest.mark.parametrize(
     ("low", "high", "percent"),
     [(1_000_100, 1_000_900, "false"), (-123.47, -123.45, "false"), (0.9995, 0.99999, "true")],
@@ -328,16 +318,6 @@ def test_the_axis_of_weights_includes_the_estimate(scripts):
     }""")
     assert low < 1
     assert high > 20
-
-
-def test_the_slider_of_a_map_stands_at_the_point_also_if_the_range_begins_at_zero(scripts):
-    page = scripts(*SHARED, APP / "pages" / "tune" / "panel.js", after=GRID)
-    points = page.evaluate(f"""() => [[0, 10], [1, 100]].map(ends => {{
-        const panel = makeGrid({{ map: {MAP} }}, MapPanel).panels.get(0);
-        panel.head = {{ ends }};
-        return [0.2, 0.5, 1].map(share => panel.stepAt(panel.amountAt(400 * share)));
-    }})""")
-    assert points == [[80, 200, 400]] * 2
 
 
 def test_the_card_of_a_lesson_that_closes_leaves_nothing_behind(scripts):

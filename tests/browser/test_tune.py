@@ -7,7 +7,7 @@ pytestmark = pytest.mark.browser
 SMALL = "tune?tune_models=bas_pcd&tune_x_n=3&tune_y_n=2&tune_y_from=0.9&tune_n=200&tune_seeds=2"
 
 MAP = "panels.find(p => p.querySelector('.map'))"
-POINT = f"{MAP}.querySelector('#map-point').ariaValueText"
+POINT = f"String({MAP}?.querySelector('#map-point')?.ariaValueText)"
 CHAINS = "panels.filter(p => !p.querySelector('.map'))"
 RUNS = f"{CHAINS}.every(p => Number(p.dataset.n) > 0)"
 

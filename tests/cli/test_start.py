@@ -203,6 +203,7 @@ def plain(tmp_path):
 def test_rates_are_computed_from_the_data(plain, capsys, tmp_path):
     file, rates = plain
     words = ["sample", "--model", file, "--sampler", "rates_fpcd", "-n", 50, "--out", tmp_path / "s.npz"]
+    words += ["--init", "random"]
     assert "export-model --model FILE --dataset DATA" in refused(capsys, *words)
     assert "the model 16" in refused(capsys, *words, "--dataset", "bas@3")
     assert main([*map(str, words), "--dataset", "bas"]) == 0

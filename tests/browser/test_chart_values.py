@@ -26,7 +26,7 @@ def test_the_values_of_a_chart_are_read_with_the_pointer_and_the_keys(live):
     assert int(chart.get_attribute("aria-valuemax")) > before + 10  # new points of both curves
     assert page.page.evaluate("window.runs") == runs
     page.pause()
-    tip, box = page.page.locator(".tip"), chart.bounding_box()
+    tip, box = page.page.locator(".plot .tip").first, chart.bounding_box()
     assert not tip.is_visible()
     places = "[...document.querySelectorAll('[class*=st-key-plot-] *')].find(e => e.shadowRoot)"
     x, y = page.ask(
