@@ -42,6 +42,6 @@ def test_pause_step_preset_and_files(live, tmp_path):
     assert (tmp_path / "data.csv").read_text().startswith("chart,samples,held,panel,")
     page.pick("Presets", "A better proposal")
     page.until(
-        "panels.length === 4 && panels[3].querySelector('h3').textContent === 'pop-CD-1, mixture 100' "
+        "panels.length === 4 && panels[3].querySelector('h3').title === 'pop-CD-1, mixture 100' "
         "&& panels.every(p => Number(p.dataset.n) > 0)"
     )
