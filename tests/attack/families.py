@@ -562,7 +562,7 @@ def prepare() -> None:
             text = np.frombuffer(json.dumps(written).encode(), np.uint8)
             use_checkpoint((signed(mutate.safetensors(None, {**arrays, "json": text})), data))
     metrics.isl(bits(7, 30, 20), bits(8, 12, 20), bits(9, 12, 20))
-    use_results(swept()[1])
+    use_results(swept())
     couple(small_model().rbm, bits(1, 4, 20), "rbm", 5, 1, 0)
     for name in BOMBS:
         bomb(name, "|u1")
