@@ -168,7 +168,7 @@ def test_the_curve_of_a_stuck_chain_is_drawn(opened):
         await rbmviz.panels[0].step(8);
         return rbmviz.panels[0].n;
     })()""")
-    v = rbmviz.sample("bas_pcd", "rates_herding", n, seed=0).v
+    v = rbmviz.sample("bas_pcd", "rates_herding", n, seed=0, init="random").v
     data = rbmviz.load_dataset("bas")
     scores = [isl(v[:k], data.test, data.validation).isl for k in range(5, n + 1)]
     assert 0 < max(scores) - min(scores) < 1e-14
