@@ -260,7 +260,11 @@ class Curves(Plot):
     def _ends(self, rows: Rows) -> list[Content]:
         tones = {style.name: style.colour for style in self.styles}
         return [
-            {"x": short(row[self.x.field]), "y": short(row[self.y.field]), "at": short(row["label_y"])}
+            {
+                "x": short(row[self.x.field]),
+                "y": short(row[self.y.field]),
+                "at": short(row.get("label_y", row[self.y.field])),
+            }
             | {"label": row["label"], "narrow": row["narrow"], "colour": tones[row[self.series]]}
             for row in rows
             if self.x.shows(row[self.x.field]) and self.y.shows(row[self.y.field])
