@@ -31,6 +31,7 @@ from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.ledger import PAPERS, Size, minutes_text
 from rbmviz.models import load_model
+from rbmviz.origin import with_origin
 from rbmviz.output import write_whole, writing
 from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.sweeps import Store, cells
@@ -82,7 +83,9 @@ def run(
     forget()
     made = {"core_minutes": round(seconds / 60, 3), "figure": recipe.drawing(measured, size).to_json()}
     result = entry(name, recipe, size, recipe.numbers(measured, size), _origin(work, measured) | made)
-    write_whole(place.with_name(f"{place.name}.svg"), picture(result["figure"]))
+    about = {key: result[key] for key in ("version", "commit", "models", "data", "seeds", "command", "cite")}
+    svg = with_origin(picture(result["figure"]), "figure.svg", about)
+    write_whole(place.with_name(f"{place.name}.svg"), svg)
     write_whole(place.with_name(f"{place.name}.json"), as_json(result))
     return result
 

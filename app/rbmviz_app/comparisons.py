@@ -13,11 +13,11 @@ from typing import NamedTuple, TypeVar
 
 import streamlit as st
 
-from rbmviz.session import Comparison, close_and_free
-from rbmviz.session.comparison import Setup
-from rbmviz.session.limits import RELEASE_SECONDS
+from rbmviz.session import Race
+from rbmviz.session.race import Setup
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
+from rbmviz_app import messages
 from rbmviz_app.session import (
     COMPARISONS,
     LINK,
@@ -26,7 +26,6 @@ from rbmviz_app.session import (
     SHARED_PAGE,
     SWEEP_VIEWS,
     TAB,
-    VISITOR,
     Link,
     Tab,
 )
@@ -36,9 +35,15 @@ S = TypeVar("S", bound=Setup)
 
 
 @st.cache_resource(show_spinner=False)
-def comparisons_by_token() -> MutableMapping[str, Comparison]:
+def comparisons_by_token() -> MutableMapping[str, Race]:
     """Return this process's comparisons by their unguessable tokens, for the live path."""
     return weakref.WeakValueDictionary()
+
+
+def panels_at_work() -> int:
+    """Return the number of panels, of all visitors, that may make steps now."""
+    races = list(comparisons_by_token().values())
+    return sum(len(race.panels) for race in races if race.is_awake)
 
 
 class _Connection(NamedTuple):
@@ -67,32 +72,35 @@ def connect() -> None:
 def close_work(tab: Tab) -> None:
     """Stop the work of a tab without a page; called on the server's event loop, so it only sets flags."""
     for comparison, _ in list(tab.values.get(COMPARISONS.key, {}).values()):
-        close_and_free(comparison, RELEASE_SECONDS)
+        comparison.close()
     for sweep in list(tab.values.get(OWN_SWEEPS.key, {}).values()):
         sweep_queue().halt(sweep, "It stopped when its page lost the connection.")
     if (share := tab.values.get(SHARED_PAGE.key)) is not None:
         share.leave()
 
 
-def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bool]:
+def open_comparison(page: str, setup: S, rate: float) -> tuple[Race[S], bool]:
     """Open this session's comparison of a page; return it and whether it is new.
 
     page : name of the page, or another name for a second comparison on the same page
     setup : setup of a new comparison; an existing one keeps its own
     rate : steps per second of a new comparison
-
-    Raises BadInput if the comparison is at rest and there is no room for it now.
     """
-    comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
+    comparisons = COMPARISONS.ensure()
     is_new = page not in comparisons
     if is_new:
-        comparisons[page] = Comparison(setup, rate, visitor), secrets.token_urlsafe(24)
+        comparisons[page] = Race(setup, rate, limited=True), secrets.token_urlsafe(24)
     comparison, token = comparisons[page]
     comparisons_by_token()[token] = comparison
-    visitor.visit(page, comparison)
     connect()  # before opening it, so that a disconnect in between cannot leave it open
     if comparison.closed_at is not None:
         comparison.open()
+    if comparison.lost:
+        comparison.lost = False
+        messages.inform(
+            "Nobody was here for ten minutes, and these trainings are gone: they begin anew. To keep one for "
+            "longer, download its checkpoint."
+        )
     return comparison, is_new
 
 
@@ -150,8 +158,6 @@ def begin_anew(page: str) -> None:
     comparison, _ = COMPARISONS.value.pop(page, (None, ""))
     if comparison is not None:
         comparison.close()
-        comparison.rest()
-        VISITOR.value.leave(page)
 
 
 def drop_empty_comparison(page: str) -> None:
@@ -159,4 +165,3 @@ def drop_empty_comparison(page: str) -> None:
     comparisons = COMPARISONS.value
     if page in comparisons and not comparisons[page][0].panels:
         del comparisons[page]
-        VISITOR.value.leave(page)

@@ -26,7 +26,7 @@ def most() -> int:
     return open_files() // 2
 
 
-class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+class Connection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """A connection that is closed if it is one too many, or if its client keeps the server waiting."""
 
     received = 0
@@ -65,4 +65,4 @@ class TimedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
 def limit() -> None:
     """Let uvicorn use this class: Streamlit, which configures it, leaves the choice to uvicorn."""
-    HTTP_PROTOCOLS["auto"] = f"{__name__}:{TimedConnection.__name__}"
+    HTTP_PROTOCOLS["auto"] = f"{__name__}:{Connection.__name__}"

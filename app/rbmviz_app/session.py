@@ -22,7 +22,7 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
-from rbmviz.session import Allowance, Comparison, VisitorUsage
+from rbmviz.session import Allowance, Race, VisitorUsage
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
@@ -221,7 +221,7 @@ def visitors() -> weakref.WeakSet[VisitorUsage]:
 SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 """The values of all settings."""
 
-COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
+COMPARISONS: Entry[dict[str, tuple[Race[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page drawn so far, with its token."""
 
 NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
@@ -306,7 +306,7 @@ class Drawn(NamedTuple):
     """State of a page when it was last drawn.
 
     settings : its settings, by name, which Undo restores after the next change
-    command : the command that its Undo button undoes, see ``Comparison.undoable_commands``
+    command : the command that its Undo button undoes, see ``Race.undoable_commands``
     preset : name (in the address) of the preset whose caption is shown; "": none
     caption : the last caption of a preset, whose space is reserved
     panels : keys of its panels
@@ -493,7 +493,7 @@ def settings_now(names: Iterable[str]) -> dict[str, Any]:
 def set_undo_settings(page: str, command: int, before: Mapping[str, Any]) -> None:
     """Let Undo restore the settings that have changed since ``before``.
 
-    command : number of the command that it undoes, see ``Comparison.undoable_commands``
+    command : number of the command that it undoes, see ``Race.undoable_commands``
     """
     now = settings_now(before)
     UNDO_SETTINGS.ensure()[page] = command, {name: x for name, x in before.items() if now[name] != x}

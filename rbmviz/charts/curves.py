@@ -1,12 +1,11 @@
 """Curves with bands, points, marks, levels, and names at their ends."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rbmviz.charts.axes import ChartAxis, Legend, Style, channel_of
-from rbmviz.charts.plot import NARROW_WINDOW, Content, Plot, Rows, short, tooltips
+from rbmviz.charts.plot import NARROW_WINDOW, Content, Plot, short, tooltips
 from rbmviz.charts.style import GREY
 
 if TYPE_CHECKING:
@@ -192,11 +191,8 @@ class Curves(Plot):
 
     def parts(self, rows: "pd.DataFrame") -> Content:
         """Return lines, marks, levels and axes."""
-        # Lists, because a live chart is made every other second, and pandas takes five times as long.
-        columns = [rows[name].tolist() for name in rows.columns]
-        records = [dict(zip(rows.columns, values, strict=True)) for values in zip(*columns, strict=True)]
-        of = _grouped(records, lambda row: row["kind"] if self.kinds else "point")
-        lines = [*self._guides(of["guide"]), *self._named(of["point"]), *self._past(of["past"])]
+        of = {kind: rows[rows["kind"] == kind] if self.kinds else rows for kind in ("point", *self.kinds)}
+        lines = [*self._guides(of.get("guide")), *self._named(of["point"]), *self._past(of.get("past"))]
         if not lines:
             return {}
         levels: list[Content] = [
@@ -204,12 +200,13 @@ class Curves(Plot):
             | {"dash": LEVEL_DASH, "below": level.below, "band": level.band}
             for level in self.levels
         ]
-        for row in of["common"]:
+        for row in of["common"].to_dict("records") if "common" in of else ():
             words = {"label": row["note"], "short": row["label"]}
             place = {"x": short(row[self.x.field]), "y": None, "dash": COMMON_DASH}
             levels.append(place | words | {"below": False, "band": None})
         axes = {"x": self.x.content(), "y": self.y.content()}
-        marks, ends = self._marks(of["mark"]), self._ends(of["end"])
+        marks = self._marks(of["mark"]) if "mark" in of else []
+        ends = self._ends(of["end"]) if "end" in of else []
         return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "ends": ends, "levels": levels}
 
     def line_content(self, points: Sequence[tuple[float, ...]] = (), **look: Any) -> Content:
@@ -224,67 +221,59 @@ class Curves(Plot):
         band = [(x, low, high) for x, _, low, high in points] if points and len(points[0]) == 4 else []
         return same | {"points": [point[:2] for point in points], "band": band} | look
 
-    def _named(self, rows: Rows) -> Iterable[Content]:
+    def _named(self, rows: "pd.DataFrame") -> Iterable[Content]:
         heading = self.legend.title if self.legend is not None else ""
-        of = _grouped(rows, lambda row: row[self.series] if self.series else "")
         for style in self.styles:
-            own = of[style.name] if self.series else rows
+            own = rows[rows[self.series] == style.name] if self.series else rows
             if points := self._places(own, (self.band or ()) if self.spread == "area" else ()):
                 dash, shape = style.dash if self.line else (), style.shape if self.points else ""
                 name = f"{heading} {style.name}".strip()
                 yield self.line_content(points, name=name, colour=style.colour, dash=dash, shape=shape)
 
-    def _past(self, rows: Rows) -> Iterable[Content]:
+    def _past(self, rows: "pd.DataFrame | None") -> Iterable[Content]:
         dash_of = {style.name: style.dash for style in self.styles}
-        for (name, _), piece in _grouped(rows, lambda row: (row[self.series], row["change"])).items():
+        pieces = rows.groupby([self.series, "change"], sort=False) if rows is not None and len(rows) else ()
+        for (name, _), piece in pieces:
             if points := self._places(piece):
                 yield self.line_content(points, colour=GREY, dash=dash_of[name])
 
-    def _guides(self, rows: Rows) -> Iterable[Content]:
-        for guide in _grouped(rows, lambda row: row["guide"]).values():
-            first = guide[0]
+    def _guides(self, rows: "pd.DataFrame | None") -> Iterable[Content]:
+        for _, guide in rows.groupby("guide", sort=False) if rows is not None and len(rows) else ():
+            first = guide.iloc[0]
             dash = (1, 0) if first["solid"] else LEVEL_DASH
             yield self.line_content(
                 self._places(guide, in_order=True), colour=first["tone"], dash=dash, width=1
             )
 
-    def _marks(self, rows: Rows) -> list[Content]:
+    def _marks(self, rows: "pd.DataFrame") -> list[Content]:
         tones, marks = {style.name: style.colour for style in self.styles}, []
-        for row in rows:
+        for row in rows.to_dict("records"):
             x, y, name = row[self.x.field], row[self.y.field], row[self.series] if self.series else ""
             if self.x.shows(x) and self.y.shows(y):
                 colour = tones.get(name, GREY)
                 marks.append({"x": short(x), "y": short(y), "colour": colour, "shape": row["mark"]})
         return marks
 
-    def _ends(self, rows: Rows) -> list[Content]:
+    def _ends(self, rows: "pd.DataFrame") -> list[Content]:
         tones = {style.name: style.colour for style in self.styles}
         return [
             {"x": short(row[self.x.field]), "y": short(row[self.y.field]), "at": short(row["label_y"])}
             | {"label": row["label"], "narrow": row["narrow"], "colour": tones[row[self.series]]}
-            for row in rows
+            for row in rows.fillna({"narrow": ""}).to_dict("records")
             if self.x.shows(row[self.x.field]) and self.y.shows(row[self.y.field])
         ]
 
     def _places(
-        self, rows: Rows, band: Sequence[str] = (), in_order: bool = False
+        self, rows: "pd.DataFrame", band: Sequence[str] = (), in_order: bool = False
     ) -> list[tuple[float, ...]]:
         """Return the points in these rows, in joining order, perhaps with both ends of their band."""
         columns = [self.x.field, self.y.field, *band]
         places = [
             tuple(short(value) for value in (x, y, *(end if self.y.shows(end) else y for end in ends)))
-            for x, y, *ends in ([row[name] for name in columns] for row in rows)
+            for x, y, *ends in zip(*(rows[name].tolist() for name in columns), strict=True)
             if self.x.shows(x) and self.y.shows(y)
         ]
         return places if in_order or self.order else sorted(places)
-
-
-def _grouped(rows: Rows, key: Callable[[dict[str, Any]], Any]) -> dict[Any, Rows]:
-    """Return the rows by key, in their order; a missing key has none."""
-    groups: dict[Any, Rows] = defaultdict(list)
-    for row in rows:
-        groups[key(row)].append(row)
-    return groups
 
 
 def _thinned(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:

@@ -291,7 +291,7 @@ class CouplingSetup(NamedTuple):
         return self
 
     def run(self, number: int, algorithm: Coupling) -> "CouplingRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return CouplingRun(number, self, algorithm)
 
     def seconds_of_step(self, algorithm: Coupling) -> float:

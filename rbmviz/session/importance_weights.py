@@ -141,7 +141,7 @@ class WeightSetup(NamedTuple):
         return self.dataset.train
 
     def run(self, number: int, algorithm: PopCD) -> "WeightRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return WeightRun(number, self, algorithm)
 
     def seconds_of_step(self, trainer: PopCD) -> float:

@@ -74,7 +74,7 @@ class LandscapeSetup(NamedTuple):
         return self
 
     def run(self, number: int, algorithm: Sampler) -> "LandscapeRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return LandscapeRun(number, self, algorithm)
 
     def seconds_of_step(self, sampler: Sampler) -> float:

@@ -83,8 +83,18 @@ def limits() -> Limits:
     return Limits(**values)
 
 
+def check_panels(wanted: int) -> None:
+    """Raise BadInput if a page has no room for this many panels."""
+    most = limits().panels
+    if wanted > most:
+        raise BadInput(
+            f"A page has room for {most} panels: close one first, or start the server with a larger "
+            f"{variable_of('panels')}."
+        )
+
+
 class Counted(Protocol):
-    """The panels of a page (``Comparison``), whose memory counts towards a visitor's."""
+    """The panels of a page (``Race``), whose memory counts towards a visitor's."""
 
     @property
     def panels(self) -> Sequence[Any]:

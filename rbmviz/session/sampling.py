@@ -173,7 +173,7 @@ class SamplingPlan(NamedTuple):
     allowance: Allowance | None = None
 
     def run(self, number: int, algorithm: Sampler) -> "SamplingRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return SamplingRun(number, self, algorithm)
 
     def seconds_of_step(self, sampler: Sampler) -> float:

@@ -1,50 +1,26 @@
-"""The scheduler of all runs, which decides which run works next, on which thread, and when.
+"""The scheduler of sweeps, and of the maps that show them: it decides which task works next.
 
-A run has no thread of its own. Its handle (``worker.Worker``) says when the run has work and how urgent it is
-(``Scheduler.ask``). A thread of the scheduler then does one unit of this work, about 30 ms, and the handle
-asks again. Time is divided fairly between tenants; all runs of one visitor form one tenant.
-
-There are three lanes of threads:
-
-- PACED: little work that must be on time, at the priority of the threads that draw pages.
-- COMPUTE: all other work that can be divided into units; one thread per core, at a lower priority. A run at
-  full speed fills its core, but delays neither pages nor paced runs.
-- LONG: work that cannot be divided (compiling, steps that take long), one unit at a time.
-
-The light paced runs of a page are driven together by beats (``Page``): one wake-up for all panels, as often
-as the page asks for frames. If beats end late, the server is short of cores. Then beats, frames and charts
-become less frequent for all visitors alike (``Lateness``), so that pictures slow down before samples do.
+A task does one unit of work at a time, about 30 ms, and asks again. Time is divided fairly between tenants.
+There are three lanes of threads: PACED for little work that must be on time, COMPUTE for all other work that
+can be divided into units, and LONG for work that cannot, one unit at a time.
 """
 
-import contextlib
 import enum
 import logging
 import math
 import os
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-BEAT_SECONDS = 0.05
-"""Seconds between beats; pages ask for 20 frames per second, each with new samples."""
-
-UNWATCHED_SECONDS = 0.1
-"""Seconds between beats while nobody watches."""
-
-LATE_SECONDS = 0.2
-"""A beat is late if it ends more than this long, and more than one interval, after it was due. A delay of one
-second (``worker.LIGHT_BACKLOG_SECONDS``) skips samples; a shorter one only makes the pace uneven."""
+from rbmviz.session.pools import LOW_PRIORITY, lower_priority
 
 STARVED_SECONDS = 0.5
 """Seconds without a unit after which sweeps get one although other work waits: a sixteenth of a core."""
 
 SAVED_SECONDS = 1.0
 """Maximum seconds by which a returning tenant may be behind, equal to the head start of START."""
-
-LOW_PRIORITY = 10
-"""Niceness of the lanes COMPUTE and LONG (Linux only): pages and paced runs have priority."""
 
 log = logging.getLogger(__name__)
 
@@ -133,68 +109,6 @@ class Lane:
         self.threads = self.idle = 0
         self.watch_until: float | None = None  # None: no thread is the watch
         self.watch, self.others = threading.Condition(lock), threading.Condition(lock)
-        self.longest = 0.0
-
-
-class Lateness:
-    """Slowdown of beats, frames and charts, by a factor from 1 (none) to MAX_FACTOR.
-
-    The signal is late beats: when threads wait for a core, or for the interpreter, many beats end late. Then
-    the interval between beats grows, so that each beat makes more samples at less cost. Once beats are on
-    time again, the slowdown ends.
-    """
-
-    MAX_FACTOR = 10.0
-    """Largest slowdown: 2 frames per second instead of 20, and a beat every half second."""
-
-    WINDOW_SECONDS = 1.0
-    """Seconds for which beats are counted before the factor changes."""
-
-    LATE_SHARE, IN_TIME_SHARE = 0.25, 0.15
-    """The factor grows if more than the first share of beats is late, and falls if at most the second is."""
-
-    GROWTH, FALL = 1.4, 0.7
-    """Multipliers of the factor, which rises from 1 to its maximum in 7 s, and falls back in 7 s."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._factor = 1.0  # at the start of the window
-        self._window_begin = clock()
-        self._beats = self._late = 0  # in the window
-
-    @property
-    def factor(self) -> float:
-        """Current factor by which beats, frames and charts are less frequent than requested."""
-        if self._factor == 1.0:  # the usual case, and called often
-            return 1.0
-        return self._factor_at(self._clock())
-
-    def _factor_at(self, seconds: float) -> float:
-        # Windows without beats count as windows without late beats.
-        idle = (seconds - self._window_begin) / self.WINDOW_SECONDS - 1
-        return max(self._factor * self.FALL ** max(idle, 0.0), 1.0)
-
-    def note_beat(self, due: float, late: bool) -> None:
-        """Count a beat that has just ended.
-
-        due : clock time at which it was due; late : see LATE_SECONDS
-        """
-        with self._lock:
-            if not self._beats and due - self._window_begin > self.WINDOW_SECONDS:  # no beat for a while
-                self._factor, self._window_begin = self._factor_at(due), due
-            self._beats += 1
-            self._late += late
-            now = self._clock()
-            if now - self._window_begin < self.WINDOW_SECONDS:
-                return
-            factor, share = self._factor_at(due), self._late / self._beats
-            if share > self.LATE_SHARE:
-                factor = min(factor * self.GROWTH, self.MAX_FACTOR)
-            elif share <= self.IN_TIME_SHARE:
-                factor = max(factor * self.FALL, 1.0)
-            self._factor, self._window_begin = factor, now
-            self._beats = self._late = 0
 
 
 class Scheduler:
@@ -217,20 +131,9 @@ class Scheduler:
         self.paced = Lane("paced", n, 0, self.lock)
         self.compute = Lane("compute", n, LOW_PRIORITY, self.lock)
         self.long = Lane("long", 1, LOW_PRIORITY, self.lock)
-        self.lateness = Lateness(clock)
         self._at_work: dict[Task, float] = {}  # the tasks at work, with the start of their units
         self._level = 0.0  # the account at which a new tenant begins
         self._sweeps_since = -math.inf  # when the last unit of a sweep began
-
-    @property
-    def slowdown(self) -> float:
-        """Factor, 1 to 10, by which beats, frames and charts are less frequent than requested."""
-        return self.lateness.factor
-
-    @property
-    def longest_units(self) -> dict[str, float]:
-        """Processor seconds of the longest unit of each lane so far."""
-        return {lane.name: lane.longest for lane in (self.paced, self.compute, self.long)}
 
     def ask(self, task: Task, due: Due | None) -> None:
         """Schedule a unit of a task for when it is due; None: it has no work. Replaces an earlier request."""
@@ -355,121 +258,8 @@ class Scheduler:
                 task.tenant.began.remove(began)
                 task.tenant.account += now - began
             task.at_work = False
-            lane.longest = max(lane.longest, used)
             self._place(task, by=lane)
-
-
-def lower_priority(niceness: int) -> None:
-    """Lower the priority of this thread."""
-    if niceness and sys.platform == "linux":  # other systems do not accept a thread id here
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
 
 
 SCHEDULER = Scheduler(os.cpu_count() or 1)
 """The scheduler of this process."""
-
-
-class LightRun(Protocol):
-    """A paced run that takes little of a core."""
-
-    @property
-    def watched(self) -> bool: ...  # noqa: D102
-
-    def work(self) -> object:
-        """Make the steps that are due."""
-
-
-class Page:
-    """The runs of one page, whose light paced runs advance together in one pass, a beat.
-
-    If each of these runs were scheduled separately, a thread would wake up dozens of times per second for
-    each panel, to make a sample or two.
-
-    tenant : the tenant whose computing time the runs use; None: a separate tenant
-    scheduler : the scheduler; None: the process's
-    """
-
-    def __init__(self, tenant: Tenant | None = None, scheduler: Scheduler | None = None) -> None:
-        self.tenant, self.scheduler = tenant or Tenant(), scheduler or SCHEDULER
-        self._task = Task(self.tenant, self._beat, paced=True)
-        self._next: dict[LightRun, float] = {}  # when the next step of each light run is due
-        self._tick = -math.inf  # time of the last beat
-        self._due = 0.0  # when the next, or the current, beat is due
-        self._in_beat = False
-        self._listeners: tuple[Callable[[], None], ...] = ()
-
-    @property
-    def seconds(self) -> float:
-        """Interval of the beats of a watched page, in seconds."""
-        return BEAT_SECONDS * self.scheduler.slowdown
-
-    def drive(self, run: LightRun, at: float | None, now: bool = False) -> None:
-        """Let a run work in the first beat from ``at`` on; None: stop driving it.
-
-        now : whether that beat follows a command, so that it need not wait for the interval of beats
-        """
-        with self.scheduler.lock:
-            if at is None:
-                if self._next.pop(run, None) is None:
-                    return
-            else:
-                self._next[run] = at
-                if now:  # the command takes effect with a step, so the beat comes when a step is due
-                    self._tick = min(self._tick, self.scheduler.clock() - self._interval())
-            if not self._in_beat:
-                self._plan()
-
-    def drives(self, runs: int) -> bool:
-        """Return whether at least this many runs are driven by beats."""
-        return len(self._next) >= runs
-
-    @contextlib.contextmanager
-    def listening(self, ended: Callable[[], None]) -> Iterator[None]:
-        """Call ``ended`` after each beat in the ``with`` block, on the beat's thread; it must not block."""
-        with self.scheduler.lock:
-            self._listeners += (ended,)
-        try:
-            yield
-        finally:
-            with self.scheduler.lock:
-                self._listeners = tuple(other for other in self._listeners if other is not ended)
-
-    def _interval(self) -> float:
-        watched = any(run.watched for run in self._next)
-        return self.seconds if watched else max(self.seconds, UNWATCHED_SECONDS)
-
-    def _plan(self) -> None:
-        """Ask for the next beat; the lock is held."""
-        first = min(self._next.values(), default=math.inf)
-        if first == math.inf:
-            self.scheduler.ask(self._task, None)
-            return
-        self._due = max(first, self._tick + self._interval())
-        self.scheduler.ask(self._task, Due(Priority.PACED, self._due))
-
-    def _beat(self) -> None:
-        with self.scheduler.lock:
-            now, due = self.scheduler.clock(), self._due
-            # Beats keep their rhythm even if single beats are delayed.
-            self._tick = due if now - due < self.seconds else now
-            self._in_beat = True
-            runs = [run for run, at in self._next.items() if at <= now]
-        try:
-            for run in runs:
-                self._advance(run)
-            for ended in self._listeners:
-                ended()
-            late = self.scheduler.clock() - due > max(self.seconds, LATE_SECONDS)
-            self.scheduler.lateness.note_beat(due, late)
-        finally:
-            with self.scheduler.lock:
-                self._in_beat = False
-                self._plan()
-
-    def _advance(self, run: LightRun) -> None:
-        try:
-            run.work()
-        except Exception:  # the error could not be shown; other panels continue
-            log.exception("a run has left its beat")
-            self.drive(run, None)

@@ -11,14 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from rbmviz.knobs import Knob, Value, knobs_of, values_of
-from rbmviz.session.comparison import Comparison
 from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
+from rbmviz.session.race import Race
 from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Task, Tenant
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.sweep_scores import SweepAtPoint, first_measure
@@ -106,14 +105,13 @@ class SweepView:
     """A page's view of a sweep.
 
     The view has the attributes that the live socket and ``FrameEncoder`` need from a comparison (``poll``,
-    ``running``, ``panels``, ``set_live_knobs``, ``waiting_for_all``, ``beating``, ``listening``,
-    ``chart_point``); it also serves as its own single panel and as that panel's worker.
+    ``running``, ``panels``, ``set_live_knobs``, ``beating``, ``listening``); it also serves as its own single
+    panel.
 
     on_setting : called on the socket's thread with the index of the setting that the page points at
     """
 
-    waiting_for_all = beating = False
-    chart_point = None
+    key, beating = MAP_KEY, False
 
     def __init__(self, sweep: Sweep, by: str = "", cost_unit: CostUnit = "samples") -> None:
         self.sweep = sweep
@@ -136,7 +134,7 @@ class SweepView:
         self._at_point = SweepAtPoint({}, {})
         # The frame encoder's interface to a panel: no readouts, ready at once.
         self.plan, self.algorithm, self.compiling = sweep.plan, None, None
-        self.panels = (SimpleNamespace(key=MAP_KEY, worker=self),)
+        self.panels = (self,)
 
     @property
     def running(self) -> bool:
@@ -290,7 +288,7 @@ class SweepView:
         )
 
 
-def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> None:
+def follow(comparison: Race[Any], key: int, sweep: Sweep, index: int) -> None:
     """Set the live knobs of one panel to the values of a setting, if both have the same sampler.
 
     Knobs that would restart the run stay unchanged, because the pointer is only passing over the setting.
@@ -298,8 +296,8 @@ def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> N
     algorithm = TABLES[sweep.plan.kind].read(sweep.scores.settings[index].algorithm)
     wanted = {name: getattr(algorithm, name) for name, knob in knobs_of(algorithm).items() if knob.live}
     for panel in comparison.panels:
-        if panel.key == key and panel.worker.algorithm.name == algorithm.name:
-            now = values_of(panel.worker.algorithm)
+        if panel.key == key and panel.algorithm.name == algorithm.name:
+            now = values_of(panel.algorithm)
             changed = {name: value for name, value in wanted.items() if now[name] != value}
             if changed:
                 comparison.set_live_knobs(key, **changed)

@@ -289,7 +289,7 @@ class TrainingPlan(NamedTuple):
         return tuple(initial_rbm(data, self.n_hidden, self.seed + r, trainer) for r in range(self.replicates))
 
     def run(self, number: int, algorithm: Trainer) -> "TrainingRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return TrainingRun(number, self, algorithm)
 
     def seconds_of_step(self, trainer: Trainer) -> float:
@@ -318,6 +318,11 @@ class TrainingSetup(NamedTuple):
     n_hidden: int = 16
     seed: int = 0
     replicates: int = 1
+
+    @property
+    def kept_seconds(self) -> float:
+        """Seconds for which runs are kept after their page was closed: trainings take long to repeat."""
+        return 600.0
 
     @property
     def step_unit(self) -> CostUnit:

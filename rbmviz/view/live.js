@@ -15,6 +15,9 @@ const SCRIPTS = { ready: new Promise(resolve => { started = resolve; }), panels:
 
 /** A run computed by a worker, and stored as a replayed run that grows. */
 class LiveRun extends PlayedRun {
+  /** Number of a sample, and all knobs from that sample on. @type {[number, Record<string, KnobValue>][]} */
+  turns = [];
+
   /** @param {any} head @param {number} n_classes @param {any} live @param {string} url of the worker's script */
   constructor(head, n_classes, live, url) {
     const { request, panels: [{ blocks }] } = live, { key } = head, chain = request.chains[key];
@@ -71,6 +74,7 @@ class LiveRun extends PlayedRun {
     this.orders = { ...this.orders, start };
     this.run++;
     this.seed = this.seeds[start];
+    this.turns = [[0, this.knobs]];
     this.rows = { dtype: 'bits', shape: [0, this.rows.shape[1]], data: this.rows.data };
     Object.assign(this.head, { first: 0, segments: [{ begin: 0, curve: [] }], knobs_at: [[0, this.knobsText]] });
     this.shown = this.last = this.length = 0;
@@ -108,6 +112,8 @@ class LiveRun extends PlayedRun {
 
   noteTurn() {
     const { segments, knobs_at } = this.head, begin = this.last;
+    if (this.turns.at(-1)?.[0] === begin) this.turns.pop();
+    this.turns.push([begin, this.knobs]);
     if (this.segment.begin === begin) segments.pop();
     if (knobs_at.at(-1)?.[0] === begin) knobs_at.pop();
     segments.push({ begin, curve: [] });

@@ -49,7 +49,7 @@ def play(
     -------
     LiveSamplers
         The widget: put it on the last line of a cell. Read and set its traits ``knobs``, ``seed`` and
-        ``playing``.
+        ``playing``; ``samples`` returns the samples of a panel.
 
     Raises
     ------

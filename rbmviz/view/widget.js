@@ -69,7 +69,7 @@ class NotebookPage {
     });
   }
 
-  /** Report changes to Python. */
+  /** Report changes to Python; everything needed to repeat the panels' samples is read at the same moment. */
   report() {
     const { model, live } = this;
     /** @type {Record<string, any>} */
@@ -77,6 +77,7 @@ class NotebookPage {
     if (live) {
       now.knobs = live.liveRuns.map(({ knobs, head }) => Object.fromEntries(head.spec.knobs.map(({ name }) => [name, knobs[name]])));
       now.seed = live.liveRuns[0].seed;
+      now._runs = live.liveRuns.map(({ seed, last, turns }) => ({ seed, n: last, turns }));
     }
     const changed = Object.entries(now).filter(([name, value]) => JSON.stringify(model.get(name)) !== JSON.stringify(value));
     if (!changed.length) return;

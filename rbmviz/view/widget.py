@@ -1,7 +1,7 @@
 """The live page as a notebook widget, wherever anywidget works.
 
-Python receives the knobs of each run, not its samples: a cell cannot wait for a browser, because the kernel
-reads messages only between cells.
+Python receives the log of each run, not its samples: a cell cannot wait for a browser, because the kernel
+reads messages only between cells. Python repeats the run from the log, bit for bit, with means and traces.
 """
 
 import contextlib
@@ -14,20 +14,24 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 
 from rbmviz import checks
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, turnable
+from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Value, values_of
 from rbmviz.model_files import AnyModel, as_model
 from rbmviz.models import data_of, describe_model, with_rates
+from rbmviz.output import write_whole
 from rbmviz.rbm import Model
-from rbmviz.samplers import Sampler, as_sampler
-from rbmviz.session import RunHistory, SamplingSetup, Start
+from rbmviz.samplers import Sampler, Samples, as_sampler
+from rbmviz.session import RunHistory, RunLog, SamplingSetup, Start
+from rbmviz.session import replay as made_again
 from rbmviz.view import VIEW_FOLDER
-from rbmviz.view.live import check_playable, live_frames, live_script, runs_to_record, starts_of
+from rbmviz.view.live import check_playable, live_frames, live_script, play_html, runs_to_record, starts_of
 from rbmviz.view.replay import FASTEST, Replay, page_style
 from rbmviz.view.specs import shape_of
 
@@ -64,16 +68,19 @@ class LiveSamplers(anywidget.AnyWidget):
     _esm = _module()
     _run = traitlets.Bytes().tag(sync=True)
     _live = traitlets.Bytes().tag(sync=True)
+    _runs: Any = traitlets.List(
+        traitlets.Dict(per_key_traits={"turns": traitlets.List(traitlets.List())})
+    ).tag(sync=True)
     knobs = traitlets.List(traitlets.Dict()).tag(sync=True)
     seed = traitlets.Int().tag(sync=True)
     playing = traitlets.Bool(True).tag(sync=True)
     error = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, replay: Replay, setup: SamplingSetup) -> None:
+        self._replay, self._model = replay, setup.model
         self._samplers = [history.algorithm for history in replay.histories]
-        starts = starts_of(setup)
-        self._seeds = [seed for seed, _ in starts]
-        frames = live_frames(replay, setup.model, starts)
+        self._starts = dict(starts_of(setup))
+        frames = live_frames(replay, setup.model, list(self._starts.items()))
         packed = {f"_{name}": zlib.compress(frame, PACKED) for name, frame in frames.items()}
         super().__init__(knobs=[{} for _ in self._samplers], seed=setup.seed, **packed)
 
@@ -89,10 +96,66 @@ class LiveSamplers(anywidget.AnyWidget):
 
     @traitlets.validate("seed")
     def _check_seed(self, proposal: Any) -> int:
-        seed: int = proposal["value"]
-        if seed not in self._seeds:
-            raise BadInput(f"The page has the seeds {', '.join(map(str, self._seeds))}, and not {seed}.")
+        return self._known_seed(proposal["value"])
+
+    def _known_seed(self, seed: int) -> int:
+        if seed not in self._starts:
+            raise BadInput(f"The page has the seeds {', '.join(map(str, self._starts))}, and not {seed}.")
         return seed
+
+    def samples(self, panel: int = 0, last: int | None = None) -> Samples:
+        """Return the samples that a panel has drawn, bit for bit, by repeating its run from the log.
+
+        Parameters
+        ----------
+        panel : int
+            Counted from 0, left to right (default 0).
+        last : int, optional
+            Return at most this many of the newest samples (default: all).
+
+        Returns
+        -------
+        Samples
+            v uint8 and p float32 (n, n_visible), and traces of shape (n,).
+
+        Raises
+        ------
+        BadInput
+            If there is no such panel, it has not drawn yet, or the samples do not fit into memory.
+        """
+        panel = checks.whole("The panel", panel)
+        if panel >= len(self._samplers):
+            raise BadInput(f"There is no panel {panel}: the last is {len(self._samplers) - 1}.")
+        run = self._runs[panel] if panel < len(self._runs) else {}
+        n = checks.whole("The number of samples", run.get("n", 0))
+        if not n:
+            raise BadInput(
+                "The panel has drawn nothing that Python knows of: show it, and ask again in another cell."
+            )
+        seed = self._known_seed(checks.whole("The seed", run.get("seed")))
+        kept = n if last is None else min(checks.whole("last", last, 1), n)
+        check_memory("The samples", 5 * kept * self._model.rbm.n_visible, "give last")
+        changes = tuple(tuple(turn) for turn in run.get("turns", []))
+        log = RunLog(self._samplers[panel].name, seed, self._starts[seed], changes)
+        chunks, total = [], 0
+        for chunk in made_again(log, self._model, n):
+            total += len(chunk)
+            if total > n - kept:
+                chunks.append(chunk[-(total - (n - kept)) :])
+        return Samples(
+            np.concatenate([chunk.v for chunk in chunks]),
+            np.concatenate([chunk.p for chunk in chunks]),
+            {name: np.concatenate([chunk.info[name] for chunk in chunks]) for name in chunks[0].traces},
+            self._model,
+            1,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the page as an HTML file, as ``rbmviz play`` does; its runs start anew.
+
+        The file contains part of the data.
+        """
+        write_whole(Path(path), play_html(self._replay, self._model, list(self._starts.items())))
 
 
 def _turned(sampler: Sampler, knobs: Mapping[str, Any]) -> dict[str, Value]:

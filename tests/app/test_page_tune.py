@@ -19,7 +19,7 @@ from rbmviz.metrics import isl
 from rbmviz.models import load_model
 from rbmviz.rbm import save_model
 from rbmviz.registry import samplers, trainers
-from rbmviz.session import Comparison, SamplingRun, SamplingSetup, TrainingSetup
+from rbmviz.session import Race, SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
 from rbmviz.session.sweeps import Sweep, SweepQueue
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, joined
@@ -78,7 +78,7 @@ def map_of(test):
 def test_the_page_opens_on_the_recorded_map_and_a_live_chain(page):
     test = page()
     comparison = comparison_of(test)
-    assert [write_changed_panel(one.worker.algorithm) for one in comparison.panels] == [
+    assert [write_changed_panel(one.algorithm) for one in comparison.panels] == [
         "rates_fpcd:eps=0.03162,alpha=0.9962"
     ]
     assert comparison.setup.dataset.name == "mnist5k"
@@ -225,11 +225,11 @@ def test_the_chain_takes_the_knobs_of_the_cell_under_the_pointer(page):
     test = page(**SMALL)
     view, comparison = view_of(test), comparison_of(test)
     [panel] = comparison.panels
-    run = panel.worker.peek().run
+    run = panel.snapshot.run
     index = next(i for i, one in enumerate(view.sweep.scores.settings) if one.at == (2, 0))
     view.set_live_knobs(0, setting=index)
-    assert (panel.worker.algorithm.eps, panel.worker.algorithm.alpha) == (1.0, 0.9)
-    assert panel.worker.peek().run == run
+    assert (panel.algorithm.eps, panel.algorithm.alpha) == (1.0, 0.9)
+    assert panel.snapshot.run == run
     # Its numbers are of the samples since the pointer came to rest there: the map's are of that setting, too.
     comparison.pause()
     wait(lambda: comparison.poll()[0][1].status == "paused", "pause")
@@ -241,7 +241,7 @@ def test_the_chain_takes_the_knobs_of_the_cell_under_the_pointer(page):
         wait(lambda n=n: comparison.poll()[0][1].n == n, "samples")
     [(_, shown)] = comparison.at_common_point(comparison.peek())
     assert (shown.since_turn.samples, shown.newest.n) == (64, 56)
-    data, v = comparison.setup.dataset, panel.worker.read(SamplingRun.held_samples)[1]
+    data, v = comparison.setup.dataset, panel.read(SamplingRun.held_samples)[1]
     assert shown.newest.isl == isl(v[-64:-8], data.test, data.validation).isl
 
 
@@ -267,7 +267,7 @@ def clicked(page, monkeypatch):
 
 
 def texts_beside(comparison):
-    return [write_changed_panel(panel.worker.algorithm) for panel in comparison.panels[1:]]
+    return [write_changed_panel(panel.algorithm) for panel in comparison.panels[1:]]
 
 
 def test_a_click_opens_a_setting_and_a_second_one_closes_it(clicked):
@@ -304,16 +304,16 @@ def test_axes_of_another_sampler_are_over_its_own_knobs(page):
     test = page(**(SMALL | {"tune_samplers": ["gibbs"]}))
     assert [axis.knob for axis in view_of(test).sweep.plan.axes] == ["temperature"]
     assert map_of(test)["x"]["values"] == ["0.1", "1", "10"]
-    assert [one.worker.algorithm.name for one in comparison_of(test).panels] == ["gibbs"]
+    assert [one.algorithm.name for one in comparison_of(test).panels] == ["gibbs"]
 
 
 def test_trainings_that_take_the_place_of_chains_begin_as_trainings(page, monkeypatch):
     """The address still names the preset of the samplers, whose panels are chains."""
     test = page(preset="no-decay-is-best")
-    added, add = [], Comparison.add
-    monkeypatch.setattr(Comparison, "add", lambda self, one: added.append(one.name) or add(self, one))
+    added, add = [], Race.add
+    monkeypatch.setattr(Race, "add", lambda self, one: added.append(one.name) or add(self, one))
     test.segmented_control(key="tune_what").set_value("trainers").run()
-    assert added == [panel.worker.algorithm.name for panel in comparison_of(test).panels] == ["cd"]
+    assert added == [panel.algorithm.name for panel in comparison_of(test).panels] == ["cd"]
 
 
 def test_axes_come_back_with_what_is_tuned(page):
@@ -359,7 +359,7 @@ def elsewhere(open_comparison):
 
 
 def texts_of(comparison):
-    return [write_changed_panel(panel.worker.algorithm) for panel in comparison.panels]
+    return [write_changed_panel(panel.algorithm) for panel in comparison.panels]
 
 
 def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, elsewhere):

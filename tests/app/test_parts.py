@@ -104,7 +104,7 @@ def test_the_more_charts_cost_the_less_often_they_are_made(comparison, parts, mo
     monkeypatch.setattr(live._threads, "submit", lambda make: make())
 
     def costly():
-        now[1] += 0.04
+        now[1] += 0.02
         return chart_of(comparison)
 
     parts.offer("isl", costly, "")

@@ -13,12 +13,10 @@ from starlette.websockets import WebSocketDisconnect
 from waiting import wait
 
 from rbmviz_app import sockets
+from rbmviz_app.insides import MESSAGES
 from rbmviz_app.share.routes import watch_path
 from rbmviz_app.sockets import LIVE, POLICY, STREAMLIT, WATCHING, Rate, Sockets, rate_of
 from rbmviz_app.stream.socket import live_path
-
-MESSAGES = "/_stcore/stream"
-"""Of Streamlit."""
 
 WHERE = [MESSAGES, f"{live_path()}token", f"{watch_path()}token/live"]
 

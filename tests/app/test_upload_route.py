@@ -13,20 +13,19 @@ from waiting import PATIENCE, wait
 
 from rbmviz import BadInput
 from rbmviz.budget import check_memory, reading
-from rbmviz.session import VisitorUsage
+from rbmviz.session import memory
 from rbmviz_app import insides, uploads
-from rbmviz_app.session import visitors
 
 MB = 10**6
 
 
 @pytest.fixture
 def held(monkeypatch):
-    """The bytes that Streamlit holds, by session; 20 MB for all visitors, so 10 MB for the first."""
+    """The bytes that Streamlit holds, by session; 10 MB are free, half of them for the first."""
     monkeypatch.setenv("RBMVIZ_SERVER_MB", "520")
-    visitors.clear()
     uploads.uploaded_files.clear()
     held = {}
+    monkeypatch.setattr(memory, "process_bytes", lambda: 510 * MB + sum(held.values()))
     monkeypatch.setattr(insides, "stored_bytes", lambda: held)
     yield held
     uploads.uploaded_files.clear()
@@ -61,18 +60,6 @@ def test_files_are_refused_at_the_limit_of_a_visitor_and_of_all(client, held):
     assert uploads.uploaded_files()._coming == {}
 
 
-def test_files_count_for_the_server_and_its_runs_for_files(client, held):
-    visitor = VisitorUsage(visitors())
-    visitor.keep("a model", 8 * MB)
-    uploads.uploaded_files()
-    assert put(client, "a", 4 * MB).status_code == 413
-    assert put(client, "a", 3 * MB).status_code == 204
-    assert visitor.room() == 9 * MB
-    other = VisitorUsage(visitors())
-    with pytest.raises(BadInput, match="may have 4 MB, half of what"):
-        other.keep("a model", 5 * MB)
-
-
 def test_a_file_of_no_length_is_not_read(client, held):
     answer = client.put(f"{uploads.ROUTE}a/file", content=iter([b"1", b"2"]))
     assert (answer.status_code, held) == (411, {})
@@ -88,7 +75,6 @@ def test_files_that_are_still_coming_are_counted(held):
 
 
 def test_one_file_is_read_at_a_time(held, monkeypatch):
-    monkeypatch.setattr(uploads.VISITOR, "ensure", lambda: VisitorUsage(visitors()), raising=False)
     inside, most, go_on = [], [], threading.Event()
 
     def read():
@@ -115,7 +101,6 @@ def test_who_waits_to_read_stops_with_the_page(held, monkeypatch):
         raise Left
 
     monkeypatch.setattr(uploads.st, "stop", stop)
-    monkeypatch.setattr(uploads.VISITOR, "ensure", lambda: VisitorUsage(visitors()), raising=False)
     with uploads.one_reader():
         monkeypatch.setattr(insides, "page_is_open", lambda: False)
         with ThreadPoolExecutor(1) as pool:

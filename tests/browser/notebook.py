@@ -1,4 +1,4 @@
-"""Live samplers in a real notebook, in Chromium: knobs go both ways.
+"""Live samplers in a real notebook, in Chromium: knobs go both ways, and Python makes the page's samples.
 
 By hand, because JupyterLab and marimo are no dependencies of the tests::
 
@@ -19,16 +19,18 @@ import time
 from pathlib import Path
 from urllib.request import urlopen
 
-from tests.browser.live import open_chromium
+from tests.browser.live import CRC_32, open_chromium
 from tests.waiting import PATIENCE
 
 CELLS = (
-    'import json, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\n'
+    'import json, zlib, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\n'
     'live.seed, live.knobs = 2, [{}, {"eps": 0.05}]\nlive',
     'live.knobs = [{"temperature": 1.5}, {"alpha": 0.95}]',
     "live.playing = False",
-    """with open("made.json", "w") as file:
-    json.dump({"knobs": live.knobs, "error": live.error, "seed": live.seed}, file)""",
+    """made = [live.samples(panel) for panel in (0, 1)]
+with open("made.json", "w") as file:
+    said = [[len(one), zlib.crc32(one.v.tobytes())] for one in made]
+    json.dump({"samples": said, "knobs": live.knobs, "error": live.error, "seed": live.seed}, file)""",
 )
 
 HOST = """(() => { const within = root => [...root.querySelectorAll('*')].flatMap(e =>
@@ -155,9 +157,13 @@ def walk(page, notebook, pictures, name):
     file = Path("made.json")
     end = time.monotonic() + PATIENCE
     while not file.exists() or not file.read_text():
-        assert time.monotonic() < end, "Python writes what it knows"
+        assert time.monotonic() < end, "Python makes the samples"
         time.sleep(0.2)
     made = json.loads(file.read_text())
+    drawn = page.evaluate(
+        f"{HOST}.rbmviz.panels.map(panel => [panel.n, {CRC_32}(panel.samples(0, panel.n))])"
+    )
+    assert made["samples"] == drawn, (made, drawn)
     assert abs(made["knobs"][0]["temperature"] - temperature) < 1e-3, made
     assert (made["knobs"][1]["alpha"], made["knobs"][1]["eps"], made["seed"]) == (0.95, 0.05, 2), made
     assert made["error"] == ""

@@ -39,7 +39,7 @@ WATCH = """window.moves = [];
         .observe({ type: 'layout-shift', buffered: true });"""
 
 
-@pytest.mark.parametrize("path", ["", "train", "weights"])
+@pytest.mark.parametrize("path", ["", "train", "coupling", "weights"])
 def test_page_on_a_phone_moves_little_while_it_loads(live, path):
     page = live(PHONE)
     page.page.add_init_script(WATCH)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 import re
 
 import numpy as np
@@ -36,7 +37,7 @@ from rbmviz.testing.promises import variants
 from rbmviz.trainers import common_knobs, training
 from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
-from rbmviz.trainers.parameters import Parameters, zeros_like
+from rbmviz.trainers.parameters import FixedParameters, Parameters, zeros_like
 from rbmviz.trainers.pcd import PCD
 from rbmviz.trainers.stored import stored
 from rbmviz.view.formulas import equation
@@ -195,11 +196,32 @@ def draw_once_a_step(self, chain, n):
 SHARED = {}
 
 
+def init_with_shared_numbers(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, seed, v0)
+    for c, chain in enumerate(each(state)):
+        chain.number, SHARED[c] = c, chain.generator
+    return state
+
+
+def step_with_shared_numbers(self, chain, n):
+    chain.generator = SHARED[chain.number]
+    return Skeleton._step(self, chain, n)
+
+
 def init_by_the_number_of_chains(self, model, seed, v0=None):
     state = Skeleton.init(self, model, seed, v0)
     for c, chain in enumerate(each(state)):
         chain.generator = rng.generator(seed, f"{self.n_chains}", c)
     return state
+
+
+def init_anywhere(self, model, seed, v0=None):
+    return Skeleton.init(self, model, seed)
+
+
+def other_target(self, state):
+    rbm = each(state)[0].rbm
+    return RBM(2 * rbm.W, rbm.b, rbm.c)
 
 
 def no_p(self, chain, n):
@@ -317,8 +339,29 @@ def negative_of_hidden_chains(self, state, theta, data):
     return statistics(state.hidden, mean_hidden(theta, state.hidden))
 
 
+def init_over_the_data(self, rbm, data, seed):
+    state = CD.init(self, rbm, data, seed)
+    data[0] = 1 - data[0]
+    return state
+
+
+def negative_over_the_batch(self, state, theta, data):
+    data[:] = sweep(theta, data.copy(), state.stream)
+    return statistics(data, mean_hidden(theta, data))
+
+
 def negative_of_the_other_sign(self, state, theta, data):
     return Parameters(*(-x for x in CD.negative(self, state, theta, data)))
+
+
+def init_chains(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, np.zeros((20, rbm.n_visible), np.float32))
+
+
+def negative_that_stores_nothing(self, state, theta, data):
+    v = state.samples = sweep(theta, state.own_state, state.stream)
+    state.sweeps += len(v)
+    return statistics(v, mean_hidden(theta, v))
 
 
 def negative_with_the_k_of_the_first(self, state, theta, data):
@@ -360,6 +403,13 @@ def init_alike(self, model, seed, v0=None):
     return state
 
 
+def init_of_numbers(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, 0, v0)
+    for c, chain in enumerate(each(state)):
+        chain.generator = np.random.default_rng([seed, c])
+    return state
+
+
 def draw_from_the_shared_generator(self, chain, n):
     np.random.random()  # noqa: NPY002
     return Skeleton._step(self, chain, n)
@@ -378,23 +428,177 @@ def p_of_the_sample_before(self, chain, n):
     return Samples(made.v, np.concatenate([before, made.p])[:n], made.info)
 
 
+def step_slightly_hot(self, chain, n):
+    told = chain.rbm
+    return step_as_if(self, chain, n, RBM(told.W / 1.2, told.b / 1.2, told.c / 1.2))
+
+
+def init_with_the_given_start(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, seed, v0)
+    for c, chain in enumerate(each(state)):
+        if v0 is not None:
+            chain.given = v0 if v0.ndim == 1 else v0[c]
+    return state
+
+
+def step_in_the_given_start(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    if n and hasattr(chain, "given"):
+        chain.given[:] = made.v[-1]
+    return made
+
+
+def step_by_a_reciprocal(self, chain, n):
+    return Skeleton._step(self, chain, n + int(0 / self.width))
+
+
+def step_with_a_cold_p(self, chain, n):
+    told = chain.rbm
+    made = step_as_if(self, chain, n, RBM(told.W / self.heat, told.b / self.heat, told.c / self.heat))
+    cold = [told.mean_visible(told.mean_hidden(v) > 0.5) for v in made.v]
+    p = made.p if self.heat == 1 or not n else np.array(cold, np.float32)
+    return Samples(made.v, p, made.info)
+
+
+def init_with_a_ladder(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, seed, v0)
+    for chain in each(state):
+        chain.ladder = np.zeros((self.rungs, len(chain.v)))
+    return state
+
+
+def step_with_a_list(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    return Samples(made.v, made.p, {"sweeps": list(made.info["sweeps"])})
+
+
+def step_of_a_tuple(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    return made.v, made.p, made.info
+
+
+def step_without_moving_the_last_unit(self, chain, n):
+    rows = [Skeleton._step(self, chain, 0)]
+    for _ in range(n):
+        last = chain.v[-1]
+        made = Skeleton._step(self, chain, 1)
+        chain.v[-1] = made.v[:, -1] = made.p[:, -1] = last
+        rows.append(made)
+    v, p, sweeps = (
+        np.concatenate(x) for x in zip(*((x.v, x.p, x.info["sweeps"]) for x in rows), strict=True)
+    )
+    return Samples(v, p, {"sweeps": sweeps})
+
+
+def step_into_a_buffer(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    if len(getattr(chain, "rows", ())) < n:
+        chain.rows = np.empty_like(made.v)
+    if not n:
+        return made
+    chain.rows[:n] = made.v
+    return Samples(chain.rows[:n], made.p, made.info)
+
+
+def step_by_the_start(self, chain, n):
+    if not hasattr(chain, "begun"):
+        chain.begun, chain.generator = True, np.random.default_rng(chain.v.astype(np.int64))
+    return Skeleton._step(self, chain, n)
+
+
 SUBTLE_SAMPLERS = {
+    "the start is not used": ("two starts give the same samples", {"init": init_anywhere}),
+    "chains of two states share their generators": (
+        "states share an array or a generator",
+        {"init": init_with_shared_numbers, "_step": step_with_shared_numbers},
+    ),
     "all chains draw the same numbers": ("two chains make the same samples", {"init": init_alike}),
+    "its target is another model": ("its target is not the model", {"target": other_target}),
+    "it needs rates and does not say so": (
+        "needs the rates of the model's training set",
+        {"init": init_with_rates},
+    ),
+    "the seed is not used": ("use the seed, or declare deterministic", {"_step": step_by_the_start}),
+    "it draws, but declares deterministic": ("but draws after its start", {"deterministic": True}),
+    "the last unit does not move": (
+        "visible unit 3 of 4 does not change in any chain",
+        {"_step": step_without_moving_the_last_unit},
+    ),
+    "a buffer is made anew for more samples only": (
+        "step writes to arrays that it has returned before",
+        {"_step": step_into_a_buffer},
+    ),
+    "p is that of another temperature than v": (
+        "'p is the mean of v'",
+        {
+            "_step": step_with_a_cold_p,
+            **a_knob("heat", 1.0, 0.2, 9.0, label="Temperature", symbol="", help="It is hot."),
+        },
+    ),
     "p is late": ("p is not the mean of the sample of its own row", {"_step": p_of_the_sample_before}),
+    "state_bytes knows nothing of a knob": (
+        "'state_bytes is what a state takes",
+        {
+            "init": init_with_a_ladder,
+            **a_knob("rungs", 1, 1, 99, live=False, label="Rungs", symbol="", help="So many."),
+        },
+    ),
+    "a trace is no array": ("the trace sweeps of 0 samples is no array", {"_step": step_with_a_list}),
+    "a step is a tuple": ("step returns tuple: return Samples", {"_step": step_of_a_tuple}),
+    "seeds may be numbers only": ("TypeError", {"init": init_of_numbers}),
     "it draws from the shared generator": ("shared generator", {"_step": draw_from_the_shared_generator}),
     "the last hidden units are lost": (
         "4 by 37 units, .* another law",
         {"_step": step_without_the_last_hidden},
     ),
+    "the law is that of a temperature of 1.2": ("another law", {"_step": step_slightly_hot}),
+    "it writes to the start": (
+        "it writes to the start",
+        {"init": init_with_the_given_start, "_step": step_in_the_given_start},
+    ),
+    "it has no docstring": ("it has no docstring", {"__doc__": None}),
+    "a float has a whole number for its default": (
+        "the knob width is a float whose default 1 is an int: write 1.0",
+        {
+            "__annotations__": {"width": float},
+            "width": knob(1, 0.0, 9.0, label="Width", symbol="", help="A."),
+        },
+    ),
+    "a knob has no range": (
+        "the knob width has neither choices nor a range",
+        a_knob("width", 1.0, 0.0, math.inf, label="Width", symbol="", help="A."),
+    ),
+    "a field is no knob": (
+        "its fields burn_in are not knobs: declare",
+        {"__annotations__": {"burn_in": int}, "burn_in": 3},
+    ),
+    "a knob at 0 divides by it": (
+        "ZeroDivisionError",
+        {
+            "_step": step_by_a_reciprocal,
+            **a_knob("width", 0.1, 0.01, 1.0, zero=True, label="Width", symbol="", help="May be 0."),
+        },
+    ),
 }
 
 
+CHECKED_LATE = {
+    "state_bytes knows nothing of a knob": "state_bytes",
+}
+"""Promises that are checked after the law of a sampler, which takes two seconds."""
+
+
 @pytest.mark.parametrize("what", SUBTLE_SAMPLERS)
-def test_a_sampler_that_is_nearly_right_is_refused(what, tables):
+def test_a_sampler_that_is_nearly_right_is_refused(what, tables, only):
     why, changed = SUBTLE_SAMPLERS[what]
+    only(CHECKED_LATE.get(what, ""))
     cls = type("Nearly", (Skeleton,), {"__doc__": "Nearly right.", **changed})
     with pytest.raises(AssertionError, match=why):
         check_sampler(sampler("nearly", label="Nearly", paper="none")(cls))
+
+
+def negative_in_float64(self, state, theta, data):
+    return Parameters(*(x.astype(np.float64) for x in CD.negative(self, state, theta, data)))
 
 
 def negative_in_place(self, state, theta, data):
@@ -402,6 +606,23 @@ def negative_in_place(self, state, theta, data):
     for _ in range(2):
         v[:] = sweep(theta, v, state.stream)
     return statistics(v, mean_hidden(theta, v))
+
+
+def init_of_a_number(self, rbm, data, seed):
+    return CD.init(self, rbm, data, seed if isinstance(seed, int) else 0)
+
+
+def draw_at_an_update_from_the_shared_generator(self, state, n):
+    np.random.random()  # noqa: NPY002
+    return CD.step(self, state, n)
+
+
+def step_aside_later(self, state, n):
+    for _ in range(n):
+        CD.step(self, state, 1)
+        if state.update > 2:
+            state.theta.b[:] += np.float32(0.01)
+    return training.progress(self, state)
 
 
 @dataclasses.dataclass
@@ -420,12 +641,109 @@ def negative_changing(self, state, theta, data):
     return CD.negative(self, state, theta, data)
 
 
+def step_to_a_statistic_of_the_call(self, state, n):
+    made = CD.step(self, state, n)
+    return dataclasses.replace(made, stats={**made.stats, "size": float(n)})
+
+
+def init_maybe_smoothed(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, MaybeSmoothed())
+
+
+@dataclasses.dataclass
+class MaybeSmoothed:
+    """An own state with an array only while a switch is on, of which no checkpoint knows."""
+
+    mean: np.ndarray | None = None
+
+
+def negative_maybe_smoothed(self, state, theta, data):
+    found = CD.negative(self, state, theta, data)
+    state.own_state.mean = state.samples.mean(axis=0, dtype=np.float32) if self.smooth else None
+    return found
+
+
+SMOOTH = {
+    "__annotations__": {"smooth": bool},
+    "smooth": knob(False, label="Smooth", symbol="", help="Keep a mean."),
+}
+
+
+def negative_as_a_tuple(self, state, theta, data):
+    return tuple(CD.negative(self, state, theta, data))
+
+
+def negative_without_hidden_biases(self, state, theta, data):
+    v = sweep(FixedParameters(theta.W, theta.b, 0 * theta.c), data, state.stream)
+    return statistics(v, mean_hidden(theta, v))
+
+
+def step_at_the_squared_rate(self, state, n):
+    return CD.step(dataclasses.replace(self, learning_rate=max(self.learning_rate**2, 1e-6)), state, n)
+
+
+def negative_without_counting(self, state, theta, data):
+    v = state.own_state = sweep(theta, state.own_state, state.stream)
+    return statistics(v, mean_hidden(theta, v))
+
+
 SUBTLE_TRAINERS = {
+    "its chains have no hidden biases": (
+        "600 updates take the log-likelihood of the data from -4.16 to",
+        {"negative": negative_without_hidden_biases},
+    ),
     "two trainings share their chains": (
         "states share an array or a generator",
         {"init": init_shared_chains, "negative": negative_of_shared_chains},
     ),
+    "it writes to the mini-batch": (
+        "negative writes to the mini-batch",
+        {"negative": negative_over_the_batch},
+    ),
+    "it writes to the data": ("writes to the training data", {"init": init_over_the_data}),
+    "the learning rate counts twice": (
+        "update 1 does not add to W the learning rate times",
+        {"step": step_at_the_squared_rate},
+    ),
+    "after two updates it steps aside": ("update 3 does not add to b", {"step": step_aside_later}),
+    "persistent chains are not stored": (
+        "its chains are persistent, but not in its own state",
+        {"chains": "persistent", "init": init_chains, "negative": negative_that_stores_nothing},
+    ),
+    "sweeps of its chains are not counted": (
+        "no sweep is counted",
+        {"chains": "persistent", "init": init_chains, "negative": negative_without_counting},
+    ),
+    "its own state is an array of floats": (
+        "checkpoint",
+        {"init": lambda self, rbm, data, seed: training.start(self, rbm, data, seed, np.full(3, 0.5))},
+    ),
+    "its state is a dict": (
+        "No checkpoint contains state.own_state, a dict",
+        {"init": lambda self, rbm, data, seed: training.start(self, rbm, data, seed, {})},
+    ),
+    "negative returns a tuple": (
+        "negative returns tuple: return Parameters",
+        {"negative": negative_as_a_tuple},
+    ),
+    "negative returns float64": (
+        r"negative returns float64 \(6, 4\) for W",
+        {"negative": negative_in_float64},
+    ),
     "chains are written over in place": ("negative writes to an array", {"negative": negative_in_place}),
+    "seeds that are no numbers are all alike": ("SeedSequence", {"init": init_of_a_number}),
+    "it draws from the shared generator": (
+        "shared generator",
+        {"step": draw_at_an_update_from_the_shared_generator},
+    ),
+    "a switch adds an array that no checkpoint knows": (
+        r"mean is not a NoneType",
+        {"init": init_maybe_smoothed, "negative": negative_maybe_smoothed, **SMOOTH},
+    ),
+    "a statistic is that of the call": (
+        r"step\(1\), step\(9\), step\(0\), step\(20\) give another result than step\(30\)",
+        {"own_stats": {"size": "Size"}, "step": step_to_a_statistic_of_the_call},
+    ),
     "its checkpoints are refused now and then": (
         r"number is out of range",
         {"init": init_changing, "negative": negative_changing},

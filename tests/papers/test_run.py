@@ -85,8 +85,7 @@ def test_only_what_is_missing_is_computed(tmp_path):
     assert (first["seeds"], set(first["models"])) == ([0, 1, 2], {"bas_pcd", "bas_cd1"})
     assert first["machine"]["cores"]
     assert len(first["cite"]) == 2
-    assert first["command"] == "python -m papers toy --size quick"
-    assert (tmp_path / "toy-quick.svg").read_text().startswith("<svg")
+    assert '"command": "python -m papers toy --size quick"' in (tmp_path / "toy-quick.svg").read_text()
 
 
 def test_further_seeds_are_as_if_all_had_run_at_once(tmp_path):

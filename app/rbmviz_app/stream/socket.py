@@ -29,9 +29,9 @@ from streamlit import runtime
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value
-from rbmviz.session import Comparison
+from rbmviz.session import Race
 from rbmviz.session.compiling import COMPILING
-from rbmviz.session.scheduler import SCHEDULER
+from rbmviz.session.pools import LATENESS
 from rbmviz_app import insides
 from rbmviz_app.access import base_path
 from rbmviz_app.comparisons import comparisons_by_token, views_by_token
@@ -209,7 +209,7 @@ async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
         pending.put(read)
 
 
-async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> None:
+async def _change_knobs(comparison: Race, pending: PendingMessages) -> None:
     """Set dragged knobs, always to their newest values."""
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
@@ -218,7 +218,7 @@ async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> Non
         await asyncio.sleep(KNOB_SECONDS)
 
 
-async def _carry_out_presses(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
+async def _carry_out_presses(socket: WebSocket, comparison: Race, pending: PendingMessages) -> None:
     """Carry out button presses in order, and report each one to the browser."""
     while True:
         press = await pending.take_press()
@@ -234,7 +234,7 @@ async def _send(sending: Awaitable[None]) -> None:
         raise WebSocketDisconnect from error
 
 
-async def _send_frames(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
+async def _send_frames(socket: WebSocket, comparison: Race, pending: PendingMessages) -> None:
     """Answer each request with a frame when one is due and there is something new to show."""
     beat = EndOfBeat()
     with comparison.listening(beat.note):
@@ -242,7 +242,7 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
 
 
 async def _answer_requests(
-    socket: WebSocket, comparison: Comparison, pending: PendingMessages, beat: EndOfBeat
+    socket: WebSocket, comparison: Race, pending: PendingMessages, beat: EndOfBeat
 ) -> None:
     encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
     sent_state: tuple[Any, ...] | None = None
@@ -252,7 +252,7 @@ async def _answer_requests(
         if left == 0:
             request = await pending.take_request()
             left = request.frames
-        interval = SCHEDULER.slowdown / request.fps
+        interval = LATENESS.slowdown / request.fps
         if comparison.running and comparison.beating:
             # A frame may come up to one interval early, so that it follows its beat or a command at once.
             # The shorter interval soon allows another early frame.
@@ -276,9 +276,9 @@ async def _answer_requests(
                 break
             if comparison.running:
                 if comparison.beating:
-                    await beat.wait(BEATING_POLL_SECONDS * SCHEDULER.slowdown)
+                    await beat.wait(BEATING_POLL_SECONDS * LATENESS.slowdown)
                 else:
-                    await asyncio.sleep(POLL_SECONDS * SCHEDULER.slowdown)
+                    await asyncio.sleep(POLL_SECONDS * LATENESS.slowdown)
                     due = now()  # the next interval begins here
             else:  # a newer request, such as for other pictures, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS

@@ -12,7 +12,7 @@ from rbmviz.metadata import data_name
 from rbmviz.models import data_label
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
-from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
+from rbmviz.session import Race, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
 from rbmviz.session.sweeps import Sweep, check_size
@@ -67,7 +67,7 @@ CHAIN_SIDE = 8
 NEW_SWEEP = ""
 PRIVATE = "Only you see it, until you reload or remove its files."
 
-Beside = Comparison[SamplingSetup | TrainingSetup]
+Beside = Race[SamplingSetup | TrainingSetup]
 """The runs beside the map: chains, or trainings."""
 
 
@@ -410,7 +410,7 @@ def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
         for i, setting in enumerate(sweep.scores.settings)
         if setting.model == model
     }
-    return [indices.get(panel.worker.algorithm) for panel in open_panels(comparison)]
+    return [indices.get(panel.algorithm) for panel in open_panels(comparison)]
 
 
 def marks_of(comparison: Beside) -> list[str]:
@@ -431,7 +431,7 @@ def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     setting = sweep.scores.settings[index]
     algorithm = TABLES[sweep.plan.kind].read(setting.algorithm)
     open_ones = open_panels(comparison)
-    same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
+    same = [panel.key for panel in open_ones if panel.algorithm == algorithm]
     if not same and len(open_ones) >= MAX_OPEN:
         messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
         return
@@ -520,7 +520,7 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
                 help=f"Open these settings (or the one under the pointer) on the {name} page, with the same "
                 "data and seed.",
             ):
-                send(plan, comparison, [panel.worker.algorithm for panel in opened])
+                send(plan, comparison, [panel.algorithm for panel in opened])
     catch_up_page(comparison)
     write_address(comparison, plan)
 
