@@ -1,19 +1,14 @@
 """``rbmviz warmup``: compile and cache the kernels ahead of their first use."""
 
-import argparse
 from typing import Any
 
-from rbmviz.cli import add_command
 from rbmviz.session import warm_up
 
-
-def add(commands: Any) -> None:
-    """Add the command."""
-    add_command(commands, "warmup", "rbmviz warmup", run, text)
+EXAMPLES = {"warmup": "rbmviz warmup"}
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Compile the kernels, and return the seconds it took."""
+def warmup() -> dict[str, Any]:
+    """Compile and cache the kernels; later starts take about a second."""
     return {"seconds": warm_up()}
 
 
