@@ -160,13 +160,3 @@ def rescue(name: str, write: Callable[[Path], None]) -> Path | None:
         if isinstance(error, OSError):
             return None
         raise
-
-
-def write_or_rescue(path: str | Path, content: bytes) -> str:
-    """Write a file, or else keep it in a temporary folder; return the error message, "" on success."""
-    try:
-        write_whole(path, content)
-    except (BadInput, OutputFailure) as error:  # the folder may have been removed since it was checked
-        kept = rescue(Path(path).name, lambda other: write_whole(other, content))
-        return f"{error} " + (f"It is kept in '{kept}'." if kept else "It could be kept nowhere.")
-    return ""

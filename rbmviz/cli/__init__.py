@@ -1,7 +1,7 @@
 """The command line: one module for each command, which is a function of its arguments.
 
 The function returns the result as a dictionary of JSON values, and ``text`` of its module formats this result
-for the terminal; ``options`` makes options from the signature and the docstring. The exit status of all commands:
+for the terminal; ``options`` makes options of signature and docstring. The exit status of all commands:
 
 0    success
 1    an output (file or standard output) cannot be written, or an internal error occurred

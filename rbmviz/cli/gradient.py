@@ -23,7 +23,8 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 
 EXAMPLES = {
-    "gradient": "rbmviz gradient --model bas_pcd --dataset bas --estimators cd,pop_cd,ucd --k 1 --replications 2000"
+    "gradient": "rbmviz gradient --model bas_pcd --dataset bas "
+    "--estimators cd,pop_cd,ucd --k 1 --replications 2000"
 }
 
 
@@ -41,9 +42,9 @@ def gradient(
 ) -> dict[str, Any]:
     """Bias and variance of gradient estimators at a fixed model, per parameter (population CD, table 1).
 
-    The reference is the exact gradient; for a model that is too large to enumerate it comes from long parallel
-    tempering, whose own error is reported. Knobs (--k, --batch-size, --t-max ...) are passed to every trainer
-    that has them.
+    The reference is the exact gradient; for a model that is too large to enumerate it comes from long
+    parallel tempering, whose own error is reported. Knobs (--k, --batch-size, --t-max ...) are passed to
+    every trainer that has them.
 
     Parameters
     ----------

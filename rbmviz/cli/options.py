@@ -57,7 +57,7 @@ Seed = Annotated[int, whole(0, 10**18)]
 
 
 class Command(NamedTuple):
-    """A command: ``run`` computes the result, ``text`` formats it for the terminal, ``app`` reads arguments."""
+    """A command: ``run`` computes the result, ``text`` formats it, and ``app`` reads the arguments."""
 
     run: Callable[..., dict[str, Any]]
     text: Callable[[dict[str, Any]], str]

@@ -73,8 +73,8 @@ def play(
     model
         Name of a pretrained model, or a file; default: that of the Sample page.
     samplers
-        Names, perhaps with knobs: rates_fpcd:eps=0.05,k=2; default: those of the Sample page. A knob given as a
-        flag (--eps 0.05) is for every sampler that has it and does not name it itself.
+        Names, perhaps with knobs: rates_fpcd:eps=0.05,k=2; default: those of the Sample page. A knob given as
+        a flag (--eps 0.05) is for every sampler that has it and does not name it itself.
     lesson
         In place of a model and samplers: a lesson whose steps run in the page, by name or as a file.
     recorded
@@ -110,7 +110,13 @@ def play(
         raise BadInput(f"play: '{target}' must end in {' or '.join(endings)}.")
     check_outputs({"--out": target}, models={"--model": model}, datasets={"--dataset": dataset})
     if lesson is not None:
-        given = {"model": model, "samplers": samplers, "title": title, "caption": caption, "dataset": dataset}
+        given: dict[str, Any] = {
+            "model": model,
+            "samplers": samplers,
+            "title": title,
+            "caption": caption,
+            "dataset": dataset,
+        }
         given |= {"no_data": no_data, "recorded": recorded, "knobs": knobs}
         return _lesson(lesson, target, [name for name, value in given.items() if value])
     for flag, heading in (("title", title), ("caption", caption)):

@@ -146,7 +146,7 @@ def _data(model: Model, dataset: str | None, init: str | None, likelihood: bool)
 def _drawn(
     sampler: Sampler, state: Any, n: int, thin: int, average: TargetAverage | None, model: Model
 ) -> tuple[Samples, int]:
-    """Return n samples, every ``thin``-th of each chain, or those made before an interrupt, and the sweeps."""
+    """Return n samples, every ``thin``-th of each chain, and the sweeps; fewer after an interrupt."""
     last_round, last_chain = divmod(n - 1, sampler.n_chains)
     total = (last_round * thin + thin - 1) * sampler.n_chains + last_chain + 1
     kept: list[Samples] = []
@@ -183,7 +183,7 @@ def _packed(
         tree.attrs["meta"] = json.dumps(meta)
         return bytes(tree.to_netcdf(engine="h5netcdf"))  # in memory: HDF5 crashes on a full disk
     content = io.BytesIO()
-    means = {} if no_means else {"p": samples.p}
+    means: dict[str, Any] = {} if no_means else {"p": samples.p}
     np.savez_compressed(content, v=samples.v, **means, meta=np.array(json.dumps(meta)))
     return content.getvalue()
 

@@ -1,26 +1,26 @@
 """``rbmviz sweep``: run, resume, extend, compare and draw a grid of knobs over models and seeds."""
 
-import argparse
 import dataclasses
 import math
 import re
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from cyclopts import Parameter
 from tqdm import tqdm
 
-from rbmviz.cli import COUNT, JSON_HELP, SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import read_algorithms
+from rbmviz.cli import print_message
+from rbmviz.cli.options import NUMBER, Count, Seed, read_algorithms, whole
+from rbmviz.cli.origins import command_line
 from rbmviz.cli.outputs import check_outputs
-from rbmviz.errors import BadInput, unknown
+from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, write_algorithm
 from rbmviz.origin import csv_bytes, origin, with_origin
 from rbmviz.output import write_whole
-from rbmviz.samplers import list_samplers
 from rbmviz.session.training import BAND_OF_REPLICATES
 from rbmviz.sweeps import (
     Axis,
@@ -32,26 +32,24 @@ from rbmviz.sweeps import (
     cells,
     compare,
     figures,
-    list_measures,
 )
 from rbmviz.sweeps.choose import one_source, robustness, select, telling_point, undirected
 from rbmviz.sweeps.execute import SweepProgress, cores
 from rbmviz.sweeps.execute import run as run_cells
 from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.sweeps.store import Store, StoredTable, check_installed, write_table
-from rbmviz.trainers import list_trainers
+
+EXAMPLES = {
+    "sweep": "rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log "
+    "--axis alpha=0.9,0.95,0.99,1 --out steps"
+}
 
 DEFAULT_REPLICATIONS = 5
 
-MAX_WORKERS = 4096
+DEFAULT = {"model": ["bas_pcd"], "sampler": ["rates_fpcd"], "axis": ["eps=0.001:0.3:7:log"]}
+"""The sweep of the command without samplers and trainers."""
 
-ACTIONS = {
-    "run": "begin a sweep, or continue the one in the folder; the default",
-    "resume": "compute what is missing",
-    "extend": "add values of axes, replications, models or algorithms",
-    "show": "compare the results that are there",
-    "robustness": "give mean and spread of each setting over trained models",
-}
+Unit = Literal["n", "samples", "sweeps", "seconds", "updates"]
 
 EVERY_SECONDS = 10.0
 """Seconds between two progress lines if standard error is not a terminal."""
@@ -66,150 +64,116 @@ BUDGET_UNITS = {
 """Values of --budget and --effort; "n" stands for samples, or for updates of trainers."""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    example = (
-        "rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log "
-        "--axis alpha=0.9,0.95,0.99,1 --out steps"
-    )
-    command = add_command(commands, "sweep", example, run, text)
-    command.description = (
-        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting on the\n"
-        "validation part, by differences paired over seeds. Each result is a file of the folder, and is\n"
-        "never computed again."
-    )
-    command.epilog = f"{command.epilog}\nThe options of an action: rbmviz sweep run --help"
-    command.arrange = _action_first
-    actions = command.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
-    for action, about in ACTIONS.items():
-        each = actions.add_parser(
-            action, help=about, description=f"{about.capitalize()}.", allow_abbrev=False
-        )
-        if action != "run":
-            each.add_argument("folder", metavar="DIR", help="folder of the sweep")
-        each.add_argument("--json", action="store_true", help=JSON_HELP)
-        each.set_defaults(takes_knobs=action in ("run", "extend"))
-        if action in ("run", "extend"):
-            _add_grid(each)
-        if action == "run":
-            _add_plan(each)
-        if action in ("run", "extend", "resume"):
-            _add_place(each)
-        _add_comparison(each)
-        if action != "robustness":
-            _add_files(each)
+def sweep(
+    action: Literal["run", "resume", "extend", "show", "robustness"] = "run",
+    folder: str | None = None,
+    /,
+    *,
+    sampler: list[str] | None = None,
+    trainer: list[str] | None = None,
+    model: list[str] | None = None,
+    axis: Annotated[list[str] | None, Parameter(name=["--axis", "--grid"])] = None,
+    replications: Annotated[int, whole(1, 10_000)] | None = None,
+    dataset: str | None = None,
+    n: Annotated[Count, NUMBER] | None = None,
+    budget: Unit | None = None,
+    seed: Seed = 0,
+    metric: list[str] | None = None,
+    kernel: Literal["binary", "mean"] = "binary",
+    init: Literal["data", "random"] = "data",
+    n_hidden: Annotated[int, whole(1, 10**6)] | None = None,
+    out: str | None = None,
+    workers: Annotated[int, whole(1, 4096)] | None = None,
+    scheduler: str | None = None,
+    at: Count | None = None,
+    effort: Unit | None = None,
+    by: str | None = None,
+    csv: str | None = None,
+    parquet: str | None = None,
+    figure: str | None = None,
+    **knobs: str,
+) -> dict[str, Any]:
+    """Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting.
 
+    It is chosen on the validation part, by differences paired over seeds. Each result is kept in the folder,
+    and is never computed again. Without --out, the command says what it would do. The other actions take the
+    folder of a sweep: resume computes what is missing, extend adds values of axes, replications, models or
+    algorithms, show compares what is there, robustness gives mean and spread of each setting over models.
 
-def _action_first(words: Sequence[str]) -> list[str]:
-    """Return the arguments with the action in front, where argparse expects it; the default is ``run``."""
-    for i, word in enumerate(words):
-        is_value = i > 0 and re.fullmatch("-n|--(?!json$)[^=]+", words[i - 1])
-        if word in ACTIONS and not is_value:
-            return [word, *words[:i], *words[i + 1 :]]
-    if words and not words[0].startswith("-"):
-        raise unknown("action of sweep", words[0], ACTIONS)
-    return [*words] if words in (["-h"], ["--help"]) else ["run", *words]
-
-
-def _add_grid(action: argparse.ArgumentParser) -> None:
-    grid = action.add_argument_group(
-        "the grid", "Knobs as flags (--k 2) are given to every sampler, or trainer, that has them."
-    )
-    grid.add_argument(
-        "--sampler",
-        action="append",
-        help=f"one of {', '.join(list_samplers())}, perhaps with knobs: rates_fpcd:k=2 (repeatable)",
-    )
-    grid.add_argument(
-        "--trainer", action="append", help=f"instead of samplers: {', '.join(list_trainers())} (repeatable)"
-    )
-    grid.add_argument("--model", action="append", help="samplers: a pretrained model or a file (repeatable)")
-    grid.add_argument(
-        "--axis",
-        "--grid",
-        action="append",
-        metavar="KNOB=VALUES",
-        help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log, :linear or :log1m (a log scale "
-        "of 1 - x, with 1 itself) after it: eps=0.001:0.3:13:log, alpha=0.8:1:6:log1m (repeatable)",
-    )
-    grid.add_argument(
-        "--replications",
-        type=WholeNumber(1, 10_000),
-        help=f"seeds of each setting (default {DEFAULT_REPLICATIONS}; extend: in all)",
-    )
-
-
-def _add_plan(action: argparse.ArgumentParser) -> None:
-    plan = action.add_argument_group("the runs")
-    plan.add_argument("--dataset", help="data to score on (default: each model's own), or to train on")
-    plan.add_argument(
-        "-n", type=COUNT, help="length of each run (default 20,000 samples, or 1,000 updates of trainers)"
-    )
-    plan.add_argument(
-        "--budget",
-        choices=tuple(BUDGET_UNITS),
-        help="what -n counts: samples (trainers: updates) by default, Gibbs sweeps of all chains, or seconds",
-    )
-    plan.add_argument("--seed", type=SEED, default=0, help="the first seed (default 0)")
-    plan.add_argument(
-        "--metric",
-        action="append",
-        help=f"what is measured: {', '.join(list_measures())}; isl: both parts (repeatable)",
-    )
-    plan.add_argument(
-        "--kernel", choices=("binary", "mean"), default="binary", help="kernel of the ISL (default binary)"
-    )
-    plan.add_argument(
-        "--init", choices=("data", "random"), default="data", help="initial states (default data)"
-    )
-    plan.add_argument("--n-hidden", type=WholeNumber(1, 10**6), help="trainers: hidden units (default 16)")
-    plan.add_argument("--out", required=True, metavar="DIR", help="folder of the results, made if need be")
-
-
-def _add_place(action: argparse.ArgumentParser) -> None:
-    place = action.add_argument_group("where it runs").add_mutually_exclusive_group()
-    place.add_argument(
-        "--workers",
-        type=WholeNumber(1, MAX_WORKERS),
-        help="threads of this machine (default: one for each core)",
-    )
-    place.add_argument(
-        "--scheduler",
-        metavar="tcp://...",
-        help='address of a Dask scheduler, instead of threads (pip install "rbmviz[cluster]")',
-    )
-
-
-def _add_comparison(action: argparse.ArgumentParser) -> None:
-    comparison = action.add_argument_group("how settings are compared")
-    comparison.add_argument("--at", type=COUNT, help="number of samples to compare at (default: the last)")
-    comparison.add_argument(
-        "--effort",
-        choices=tuple(BUDGET_UNITS),
-        help="what --at counts, and what is equal (default samples or updates)",
-    )
-    comparison.add_argument("--by", help="measure that chooses (default isl_validation, or log_likelihood)")
-
-
-def _add_files(action: argparse.ArgumentParser) -> None:
-    files = action.add_argument_group("files")
-    files.add_argument("--csv", metavar="F.csv", help="the table that is shown, one row a setting")
-    files.add_argument("--parquet", metavar="F.parquet", help="all rows of all cells in one file")
-    files.add_argument("--figure", metavar="F.svg", help="the scores over the axes, as .svg or .png")
-
-
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Carry out the action, and return the comparison of the settings."""
-    _check_installed(args)
-    store = Store(args.out if args.action == "run" else args.folder)
-    plan = _plan(args) if args.action == "run" else store.plan()
-    if args.action == "extend":
+    Parameters
+    ----------
+    action
+        What to do with the folder.
+    folder
+        Folder of the sweep; of run, see --out.
+    sampler
+        A sampler, perhaps with knobs: rates_fpcd:k=2 (repeatable). Knobs as flags (--k 2) are given to every
+        sampler, or trainer, that has them.
+    trainer
+        Instead of samplers, a trainer (repeatable).
+    model
+        Samplers: a pretrained model or a file (repeatable).
+    axis
+        Values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log, :linear or :log1m (a log scale of
+        1 - x, with 1 itself) after it: eps=0.001:0.3:13:log, alpha=0.8:1:6:log1m (repeatable).
+    replications
+        Seeds of each setting, in all; default 5.
+    dataset
+        Data to score on (default: each model's own), or to train on.
+    n
+        Length of each run; default 20,000 samples, or 1,000 updates of trainers.
+    budget
+        What -n counts: samples (trainers: updates) by default, Gibbs sweeps of all chains, or seconds.
+    seed
+        The first seed.
+    metric
+        What is measured; isl: both parts (repeatable).
+    kernel
+        Kernel of the ISL.
+    init
+        Initial states.
+    n_hidden
+        Trainers: hidden units; default 16.
+    out
+        Folder of the results, made if need be.
+    workers
+        Threads of this machine; default: one for each core.
+    scheduler
+        Address of a Dask scheduler (tcp://...), instead of threads (pip install "rbmviz[cluster]").
+    at
+        Number of samples to compare at; default: the last.
+    effort
+        What --at counts, and what is equal; default samples or updates.
+    by
+        Measure that chooses; default isl_validation, or log_likelihood.
+    csv
+        The table that is shown, one row a setting, .csv.
+    parquet
+        All rows of all cells in one file.
+    figure
+        The scores over the axes, .svg or .png.
+    """
+    args = SimpleNamespace(**locals())
+    _check_use(args)
+    if action == "run" and not sampler and not trainer and folder is None and not model:
+        for name, value in DEFAULT.items():
+            setattr(args, name, getattr(args, name) or value)
+    if action == "run" and out is None:
+        return _planned(_plan(args))
+    if scheduler:
+        import rbmviz.sweeps.cluster  # noqa: F401, raises its own error for a missing extra
+    check_installed()
+    if figure:
+        figures.check_installed()
+    store = Store(out if action == "run" else folder)  # type: ignore[arg-type]
+    plan = _plan(args) if action == "run" else store.plan()
+    if action == "extend":
         plan = _extended(plan, args)
-    if args.action != "robustness":
+    if action != "robustness":
         _check_outputs(args, plan)
     plan_cells, outcome = cells(plan), None
-    if args.action in ("run", "resume", "extend"):
-        store.prepare(plan, _command(args))
+    if action in ("run", "resume", "extend"):
+        store.prepare(plan, command_line())
         outcome = _computed(args, plan_cells, store)
     stored = store.read(plan_cells)
     if not stored.cells and outcome is None:
@@ -217,6 +181,59 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for sentence in stored.refused:
         print_message(sentence)
     return _result(args, plan, store, plan_cells, stored, outcome)
+
+
+def _check_use(args: SimpleNamespace) -> None:
+    """Check that the options belong to the action."""
+    if args.action == "run" and args.folder is not None:
+        raise BadInput("sweep run: the folder is given as --out DIR.")
+    if args.action != "run" and args.folder is None:
+        raise BadInput(f"sweep {args.action}: name the folder of a sweep.")
+    of_grid = ("sampler", "trainer", "model", "axis", "replications", "knobs")
+    of_plan = ("dataset", "n", "budget", "metric", "n_hidden", "out")
+    idle = () if args.action == "run" else of_plan if args.action == "extend" else (*of_grid, *of_plan)
+    if given := [name for name in idle if getattr(args, name)]:
+        raise BadInput(f"sweep {args.action}: {given[0]} belongs to the plan of the folder: leave it out.")
+    if args.workers and args.scheduler:
+        raise BadInput("sweep: --workers and --scheduler both say where it runs: give one of them.")
+
+
+def _planned(plan: SweepPlan) -> dict[str, Any]:
+    """Return what a sweep would do."""
+    return {
+        **{"action": "plan", "of": len(cells(plan)), "algorithms": list(plan.algorithms)},
+        **{"axes": {axis.knob: list(axis.values) for axis in plan.axes}, "models": list(plan.models)},
+        **{"seeds": list(plan.seeds), "length": f"{plan.budget.amount:,} {plan.budget.unit}"},
+    }
+
+
+def _planned_text(result: dict[str, Any]) -> str:
+    def values_text(values: list[Any]) -> str:
+        return ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
+
+    axes = [f"{knob} = {values_text(values)}" for knob, values in result["axes"].items()]
+    what = [*result["algorithms"], *(f"on {model}" for model in result["models"]), *axes]
+    return "\n".join(
+        [
+            f"This sweep would make {result['of']:,} runs of {result['length']}:",
+            *(f"  {line}" for line in what),
+            "Give --out DIR, the folder of its results, to run it; --sampler, --model and --axis change it.",
+        ]
+    )
+
+
+def _check_outputs(args: SimpleNamespace, plan: SweepPlan) -> None:
+    """Check the endings of the output files, and that the files can be written."""
+    outputs = {f"--{name}": getattr(args, name) for name in ("csv", "parquet", "figure")}
+    for flag, endings in (("--parquet", (".parquet",)), ("--figure", (".svg", ".png"))):
+        path = outputs[flag]
+        if path is not None and Path(path).suffix not in endings:
+            raise BadInput(f"sweep: '{path}' must end in {' or '.join(endings)}.")
+    check_outputs(
+        outputs,
+        models={f"--model {name}": name for name in plan.models},
+        datasets={"--dataset": plan.data or None},
+    )
 
 
 def _of_other_code(store: Store) -> StoredTable:
@@ -233,29 +250,6 @@ def _of_other_code(store: Store) -> StoredTable:
     return StoredTable(columns, n_cells, [sentence, *stored.refused])
 
 
-def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
-    """Check the endings of the output files, and that the files can be written."""
-    outputs = {f"--{name}": getattr(args, name) for name in ("csv", "parquet", "figure")}
-    for flag, endings in (("--parquet", (".parquet",)), ("--figure", (".svg", ".png"))):
-        path = outputs[flag]
-        if path is not None and Path(path).suffix not in endings:
-            raise BadInput(f"sweep: '{path}' must end in {' or '.join(endings)}.")
-    check_outputs(
-        outputs,
-        models={f"--model {name}": name for name in plan.models},
-        datasets={"--dataset": plan.data or None},
-    )
-
-
-def _check_installed(args: argparse.Namespace) -> None:
-    """Raise the error for a missing extra before anything is read."""
-    if vars(args).get("scheduler"):
-        import rbmviz.sweeps.cluster  # noqa: F401, raises its own error
-    check_installed()
-    if vars(args).get("figure"):
-        figures.check_installed()
-
-
 def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
     """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
     match = re.fullmatch(r"([^=]*)=(log1m|log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
@@ -265,13 +259,13 @@ def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
     return Axis.read(written, algorithms)
 
 
-def _plan(args: argparse.Namespace) -> SweepPlan:
+def _plan(args: SimpleNamespace) -> SweepPlan:
     if bool(args.sampler) == bool(args.trainer):
         raise BadInput(
             "sweep run: give samplers (--sampler with --model) or trainers (--trainer with --dataset)."
         )
     kind: Kind = "sampler" if args.sampler else "trainer"
-    algorithms = read_algorithms(TABLES[kind], args.sampler or args.trainer, args.rest)
+    algorithms = read_algorithms(TABLES[kind], args.sampler or args.trainer, args.knobs)
     unit = BUDGET_UNITS[args.budget or "n"]
     if kind == "trainer" and args.budget in (None, "n"):
         unit = "updates"
@@ -299,7 +293,7 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     )
 
 
-def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
+def _extended(plan: SweepPlan, args: SimpleNamespace) -> SweepPlan:
     """Return the plan with more algorithms, models, seeds and values of axes added to its own."""
     more = args.sampler if plan.kind == "sampler" else args.trainer
     if (args.trainer if plan.kind == "sampler" else args.sampler) is not None:
@@ -307,9 +301,9 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
     algorithms = list(plan.algorithms)
     if more:
         algorithms += [
-            write_algorithm(algorithm) for algorithm in read_algorithms(TABLES[plan.kind], more, args.rest)
+            write_algorithm(algorithm) for algorithm in read_algorithms(TABLES[plan.kind], more, args.knobs)
         ]
-    elif args.rest:
+    elif args.knobs:
         raise BadInput("sweep extend: knobs are given to new samplers; add values to an axis by --axis.")
     read = [TABLES[plan.kind].read(algorithm) for algorithm in algorithms]
     before = read[: len(plan.algorithms)]
@@ -330,11 +324,6 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
         models=tuple(dict.fromkeys((*plan.models, *(args.model or ())))),
         seeds=tuple(seeds),
     )
-
-
-def _command(args: argparse.Namespace) -> str:
-    """Return the command line, for notes and figures."""
-    return f"rbmviz {shlex.join(args.words)}"
 
 
 class _Lines:
@@ -358,7 +347,7 @@ def _bar(total: int, done: int) -> tqdm:
     return tqdm(**common, file=_Lines(), mininterval=EVERY_SECONDS, bar_format=line)
 
 
-def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
+def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
     """Compute the missing cells, and report the outcome."""
     there = len(store.done(plan_cells))
     threads = args.workers or cores()
@@ -405,7 +394,7 @@ def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store
 
 
 def _result(
-    args: argparse.Namespace,
+    args: SimpleNamespace,
     plan: SweepPlan,
     store: Store,
     plan_cells: Sequence[Cell],
@@ -502,19 +491,19 @@ def _choice(choice: Choice) -> dict[str, Any]:
 
 
 def _write_files(
-    args: argparse.Namespace, plan: SweepPlan, stored: StoredTable, choices: Sequence[Choice]
+    args: SimpleNamespace, plan: SweepPlan, stored: StoredTable, choices: Sequence[Choice]
 ) -> None:
     if args.parquet is not None:
         write_table(args.parquet, stored.columns)
     if args.csv is not None:
-        write_whole(args.csv, with_origin(_csv(choices), "sweep.csv", _origin(args, stored)))
+        write_whole(args.csv, with_origin(_csv(choices), "sweep.csv", _origin(stored)))
     if args.figure is not None and choices:
-        caption = figures.provenance(stored.columns, _command(args))
+        caption = figures.provenance(stored.columns, command_line())
         picture = figures.draw(choices, plan, caption, Path(args.figure).suffix[1:])
-        write_whole(args.figure, with_origin(picture, args.figure, _origin(args, stored)))
+        write_whole(args.figure, with_origin(picture, args.figure, _origin(stored)))
 
 
-def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
+def _origin(stored: StoredTable) -> dict[str, Any]:
     """Return the origin of a sweep's files, with the digests in its table."""
     columns = stored.columns
 
@@ -522,7 +511,7 @@ def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
         pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
         return {value: digest for value, digest in pairs if digest}
 
-    source = origin(_command(args), seeds=sorted(set(columns["seed"].tolist())))
+    source = origin(command_line(), seeds=sorted(set(columns["seed"].tolist())))
     return source | {"models": digests("model"), "data": digests("data")}
 
 
@@ -542,6 +531,8 @@ MAX_LINES = 40
 
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
+    if result["action"] == "plan":
+        return _planned_text(result)
     if "robustness" in result:
         return _robustness_text(result["robustness"])
     lines = []

@@ -34,7 +34,7 @@ from rbmviz.session.training import (
     MAX_UNITS_EXACT_LIKELIHOOD,
     scored_examples,
 )
-from rbmviz.trainers import Progress, Training, trained_model
+from rbmviz.trainers import Progress, Trainer, Training, trained_model
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 EXAMPLES = {
@@ -209,14 +209,23 @@ def _checked(out: Path, history: str | None, resume: bool, warm_start: str | Non
     return checkpoint
 
 
-def _training(checkpoint: Path | None, *arguments: Any) -> Training:
+def _training(
+    checkpoint: Path | None,
+    data: Dataset,
+    trainer: Trainer,
+    hidden: int,
+    iterations: int,
+    seed: int,
+    start: RBM | None,
+    every: int | None,
+) -> Training:
     """Return the training, at its start or at the checkpoint."""
     try:
         resume = read_file(checkpoint, f"'{checkpoint}'") if checkpoint else None
     except Damaged as error:
         raise BadInput(f"'{checkpoint}' cannot be read ({error}).") from None
     try:
-        return training.train(*arguments, resume)
+        return training.train(data, trainer, hidden, iterations, seed, start, every, resume)
     except BadInput as error:
         raise (BadInput(f"'{checkpoint}': {error}") if checkpoint else error) from None
 
@@ -259,8 +268,8 @@ def _run_steps(
                 # All are set between two steps: an interrupt may leave a step incomplete, or a row without
                 # its likelihood.
                 content = steps.checkpoint()
-                row = {"update": step.update, "seconds": step.seconds, "sweeps": step.sweeps, **step.stats}
-                row |= dict.fromkeys(HISTORY_LIKELIHOOD, "")
+                row: dict[str, Any] = {"update": step.update, "seconds": step.seconds, "sweeps": step.sweeps}
+                row |= {**step.stats, **dict.fromkeys(HISTORY_LIKELIHOOD, "")}
                 outcome.rows.append(row)
                 outcome.last, outcome.kept = step, content
                 if with_history:

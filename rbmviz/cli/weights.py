@@ -24,7 +24,7 @@ def weights(
     mixture: Annotated[int, range_of(PopCD, "mixture")] = 10,
     seed: Seed = 0,
 ) -> dict[str, Any]:
-    """Importance weights of pop-CD for a random batch of training examples.
+    """Compute the importance weights of pop-CD for a random batch of training examples.
 
     Parameters
     ----------

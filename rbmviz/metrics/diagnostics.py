@@ -80,7 +80,8 @@ def chain_diagnostics(values: Any) -> Diagnostics:
     from arviz_stats.base import array_stats  # imported here, because importing it takes half a second
 
     values = np.atleast_2d(checks.numbers("chain_diagnostics: values", _by_chain(values)))
-    if values.ndim == 2 and len(values) > 1 and values.dtype.kind in ("b", "u") and values.max(initial=0) <= 1:
+    bits = values.dtype.kind in ("b", "u") and values.max(initial=0) <= 1
+    if values.ndim == 2 and len(values) > 1 and bits:
         raise BadInput(
             "chain_diagnostics: these are bits: give the Samples, or one number for each draw of each chain, "
             "such as the free energy (an indicator as floats)."

@@ -34,7 +34,7 @@ PAGES = {
 """Address of each page, and the steps of its slowest panel."""
 
 ANIMATION = (
-    "replay --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0 rates_herding sample_penalization"
+    "play --recorded --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0 rates_herding sample_penalization"
     " -n 480 --out"
 ).split()
 """The command that makes the animation: the panels of the Sample page as it opens."""

@@ -13,7 +13,7 @@ import pytest
 from command_line import refused, run
 from waiting import PATIENCE, wait
 
-from rbmviz.cli import main, parser
+from rbmviz.cli import main
 from rbmviz.cli import sweep as command
 from rbmviz.knobs import write_algorithm
 from rbmviz.samplers import make_sampler
@@ -274,30 +274,6 @@ def test_progress_is_a_bar_on_a_terminal(capsys, tmp_path, monkeypatch):
     shown = capsys.readouterr().err
     assert "100%" in shown
     assert "4/4" in shown
-
-
-@pytest.mark.parametrize(
-    ("line", "action", "folder", "rest"),
-    [
-        ("--model m --sampler gibbs --out s", "run", "s", []),
-        ("--model m --sampler gibbs --k 2 --out s --share=true", "run", "s", ["--k", "2", "--share=true"]),
-        ("--k 2 --model m --sampler gibbs --out s", "run", "s", ["--k", "2"]),
-        ("--out show --model m --sampler gibbs", "run", "show", []),
-        ("-n300 run --out run", "run", "run", []),
-        ("--json run --out s", "run", "s", []),
-        ("extend DIR --k 2 --sampler gibbs", "extend", "DIR", ["--k", "2"]),
-        ("extend --sampler gibbs DIR --k 2", "extend", "DIR", ["--k", "2"]),
-        ("--workers 3 resume DIR", "resume", "DIR", []),
-        ("--csv show show DIR", "show", "DIR", []),
-        ("--csv=x show DIR", "show", "DIR", []),
-        ("--json show show", "show", "show", []),
-        ("robustness --at 5 DIR --json", "robustness", "DIR", []),
-    ],
-)
-def test_the_action_may_be_left_out_and_come_after_options(line, action, folder, rest):
-    args, left = parser(["sweep"]).parse_known_args(["sweep", *line.split()])
-    assert (args.action, args.out if action == "run" else args.folder, left) == (action, folder, rest)
-    assert args.json == ("--json" in line)
 
 
 def test_results_of_other_code_are_shown_and_computed_anew(capsys, tmp_path, monkeypatch):
