@@ -4,6 +4,7 @@ from rbmviz import registry
 from rbmviz.metrics.ais import Annealed, ais_blocks, ais_log_z
 from rbmviz.metrics.coverage import Coverage
 from rbmviz.metrics.diagnostics import Diagnostics, chain_diagnostics
+from rbmviz.metrics.effective_temperature import EffectiveTemperature, effective_temperature
 from rbmviz.metrics.exact import (
     exact_gradient,
     highest_log_likelihood,
@@ -14,6 +15,7 @@ from rbmviz.metrics.exact import (
     probabilities,
     too_large,
 )
+from rbmviz.metrics.findings import Finding, Findings, findings
 from rbmviz.metrics.finite_chain import check_chain, eigenvalues, remove_self_transitions, stationary_law
 from rbmviz.metrics.gibbs_chain import (
     chain_distances,
@@ -41,6 +43,9 @@ __all__ = [
     "Annealed",
     "Coverage",
     "Diagnostics",
+    "EffectiveTemperature",
+    "Finding",
+    "Findings",
     "Kernel",
     "Ladder",
     "Landscape",
@@ -51,8 +56,10 @@ __all__ = [
     "chain_diagnostics",
     "chain_distances",
     "check_chain",
+    "effective_temperature",
     "eigenvalues",
     "exact_gradient",
+    "findings",
     "highest_log_likelihood",
     "independent_log_likelihood",
     "isl",
