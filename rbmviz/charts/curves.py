@@ -263,7 +263,7 @@ class Curves(Plot):
             {
                 "x": short(row[self.x.field]),
                 "y": short(row[self.y.field]),
-                "at": short(row.get("label_y", row[self.y.field])),
+                "at": short(row["label_y"] if "label_y" in row else row[self.y.field]),
             }
             | {"label": row["label"], "narrow": row["narrow"], "colour": tones[row[self.series]]}
             for row in rows
