@@ -308,7 +308,6 @@ def test_chains_are_compared_however_many_they_are(toy, monkeypatch, n_chains):
     assert metric.values()["ess"] > 0
 
 
-
 def test_a_run_of_several_chains_says_whether_they_agree(model, toy):
     for n_chains in (1, 3):
         run = SamplingRun(1, SamplingSetup(model, toy).plan(), make_sampler("gibbs", n_chains=n_chains))
