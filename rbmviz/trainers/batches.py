@@ -10,7 +10,6 @@ from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.stopping import stop_point
 from rbmviz.trainers.parameters import FixedParameters, Parameters
-from rbmviz.trainers.stored import NOT_SAVED, stored
 
 MAX_COMPARED_CHAINS = 256
 """Chains of an update whose statistics are compared for their variance."""
@@ -38,11 +37,9 @@ class Batches:
         Indices of the rows that are left in this epoch, in the order in which they will be used.
     """
 
-    data: np.ndarray = field(metadata=NOT_SAVED)
+    data: np.ndarray = field(metadata={"saved": False})
     generator: np.random.Generator
-    order: np.ndarray = field(
-        default_factory=lambda: np.zeros(0, np.int64), metadata=stored(shape=("left",), rows=True)
-    )
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @cached_property
     def fingerprint(self) -> str:

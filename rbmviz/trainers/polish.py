@@ -1,6 +1,6 @@
 """Polishing: a trained model moves to the best parameters for its own rates, by rates-FPCD that is kept."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,6 @@ from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters, norm, parameter_bytes
-from rbmviz.trainers.stored import stored
 from rbmviz.trainers.training import TrainingState
 
 RECENT = 100
@@ -27,9 +26,9 @@ class PolishState:
         updates, and its maximum so far; the average may be negative
     """
 
-    chains: np.ndarray = field(metadata=stored(bits=True))
+    chains: np.ndarray
     rates: Parameters
-    recent: float = field(default=0.0, metadata=stored(signed=True))
+    recent: float = 0.0
     highest: float = 0.0
 
 

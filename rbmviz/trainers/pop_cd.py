@@ -1,6 +1,6 @@
 """Population contrastive divergence: CD's samples with importance weights for the model's distribution."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,6 @@ from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
-from rbmviz.trainers.stored import stored, stored_rows
 from rbmviz.trainers.training import TrainingState
 
 PROPOSALS = ("visible", "joint", "mixture")
@@ -33,8 +32,8 @@ class Population:
         Unnormalised; the mean of the weights estimates Z without bias, for any k and proposal.
     """
 
-    v: np.ndarray = field(metadata=stored_rows("samples"))
-    log_weights: np.ndarray = field(metadata=stored(shape=("samples",), dtypes=("float64",)))
+    v: np.ndarray
+    log_weights: np.ndarray
 
     __repr__ = short_repr
 

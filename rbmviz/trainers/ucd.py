@@ -1,6 +1,6 @@
 """Unbiased contrastive divergence: coupled chains run until they meet, which removes the bias of CD."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
-from rbmviz.trainers.stored import stored
 from rbmviz.trainers.training import TrainingState
 
 MAX_TRUNCATED = 0.1
@@ -37,9 +36,9 @@ class CoupledState:
         Rejected proposals, whether the pair was cut off, and residual loops that were given up.
     """
 
-    streams: np.ndarray = field(metadata=stored(lanes=True))
-    tau: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
-    counts: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
+    streams: np.ndarray
+    tau: np.ndarray
+    counts: np.ndarray
 
 
 @trainer("ucd", label="UCD", colour="#618651", paper="Qiu, Zhang, Wang (2020), algorithms 1 to 3")
