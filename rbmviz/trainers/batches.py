@@ -140,11 +140,6 @@ def variances(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -
     return summed
 
 
-def chain_bytes(n_chains: int, n_visible: int) -> int:
-    """Return the bytes of ``random_chains``."""
-    return 4 * n_chains * n_visible
-
-
 def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:
     """Return the initial states of persistent chains, fair random bits, float32 (n, n_visible)."""
     generator, chains = rng.generator(seed, "chains"), np.empty((n, n_visible), np.float32)

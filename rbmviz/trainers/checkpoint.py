@@ -22,7 +22,7 @@ from safetensors.numpy import load, save
 
 from rbmviz import rng
 from rbmviz.array_files import Damaged, damaged
-from rbmviz.budget import check_memory
+from rbmviz.budget import check_state
 from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import values_of
 from rbmviz.rbm import RBM
@@ -111,8 +111,8 @@ def _read(content: bytes, data: np.ndarray) -> Checkpoint:
     if values_of(trainer).keys() != written["knobs"].keys() or not isinstance(written["seed"], list | None):
         raise Damaged("it lacks a knob, or the seed")
     begin = RBM(*(arrays[f"state.theta.{name}"] for name in Parameters._fields))
-    needed = trainer.state_bytes(begin.n_visible, begin.n_hidden) + 3 * len(content)
-    check_memory("The training in the checkpoint", needed, "train with fewer chains")
+    what = "The training in the checkpoint"
+    check_state(what, trainer, begin.n_visible, begin.n_hidden, "train with fewer chains")
     state = _value(written["state"], _example(trainer, begin, data), "state", arrays)
     if not state.averaged <= state.update or (state.mean is None) != (state.averaged == 0):
         raise Damaged(f"state.averaged does not fit {state.update} updates")

@@ -73,11 +73,6 @@ class FPCD(CommonKnobs):
         state.own_state = FastWeightState(chains, parameters.zeros_like(state.theta))
         return state
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        fast = parameters.parameter_bytes(n_visible, n_hidden)
-        return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(self.n_chains, n_visible) + fast)
-
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         own: FastWeightState = state.own_state

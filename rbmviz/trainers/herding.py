@@ -93,12 +93,6 @@ class Herding(CommonKnobs):
         state.own_state = HerdingState(chains, parameters.zeros_like(state.theta), data.mean(axis=0))
         return state
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        mean, target = parameters.parameter_bytes(n_visible, n_hidden), 8 * n_visible
-        chains = batches.chain_bytes(self.n_chains, n_visible)
-        return training.state_bytes(n_visible, n_hidden, chains + mean + target)
-
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         own: HerdingState = state.own_state

@@ -211,10 +211,6 @@ class PopCD(CommonKnobs):
         nothing = Population(np.zeros((1, rbm.n_visible), np.float32), np.full(1, np.nan))
         return training.start(self, rbm, data, seed, nothing)
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(1, n_visible) + 8)
-
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         v0 = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch

@@ -109,11 +109,6 @@ class PT(CommonKnobs):
         own = TemperedState(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
         return training.start(self, rbm, data, seed, own)
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        chains = batches.chain_bytes(self.n_temperatures * self.n_chains, n_visible)
-        return training.state_bytes(n_visible, n_hidden, chains)
-
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         own: TemperedState = state.own_state

@@ -24,14 +24,10 @@ from rbmviz.trainers.parameters import (
     Parameters,
     difference,
     norm,
-    parameter_bytes,
     zeros_like,
 )
 
 _BLAS = ThreadpoolController()
-
-STATE_OBJECT_BYTES = 5120
-"""Bytes of a state beside its arrays, as measured: Python objects and two numpy Generators."""
 
 
 @dataclass
@@ -113,11 +109,6 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: A
     return TrainingState(
         theta, batches, rng.kernel_state(seed, "chain"), rng.generator(seed, "starts"), own_state
     )
-
-
-def state_bytes(n_visible: int, n_hidden: int, own_state: int = 0) -> int:
-    """Return the bytes of the state that ``start`` makes; ``own_state``: bytes of its field ``own_state``."""
-    return parameter_bytes(n_visible, n_hidden) + rng.STATE_BYTES + STATE_OBJECT_BYTES + own_state
 
 
 def random_starts(state: TrainingState, n: int) -> np.ndarray:

@@ -103,13 +103,6 @@ class UCD(CommonKnobs):
         own = CoupledState(pair_streams(self.n_chains, seed), tau, counts)
         return training.start(self, rbm, data, seed, own)
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        pair = (
-            4 * 4 * kernels.random.UNIFORM_LANES + 4 * 8
-        )  # its random stream, and what the last update saw of it
-        return training.state_bytes(n_visible, n_hidden, self.n_chains * pair)
-
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         own: CoupledState = state.own_state

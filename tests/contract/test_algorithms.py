@@ -245,7 +245,6 @@ BROKEN_SAMPLERS = {
     "chains take turns": {"init": init_by_the_number_of_chains},
     "p is the mean of v": {"_step": no_p},
     "an exact chain leaves the law": {"_step": step_hot},
-    "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},
 }
 
 
@@ -337,7 +336,6 @@ BROKEN_TRAINERS = {
         "init": init_hidden_chains,
         "negative": negative_of_hidden_chains,
     },
-    "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},
 }
 
 
@@ -483,7 +481,6 @@ RIGHT_TRAINERS = {
     "statistics with a memory": {
         "init": init_with_mean_statistics,
         "negative": negative_with_memory,
-        "state_bytes": lambda self, m, n: CD.state_bytes(self, m, n) + 4 * (m * n + m + n) + 2000,
     },
     "chains begin at another mini-batch": {"negative": negative_of_another_batch},
     "a knob that acts at one of fifty updates": {

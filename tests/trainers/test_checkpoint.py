@@ -66,7 +66,7 @@ def test_a_state_too_large_is_refused_before_it_is_made(monkeypatch):
     written["knobs"] |= {"n_chains": 10_000, "n_temperatures": 100}
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "20")
     monkeypatch.setattr("rbmviz.trainers.pt.PT.init", None)  # would be the bomb
-    assert "needs 0.0" in refused(crafted.put_together(arrays, written))
+    assert "GB of memory" in refused(crafted.put_together(arrays, written))
 
 
 def test_random_ones_are_accepted_or_refused():
