@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import load
@@ -86,18 +86,6 @@ def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
     check_memory(what, factor * path.stat().st_size, "give a smaller file")
     with damaged():
         return path.read_bytes()
-
-
-def unpacked(file: BinaryIO, most: int) -> bytes:
-    """Return the content of a compressed stream (gzip, bzip2).
-
-    Raises Damaged if the content has more than ``most`` bytes, or the stream is damaged.
-    """
-    with damaged():
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise Damaged(f"it unpacks to more than {most / 1e6:,.0f} MB")
-    return content
 
 
 def _numbers_or_text(array: Any, name: str) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from benchmarks import browsers, peers, speed, timing
 from benchmarks.command import text
 from benchmarks.machine import machine
-from benchmarks.quality import MEASURES, quality
+from benchmarks.quality import quality
 from benchmarks.visitor import PANELS, PHASES, visitor
 from rbmviz import RBM, BadInput, load_dataset, load_model, make_sampler, make_trainer, rng, sample
 from rbmviz.cli import main
@@ -55,22 +55,6 @@ def test_contestants_take_turns(monkeypatch):
     assert low <= middle <= high
     assert middle == pytest.approx(1.5, rel=0.2)  # though the last round is twice as slow as the first
     assert len(timing.interleave(contestants, timing.TimingBudget(40, 1.0, 1.0)).seconds["a"]) == 3
-
-
-@pytest.mark.parametrize(
-    ("target", "measured", "reached"),
-    [
-        (speed.Target("faster", 2, 4), 1.9, "missed"),
-        (speed.Target("faster", 2, 4), 2.0, "must"),
-        (speed.Target("faster", 2, 4), 4.5, "stretch"),
-        (speed.Target("slower", 5, 3), 5.1, "missed"),
-        (speed.Target("slower", 5, 3), 4.0, "must"),
-        (speed.Target("slower", 5, 3), 2.0, "stretch"),
-        (speed.Target("rate", 100.0), 1000.0, "must"),
-    ],
-)
-def test_targets(target, measured, reached):
-    assert target.reached(measured) == reached
 
 
 def test_a_result_knows_its_targets():
@@ -264,21 +248,6 @@ def test_the_rows_are_those_of_the_table():
 # Quality
 
 
-def test_quality_of_samplers():
-    rows = list(quality(["bas_pcd"], ["gibbs", "rates_fpcd"], seeds=2, n=250))
-    assert [(row["model"], row["sampler"]) for row in rows] == [
-        ("bas_pcd", "gibbs"),
-        ("bas_pcd", "rates_fpcd"),
-    ]
-    for row in rows:
-        assert set(MEASURES) <= set(row)
-        json.dumps(row, allow_nan=False)
-        assert row["isl"]["std_error"] > 0
-        assert row["samples_per_second"]["mean"] > 0
-        assert row["switches_per_second"]["mean"] is None or row["switches_per_second"]["mean"] >= 0
-        assert row["isl_equal_time"]["mean"] <= row["isl"]["mean"] + 5
-
-
 def test_quality_is_what_the_metrics_say():
     """One seed: the time is only known through the rates, so it is divided out."""
     n, data, model = 250, load_dataset("bas"), load_model("bas_pcd")
@@ -328,15 +297,6 @@ def test_samplers_of_a_row_begin_alike():
     gained = [row["nats_per_second"]["mean"] * seconds for row in rows[:2]]
     at_first = [row["isl_equal_time"]["mean"] - gain for row, gain in zip(rows, gained, strict=False)]
     assert at_first[0] == pytest.approx(at_first[1])  # the gain is that of equal time
-
-
-def test_quality_refuses():
-    with pytest.raises(BadInput, match="n = 30 at least 40 for 5 chains"):
-        list(quality(["bas_pcd"], ["gibbs", "gibbs:n_chains=5"], n=30))
-    with pytest.raises(BadInput, match="did you mean 'eps'"):
-        list(quality(["bas_pcd"], ["rates_fpcd:epps=1"]))
-    with pytest.raises(BadInput, match="seeds = 0"):
-        list(quality(["bas_pcd"], ["gibbs"], seeds=0))
 
 
 # What a visitor costs

@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 from rbmviz import kernels, rng
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, copy_into, empty_samples, starts
+from rbmviz.samplers.interleave import copy_into, empty_samples, starts
 
 Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -92,12 +92,6 @@ def start_shared(
         streams=np.stack(streams),
         round=nothing,
     )
-
-
-def shared_bytes(n_chains: int, n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of the chains beyond theta and R."""
-    fast = 4 * (n_visible * n_hidden + n_visible + n_hidden)
-    return fast + n_chains * (4 * (n_visible + n_hidden) + rng.STATE_BYTES) + 32 * ARRAY_OBJECT_BYTES
 
 
 def target(shared: SharedFastWeights) -> RBM:

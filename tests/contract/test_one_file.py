@@ -56,9 +56,6 @@ class Flips:
         [(v, _)] = starts(1, model, seed, v0)
         return FlipChain(model.rbm, v, float(model.rbm.free_energy(v)), rng.generator(seed, "flips"))
 
-    def state_bytes(self, n_visible, n_hidden):
-        return n_visible + 1400
-
     def step(self, chain, n):
         v = np.empty((n, len(chain.v)), np.uint8)
         for row in v:
@@ -97,9 +94,6 @@ class MeanCD(CommonKnobs):
 
     def init(self, rbm, data, seed):
         return training.start(self, rbm, data, seed)
-
-    def state_bytes(self, n_visible, n_hidden):
-        return training.state_bytes(n_visible, n_hidden)
 
     def negative(self, state, theta, data):
         for _ in range(self.k):
