@@ -23,7 +23,7 @@ def close_and_free(comparison: Comparison[Any], seconds: float) -> None:
             del referent
             trim()
 
-    due = Due(Priority.BACKGROUND, SCHEDULER.clock() + seconds, long=True)
+    due = Due(Priority.BACKGROUND, SCHEDULER.clock() + seconds)
     SCHEDULER.ask(Task(Tenant(), free), due)
 
 

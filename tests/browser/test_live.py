@@ -314,7 +314,7 @@ def test_a_page_that_streamlit_has_lost_is_opened_again_once_at_the_step_of_each
     page.page.wait_for_url("**paused_at=71&paused_at=31**")
     broken = "dispatchEvent(new ErrorEvent('error', { message: 'Error: Bad delta path index 10' }))"
     page.page.evaluate(f"window.opened = true; {broken}")
-    page.page.wait_for_function("window.opened === undefined && document.querySelector('canvas')")
+    page.page.wait_for_function("window.opened === undefined")
     page.until(f"panels.map(p => p.dataset.n).join() === '71,31' && {PAUSED}")
     # Not again within ten seconds, which may have passed already on a busy machine.
     noted = "sessionStorage['rbmviz opened again']"

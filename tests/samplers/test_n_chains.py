@@ -294,6 +294,20 @@ def test_the_newest_rounds_of_the_chains_are_compared(toy, monkeypatch):
     assert agreement.Agreement(toy, 1000).rounds == 40 <= 100_000 // 1000
 
 
+@pytest.mark.parametrize("n_chains", [3, 1000, 10_000])
+def test_chains_are_compared_however_many_they_are(toy, monkeypatch, n_chains):
+    """Also where fewer rounds of each are kept than there are chains."""
+    monkeypatch.setattr(agreement, "COMPARISON_SECONDS", 0.0)
+    monkeypatch.setattr(agreement, "COMPARED_DRAWS", 10 * n_chains)
+    metric, g = agreement.Agreement(toy, n_chains), np.random.default_rng(1)
+    for rounds in range(1, 21):
+        metric.update(g.integers(0, 2, (n_chains, 5), dtype=np.uint8))
+        assert (metric._computing is None) == (rounds < 8)
+        if metric._computing is not None:
+            metric._computing.result(60)
+    assert metric.values()["ess"] > 0
+
+
 def test_a_run_of_several_chains_says_whether_they_agree(model, toy):
     for n_chains in (1, 3):
         run = SamplingRun(1, SamplingSetup(model, toy).plan(), make_sampler("gibbs", n_chains=n_chains))
