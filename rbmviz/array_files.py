@@ -146,20 +146,12 @@ def read_npz(content: Content, wanted: Collection[str]) -> dict[str, np.ndarray]
 def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text; NaN and infinite numbers become None.
 
-    Raises Damaged if the text is longer than ``MAX_HEADER``, is nested too deeply, is not JSON, or repeats a
-    key.
+    Raises Damaged if the text is longer than ``MAX_HEADER``, is nested too deeply, or is not JSON.
     """
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        header = dict(pairs)
-        if len(header) != len(pairs):
-            raise Damaged("its header names something twice")
-        return header
-
     if len(text) > MAX_HEADER:
         raise Damaged(f"its header is longer than {MAX_HEADER:,} bytes")
     with damaged():
-        return json.loads(text, object_pairs_hook=once, parse_constant=lambda name: None)
+        return json.loads(text, parse_constant=lambda name: None)
 
 
 def text_of(array: np.ndarray | None, name: str) -> str:

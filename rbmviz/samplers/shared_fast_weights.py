@@ -11,16 +11,14 @@ rounding of float32 sums. A round is computed when its first sample is needed: a
 acts from the next round on.
 """
 
-import functools
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from rbmviz import kernels, rng
+from rbmviz.blas import one_blas_thread
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import copy_into, empty_samples, starts
@@ -99,26 +97,14 @@ def target(shared: SharedFastWeights) -> RBM:
     return RBM(*_current_parameters(shared))
 
 
-@functools.cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()  # scans all loaded libraries: once is enough
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS has one thread.
-
-    Sums then have one order, and a seed gives the same bits on any number of cores.
-    """
-    return _blas().limit(limits=1, user_api="blas")
-
-
 def step_all_chains(sampler: Any, shared: SharedFastWeights, n: int) -> Samples:
     """Return n samples, round after round, in the order of the chains within a round.
 
     sampler : its ``_round(shared)`` makes a round
     """
+    # Sums then have one order, and a seed gives the same bits on any number of cores.
     out, done = empty_samples(shared.round, n), 0
-    with one_thread():
+    with one_blas_thread():
         while done < n:
             done += take_from_round(sampler, shared, out, done)
     return out

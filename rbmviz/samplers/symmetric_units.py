@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import empty_samples
 from rbmviz.samplers.shared_fast_weights import (
     SharedFastWeights,
-    one_thread,
     start_shared,
     take_from_round,
     target,
@@ -70,7 +70,7 @@ def start_symmetric(
 def step_symmetric(sampler: Any, state: Symmetric, n: int) -> Samples:
     """Return n samples, with one update of theta_F after every round of a group; see ``step_all_chains``."""
     out, done = empty_samples(state.groups[0].round, n), 0
-    with one_thread():
+    with one_blas_thread():
         while done < n:
             group = state.groups[state.n % len(state.groups)]
             m = take_from_round(sampler, group, out, done)

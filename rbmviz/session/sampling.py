@@ -187,7 +187,7 @@ class SamplingPlan(NamedTuple):
         state = state_bytes(sampler, rbm.n_visible, rbm.n_hidden)
         # Displayed means of the run, the newest snapshot, and the current chunk.
         displayed = (3 + 4) * MAX_SHOWN_SAMPLES * rbm.n_visible
-        scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel, sampler.n_chains)
+        scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel)
         held = Recorder.bytes(rbm.n_visible, self.allowance is not None)
         return state + displayed + scores + held
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from rbmviz import kernels, rng
+from rbmviz.blas import one_blas_thread
 from rbmviz.errors import BadInput
 from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
 from rbmviz.trainers import Progress, check_data
@@ -26,8 +26,6 @@ from rbmviz.trainers.parameters import (
     norm,
     zeros_like,
 )
-
-_BLAS = ThreadpoolController()
 
 
 @dataclass
@@ -193,7 +191,7 @@ def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Paramete
 def _one_blas_thread_no_warnings() -> Iterator[None]:
     # Sums come out in one order, so that a seed gives the same bits on any number of cores.
     # Parameters that diverge are refused by ``progress``, in one sentence.
-    with _BLAS.limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         yield
 
 

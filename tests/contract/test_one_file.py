@@ -132,10 +132,6 @@ class Different:
     def applies(n_chains):
         return True
 
-    @staticmethod
-    def bytes(n_chains):
-        return 1_000_000
-
     def update(self, v):
         self._seen.update(row.tobytes() for row in v)
 

@@ -193,7 +193,6 @@ def test_axes_and_budgets_are_checked(make, said):
         ('{"rbmviz_sweep": 2}', "newer"),
         ('{"rbmviz_sweep": 1}', "part of it is missing"),
         ('{"rbmviz_sweep": 1, "algoritms": []}', "did you mean 'algorithms'"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "algorithms": []}', "twice"),
         ('{"rbmviz_sweep": 1, "algorithms": [3], "models": ["bas_pcd"]}', "not a sampler"),
         ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": {"a": 1}}', "give a list"),
         ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "axes": 3}', "another type"),
