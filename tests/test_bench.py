@@ -10,12 +10,14 @@ from command_line import run
 from scipy.stats import chi2
 
 from benchmarks import browsers, peers, speed, timing
+from benchmarks.__main__ import NAME
+from benchmarks.__main__ import main as bench
 from benchmarks.command import text
 from benchmarks.machine import machine
 from benchmarks.quality import quality
 from benchmarks.visitor import PANELS, PHASES, visitor
 from rbmviz import RBM, BadInput, load_dataset, load_model, make_sampler, make_trainer, rng, sample
-from rbmviz.cli import main
+from rbmviz.cli import COMMANDS
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, log_z
 from tests.kernels.engines import node
 
@@ -329,26 +331,28 @@ def test_engines_take_turns_with_the_native_sampler(monkeypatch):
 # The command
 
 
+@pytest.fixture(autouse=True)
+def only_here(monkeypatch):
+    """``python -m benchmarks`` adds itself to the commands."""
+    monkeypatch.setitem(COMMANDS, NAME, ("benchmarks.command:bench", ""))
+
+
 def test_the_command_gives_rows(capsys, monkeypatch):
     monkeypatch.setattr(speed, "QUICK", TINY)
-    found = run(capsys, "bench", "speed", "--quick", "--rows", "ucd_16x16_near,log_z_16")
+    found = run(capsys, NAME, "speed", "--quick", "--rows", "ucd_16x16_near,log_z_16")
     assert [row["name"] for row in found["rows"]] == ["ucd_16x16_near", "log_z_16"]
     assert {"processor", "cores", "load", "versions"} <= set(found["machine"])
     assert {"name", "unit", "seconds", "peers", "targets", "roofline"} <= set(found["rows"][0])
-    assert main(["bench", "--quick", "--rows", "ucd_16x16_near"]) == 0
+    assert bench(["--quick", "--rows", "ucd_16x16_near"]) == 0
     out = capsys.readouterr().out
     assert "cdtau*" in out
     assert "must 2.5, stretch 5" in out
     assert "recorded on another machine" in out
-    found = run(
-        capsys, "bench", "quality", "--models", "bas_pcd", "--samplers", "gibbs", "--seeds", 1, "-n", 40
-    )
+    found = run(capsys, NAME, "quality", "--models", "bas_pcd", "--samplers", "gibbs", "--seeds", 1, "-n", 40)
     assert [(row["sampler"], row["n"], row["seeds"]) for row in found["rows"]] == [("gibbs", 40, 1)]
     assert found["rows"][0]["isl"]["std_error"] is None
     knobs = "rates_fpcd:eps=0.1,k=2, gibbs,gibbs:k=3"
-    found = run(
-        capsys, "bench", "quality", "--models", "bas_pcd", "--samplers", knobs, "--seeds", 1, "-n", 40
-    )
+    found = run(capsys, NAME, "quality", "--models", "bas_pcd", "--samplers", knobs, "--seeds", 1, "-n", 40)
     assert [row["sampler"] for row in found["rows"]] == ["rates_fpcd:eps=0.1,k=2", "gibbs", "gibbs:k=3"]
 
 
@@ -356,15 +360,15 @@ def test_the_command_gives_rows(capsys, monkeypatch):
     ("arguments", "message"),
     [
         (["speed", "--rows", "gibs_784x500"], "did you mean 'gibbs_784x500'"),
-        (["speed", "--seeds", "3"], "seeds belongs to 'bench quality'"),
-        (["quality", "--peers"], "peers belongs to 'bench speed'"),
-        (["visitor", "--seeds", "3"], "seeds belongs to 'bench quality'"),
+        (["speed", "--seeds", "3"], "--seeds belongs to 'benchmarks quality'"),
+        (["quality", "--peers"], "--peers belongs to 'benchmarks speed'"),
+        (["visitor", "--seeds", "3"], "--seeds belongs to 'benchmarks quality'"),
         (["quality", "--models", "bas_pcd", "--dataset", "digits"], "64 units"),
         (["quality", "--models", "bas_pcd", "-n", "3"], "n = 3 at least 8"),
     ],
 )
 def test_the_command_refuses(arguments, message, capsys):
-    assert main(["bench", *arguments]) == 2
+    assert bench(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1

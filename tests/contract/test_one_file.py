@@ -250,8 +250,7 @@ def test_the_command_line_has_them(new_files, capsys):
     [own] = (entry for entry in listed["trainers"] if entry["name"] == "mean_cd")
     assert own["knobs"][0]["name"] == "k"
     model, made = new_files / "m.safetensors", new_files / "s.npz"
-    with pytest.raises(SystemExit):
-        main(["sample", "--help"])
+    assert main(["sample", "--help"]) == 0
     assert "knobs of flips:" in capsys.readouterr().out
     trained = run(
         "train",

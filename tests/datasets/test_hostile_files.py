@@ -21,7 +21,6 @@ from PIL import Image
 from rbmviz import RBM, BadInput, Model, outside
 from rbmviz.array_files import Damaged, read_json
 from rbmviz.cli import main
-from rbmviz.cli.train import read_history
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.datasets.binarise import binarised
 from rbmviz.metrics import ais_log_z, log_z, model_statistics, too_large
@@ -461,22 +460,6 @@ def test_pickles_are_never_read(tmp_path):
         refused(load_bytes, content, name)
     for name in ("a.npz", "a.safetensors"):
         refused(load_model_bytes, content, name)
-
-
-def test_histories_that_are_refused(tmp_path):
-    columns = ("update", "seconds")
-    for content in (
-        b"update,seconds\nmany,1\n",
-        b"update,seconds\n1\n",
-        b"a,b\n1,2\n",
-        b"\xff,\n1,2\n",
-        b"a\0",
-    ):
-        (tmp_path / "h.csv").write_bytes(content + b"\n1")
-        refused(read_history, tmp_path / "h.csv", columns, 5, match="not the history of this training")
-    os.mkfifo(tmp_path / "pipe.csv")
-    refused(read_history, tmp_path / "pipe.csv", columns, 5, match="not a regular file")
-    assert read_history(tmp_path / "none.csv", columns, 5) == []
 
 
 # What a model may ask of the exact methods
