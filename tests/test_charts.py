@@ -34,6 +34,9 @@ def test_a_canvas_draws_the_points_that_have_a_place():
     json.dumps(content, allow_nan=False)
     assert chart.plot.content(chart.rows[:0], "Nothing yet") is None
     assert list(chart.plot.of([]).rows.columns) == list(chart.rows.columns)
+    # A presentation has no names at the ends: rows of a kind that a chart does not draw are left out.
+    presented = Curves(X, Y, "name", AB, kinds=("mark",)).of(rows)
+    assert presented.plot.content(presented.rows, "")["ends"] == []
 
 
 def test_both_renderers_have_one_look():

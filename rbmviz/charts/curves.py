@@ -195,6 +195,8 @@ class Curves(Plot):
         # Lists, because a live chart is made every other second, and pandas takes five times as long.
         columns = [rows[name].tolist() for name in rows.columns]
         records = [dict(zip(rows.columns, values, strict=True)) for values in zip(*columns, strict=True)]
+        if self.kinds:  # others have no columns here
+            records = [row for row in records if row["kind"] in ("point", *self.kinds)]
         of = _grouped(records, lambda row: row["kind"] if self.kinds else "point")
         lines = [*self._guides(of["guide"]), *self._named(of["point"]), *self._past(of["past"])]
         if not lines:
@@ -260,11 +262,7 @@ class Curves(Plot):
     def _ends(self, rows: Rows) -> list[Content]:
         tones = {style.name: style.colour for style in self.styles}
         return [
-            {
-                "x": short(row[self.x.field]),
-                "y": short(row[self.y.field]),
-                "at": short(row["label_y"] if "label_y" in row else row[self.y.field]),
-            }
+            {"x": short(row[self.x.field]), "y": short(row[self.y.field]), "at": short(row["label_y"])}
             | {"label": row["label"], "narrow": row["narrow"], "colour": tones[row[self.series]]}
             for row in rows
             if self.x.shows(row[self.x.field]) and self.y.shows(row[self.y.field])

@@ -34,9 +34,6 @@ THREADS = os.cpu_count() or 1
 SAMPLES_PER_THREAD = 32
 """Minimum number of samples per thread: for fewer, waking the thread costs more than it saves."""
 
-ARRAY_OBJECT_BYTES = 192
-"""Bytes of a numpy array object without its data (measured)."""
-
 S = TypeVar("S")
 
 
@@ -89,15 +86,6 @@ def preactivations(parameters: RBM | Statistics) -> _UpAndDown:
             kernels.layers.make_preactivation(W.T, b),
         )
     return _PREACTIVATIONS[parameters]
-
-
-def preactivations_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of the pair that ``preactivations`` returns."""
-    return (
-        kernels.layers.preactivation_bytes(n_visible, n_hidden)
-        + kernels.layers.preactivation_bytes(n_hidden, n_visible)
-        + 16 * ARRAY_OBJECT_BYTES
-    )
 
 
 def one_or_many(each: list[S]) -> S | Chains[S]:

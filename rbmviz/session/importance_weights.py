@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.budget import state_bytes
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics import log_z
@@ -155,7 +156,7 @@ class WeightSetup(NamedTuple):
         rows = trainer.n_chains or trainer.batch_size or USUAL_BATCH
         batch = rows * (6 * m + 100)  # the newest batch, both sorted and in the order of the chains
         starts = 0 if self.start_from == "data" and self.dataset is not None else RANDOM_STARTS * m
-        return trainer.state_bytes(m, n) + batch + starts + 5 * 8 * MAX_WEIGHTS
+        return state_bytes(trainer, m, n) + batch + starts + 5 * 8 * MAX_WEIGHTS
 
 
 @dataclass(frozen=True, eq=False)

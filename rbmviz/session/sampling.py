@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from rbmviz import checks
-from rbmviz.budget import check_memory
+from rbmviz.budget import check_state, state_bytes
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
@@ -184,10 +184,10 @@ class SamplingPlan(NamedTuple):
     def bytes(self, sampler: Sampler) -> int:
         """Return an upper bound on the bytes of a run, without model, data and the shared allowance."""
         rbm = self.model.rbm
-        state = sampler.state_bytes(rbm.n_visible, rbm.n_hidden)
+        state = state_bytes(sampler, rbm.n_visible, rbm.n_hidden)
         # Displayed means of the run, the newest snapshot, and the current chunk.
         displayed = (3 + 4) * MAX_SHOWN_SAMPLES * rbm.n_visible
-        scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel, sampler.n_chains)
+        scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel)
         held = Recorder.bytes(rbm.n_visible, self.allowance is not None)
         return state + displayed + scores + held
 
@@ -388,7 +388,8 @@ def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
     n = checks.whole("replay: n", n)
     changes = log.check()
     sampler = changes.changes[0].algorithm
-    check_memory("The recorded run", sampler.state_bytes(*model.rbm.W.shape), "replay one of fewer chains")
+    n_visible, n_hidden = model.rbm.W.shape
+    check_state("The recorded run", sampler, n_visible, n_hidden, "replay one of fewer chains")
     sampler.init(model, log.seed, log.start)  # refuses an invalid seed or start
     for _, samples in again(SamplingPlan(model, log.seed, log.start), changes, n):
         if samples is not None:

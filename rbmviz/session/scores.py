@@ -91,7 +91,7 @@ class Scores:
         self._note_covered()
 
     @staticmethod
-    def bytes(dataset: Dataset, kernel: Kernel, n_chains: int) -> int:
+    def bytes(dataset: Dataset, kernel: Kernel) -> int:
         """Return an upper bound on the bytes of a run's scores."""
         parts, width = (len(dataset.test), len(dataset.validation)), dataset.n_visible
         points, packed = sum(parts), -(-width // 64) * 8
@@ -100,8 +100,7 @@ class Scores:
         isl = points * (packed + 2 * width + 512 if kernel == "binary" else 4 * width + 8 * 32)
         curve = len(_COUNTS) * (8 * GROUPS + 500) + MAX_PAST_POINTS * PAST_POINT_BYTES
         coverage = min(len(dataset.train), COMPARED_EXAMPLES) * (packed + 8)
-        others = sum(metric.bytes(n_chains) for metric in live.live_metrics_of(n_chains))
-        return isl + curve + coverage + others
+        return isl + curve + coverage
 
     @property
     def until_next_point(self) -> int:

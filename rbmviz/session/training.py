@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rbmviz import kernels, metrics, rng
+from rbmviz.budget import state_bytes
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
@@ -301,10 +302,7 @@ class TrainingPlan(NamedTuple):
     def bytes(self, trainer: Trainer) -> int:
         """Return an upper bound on the bytes of a run, without the data."""
         m, n = self.dataset.n_visible, self.n_hidden
-        model = 4 * (m * n + m + n)
-        # Per replicate: the state, and four models: the newest, the previous one (in the snapshot), the one
-        # in the current likelihood estimate, and the initial one.
-        replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
+        replicates = self.replicates * state_bytes(trainer, m, n)  # with the newest models
         rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
         likelihoods = 4 * (LIVE_AIS_CHAINS + rows + 6 * MONTE_CARLO_CHAINS) * (m + n)
         curves = MAX_POINTS * (len(STATS) + 13) * (150 + 8 * self.replicates)

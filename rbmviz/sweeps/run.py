@@ -187,6 +187,8 @@ def run(
             own = threading.Event()  # running cells of this process end when it is set
             executor = executor or stack.enter_context(ThreadPoolExecutor(n))
         _Running(store, outcome, executor, threads, own, stop, on_progress or _silent).run(todo)
+    if outcome.interrupted:  # perhaps between the writing of a cell and its count
+        outcome.computed = len(store.done(todo))
     return outcome
 
 

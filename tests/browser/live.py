@@ -128,9 +128,10 @@ class Live:
         self.page.goto(f"{self.address}/{query}")
 
     def open(self, query=""):
-        """Open a page and wait until every panel has taken a step, and the page is at rest."""
+        """Open a page and wait until every panel of samples has taken a step, and the page is at rest."""
         self.goto(query)
-        self.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+        sampling = "panels.filter(p => !p.querySelector('.map'))"
+        self.until(f"panels.length > 0 && {sampling}.every(p => Number(p.dataset.n) > 0)")
         # What a hand does before the page is whole may be lost when that is drawn again.
         self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
         return self

@@ -1,11 +1,9 @@
 """Limits of a page, a visitor and a server: a refusal is one sentence, before anything is created."""
 
-import gc
 import subprocess
 import sys
 import threading
 import time
-import tracemalloc
 import weakref
 
 import numpy as np
@@ -14,18 +12,12 @@ from waiting import PATIENCE, wait
 
 from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer
 from rbmviz.datasets import Dataset
-from rbmviz.metrics import chain_diagnostics
-from rbmviz.metrics.diagnostics import chains_apart
 from rbmviz.session import (
-    Coupling,
-    CouplingSetup,
     SamplingSetup,
     TrainingPlan,
     TrainingSetup,
     VisitorUsage,
-    WeightSetup,
     limits,
-    recorder,
 )
 from rbmviz.session.limits import BASE_MB
 from rbmviz.session.release import close_and_free
@@ -191,54 +183,6 @@ def test_uploads_and_models_count(server, comparison_of, model, monkeypatch):
     assert visitor.bytes() == 70 * 10**6
     visitor.keep("one", 0)
     assert visitor.bytes() == 0
-
-
-# The count against the memory
-
-
-COUNTED = {
-    "Gibbs": lambda rows: (SamplingSetup(wide(), rows), make_sampler("gibbs"), 6000, 2),
-    "ten chains": lambda rows: (SamplingSetup(wide(), rows), make_sampler("gibbs", n_chains=10), 6000, 2),
-    "trainer": lambda rows: (TrainingSetup(rows, 200, replicates=2), make_trainer("pcd"), 20, 2.5),
-    "weights": lambda rows: (WeightSetup(wide(), rows), make_trainer("pop_cd", n_chains=500), 30, 2.5),
-    "coupling": lambda rows: (CouplingSetup(wide().rbm, rows), Coupling(scale=0.01), 5, 2.5),
-}
-
-
-def paused_at(comparison, n):
-    wait(
-        lambda: comparison.poll()[0][1].n >= n and comparison.peek()[0][1].status == "paused",
-        f"{n} steps",
-    )
-
-
-@pytest.mark.parametrize("kind", COUNTED)
-def test_what_is_counted_is_what_is_taken(comparison_of, kind, monkeypatch):
-    monkeypatch.setattr(recorder, "MAX_HELD_SAMPLES", 5000)  # all that is kept is there soon
-    g = np.random.default_rng(0)
-    rows = g.integers(0, 2, (2000, 784), dtype=np.uint8)
-    data = Dataset("wide", rows[:1000], rows[1000:1500], rows[1500:], "bits", "none")
-    chain_diagnostics(chains_apart(g.random(400), 4))  # imports a lot, in a thread of its own
-    for traced in (False, True):  # the first one imports and compiles
-        setup, algorithm, steps, most = COUNTED[kind](data)  # nothing is shared with the first one
-        gc.collect()
-        if traced:
-            tracemalloc.start()
-        comparison = comparison_of(setup)
-        panel = comparison.add(algorithm)
-        comparison.step(steps)
-        paused_at(comparison, steps)
-        counted = comparison.bytes()
-        assert panel.worker.plan.bytes(algorithm) == counted
-        # No thread may work while tracing begins or ends: Python 3.11 dies of it.
-        comparison.close()
-        panel.worker.join(PATIENCE)
-    gc.collect()
-    taken = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    assert taken < 1.25 * counted < 1.25 * most * taken, (
-        f"{taken / 1e6:.1f} MB taken, {counted / 1e6:.1f} MB counted"
-    )
 
 
 # Giving memory back
