@@ -126,6 +126,8 @@ def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_clo
     for key in ("ArrowRight",) * 4:
         chart.press(key)
     page.until(f"{MAP}.querySelector('.cell-name').textContent === 'Gibbs'")
+    chart.press("Alt+ArrowLeft")  # the browser's own
+    page.until(f"{MAP}.querySelector('.cell-name').textContent === 'Gibbs'")
     chart.press("ArrowLeft")
     page.until(f"{MAP}.querySelector('.cell-name').textContent.startsWith('rates-FPCD, Step size 1')")
     page.until(f"{CHAINS}[0].dataset.n > 200")

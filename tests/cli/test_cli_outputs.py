@@ -543,7 +543,7 @@ def test_interrupts_while_importing():
 def test_interrupts_and_kills_while_compiling(tmp_path):
     """No call of LLVM is cut in two, which crashed Python; what a kill leaves in the cache is no harm."""
     times = random.Random(2)
-    words = ["sample", "--model", "bas_pcd", "--sampler", "rates_fpcd", "-n", 2 * 10**7, "--no-means", "--out"]
+    words = ["sample", "--model", "bas_pcd", "--sampler", "rates_fpcd", "-n", 10**7, "--no-means", "--out"]
     running = []
     for i, number in enumerate([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]):
         environment = {**os.environ, "RBMVIZ_CACHE_DIR": str(tmp_path / f"cache {i}")}
