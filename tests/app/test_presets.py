@@ -44,10 +44,8 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
     assert "" not in lists.values()  # a list whose first entry is another one for other panels
     assert claims_of(live, preset)
     for text in (preset.panels, preset.variants):
-        if (
-            values.get("tune_what") == "trainers"
-        ):  # settings of a sweep of trainers, beside which no panel runs
-            assert all(make_trainer(trainer).name for trainer in text)
+        if values.get("tune_what") == "trainers":  # settings of a sweep, beside which no panel runs
+            assert all(map(make_trainer, text))
         else:
             assert live.read(text)[1] == []
     used = {values[key] for key in ("train_data", "tune_train_data") if key in values}

@@ -243,7 +243,6 @@ def test_command_says_which_settings_are_as_good(capsys, folder):
     assert run(capsys, "sweep", "show", folder)["choices"][0]["answer"] in shown
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
 def test_an_interrupt_says_how_to_go_on(tmp_path):
     folder = tmp_path / "s"
     words = (

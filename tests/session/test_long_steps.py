@@ -89,8 +89,7 @@ def test_memory_of_others_is_freed_while_a_long_update_runs(pages, long_update):
 
 
 def test_step_too_large_for_a_shared_page_is_refused(pages, monkeypatch):
-    digits = load_dataset("digits")
-    page = pages(TrainingSetup(digits, 2000), make_trainer("pcd", n_chains=1000))
+    page = pages(TrainingSetup(load_dataset("digits"), 2000), make_trainer("pcd", n_chains=1000))
     with pytest.raises(BadInput, match=r"^Too large for a shared page: one step .* RBMVIZ_STEP_SECONDS\.$"):
         page.add(make_trainer("pcd", n_chains=10_000, k=1000))
     with pytest.raises(BadInput, match="Too large for a shared page"):
