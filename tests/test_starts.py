@@ -2,11 +2,12 @@
 
 import dataclasses
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from command_line import run
+from command_line import refused, run
 
 import rbmviz
 from rbmviz import BadInput
@@ -88,3 +89,12 @@ def test_play_without_options_writes_the_default_page(capsys, tmp_path, monkeypa
     assert (result["out"], result["model"]) == ("live.html", "mnist_fpcd")
     assert [each["name"] for each in result["samplers"]][:2] == ["gibbs", "rates_fpcd"]
     assert (tmp_path / "live.html").stat().st_size == result["bytes"]
+
+
+@pytest.mark.parametrize("command", ["play", "sample", "train", "export-model"])
+def test_output_that_nobody_named_replaces_no_file(capsys, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    for name in ("live.html", "samples.npz", "model.safetensors", "model.npz"):
+        (tmp_path / name).write_text("mine")
+    assert re.search("'.*' exists: name the file to write, or to replace, by --out", refused(capsys, command))
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"mine"}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rbmviz.cli.options import ModelName
-from rbmviz.cli.outputs import check_outputs
+from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model, with_rates
@@ -11,7 +11,7 @@ from rbmviz.rbm import save_model
 
 
 def export_model(
-    *, model: ModelName = "bas_pcd", dataset: str | None = None, out: str = "model.npz"
+    *, model: ModelName = "bas_pcd", dataset: str | None = None, out: str = DefaultName("model.npz")
 ) -> dict[str, Any]:
     """Write a model as .safetensors or .npz.
 

@@ -13,6 +13,10 @@ from rbmviz.output import check_writable, output_path
 from rbmviz.registry import datasets
 
 
+class DefaultName(str):
+    """The name of an output that nobody has named, so that it replaces no file."""
+
+
 def check_outputs(
     outputs: Mapping[str, str | Path | None],
     *,
@@ -27,10 +31,14 @@ def check_outputs(
     Raises
     ------
     BadInput
-        If two paths refer to the same file, even by ``..``, through links, or on a disk that ignores case.
+        If two paths refer to the same file, even by ``..``, through links, or on a disk that ignores case,
+        or if a file has a default name already.
     OutputFailure
         If the system refuses to write a file there.
     """
+    for flag, path in outputs.items():
+        if isinstance(path, DefaultName) and os.path.lexists(path):
+            raise BadInput(f"'{path}' exists: name the file to write, or to replace, by {flag}.")
     written = {flag: output_path(path) for flag, path in outputs.items() if path is not None}
     read = []
     for names, files_of in ((models or {}, _model_files), (datasets or {}, _data_files)):

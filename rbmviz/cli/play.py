@@ -13,7 +13,7 @@ from rbmviz.budget import check_memory
 from rbmviz.cli import print_message
 from rbmviz.cli.options import MANY, NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import origin_of
-from rbmviz.cli.outputs import check_outputs
+from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.knobs import values_of
@@ -57,7 +57,7 @@ def play(
     cells: Annotated[int, whole(1, 12)] = 10,
     speed: Annotated[int, whole(1, 5000)] = 60,
     plain: bool = False,
-    out: str = "live.html",
+    out: str = DefaultName("live.html"),
     **knobs: Annotated[str, table],
 ) -> dict[str, Any]:
     """Write a page in which samplers run live in any browser, or a recording.
@@ -107,7 +107,7 @@ def play(
     target, endings = Path(out), (".html", ".gif") if recorded else (".html",)
     if target.suffix not in endings:
         raise BadInput(f"play: '{target}' must end in {' or '.join(endings)}.")
-    check_outputs({"--out": target}, models={"--model": model}, datasets={"--dataset": dataset})
+    check_outputs({"--out": out}, models={"--model": model}, datasets={"--dataset": dataset})
     if lesson is not None:
         given: dict[str, Any] = {
             "model": model,

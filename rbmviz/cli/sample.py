@@ -14,7 +14,7 @@ from rbmviz.budget import check_memory
 from rbmviz.cli import print_message
 from rbmviz.cli.options import NUMBER, Count, ModelName, Seed, read_algorithms
 from rbmviz.cli.origins import origin_of
-from rbmviz.cli.outputs import check_outputs
+from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, brought_by
@@ -43,7 +43,7 @@ def sample(
     seed: Seed = 0,
     likelihood: bool = False,
     no_means: bool = False,
-    out: str = "samples.npz",
+    out: str = DefaultName("samples.npz"),
     **knobs: Annotated[str, samplers],
 ) -> dict[str, Any]:
     """Write samples of a model to a file.
@@ -83,7 +83,7 @@ def sample(
         with brought_by("arviz", f"'{target.name}'"):
             import arviz_base  # noqa: F401
             import h5netcdf  # noqa: F401
-    check_outputs({"--out": target}, models={"--model": model}, datasets={"--dataset": dataset})
+    check_outputs({"--out": out}, models={"--model": model}, datasets={"--dataset": dataset})
     loaded = load_model(model)
     (algorithm,) = read_algorithms(samplers, [sampler], knobs)
     check_memory(

@@ -17,7 +17,7 @@ from rbmviz.budget import check_memory
 from rbmviz.cli import print_message
 from rbmviz.cli.options import Count, Seed, range_of, read_algorithms, texts_by_knob, whole
 from rbmviz.cli.origins import origin_of
-from rbmviz.cli.outputs import check_outputs
+from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
@@ -76,7 +76,7 @@ def train(
     seed: Seed = 0,
     warm_start: str | None = None,
     score: bool = False,
-    out: str = "model.safetensors",
+    out: str = DefaultName("model.safetensors"),
     history: str | None = None,
     every: Count | None = None,
     resume: bool = False,
@@ -122,7 +122,7 @@ def train(
     rbmviz train --dataset bas --trainer pcd --n-hidden 16 --iterations 5000 --out bas.safetensors
     """
     target = Path(out)
-    checkpoint = _checked(target, history, resume, warm_start, dataset)
+    checkpoint = _checked(out, history, resume, warm_start, dataset)
     (algorithm,) = read_algorithms(trainers, [trainer], knobs)
     if "iterations" in read_knobs(type(algorithm), trainer.partition(":")[2]):
         raise BadInput("train: the number of updates is given as --iterations only, not behind the colon.")
@@ -189,13 +189,14 @@ def train(
     return result
 
 
-def _checked(out: Path, history: str | None, resume: bool, warm_start: str | None, dataset: str) -> Path:
+def _checked(out: str, history: str | None, resume: bool, warm_start: str | None, dataset: str) -> Path:
     """Return the path of the checkpoint, after checking all files, before anything is read."""
-    if out.suffix != ".safetensors":
+    path = Path(out)
+    if path.suffix != ".safetensors":
         raise BadInput(f"train: '{out}' must end in .safetensors.")
-    checkpoint = out.with_suffix(".checkpoint")
+    checkpoint = path.with_suffix(".checkpoint")
     check_outputs(
-        {"--out": out, "the checkpoint": checkpoint, "--history": history},
+        {"--out": path if resume else out, "the checkpoint": checkpoint, "--history": history},
         models={"--warm-start": warm_start},
         datasets={"--dataset": dataset},
     )
