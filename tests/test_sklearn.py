@@ -36,6 +36,7 @@ def test_the_checks_of_scikit_learn():
     assert {check["check_name"] for check in checks if check["status"] == "xfail"} == set(excepted)
 
 
+@pytest.mark.slow
 def test_the_tests_of_scikit_learn(tmp_path):
     """One of its tests knows the digits that its own random numbers lead to."""
     text = (Path(sklearn.neural_network.__file__).parent / "tests" / "test_rbm.py").read_text()

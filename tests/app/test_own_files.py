@@ -190,6 +190,7 @@ def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model,
     assert (settings_of(test)["tune_models"], settings_of(test)["tune_data"]) == ([], "automatic")
 
 
+@pytest.mark.slow
 def test_tune_sweeps_trainers_on_own_data_and_samplers_on_their_model(page, rows, address_of):
     train = page("train", shell=True, t=["cd"], pace="50", hidden="5")
     train.file_uploader(key="own_data").upload("rows.csv", rows).run()

@@ -78,6 +78,7 @@ def test_back_in_the_browser_opens_the_step_before(live):
         head.get_by_text(f"step\u00a0{step}\u00a0of").wait_for()
         page.until(f"{STEP} === '{step}' && panels.length > 0")
         if step < 7:
+            page.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
             page.page.locator(".st-key-lesson-next button").click()
     for step in (6, 5, 4):
         page.page.go_back()

@@ -111,6 +111,7 @@ def goes_on(page, n):
     return page.counts()[0]
 
 
+@pytest.mark.slow
 def test_bad_data_are_refused_and_own_data_survive_another_page_and_a_reload(live, rows, tmp_path):
     page = live().open("train?t=cd&pace=200")
     page.page.get_by_text("Compare at the same point").wait_for()

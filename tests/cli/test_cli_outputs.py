@@ -540,6 +540,7 @@ def test_interrupts_while_importing():
         assert out.startswith("metrics") or process.returncode == 130
 
 
+@pytest.mark.slow
 def test_interrupts_and_kills_while_compiling(tmp_path):
     """No call of LLVM is cut in two, which crashed Python; what a kill leaves in the cache is no harm."""
     times = random.Random(2)

@@ -121,6 +121,7 @@ def read_outside(content, name, **limits):
     return outside.read_data(content, name, {}, **limits)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 def test_twenty_bombs_at_once_leave_the_server_small(monkeypatch):
     files = list(bombs().items())

@@ -349,6 +349,7 @@ def test_a_sleeping_run_has_no_work_until_somebody_looks(open_worker, model, mon
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
     wait(lambda: worker.request_snapshot().n > 0, "samples")
+    wait(worker._asleep, "the end of the lease")
     wait(lambda: worker._task.due is None and not worker._at_work, "an end of all work")
     n = worker.read(lambda run: run.n)
     time.sleep(0.1)

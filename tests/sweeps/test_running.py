@@ -310,6 +310,7 @@ def test_sweep_killed_twenty_times_gives_the_same_bits_while_it_is_read(tmp_path
     same(store.read(made).columns, whole.read(made).columns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", ["a line of a sampler", "the model of this name"])
 def test_no_old_cell_is_reused_when_code_or_model_have_changed(changed, tmp_path):
     """In processes of their own, with a copy of the package."""
