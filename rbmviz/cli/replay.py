@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     allowance = Allowance(len(algorithms) * kept * -(-model.rbm.n_visible // 8))
     plan = SamplingSetup(model, dataset, args.seed, init, allowance=allowance).plan()
     for algorithm in algorithms:
-        check_memory("replay: the run", plan.bytes(algorithm), "give fewer chains")
+        check_memory("replay: the run", algorithm.state_bytes(*model.rbm.W.shape), "give fewer chains")
     histories, interrupted = histories_of([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
     setup = SamplingSetup(model, dataset, args.seed, init)
     caption = f"{describe_model(model)}. Seed {args.seed}. {setup.start_text()}"

@@ -73,11 +73,6 @@ class Agreement:
         """Return whether there are several chains."""
         return n_chains > 1
 
-    @staticmethod
-    def bytes(n_chains: int) -> int:
-        """Return the bytes of the newest rounds."""
-        return 8 * min(COMPARED_ROUNDS * n_chains, COMPARED_DRAWS)
-
     def update(self, v: np.ndarray) -> None:
         """Take the next samples, uint8 (n, n_visible), interleaved over the chains."""
         newest = v[-len(self._ring) :].sum(axis=1)

@@ -43,10 +43,6 @@ class LiveMetric(Protocol):
     def applies(n_chains: int) -> bool:
         """Return whether the metric applies to runs with ``n_chains`` chains."""
 
-    @staticmethod
-    def bytes(n_chains: int) -> int:
-        """Return an upper bound on the bytes per run, beyond what all runs share."""
-
     def update(self, v: np.ndarray) -> None:
         """Take the next samples, uint8 (n, n_visible), in far less time than sampling them."""
 

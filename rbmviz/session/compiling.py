@@ -21,7 +21,7 @@ from collections.abc import Iterable
 
 from rbmviz import kernels
 from rbmviz.samplers import machine_memory
-from rbmviz.session.scheduler import LOW_PRIORITY
+from rbmviz.session.pools import LOW_PRIORITY
 from rbmviz.session.warm import COMPILER, JOBS, compile_jobs
 
 RECORD = 64

@@ -63,7 +63,9 @@ def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
         state = "panels.find(p => p.querySelector('.map')).querySelector('.state').textContent"
         page.until(f"{state}.startsWith('210 of 210 runs, complete')")
         verdict = page.page.locator(".verdict")
-        assert re.match(r"After 10,000 samples: decay 1\. Step size from .* is as good", verdict.text_content())
+        assert re.match(
+            r"After 10,000 samples: decay 1\. Step size from .* is as good", verdict.text_content()
+        )
         box = verdict.bounding_box()
         assert box["y"] + box["height"] < ends["chart"]
     moves = page.page.evaluate("moves")

@@ -199,7 +199,7 @@ def test_the_ground_rises_under_a_chain_that_unlearns_and_never_under_gibbs(walk
 def test_a_start_without_samples_and_a_turned_knob_are_shown(open_comparison):
     model = pattern_model(["110", "011"], 3)
     comparison = open_comparison(LandscapeSetup(model, 2), make_sampler("gibbs"))
-    (_, shown), worker = comparison.peek()[0], comparison.panels[0].worker
+    (_, shown), worker = comparison.peek()[0], comparison.panels[0]
     assert (shown.n, shown.curve, list(shown.trail)) == (0, (), [landscape(model.rbm).valleys[0].floor])
     np.testing.assert_array_equal(shown.law, probabilities(model.rbm))
     worker.step(3)

@@ -110,7 +110,7 @@ from waiting import wait
 from numba.core import event
 from rbmviz.knobs import read_algorithm
 from rbmviz.pages.spec import Sources
-from rbmviz.session import Comparison
+from rbmviz.session import Race
 from rbmviz.session.warm import compile_jobs
 
 class Listener(event.Listener):
@@ -124,8 +124,8 @@ page = importlib.import_module(f"rbmviz.pages.{name}").SPEC
 values = {key: setting.default for key, setting in page.settings.items()}
 setup = page.setup(values | dict(one.split("=") for one in settings), Sources())
 for panel in page.default_panels:
-    comparison = Comparison(setup, 30.0)
-    worker = comparison.add(read_algorithm(page.algorithms, panel)).worker
+    comparison = Race(setup, 30.0)
+    worker = comparison.add(read_algorithm(page.algorithms, panel))
     list(compile_jobs(worker._run.jobs()))
     listener = Listener()
     event.register("numba:compile", listener)

@@ -9,7 +9,7 @@ from waiting import wait
 
 from rbmviz import BadInput, load_dataset, load_model
 from rbmviz.samplers import make_sampler
-from rbmviz.session import Comparison, SamplingSetup, TrainingSetup, WeightSetup
+from rbmviz.session import Race, SamplingSetup, TrainingSetup, WeightSetup
 from rbmviz.trainers import make_trainer, train
 
 LONG = {"n_chains": 1000, "k": 100}
@@ -21,7 +21,7 @@ def pages():
     opened = []
 
     def add(setup, *algorithms, rate=math.inf):
-        page = Comparison(setup, rate)
+        page = Race(setup, rate)
         opened.append(page)
         for algorithm in algorithms:
             page.add(algorithm)
@@ -51,7 +51,7 @@ def test_long_update_stops_when_its_page_has_gone_and_is_made_again(pages):
     wait(lambda: n_of(page) >= 1, "an update")
     begin = time.monotonic()
     page.close()
-    page.panels[0].worker.join()  # until the end of the update
+    wait(lambda: not page.works, "the end of the update")
     assert time.monotonic() - begin < 1
     page.open()
     page.step()
