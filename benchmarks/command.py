@@ -1,15 +1,14 @@
-"""``rbmviz bench``: kernels compared with other libraries, samplers per second, the cost of a visitor."""
+"""``python -m benchmarks``: kernels beside other libraries, samplers per second, the cost of a visitor."""
 
-import argparse
 import sys
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal
 
 from tqdm import tqdm
 
-from rbmviz.cli import COUNT, add_command, print_message
-from rbmviz.cli.knob_flags import split_algorithms
+from rbmviz.cli import print_message
+from rbmviz.cli.options import NUMBER, Count, split_algorithms
 from rbmviz.errors import BadInput
-from rbmviz.samplers import list_samplers
 
 QUALITY = {"models": "mnist_fpcd,usps_fpcd", "samplers": "gibbs,rates_fpcd,rates_herding"}
 SEEDS, DEFAULT_SAMPLES = 3, 10_000
@@ -22,60 +21,66 @@ BENCH_FLAGS = {
 """Flags of each benchmark."""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    command = add_command(commands, "bench", "rbmviz bench speed --peers --rows 'gibbs*'", run, text)
-    command.description = (
-        "Time every kernel against other libraries, interleaved, on one thread (speed), measure the ISL,\n"
-        "ESS and class switches of samplers per second (quality), the processor time of one visitor's\n"
-        "panels (visitor), or a sample in browsers and natively (browsers). Compare ratios within a row,\n"
-        "not times."
-    )
-    command.add_argument("what", nargs="?", choices=tuple(BENCH_FLAGS), default="speed", help="default speed")
-    command.add_argument(
-        "--peers",
-        action="store_true",
-        default=None,
-        help="speed: also time numpy, scikit-learn, and torch and rbms if installed",
-    )
-    command.add_argument(
-        "--rows", help="speed: names separated by commas; a name may end in *; default all rows"
-    )
-    command.add_argument(
-        "--quick", action="store_true", default=None, help="speed: very short rounds, to check that it runs"
-    )
-    command.add_argument(
-        "--models", help=f"quality: names or files, separated by commas; default {QUALITY['models']}"
-    )
-    command.add_argument(
-        "--samplers",
-        help=f"quality: names from {', '.join(list_samplers())}, each with its knobs after a colon: "
-        f"gibbs,rates_fpcd:eps=0.1,k=2; default {QUALITY['samplers']}",
-    )
-    command.add_argument("--seeds", type=COUNT, help=f"quality: runs of each sampler (default {SEEDS})")
-    command.add_argument("-n", type=COUNT, help=f"quality: samples of each run (default {DEFAULT_SAMPLES})")
-    command.add_argument(
-        "--dataset", help="quality: data to score against; default: the data that the model names"
-    )
+def bench(
+    what: Literal["speed", "quality", "visitor", "browsers"] = "speed",
+    /,
+    *,
+    peers: bool = False,
+    rows: str | None = None,
+    quick: bool = False,
+    models: str | None = None,
+    samplers: str | None = None,
+    seeds: Count | None = None,
+    n: Annotated[Count, NUMBER] | None = None,
+    dataset: str | None = None,
+) -> dict[str, Any]:
+    """Time kernels, samplers and a visitor.
 
+    Every kernel against other libraries, interleaved, on one thread (speed), the ISL, ESS and class switches
+    of samplers per second (quality), the processor time of one visitor's panels (visitor), or a sample in
+    browsers and natively (browsers). Compare ratios within a row, not times.
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the measured rows and a description of the machine."""
+    Parameters
+    ----------
+    what
+        What is measured.
+    peers
+        Speed: also time numpy, scikit-learn, and torch and rbms if installed.
+    rows
+        Speed: names separated by commas; a name may end in *; default all rows.
+    quick
+        Speed: very short rounds, to check that it runs.
+    models
+        Quality: names or files, separated by commas; default mnist_fpcd,usps_fpcd.
+    samplers
+        Quality: names, each with its knobs after a colon: gibbs,rates_fpcd:eps=0.1,k=2.
+    seeds
+        Quality: runs of each sampler; default 3.
+    n
+        Quality: samples of each run; default 10,000.
+    dataset
+        Quality: data to score against; default: the data that the model names.
+
+    Examples
+    --------
+    python -m benchmarks speed --peers --rows 'gibbs*'
+    """
+    args = SimpleNamespace(**locals())
     for other, flags in BENCH_FLAGS.items():
         for flag in flags:
-            if other != args.what and getattr(args, flag) is not None:
-                raise BadInput(f"bench {args.what}: {flag} belongs to 'bench {other}'.")
+            if other != what and getattr(args, flag):
+                raise BadInput(f"benchmarks {what}: --{flag} belongs to 'benchmarks {other}'.")
     from benchmarks.machine import machine
 
-    result: dict[str, Any] = {"what": args.what, "machine": machine(), "rows": []}
-    rows, total = {
+    result: dict[str, Any] = {"what": what, "machine": machine(), "rows": []}
+    measured, total = {
         "speed": _speed,
         "quality": _quality,
         "visitor": _visitor,
         "browsers": _browsers,
-    }[args.what](args)
+    }[what](args)
     try:
-        for row in tqdm(rows, total=total, unit="row", file=sys.stderr, disable=None):
+        for row in tqdm(measured, total=total, unit="row", file=sys.stderr, disable=None):
             result["rows"].append(row)
     except KeyboardInterrupt:
         if not result["rows"]:
@@ -85,14 +90,14 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-def _speed(args: argparse.Namespace) -> tuple[Any, int]:
+def _speed(args: SimpleNamespace) -> tuple[Any, int]:
     from benchmarks.speed import chosen, speed
 
     names = None if args.rows is None else [name.strip() for name in args.rows.split(",")]
     return speed(names, bool(args.peers), bool(args.quick)), len(chosen(names))
 
 
-def _quality(args: argparse.Namespace) -> tuple[Any, int]:
+def _quality(args: SimpleNamespace) -> tuple[Any, int]:
     from benchmarks.quality import quality
 
     models = [name.strip() for name in (args.models or QUALITY["models"]).split(",")]
@@ -101,13 +106,13 @@ def _quality(args: argparse.Namespace) -> tuple[Any, int]:
     return quality(models, samplers, seeds, n, args.dataset), len(models) * len(samplers)
 
 
-def _visitor(args: argparse.Namespace) -> tuple[Any, int]:
+def _visitor(args: SimpleNamespace) -> tuple[Any, int]:
     from benchmarks.visitor import PHASES, visitor
 
     return visitor(), len(PHASES)
 
 
-def _browsers(args: argparse.Namespace) -> tuple[Any, int]:
+def _browsers(args: SimpleNamespace) -> tuple[Any, int]:
     from benchmarks.browsers import BROWSERS_MODELS, browsers
     from benchmarks.visitor import PANELS
 

@@ -1,4 +1,4 @@
-"""The rbmviz part of every row of ``rbmviz bench speed``, timed by pytest-benchmark.
+"""The rbmviz part of every row of ``python -m benchmarks speed``, timed by pytest-benchmark.
 
 To compare two commits::
 

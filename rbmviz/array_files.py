@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import load
@@ -88,18 +88,6 @@ def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
         return path.read_bytes()
 
 
-def unpacked(file: BinaryIO, most: int) -> bytes:
-    """Return the content of a compressed stream (gzip, bzip2).
-
-    Raises Damaged if the content has more than ``most`` bytes, or the stream is damaged.
-    """
-    with damaged():
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise Damaged(f"it unpacks to more than {most / 1e6:,.0f} MB")
-    return content
-
-
 def _numbers_or_text(array: Any, name: str) -> np.ndarray:
     """Return an array in native byte order; Damaged if it holds neither numbers nor text."""
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biufUS":
@@ -158,20 +146,12 @@ def read_npz(content: Content, wanted: Collection[str]) -> dict[str, np.ndarray]
 def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text; NaN and infinite numbers become None.
 
-    Raises Damaged if the text is longer than ``MAX_HEADER``, is nested too deeply, is not JSON, or repeats a
-    key.
+    Raises Damaged if the text is longer than ``MAX_HEADER``, is nested too deeply, or is not JSON.
     """
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        header = dict(pairs)
-        if len(header) != len(pairs):
-            raise Damaged("its header names something twice")
-        return header
-
     if len(text) > MAX_HEADER:
         raise Damaged(f"its header is longer than {MAX_HEADER:,} bytes")
     with damaged():
-        return json.loads(text, object_pairs_hook=once, parse_constant=lambda name: None)
+        return json.loads(text, parse_constant=lambda name: None)
 
 
 def text_of(array: np.ndarray | None, name: str) -> str:

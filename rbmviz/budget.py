@@ -1,6 +1,7 @@
 """The memory budget of one input (file, upload, checkpoint, link), and the error for larger inputs."""
 
 import os
+from typing import Any
 
 from rbmviz.errors import BadInput
 
@@ -8,6 +9,9 @@ SETTING = "RBMVIZ_MEMORY_MB"
 """Environment variable that sets the budget, in megabytes of 10^6 bytes."""
 
 DEFAULT_MB = 1000
+
+SAMPLER_CHAIN_BYTES = 16_000
+"""About the bytes of a sampler's chain beside its parameters: units, lists of flips, a random stream."""
 
 
 def memory_budget() -> int:
@@ -38,3 +42,17 @@ def check_memory(what: str, needed: int, advice: str) -> None:
             f"{what} needs {needed / 1e9:,.2f} GB of memory and the budget is {budget / 1e9:,.2f} GB: "
             f"{advice}, or set {SETTING} to a larger number of megabytes."
         )
+
+
+def check_state(what: str, algorithm: Any, n_visible: int, n_hidden: int, advice: str) -> None:
+    """Raise ``BadInput`` if the state of a sampler or trainer plainly needs more than the memory budget."""
+    check_memory(what, state_bytes(algorithm, n_visible, n_hidden), advice)
+
+
+def state_bytes(algorithm: Any, n_visible: int, n_hidden: int) -> int:
+    """Return about how many bytes the state of a sampler or trainer takes: its chains, and its parameters."""
+    chains = max(getattr(algorithm, "n_chains", 1), 1)
+    copies = chains if not getattr(algorithm, "share", True) else 1  # of fast parameters
+    rows = 4 * n_visible * getattr(algorithm, "n_temperatures", 1)
+    chain = SAMPLER_CHAIN_BYTES if hasattr(algorithm, "exact_chain") else rows
+    return (16 + 8 * copies) * n_visible * n_hidden + chains * chain

@@ -3,10 +3,8 @@
 import errno
 import os
 import secrets
-import shutil
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -136,37 +134,3 @@ def check_writable(path: str | Path) -> None:
             beside.touch(exist_ok=False)
         finally:
             beside.unlink(missing_ok=True)
-
-
-def rescue(name: str, write: Callable[[Path], None]) -> Path | None:
-    """Write a result to the system's temporary folder, after writing it to its own place failed.
-
-    name : name of the file, in a new folder ``rbmviz-kept-...``
-    write : function that writes the file to a given path
-
-    Returns
-    -------
-    Path or None
-        Path of the file, or None if it cannot be written there either.
-    """
-    folder = None
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="rbmviz-kept-"))
-        write(folder / name)
-        return folder / name
-    except BaseException as error:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(error, OSError):
-            return None
-        raise
-
-
-def write_or_rescue(path: str | Path, content: bytes) -> str:
-    """Write a file, or else keep it in a temporary folder; return the error message, "" on success."""
-    try:
-        write_whole(path, content)
-    except (BadInput, OutputFailure) as error:  # the folder may have been removed since it was checked
-        kept = rescue(Path(path).name, lambda other: write_whole(other, content))
-        return f"{error} " + (f"It is kept in '{kept}'." if kept else "It could be kept nowhere.")
-    return ""

@@ -17,9 +17,6 @@ Seed = int | np.random.SeedSequence | np.random.Generator
 STREAM_LANES = 64
 """Parallel lanes of one kernel stream: four 512-bit vectors of uint32, so that draws are vectorised."""
 
-STATE_BYTES = 16 * STREAM_LANES
-"""Bytes of one kernel stream."""
-
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
     """Return the SeedSequence of a user's seed.

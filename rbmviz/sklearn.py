@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rbmviz import checks
-from rbmviz.budget import check_memory
+from rbmviz.budget import check_state
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.knobs import read_knobs
 from rbmviz.metrics import ais_log_z, log_likelihood, too_large
@@ -197,8 +197,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         """Make the trainer and its state with new random weights; return the rows."""
         (_, m), seed = X.shape, _seed(check_random_state(self.random_state))
         trainer = self._trainer = self._chosen_trainer()
-        needed = trainer.state_bytes(m, self.n_components) + 16 * m * self.n_components
-        check_memory("This training", needed, "give fewer components or chains")
+        check_state("This training", trainer, m, self.n_components, "give fewer components or chains")
         ends = np.repeat(np.array([[0], [1]], np.uint8), m, axis=1)  # ``init`` requires bits that differ
         rbm = initial_rbm(ends, self.n_components, seed, trainer)
         self._state = dataclasses.replace(trainer, batch_size=1).init(rbm, ends, seed)  # type: ignore[type-var]

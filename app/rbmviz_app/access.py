@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
@@ -202,26 +201,6 @@ class PageHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-class Loopback:
-    """Accept only connections to a loopback address of this machine.
-
-    Under another ASGI server, Streamlit's settings do not contain the address that it listens on, but each
-    connection does.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        server = scope.get("server")
-        if scope["type"] in ("http", "websocket") and not (server and is_loopback(server[0])):
-            sentence = f"This server is for its own machine; its owner may set {PUBLIC}=1."
-            await PlainTextResponse(sentence, 403)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-
 def guarded() -> list[Middleware]:
     """Return the middleware of every route, HTTP and WebSocket.
 
@@ -244,8 +223,7 @@ def guarded() -> list[Middleware]:
             "addresses that the others type, separated by commas.",
             file=sys.stderr,
         )
-    all_pages = [
+    return [
         Middleware(PageHeaders, ancestors=ancestors),
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
     ]
-    return all_pages if opened() else [Middleware(Loopback), *all_pages]

@@ -301,8 +301,8 @@ def _draw_open(offers_reveal: bool) -> None:
     current = opened()
     if current is None:  # the lesson was just left: this fragment is about to disappear
         return
-    if session.STEP_TO_SHOW.value:
-        st.rerun()  # Back has opened another step while the page was at rest
+    if session.STEP_TO_SHOW.value:  # Back or Forward, whose callback came before a run of this fragment alone
+        st.rerun()
     lesson, step, place = current
     more_to_see = not _all_seen(step, place)
     now = _note_seen(step, place)

@@ -5,6 +5,7 @@ import errno
 import importlib
 import os
 import socket
+import sys
 import threading
 import time
 import tomllib
@@ -140,6 +141,8 @@ def serve(
     shared.LESSONS_OF_COMMAND.update({lesson.name: lesson for lesson in lessons})
     main = importlib.import_module("rbmviz_app.start.main")
     threading.Thread(target=_announce, args=(browser, announce), daemon=True).start()
+    # Streamlit searches the script's folder first, and that of ``python -m rbmviz`` has a sklearn.py.
+    sys.argv[0] = str(main.__file__)
     main.app.run(config=chosen)
 
 

@@ -6,6 +6,9 @@ sending 36-byte messages would freeze all pages, because each message makes Stre
 
 import asyncio
 import contextlib
+import threading
+import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,8 +40,12 @@ STREAMLIT = Rate(20, 30, 64_000)
 a held key turns a knob five times a second (``rbmviz/view/panel/base.js``)."""
 
 TOGETHER = Rate(30, 60, 64_000)
-"""Streamlit's sockets of all visitors together: each message runs a script, and one of those takes several
-milliseconds from everybody's pictures. Beyond this rate, messages of all connections are read in turn."""
+"""Streamlit's sockets of all visitors together. Beyond this rate, messages of all connections are read in
+turn, and less often if the scripts that they run take more than their share (``ScriptTime``)."""
+
+SCRIPTS_SHARE, SCRIPTS_BURST = 0.3, 5.0
+"""Share of a core for the scripts of all pages, and seconds of it that they may use at once: a script holds
+Python's interpreter, which everybody's pictures need."""
 
 LIVE = Rate(250, 250, 4096)
 """The live path: at 60 frames a second, a page sends 120 messages a second while a knob is dragged."""
@@ -60,14 +67,47 @@ def rate_of(path: str) -> Rate:
     return WATCHING if path.startswith(watch_path()) else STREAMLIT
 
 
-class Turns:
-    """The times at which messages are due that are read at a rate."""
+class ScriptTime:
+    """Processor time of the pages' scripts."""
 
-    def __init__(self, rate: Rate) -> None:
-        self._rate, self._turn = rate, 0.0
+    def __init__(self) -> None:
+        self._lock, self._free_at, self._mean = threading.Lock(), 0.0, 0.0
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Count the processor time of this thread in the ``with`` block, the script of a page."""
+        begin = time.thread_time()
+        try:
+            yield
+        finally:
+            self.count(time.thread_time() - begin, time.monotonic())
+
+    def count(self, seconds: float, now: float) -> None:
+        """Count a script that ends now and has used so many seconds."""
+        with self._lock:
+            self._free_at = max(self._free_at, now - SCRIPTS_BURST) + seconds / SCRIPTS_SHARE
+            self._mean += 0.2 * (seconds - self._mean)
+
+    def interval(self, now: float) -> float:
+        """Return the seconds between two scripts: 0 while their share is not used up."""
+        return self._mean / SCRIPTS_SHARE if self._free_at > now else 0.0
+
+
+SCRIPTS = ScriptTime()
+"""The scripts of this server."""
+
+
+class Turns:
+    """The times at which messages are due that are read at a rate, or as the time of scripts allows."""
+
+    def __init__(self, rate: Rate, scripts: ScriptTime | None = None) -> None:
+        self._rate, self._scripts, self._turn = rate, scripts, 0.0
 
     def due(self, now: float) -> float:
         """Return when the next message is due."""
+        interval = self._scripts.interval(now) if self._scripts else 0.0
+        if interval:
+            return max(self._turn + interval, now)
         earliest = max(self._turn, now - self._rate.burst / self._rate.per_second)
         return earliest + 1 / self._rate.per_second
 
@@ -139,7 +179,7 @@ class Sockets:
     """Middleware that reads sockets at their rates, and closes sockets that no page of ours would open."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app, self._together = app, Turns(TOGETHER)
+        self._app, self._together = app, Turns(TOGETHER, SCRIPTS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a connection on or refuse it."""

@@ -1,7 +1,7 @@
-"""The command line: one module for each command.
+"""The command line: one module for each command, which is a function of its arguments.
 
-In each module ``add`` declares the arguments, ``run`` does the work and returns the result as a dictionary of
-JSON values, and ``text`` formats this result for the terminal. The exit status of all commands:
+The function returns the result as a dictionary of JSON values, and ``text`` of its module formats this result
+for the terminal; ``options`` makes options of signature and docstring. The exit status of all commands:
 
 0    success
 1    an output (file or standard output) cannot be written, or an internal error occurred
@@ -13,225 +13,80 @@ Every status but 0 comes with one sentence on standard error. ``RBMVIZ_TRACEBACK
 an internal error.
 """
 
-import argparse
 import errno
-import importlib
 import json
 import math
 import os
-import re
+import pkgutil
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from rbmviz.cli.signals import interruptible, signals_deferred
 from rbmviz.cli.streams import check_stdout, never_failing_stderr, print_result
 from rbmviz.errors import BadInput, OutputFailure, shortened, unknown
 
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser with one-sentence errors, which accepts an option once unless it collects values."""
-
-    def __init__(self, **named: Any) -> None:
-        super().__init__(**named)
-        self.arrange: Callable[[Sequence[str]], Sequence[str]] = list  # a command may reorder its arguments
-        for action in (None, "store"):
-            self.register("action", action, _StoreOnce)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the arguments in the order that ``arrange`` gives them."""
-        return super().parse_known_args(self.arrange(args), namespace)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise BadInput with the message of argparse."""
-        short = re.sub(r"\S+", lambda word: shortened(word[0]), message)
-        raise BadInput(f"{self.prog}: {short} (see '{self.prog} --help').")
-
-    def print_help(self, file: Any = None) -> None:
-        """Print the help in the same way as a result, so that a closed pipe is not an error."""
-        print_result(self.format_help().rstrip())
-
-
-class _StoreOnce(argparse.Action):
-    """Stores a value, and refuses a second one, which would silently replace the first."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
-    ) -> None:
-        stored = vars(namespace).setdefault("_given", set())
-        if option is not None and self.dest in stored:
-            parser.error(f"{option} is given twice; give it once")
-        stored.add(self.dest)
-        setattr(namespace, self.dest, values)
-
-
-class _PrintVersion(argparse.Action):
-    def __init__(self, **named: Any) -> None:
-        super().__init__(nargs=0, **named)
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import version  # imported here: no other command needs it
-
-        print_result(f"rbmviz {version('rbmviz')}")
-        parser.exit()
-
-
-@dataclass(frozen=True)
-class WholeNumber:
-    """The type of a whole-number argument with its range, lo to hi, both included; 1e4 is 10000."""
-
-    lo: int
-    hi: int
-
-    def __call__(self, text: str) -> int:
-        """Parse an argument; argparse puts the argument's name before the error message."""
-        if re.fullmatch(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", text):
-            number = Decimal(text)
-            if self.lo <= number <= self.hi and number == number.to_integral_value():
-                return int(number)
-        raise argparse.ArgumentTypeError(
-            f"'{shortened(text)}' is not a whole number from {self.lo:,} to {self.hi:,}"
-        )
-
-
-SEED = WholeNumber(0, 10**18)
-COUNT = WholeNumber(1, 10**9)
-"""Type of arguments that count something; tighter limits (memory, algorithm) are checked later."""
-
-
-JSON_HELP = "print exactly one JSON object on standard output"
-
 COMMANDS = {
-    "app": ("app", "Serve the pages to the browsers of this machine, until Ctrl-C."),
+    "app": ("rbmviz.cli.app:app", "Serve the pages to the browsers of this machine, until Ctrl-C."),
     "list": (
-        "listing",
-        "List samplers, trainers (with knobs, ranges and defaults), metrics, data sets and models.",
+        "rbmviz.cli.listing:list_",
+        "List samplers and trainers with their knobs, metrics, data sets and models.",
     ),
-    "sample": (
-        "sample",
-        "Write samples to a file: arrays v (uint8), p (float32), meta (JSON); row t: chain t mod n_chains.",
-    ),
-    "replay": (
-        "replay",
-        "Samplers side by side as one file that plays them: a page without a server (.html), or a .gif.",
-    ),
+    "sample": ("rbmviz.cli.sample:sample", "Write samples of a model to a file."),
     "play": (
-        "play",
-        "Samplers side by side, live in any browser: one file that needs no server and no network.",
+        "rbmviz.cli.play:play",
+        "Write a page in which samplers run live in any browser, or a recording.",
     ),
-    "score": (
-        "score",
-        "Score a sample file by ISL on a data set's test part; beta is chosen on its validation part.",
-    ),
+    "score": ("rbmviz.cli.score:score", "Score a sample file against a data set (ISL)."),
     "sweep": (
-        "sweep",
-        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting.",
+        "rbmviz.cli.sweep:sweep",
+        "Run samplers or trainers over a grid of knobs, and choose a setting.",
     ),
-    "train": (
-        "train",
-        "Train one model; its file also holds the rates of the training set and the provenance.",
-    ),
-    "data": (
-        "data",
-        "Download a data set into the cache folder and check its checksum, or list all data sets.",
-    ),
-    "log-z": (
-        "exact",
-        "log Z of a model: exact, by enumerating its smaller layer (at most 25 units), or estimated by AIS.",
-    ),
+    "train": ("rbmviz.cli.train:train", "Train a model, and write it to a file."),
+    "data": ("rbmviz.cli.data:data", "List the data sets, or download one."),
+    "log-z": ("rbmviz.cli.exact:log_z", "Compute log Z of a model, exactly or by AIS."),
     "log-likelihood": (
-        "exact",
-        "Mean log-likelihood of a data set's parts under a model, in nats: exact, or estimated by AIS.",
+        "rbmviz.cli.exact:log_likelihood",
+        "Compute the mean log-likelihood of data under a model, in nats.",
     ),
-    "couple": (
-        "couple",
-        "Meeting times of coupled Gibbs chains, started at random bits, and their bound on total variation.",
-    ),
-    "weights": ("weights", "Importance weights of pop-CD for a random batch of training examples."),
+    "couple": ("rbmviz.cli.couple:couple", "Measure when coupled Gibbs chains meet."),
+    "weights": ("rbmviz.cli.weights:weights", "Compute the importance weights of pop-CD for a batch."),
     "gradient": (
-        "gradient",
-        "Bias and variance of gradient estimators at a fixed model, per parameter (population CD, table 1).",
+        "rbmviz.cli.gradient:gradient",
+        "Measure bias and variance of gradient estimators at a model.",
     ),
-    "lesson": (
-        "lesson",
-        "List the lessons, or measure all that their steps claim, without a browser and at full speed.",
+    "lesson": ("rbmviz.cli.lesson:lesson", "List the lessons, or check what their steps claim."),
+    "export-model": ("rbmviz.cli.export:export_model", "Write a model as .safetensors or .npz."),
+    "completion": (
+        "rbmviz.cli.completion:completion",
+        "Print the script by which a shell completes commands and options.",
     ),
-    "export-model": (
-        "export",
-        "Write a model as .safetensors or .npz: arrays W, b, c, the rates, and the metadata.",
-    ),
-    "completion": ("completion", "Print the script by which a shell completes commands and options."),
-    "warmup": ("warmup", "Compile and cache the kernels; later starts take about a second."),
+    "warmup": ("rbmviz.cli.warmup:warmup", "Compile and cache the kernels."),
 }
-"""The module of each command, and a sentence that describes the command."""
-
-CHECKOUT = Path(__file__).parents[2]
-if (CHECKOUT / "benchmarks" / "command.py").is_file():  # an installation has no benchmarks
-    sys.path.append(str(CHECKOUT))
-    COMMANDS["bench"] = (
-        "benchmarks.command",
-        "Time kernels against other libraries, samplers by score per second, or one visitor of the app.",
-    )
+"""Function of each command, which is imported when the command runs, and what the command does."""
 
 
-def parser(words: Sequence[str] | None = None) -> Parser:
-    """Return the parser of all commands.
-
-    words : arguments to parse; only the module of their command is imported, and only its arguments are
-        declared (default: all)
-    """
-    top = Parser(prog="rbmviz", description="See Markov chains mix.", allow_abbrev=False)
-    top.add_argument("--version", action=_PrintVersion, help="print the version and leave")
-    commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    named = None if words is None else _named(words)
-    for module, names in _names_by_module().items():
-        if words is None or named in names:
-            importlib.import_module(module if "." in module else f"rbmviz.cli.{module}").add(commands)
-        else:
-            for name in names:
-                commands.add_parser(name, help=COMMANDS[name][1])
-    return top
+def function_of(name: str) -> Callable[..., dict[str, Any]]:
+    """Return the function of a command, whose module is imported now."""
+    found: Callable[..., dict[str, Any]] = pkgutil.resolve_name(COMMANDS[name][0])
+    return found
 
 
-def _names_by_module() -> dict[str, list[str]]:
-    names: dict[str, list[str]] = {}
-    for name, (module, _) in COMMANDS.items():
-        names.setdefault(module, []).append(name)
-    return names
+_words: list[str] = []
 
 
-def _named(words: Sequence[str]) -> str | None:
-    """Return the command named in these arguments, or None; no option before it takes a value."""
-    name = next((word for word in words if not word.startswith("-")), None)
-    if name is not None and name not in COMMANDS:
-        raise unknown("command", name, COMMANDS, "'rbmviz --help' lists them.")
-    return name
+def words_of_command() -> list[str]:
+    """Return the arguments of the command that runs, for the origin of its results."""
+    return list(_words)
 
 
-def add_command(
-    commands: Any,
-    name: str,
-    example: str,
-    run: Callable[[argparse.Namespace], dict[str, Any]],
-    text: Callable[[dict[str, Any]], str],
-) -> Parser:
-    """Add a command with the parts that all commands share: ``--json`` and an example."""
-    about = COMMANDS[name][1]
-    command: Parser = commands.add_parser(
-        name,
-        help=about,
-        description=about,
-        epilog=f"Example: {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    command.add_argument("--json", action="store_true", help=JSON_HELP)
-    command.set_defaults(run=run, text=text, takes_knobs=False)
-    return command
+def overview() -> str:
+    """Return the help of the command line, which lists its commands."""
+    width = max(map(len, COMMANDS))
+    lines = [f"    {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()]
+    head = ["usage: rbmviz COMMAND [--help] ...", "", "See Markov chains mix.", "", "commands:"]
+    return "\n".join([*head, *lines, "", "    --version  print the version and leave"])
 
 
 def print_message(message: str) -> None:
@@ -276,21 +131,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     check_stdout()
-    words = sys.argv[1:] if arguments is None else arguments
-    for word in words:
-        if re.fullmatch("-.+=--|-[a-z]--", word):  # argparse would make an empty list of the value "--"
-            raise BadInput(f"rbmviz: '{shortened(word)}' has no value.")
-    if not words:
-        parser(words).print_help()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
+        print_result(overview())
         return 0
-    args, rest = parser(words).parse_known_args(words)
-    if rest and not args.takes_knobs:
-        raise BadInput(f"rbmviz {args.command}: unknown argument '{shortened(rest[0])}' (see --help).")
-    args.rest = rest
-    args.words = list(words)
+    if words[0] == "--version":
+        from importlib.metadata import version
+
+        print_result(f"rbmviz {version('rbmviz')}")
+        return 0
+    name, rest = words[0], words[1:]
+    if name not in COMMANDS:
+        raise unknown("command", name, COMMANDS, "'rbmviz --help' lists them.")
+    if {"-h", "--help"} & set(rest):
+        from rbmviz.cli.options import help_text  # imported here, because what takes no options does without
+
+        print_result(help_text(name))
+        return 0
+    _words[:] = words
     with interruptible() as stops:
         try:
-            result = args.run(args)
+            run, given, chosen = function_of(name), (), {}
+            if rest:
+                from rbmviz.cli.options import arguments as read
+
+                bound = read(name, rest)
+                given, chosen = bound.args, dict(bound.kwargs)
+            as_json = chosen.pop("json", False)
+            result = run(*given, **chosen)
         except (BadInput, OutputFailure):
             raise
         except Exception:
@@ -299,10 +167,10 @@ def _run(arguments: Sequence[str] | None) -> int:
             raise
     # The origin is only for files and programs.
     summary = {key: value for key, value in result.items() if key != "origin"}
-    print_result(to_json(result) if args.json else args.text(summary))
+    print_result(to_json(result) if as_json else sys.modules[run.__module__].text(summary))
     if result.get("interrupted"):
         return 130
-    return 3 if result.get("claims_failed") or result.get("results_lost") else 0
+    return 3 if result.get("claims_failed") else 0
 
 
 def _unexpected(error: Exception) -> str:

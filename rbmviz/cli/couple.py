@@ -1,16 +1,16 @@
 """``rbmviz couple``: meeting times of coupled chains."""
 
-import argparse
 import re
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from rbmviz import coupling as coupled
 from rbmviz import rng
 from rbmviz.budget import check_memory
-from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
+from rbmviz.cli import print_message
+from rbmviz.cli.options import Count, Seed, whole
 from rbmviz.cli.origins import origin_of
-from rbmviz.coupling import ALGORITHMS, couple, tv_bound
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
@@ -22,37 +22,6 @@ PAIR_BYTES = 500
 """Bytes of one pair in addition to its units: random state, counts, and its meeting time in the output."""
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-
-
-def add(commands: Any) -> None:
-    """Add the command."""
-    example = "rbmviz couple --random 500x100:0.1 --algorithm rbm --replications 1000 --max-sweeps 1000"
-    command = add_command(commands, "couple", example, run, text)
-    source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument("--model", help="name of a pretrained model, or a file")
-    source.add_argument(
-        "--random",
-        metavar="MxN:SD",
-        help="a random model of M visible and N hidden units: all parameters N(0, SD^2)",
-    )
-    command.add_argument(
-        "--algorithm",
-        choices=ALGORITHMS,
-        default="rbm",
-        help="coupling: algorithm 3 of UCD (rbm, the default), algorithm 1 (general), or the "
-        "authors' program, which couples the hidden units as well (half_step)",
-    )
-    command.add_argument("--replications", type=COUNT, default=1000, help="pairs of chains (default 1000)")
-    command.add_argument(
-        "--max-sweeps",
-        type=WholeNumber(2, COUNT.hi),
-        default=1000,
-        help="most sweeps of a pair that has not met (default 1000)",
-    )
-    command.add_argument(
-        "--lag", type=COUNT, default=1, help="sweeps that the first chain is ahead (default 1)"
-    )
-    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
 
 
 def _random_model(text: str, seed: int) -> RBM:
@@ -71,24 +40,57 @@ def _random_model(text: str, seed: int) -> RBM:
     return RBM(g.normal(0, sd, (m, n)), g.normal(0, sd, m), g.normal(0, sd, n))
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the meeting times in sweeps, their quantiles, and the bound on total variation."""
-    model = load_model(args.model) if args.model is not None else Model(_random_model(args.random, args.seed))
-    rbm = model.rbm
+def couple(
+    *,
+    model: str | None = None,
+    random: str | None = None,
+    algorithm: Literal["rbm", "general", "half_step"] = "rbm",
+    replications: Count = 1000,
+    max_sweeps: Annotated[int, whole(2, 10**9)] = 1000,
+    lag: Count = 1,
+    seed: Seed = 0,
+) -> dict[str, Any]:
+    """Measure when coupled Gibbs chains meet.
+
+    The chains start at random bits; the meeting times bound their distance from the model in total variation.
+
+    Parameters
+    ----------
+    model
+        Name of a pretrained model, or a file; default bas_pcd.
+    random
+        In place of it, a random model MxN:SD of M visible and N hidden units: all parameters N(0, SD^2).
+    algorithm
+        Coupling: algorithm 3 of UCD (rbm), algorithm 1 (general), or the authors' program, which couples the
+        hidden units as well (half_step).
+    replications
+        Pairs of chains.
+    max_sweeps
+        Most sweeps of a pair that has not met.
+    lag
+        Sweeps that the first chain is ahead.
+
+    Examples
+    --------
+    rbmviz couple --random 500x100:0.1 --algorithm rbm --replications 1000 --max-sweeps 1000
+    """
+    if model is not None and random is not None:
+        raise BadInput("couple: --model and --random both name a model: give one of them.")
+    name = f"random {random}" if random is not None else "bas_pcd" if model is None else model
+    loaded = Model(_random_model(random, seed)) if random is not None else load_model(name)
+    rbm = loaded.rbm
     check_memory(
-        f"couple: {args.replications:,} pairs of {rbm.n_visible} units",
-        args.replications * (10 * rbm.n_visible + PAIR_BYTES),
+        f"couple: {replications:,} pairs of {rbm.n_visible} units",
+        replications * (10 * rbm.n_visible + PAIR_BYTES),
         "give fewer --replications",
     )
-    v0 = rng.generator(args.seed, "starts").integers(0, 2, (args.replications, rbm.n_visible), dtype=np.uint8)
-    pairs = couple(rbm, v0, args.algorithm, args.max_sweeps, args.lag, args.seed)
+    v0 = rng.generator(seed, "starts").integers(0, 2, (replications, rbm.n_visible), dtype=np.uint8)
+    pairs = coupled.couple(rbm, v0, algorithm, max_sweeps, lag, seed)
     truncated = int(pairs.truncated.sum())
     if truncated:
-        print_message(
-            f"{truncated:,} of {args.replications:,} pairs had not met after {args.max_sweeps:,} sweeps."
-        )
-    times = np.unique(np.rint(np.geomspace(1, args.max_sweeps, 50)).astype(int))
-    bound, error = tv_bound(pairs.tau, args.lag, times)
+        print_message(f"{truncated:,} of {replications:,} pairs had not met after {max_sweeps:,} sweeps.")
+    times = np.unique(np.rint(np.geomspace(1, max_sweeps, 50)).astype(int))
+    bound, error = coupled.tv_bound(pairs.tau, lag, times)
     return {
         "tau": pairs.tau.tolist(),
         "quantiles": {str(q): float(np.quantile(pairs.tau, q)) for q in QUANTILES},
@@ -98,9 +100,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "rejected_mean": float(pairs.rejected.mean()),
         "tv_bound": [[int(t), float(x)] for t, x in zip(times, bound, strict=True)],
         "tv_std_error": error.tolist(),
-        "algorithm": args.algorithm,
-        "lag": args.lag,
-        "origin": origin_of(args, {args.model or f"random {args.random}": model}),
+        "algorithm": algorithm,
+        "lag": lag,
+        "origin": origin_of({name: loaded}, seed=seed),
     }
 
 

@@ -1,41 +1,47 @@
 """``rbmviz data``: data sets on this machine."""
 
-import argparse
-from typing import Any
+from typing import Any, Literal
 
-from rbmviz.cli import add_command, print_message
+from rbmviz.cli import print_message
 from rbmviz.datasets import describe
 from rbmviz.datasets.raw import SOURCES, fetch, path_of
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.registry import datasets
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    command = add_command(commands, "data", "rbmviz data get mnist", run, text)
-    command.add_argument("action", choices=("get", "list"))
-    command.add_argument("name", nargs="?", help="the data set to get")
+def data(action: Literal["get", "list"] = "list", name: str | None = None, /) -> dict[str, Any]:
+    """List the data sets, or download one.
 
+    A download goes into the cache folder, and its checksum is checked.
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the path of the downloaded file, or the list of data sets."""
-    if args.action == "list" and args.name is not None:
+    Parameters
+    ----------
+    action
+        What to do.
+    name
+        The data set to get.
+
+    Examples
+    --------
+    rbmviz data get mnist
+    """
+    if action == "list" and name is not None:
         raise BadInput("'data list' takes no name: leave it out, or write 'data get'.")
-    if args.action == "list":
+    if action == "list":
         return {"datasets": describe()}
-    if args.name is None:
+    if name is None:
         raise BadInput(f"rbmviz data get: name a data set, one of {', '.join(SOURCES)}.")
-    name = args.name if args.name in SOURCES else datasets[args.name].file  # an unknown name is refused here
-    if name not in SOURCES:
-        return {"name": name, "path": None, "note": "comes with rbmviz: nothing to download"}
-    path = path_of(name)
+    file = name if name in SOURCES else datasets[name].file  # an unknown name is refused here
+    if file not in SOURCES:
+        return {"name": file, "path": None, "note": "comes with rbmviz: nothing to download"}
+    path = path_of(file)
     if path is None:
-        if SOURCES[name].hosts:
+        if SOURCES[file].hosts:
             with brought_by("data", "A download"):  # before the download is announced
                 import pooch  # noqa: F401
-            print_message(f"Downloading {name}.")
-        path = fetch(name)
-    return {"name": name, "path": str(path)}
+            print_message(f"Downloading {file}.")
+        path = fetch(file)
+    return {"name": file, "path": str(path)}
 
 
 def text(result: dict[str, Any]) -> str:

@@ -1,13 +1,13 @@
 """``rbmviz log-z`` and ``rbmviz log-likelihood``: exact for small models, estimated by AIS for large ones."""
 
-import argparse
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from tqdm import tqdm
 
 from rbmviz import metrics
-from rbmviz.cli import SEED, WholeNumber, add_command, print_message
+from rbmviz.cli import print_message
+from rbmviz.cli.options import DataName, ModelName, Seed, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
 from rbmviz.datasets.record import PARTS
@@ -17,59 +17,100 @@ from rbmviz.metrics.monte_carlo import MAX_MONTE_CARLO, MONTE_CARLO_CHAINS, MONT
 from rbmviz.models import data_of, load_model
 from rbmviz.rbm import Model
 
-
-def add(commands: Any) -> None:
-    """Add the two commands."""
-    example = "rbmviz log-z --model mnist_fpcd --method ais --chains 512 --temperatures 10000"
-    command = add_command(commands, "log-z", example, run, text)
-    _add_method(command)
-    example = "rbmviz log-likelihood --model bas_pcd --dataset bas"
-    command = add_command(commands, "log-likelihood", example, run, text)
-    _add_method(command, "monte-carlo")
-    command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
-    command.add_argument(
-        "--sweeps",
-        type=WholeNumber(0, MAX_MONTE_CARLO),
-        default=MONTE_CARLO_SWEEPS,
-        help=f"sweeps of the chains of monte-carlo, which start at the rows (default {MONTE_CARLO_SWEEPS})",
-    )
+Chains = Annotated[int, whole(2, 10**7)]
 
 
-def _add_method(command: argparse.ArgumentParser, *more: str) -> None:
-    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
-    command.add_argument(
-        "--method",
-        choices=("exact", "ais", *more),
-        default="exact",
-        help="how it is computed (default exact)",
-    )
-    command.add_argument(
-        "--chains",
-        type=WholeNumber(2, 10**7),
-        help=f"chains of AIS (default {DEFAULT_CHAINS})"
-        + f", or of monte-carlo for each row (default {MONTE_CARLO_CHAINS})" * bool(more),
-    )
-    command.add_argument(
-        "--temperatures",
-        type=WholeNumber(2, 10**7),
-        default=TEMPERATURES,
-        help=f"inverse temperatures of AIS (default {TEMPERATURES})",
-    )
-    command.add_argument("--seed", type=SEED, default=0, help="seed of AIS (default 0)")
+def log_z(
+    *,
+    model: ModelName = "bas_pcd",
+    method: Literal["exact", "ais"] = "exact",
+    chains: Chains = DEFAULT_CHAINS,
+    temperatures: Chains = TEMPERATURES,
+    seed: Seed = 0,
+) -> dict[str, Any]:
+    """Compute log Z of a model, exactly or by AIS.
+
+    The exact value enumerates the smaller layer, which may have 25 units at most.
+
+    Parameters
+    ----------
+    method
+        How it is computed.
+    chains
+        Chains of AIS.
+    temperatures
+        Inverse temperatures of AIS.
+
+    Examples
+    --------
+    rbmviz log-z --model mnist_fpcd --method ais --chains 512 --temperatures 10000
+    """
+    loaded = load_model(model)
+    estimate = _log_z(loaded, method, chains, temperatures, seed, f"rbmviz log-z --model {model}")
+    return estimate | {"origin": origin_of({model: loaded}, seed=seed)}
 
 
-def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
+def log_likelihood(
+    *,
+    model: ModelName = "bas_pcd",
+    dataset: DataName = None,
+    method: Literal["exact", "ais", "monte-carlo", "monte_carlo"] = "exact",
+    chains: Chains | None = None,
+    temperatures: Chains = TEMPERATURES,
+    sweeps: Annotated[int, whole(0, MAX_MONTE_CARLO)] = MONTE_CARLO_SWEEPS,
+    seed: Seed = 0,
+) -> dict[str, Any]:
+    """Compute the mean log-likelihood of data under a model, in nats.
+
+    Parameters
+    ----------
+    method
+        How it is computed; monte-carlo is the average of the paper on unbiased CD.
+    chains
+        Chains of AIS (default 100), or of monte-carlo for each row.
+    temperatures
+        Inverse temperatures of AIS.
+    sweeps
+        Sweeps of the chains of monte-carlo, which start at the rows.
+
+    Examples
+    --------
+    rbmviz log-likelihood --model bas_pcd --dataset bas
+    """
+    loaded = load_model(model)
+    data = data_of(loaded, dataset, load_dataset)
+    parts = {part: getattr(data, part) for part in PARTS}
+    if method not in ("exact", "ais"):
+        settings = {"chains": chains or MONTE_CARLO_CHAINS, "sweeps": sweeps}
+        estimate: dict[str, Any] = {"method": "monte-carlo", **settings}
+
+        def score(v: np.ndarray) -> float:
+            return metrics.monte_carlo_likelihood(loaded.rbm, v, seed=seed, **settings)
+    else:
+        same = f"rbmviz log-likelihood --model {model}" + (f" --dataset {dataset}" if dataset else "")
+        estimate = _log_z(loaded, method, chains or DEFAULT_CHAINS, temperatures, seed, same)
+
+        def score(v: np.ndarray) -> float:
+            return -float(loaded.rbm.free_energy(v).mean()) - estimate["log_z"]
+
+    means = {part: score(v) if len(v) else None for part, v in parts.items()}
+    source = origin_of({model: loaded}, data, seed=seed)
+    return {"log_likelihood": means["test"], **means, **estimate, "origin": source}
+
+
+def _log_z(
+    model: Model, method: str, chains: int, temperatures: int, seed: int, command: str
+) -> dict[str, Any]:
     """Return log Z in nats, its standard error, and for AIS the ESS and a warning."""
-    if args.method == "exact":
+    if method == "exact":
         if refusal := metrics.too_large(model.rbm):
-            rest = f" --dataset {args.dataset}" if args.command == "log-likelihood" else ""
-            same = f"rbmviz {args.command} --model {args.model}{rest} --method ais"
-            raise BadInput(f"{refusal}; estimate it by annealed importance sampling: '{same}'.")
+            raise BadInput(
+                f"{refusal}; estimate it by annealed importance sampling: '{command} --method ais'."
+            )
         return {"log_z": metrics.log_z(model.rbm), "std_error": 0.0, "method": "exact"}
     done: list[np.ndarray] = []
     interrupted = False
-    chains = args.chains or DEFAULT_CHAINS
-    blocks = metrics.ais_blocks(model, n_chains=chains, betas=args.temperatures, seed=args.seed)
+    blocks = metrics.ais_blocks(model, n_chains=chains, betas=temperatures, seed=seed)
     with tqdm(total=chains, unit="chain", disable=None) as bar:
         try:
             for log_weights in blocks:
@@ -79,7 +120,7 @@ def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
             if sum(map(len, done)) < 2:
                 raise
             interrupted = True
-    annealed = metrics.Annealed(np.concatenate(done), args.temperatures)
+    annealed = metrics.Annealed(np.concatenate(done), temperatures)
     result = {
         "log_z": annealed.log_z,
         "std_error": annealed.std_error,
@@ -95,30 +136,6 @@ def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
     if annealed.warning:
         print_message(annealed.warning)
     return result
-
-
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return log Z, or the mean log-likelihood of each part of the data set, in nats."""
-    model = load_model(args.model)
-    if args.command == "log-z":
-        return _log_z(model, args) | {"origin": origin_of(args, {args.model: model})}
-    dataset = data_of(model, args.dataset, load_dataset)
-    parts = {part: getattr(dataset, part) for part in PARTS}
-    if args.method == "monte-carlo":
-        settings = {"chains": args.chains or MONTE_CARLO_CHAINS, "sweeps": args.sweeps}
-        estimate: dict[str, Any] = {"method": args.method, **settings}
-
-        def score(v: np.ndarray) -> float:
-            return metrics.monte_carlo_likelihood(model.rbm, v, seed=args.seed, **settings)
-    else:
-        estimate = _log_z(model, args)
-
-        def score(v: np.ndarray) -> float:
-            return -float(model.rbm.free_energy(v).mean()) - estimate["log_z"]
-
-    means = {part: score(v) if len(v) else None for part, v in parts.items()}
-    source = origin_of(args, {args.model: model}, dataset)
-    return {"log_likelihood": means["test"], **means, **estimate, "origin": source}
 
 
 def text(result: dict[str, Any]) -> str:

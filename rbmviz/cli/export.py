@@ -1,9 +1,8 @@
 """``rbmviz export-model``: write a model as a file for other programs."""
 
-import argparse
 from typing import Any
 
-from rbmviz.cli import add_command
+from rbmviz.cli.options import ModelName
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
@@ -11,33 +10,37 @@ from rbmviz.models import load_model, with_rates
 from rbmviz.rbm import save_model
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    example = "rbmviz export-model --model usps_fpcd --out usps.npz"
-    command = add_command(commands, "export-model", example, run, text)
-    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
-    command.add_argument(
-        "--dataset",
-        help="training data of a model without rates, a name or a file: the rates, which driven samplers "
-        "need, are computed from them",
-    )
-    command.add_argument("--out", required=True, metavar="F", help="the file, F.safetensors or F.npz")
+def export_model(
+    *, model: ModelName = "bas_pcd", dataset: str | None = None, out: str = "model.npz"
+) -> dict[str, Any]:
+    """Write a model as .safetensors or .npz.
 
+    The file has the arrays W, b, c, the rates, and the metadata.
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Write the file; return its path, the numbers of units, and whether it has rates."""
-    check_outputs({"--out": args.out}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
-    model = load_model(args.model)
-    if args.dataset is not None:
-        if model.rates is not None:
-            raise BadInput(f"export-model: '{args.model}' has rates already: leave --dataset out.")
-        model = with_rates(model, load_dataset(args.dataset))
-    save_model(model, args.out)
+    Parameters
+    ----------
+    dataset
+        Training data of a model without rates, a name or a file: the rates, which driven samplers need, are
+        computed from them.
+    out
+        The file, .safetensors or .npz.
+
+    Examples
+    --------
+    rbmviz export-model --model usps_fpcd --out usps.npz
+    """
+    check_outputs({"--out": out}, models={"--model": model}, datasets={"--dataset": dataset})
+    loaded = load_model(model)
+    if dataset is not None:
+        if loaded.rates is not None:
+            raise BadInput(f"export-model: '{model}' has rates already: leave --dataset out.")
+        loaded = with_rates(loaded, load_dataset(dataset))
+    save_model(loaded, out)
     return {
-        "out": args.out,
-        "n_visible": model.rbm.n_visible,
-        "n_hidden": model.rbm.n_hidden,
-        "rates": model.rates is not None,
+        "out": out,
+        "n_visible": loaded.rbm.n_visible,
+        "n_hidden": loaded.rbm.n_hidden,
+        "rates": loaded.rates is not None,
     }
 
 

@@ -1,106 +1,82 @@
 """``rbmviz gradient``: bias and variance of gradient estimators against the exact gradient, or a long run."""
 
-import argparse
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from tqdm import tqdm
 
+from rbmviz import gradient as measured
 from rbmviz import rng
-from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import read_algorithms, split_algorithms
+from rbmviz.cli import print_message
+from rbmviz.cli.options import ModelName, Seed, read_algorithms, split_algorithms, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
-from rbmviz.gradient import (
-    CHAIN_BURN_IN,
-    RUNS,
-    GradientReference,
-    enumerated,
-    gradient_runs,
-    load_reference,
-    quality,
-    save_reference,
-    tempered,
-)
+from rbmviz.gradient import CHAIN_BURN_IN, RUNS, GradientReference
 from rbmviz.metrics import tempered_ladders, too_large
-from rbmviz.metrics.tempering import LADDER_TEMPERATURES, LADDERS, MAX_TEMPERED_SWEEPS, TEMPERED_SAMPLES
+from rbmviz.metrics.tempering import LADDERS, MAX_TEMPERED_SWEEPS, TEMPERED_SAMPLES
 from rbmviz.models import data_of, load_model
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
-from rbmviz.trainers import list_trainers
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    example = (
-        "rbmviz gradient --model bas_pcd --dataset bas --estimators cd,pop_cd,ucd --k 1 --replications 2000"
-    )
-    command = add_command(commands, "gradient", example, run, text)
-    command.description = (
-        "Bias and variance of gradient estimators at a fixed model, per parameter (population CD, table 1).\n"
-        "The reference is the exact gradient; for a model that is too large to enumerate it comes from long\n"
-        "parallel tempering, whose own error is reported."
-    )
-    command.set_defaults(takes_knobs=True)
-    knobs = "Knobs (--k, --batch-size, --t-max ...) are passed to every trainer that has them."
-    command.epilog = f"{command.epilog}\n{knobs}"
-    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
-    command.add_argument("--dataset", required=True, help="a name or a file; the training part is used")
-    command.add_argument(
-        "--estimators",
-        default="cd,pop_cd,ucd",
-        help=f"{', '.join(list_trainers())}, separated by commas, perhaps with knobs: cd:k=10; "
-        "default cd,pop_cd,ucd",
-    )
-    command.add_argument(
-        "--replications",
-        type=WholeNumber(2 * RUNS, COUNT.hi),
-        default=1000,
-        help="estimates by each estimator (default 1000)",
-    )
-    command.add_argument(
-        "--burn-in",
-        type=WholeNumber(0, COUNT.hi),
-        default=CHAIN_BURN_IN,
-        help=f"updates of persistent chains before the first estimate (default {CHAIN_BURN_IN})",
-    )
-    command.add_argument(
-        "--reference-samples",
-        type=WholeNumber(LADDERS, MAX_TEMPERED_SWEEPS),
-        metavar="N",
-        help=f"samples of parallel tempering, {LADDER_TEMPERATURES} temperatures, for the reference "
-        f"(default: enumerate the model if that is possible, else {TEMPERED_SAMPLES:,}; paper 200,000)",
-    )
-    command.add_argument(
-        "--reference",
-        metavar="FILE",
-        help="an .npz that keeps the reference of parallel tempering: read if it is there, else written",
-    )
-    command.add_argument("--seed", type=SEED, default=0, help="random seed (default 0)")
+def gradient(
+    *,
+    model: ModelName = "bas_pcd",
+    dataset: str | None = None,
+    estimators: str = "cd,pop_cd,ucd",
+    replications: Annotated[int, whole(2 * RUNS, 10**9)] = 1000,
+    burn_in: Annotated[int, whole(0, 10**9)] = CHAIN_BURN_IN,
+    reference_samples: Annotated[int, whole(LADDERS, MAX_TEMPERED_SWEEPS)] | None = None,
+    reference: str | None = None,
+    seed: Seed = 0,
+    **knobs: str,
+) -> dict[str, Any]:
+    """Measure bias and variance of gradient estimators at a model.
 
+    Bias and variance are squared and per parameter, as in table 1 of the paper on population CD.
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return squared bias and variance of each estimator, per parameter."""
-    model = load_model(args.model)
-    rbm, dataset = model.rbm, data_of(model, args.dataset, load_dataset)
-    names = split_algorithms(args.estimators)
+    The reference is the exact gradient; for a model that is too large to enumerate it comes from long
+    parallel tempering, whose own error is reported. Knobs (--k, --batch-size, --t-max ...) are passed to
+    every trainer that has them.
+
+    Parameters
+    ----------
+    dataset
+        A name or a file, of which the training part is used; default: the data that the model names.
+    estimators
+        Trainers separated by commas, perhaps with knobs: cd:k=10.
+    replications
+        Estimates by each estimator.
+    burn_in
+        Updates of persistent chains before the first estimate.
+    reference_samples
+        Samples of parallel tempering for the reference (paper 200,000); default: enumerate the model if that
+        is possible.
+    reference
+        An .npz that keeps the reference of parallel tempering: read if it is there, else written.
+
+    Examples
+    --------
+    rbmviz gradient --model bas_pcd --dataset bas --estimators cd,pop_cd,ucd --k 1 --replications 2000
+    """
+    loaded = load_model(model)
+    rbm, data = loaded.rbm, data_of(loaded, dataset, load_dataset)
+    names = split_algorithms(estimators)
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"gradient: --estimators names {twice[0]} twice: name it once, or with other knobs.")
-    estimators = dict(zip(names, read_algorithms(trainers, names, args.rest), strict=True))
-    reference = reference_of(rbm, dataset.train, args)
-    source = origin_of(args, {args.model: model}, dataset)
+    chosen = dict(zip(names, read_algorithms(trainers, names, knobs), strict=True))
+    exact = reference_of(rbm, data.train, reference, reference_samples, seed)
+    source = origin_of({model: loaded}, data, seed=seed)
     result: dict[str, Any] = {}
-    with tqdm(total=RUNS * len(estimators), unit="run", disable=None) as bar:
-        for name, trainer in estimators.items():
+    with tqdm(total=RUNS * len(chosen), unit="run", disable=None) as bar:
+        for name, trainer in chosen.items():
             runs = []
             try:
-                for estimate in gradient_runs(
-                    rbm, dataset.train, trainer, args.replications, args.seed, args.burn_in
-                ):
+                for estimate in measured.gradient_runs(rbm, data.train, trainer, replications, seed, burn_in):
                     runs.append(estimate)
                     bar.update()
             except KeyboardInterrupt:
@@ -108,7 +84,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                     raise
                 print_message(f"Interrupted: {name} and the estimators after it are left out.")
                 return {**result, "interrupted": True, "origin": source}
-            entry = quality(reference, runs)
+            entry = measured.quality(exact, runs)
             result[name] = dataclasses.asdict(entry) | {"resolved": entry.resolved}
             if not entry.resolved:
                 print_message(f"{name}: its bias is lost in the errors of estimates and reference.")
@@ -117,21 +93,22 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     return {**result, "origin": source}
 
 
-def reference_of(rbm: RBM, rows: np.ndarray, args: argparse.Namespace) -> GradientReference:
+def reference_of(
+    rbm: RBM, rows: np.ndarray, file: str | None, samples: int | None, seed: int
+) -> GradientReference:
     """Return the reference for the biases: enumerated, read from a file, or sampled now."""
-    if not too_large(rbm) and args.reference is None and args.reference_samples is None:
-        return enumerated(rbm, rows)
-    if args.reference is not None and Path(args.reference).exists():
-        entry = load_reference(args.reference, rbm, rows)
+    if not too_large(rbm) and file is None and samples is None:
+        return measured.enumerated(rbm, rows)
+    if file is not None and Path(file).exists():
+        entry = measured.load_reference(file, rbm, rows)
     else:
-        check_outputs({"--reference": args.reference})  # before a run that may take an hour
-        samples = args.reference_samples or TEMPERED_SAMPLES
-        seed = rng.child(args.seed, "reference")
-        ladders = tempered_ladders(rbm, samples=samples, seed=seed)
-        bar = tqdm(ladders, total=LADDERS, unit="ladder", disable=None)
-        entry = tempered(rbm, rows, bar)
-        if args.reference is not None:
-            save_reference(args.reference, entry, rbm, rows)
+        check_outputs({"--reference": file})  # before a run that may take an hour
+        ladders = tempered_ladders(
+            rbm, samples=samples or TEMPERED_SAMPLES, seed=rng.child(seed, "reference")
+        )
+        entry = measured.tempered(rbm, rows, tqdm(ladders, total=LADDERS, unit="ladder", disable=None))
+        if file is not None:
+            measured.save_reference(file, entry, rbm, rows)
     if entry.warning:
         print_message(entry.warning)
     return entry

@@ -1,11 +1,10 @@
 """``rbmviz lesson``: list the lessons of the Learn page, and check their claims."""
 
-import argparse
-from typing import Any
+from typing import Any, Literal
 
 from tqdm import tqdm
 
-from rbmviz.cli import add_command, print_message
+from rbmviz.cli import print_message
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, Measured, check_lesson, load_lesson, shipped_lessons
 
@@ -13,25 +12,28 @@ MAX_CLAIMS_NAMED = 3
 """Maximum number of failed claims that the final message names."""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    command = add_command(commands, "lesson", "rbmviz lesson check my-lesson.toml", run, text)
-    command.epilog = f"{command.epilog}\nThe exit status of 'check' is 3 if a claim does not hold."
-    command.add_argument("action", choices=("list", "check"))
-    command.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="lesson to check: a .toml file, or the name of one that comes with rbmviz; default all of these",
-    )
+def lesson(action: Literal["list", "check"] = "list", /, *files: str) -> dict[str, Any]:
+    """List the lessons, or check what their steps claim.
 
+    Claims are measured without a browser, at full speed.
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the lessons with their steps, and the measurement for each claim."""
-    if args.action == "list" and args.files:
+    The exit status of check is 3 if a claim does not hold.
+
+    Parameters
+    ----------
+    action
+        What to do.
+    files
+        Lessons to check: .toml files, or names of lessons that come with rbmviz; default all of these.
+
+    Examples
+    --------
+    rbmviz lesson check my-lesson.toml
+    """
+    if action == "list" and files:
         raise BadInput("rbmviz lesson list: it takes no file (see 'rbmviz lesson --help').")
-    lessons = [load_lesson(name) for name in args.files or shipped_lessons()]
-    if args.action == "list":
+    lessons = [load_lesson(name) for name in files or shipped_lessons()]
+    if action == "list":
         return {"lessons": [_described(lesson) for lesson in lessons]}
     with_claims = sum(bool(step.claims) + bool(step.won_by) for lesson in lessons for step in lesson.steps)
     with tqdm(total=with_claims, unit="step", disable=None) as bar:

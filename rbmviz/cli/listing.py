@@ -1,9 +1,8 @@
 """``rbmviz list``: samplers, trainers, metrics, data sets and models."""
 
-import argparse
 from typing import Any
 
-from rbmviz.cli import add_command, print_message
+from rbmviz.cli import print_message
 from rbmviz.datasets import describe
 from rbmviz.errors import unknown
 from rbmviz.knobs import Knob, knobs_of
@@ -12,12 +11,6 @@ from rbmviz.models import NO_MODELS, describe_model, read_pretrained_headers
 from rbmviz.registry import Table, metrics, samplers, trainers
 
 KINDS = ("samplers", "trainers", "metrics", "datasets", "models")
-
-
-def add(commands: Any) -> None:
-    """Add the command."""
-    command = add_command(commands, "list", "rbmviz list samplers", run, text)
-    command.add_argument("kind", nargs="*", metavar="KIND", help=f"any of {', '.join(KINDS)}; default all")
 
 
 def _knob(knob: Knob) -> dict[str, Any]:
@@ -63,11 +56,21 @@ def _models() -> list[dict[str, Any]]:
     ]
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the requested kinds, each a list of entries."""
-    for kind in args.kind:
-        if kind not in KINDS:
-            raise unknown("kind", kind, KINDS)
+def list_(*kind: str) -> dict[str, Any]:
+    """List samplers and trainers with their knobs, metrics, data sets and models.
+
+    Parameters
+    ----------
+    kind
+        Any of samplers, trainers, metrics, datasets, models; default all.
+
+    Examples
+    --------
+    rbmviz list samplers
+    """
+    for name in kind:
+        if name not in KINDS:
+            raise unknown("kind", name, KINDS)
     about = {name: (metrics[name].__doc__ or "").splitlines()[0] for name in list_metrics()}
     makers = {
         "samplers": lambda: _algorithms(samplers),
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "datasets": describe,
         "models": _models,
     }
-    entries = {kind: makers[kind]() for kind in (args.kind or KINDS)}
+    entries = {each: makers[each]() for each in (kind or KINDS)}
     if entries.get("models") == []:
         print_message(NO_MODELS)
     return entries

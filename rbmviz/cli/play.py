@@ -1,107 +1,268 @@
-"""``rbmviz play``: a page that runs samplers live, in any browser, without a server or network."""
+"""``rbmviz play``: samplers side by side as one file, live in any browser or recorded, without a server."""
 
-import argparse
 import importlib
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from tqdm import tqdm
 
 from rbmviz.browser import scores
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
-from rbmviz.cli import SEED, print_message
-from rbmviz.cli.replay import (
-    add_page,
-    check_page,
-    check_target,
-    histories_of,
-    replay_of,
-    runs_of,
-    written,
-)
-from rbmviz.datasets import Dataset
+from rbmviz.budget import check_state
+from rbmviz.cli import print_message
+from rbmviz.cli.options import MANY, NUMBER, Count, Seed, read_algorithms, whole
+from rbmviz.cli.origins import origin_of
+from rbmviz.cli.outputs import check_outputs
+from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.knobs import values_of
 from rbmviz.lessons import load_lesson
-from rbmviz.models import describe_model
+from rbmviz.metadata import data_name
+from rbmviz.models import data_of, describe_model, load_model, with_rates
+from rbmviz.origin import with_origin
+from rbmviz.output import write_whole
 from rbmviz.pages import PAGES
-from rbmviz.session import SamplingSetup, Start
+from rbmviz.rbm import Model
+from rbmviz.registry import samplers as table
+from rbmviz.session import Allowance, RunHistory, SamplingRun, SamplingSetup
+from rbmviz.session.recorder import MAX_HELD_SAMPLES
 
-OF_SAMPLERS = "model", "samplers", "title", "caption", "dataset", "no_data"
-"""Arguments that are refused with a lesson."""
+SEED_HELP = "Random seed; of a live page, the first of ten to choose from."
 
+MAX_REPLAY_BYTES = 100_000_000
+"""Maximum bytes of packed samples in one file: browsers take too long to open a larger page."""
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    example = "rbmviz play --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 --out live.html"
-    command = add_page(commands, "play", example, run, needed=False)
-    command.add_argument(
-        "--lesson",
-        metavar="L",
-        help="in place of a model and samplers: a lesson whose steps run in the page, by name or as a file",
-    )
-    command.add_argument(
-        "--seed", type=SEED, default=0, help=f"the first of {STORED_SEEDS} seeds (default 0)"
-    )
-    command.add_argument(
-        "--init",
-        choices=("data", "random"),
-        help="initial states; default: data where the model's data are at hand, else random",
-    )
-    command.add_argument(
-        "--dataset",
-        help="data for scores, classes and --init data (the page contains a part of it): a name, a file, "
-        "or a folder of images; default: the data that the model names",
-    )
-    command.add_argument(
-        "--no-data", action="store_true", help="leave the data out: a page without scores and classes"
-    )
-    command.add_argument("--out", default="live.html", metavar="F.html", help="the file (default live.html)")
+MAX_SIDE_BY_SIDE = 12
+"""Maximum number of recorded runs side by side."""
+
+MAX_HEADING = 1000
+"""Maximum number of characters of a title or a caption."""
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Write the page of samplers, or of a lesson."""
-    if args.lesson is not None:
-        return _of_lesson(args)
-    sample_page = PAGES["sample"]
-    args.model = args.model or sample_page.settings["model"].default
-    args.samplers = args.samplers or list(sample_page.default_panels)
-    target = check_page(args, (".html",), MAX_LIVE_PANELS)
+def play(
+    *,
+    model: str | None = None,
+    samplers: Annotated[list[str] | None, MANY] = None,
+    lesson: str | None = None,
+    recorded: bool = False,
+    dataset: str | None = None,
+    no_data: bool = False,
+    init: Literal["data", "random"] | None = None,
+    seed: Annotated[Seed, Parameter(help=SEED_HELP)] = 0,
+    n: Annotated[Count, NUMBER] = 2000,
+    last: Annotated[int, whole(1, MAX_HELD_SAMPLES)] | None = None,
+    title: str | None = None,
+    caption: str | None = None,
+    cells: Annotated[int, whole(1, 12)] = 10,
+    speed: Annotated[int, whole(1, 5000)] = 60,
+    plain: bool = False,
+    out: str = "live.html",
+    **knobs: Annotated[str, table],
+) -> dict[str, Any]:
+    """Write a page in which samplers run live in any browser, or a recording.
+
+    In a live page the samplers run, in any browser; a recorded one only plays the samples that are made now.
+
+    Parameters
+    ----------
+    model
+        Name of a pretrained model, or a file; default: that of the Sample page.
+    samplers
+        Names, perhaps with knobs: rates_fpcd:eps=0.05,k=2; default: those of the Sample page. A knob given as
+        a flag (--eps 0.05) is for every sampler that has it and does not name it itself.
+    lesson
+        In place of a model and samplers: a lesson whose steps run in the page, by name or as a file.
+    recorded
+        Record a run that is only played: an .html, or a moving picture, .gif.
+    dataset
+        Data for scores, classes and starts (a live page contains a part of them): a name, a file, or a folder
+        of images; default: the data that the model names.
+    no_data
+        Leave the data out of a live page, which then has no scores and classes.
+    init
+        Initial states; default: data where the model's data are at hand, else random bits.
+    n
+        Recorded: samples that each sampler makes.
+    last
+        Recorded: only the last of them are in the file; default: all.
+    title
+        Heading of the page; default: the name of the model.
+    caption
+        Sentence below the heading; default: what the model is, and where the chains start.
+    cells
+        Rows and columns of each panel.
+    speed
+        Samples per second at first.
+    plain
+        Recorded: do not compress, for browsers from before 2023.
+    out
+        The file, .html, or with --recorded .gif.
+
+    Examples
+    --------
+    rbmviz play --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 --out live.html
+    rbmviz play --recorded --model mnist_fpcd --samplers gibbs rates_fpcd -n 2000 --out run.gif
+    """
+    target, endings = Path(out), (".html", ".gif") if recorded else (".html",)
+    if target.suffix not in endings:
+        raise BadInput(f"play: '{target}' must end in {' or '.join(endings)}.")
+    check_outputs({"--out": target}, models={"--model": model}, datasets={"--dataset": dataset})
+    if lesson is not None:
+        given: dict[str, Any] = {
+            "model": model,
+            "samplers": samplers,
+            "title": title,
+            "caption": caption,
+            "dataset": dataset,
+        }
+        given |= {"no_data": no_data, "recorded": recorded, "knobs": knobs}
+        return _lesson(lesson, target, [name for name, value in given.items() if value])
+    for flag, heading in (("title", title), ("caption", caption)):
+        if len(heading or "") > MAX_HEADING:
+            raise BadInput(f"play: --{flag} has more than {MAX_HEADING:,} characters.")
+    page = PAGES["sample"]
+    name = page.settings["model"].default if model is None else model
+    texts = samplers or list(page.default_panels)
+    most = MAX_SIDE_BY_SIDE if recorded else MAX_LIVE_PANELS
+    if len(texts) > most:
+        raise BadInput(f"play: {len(texts)} samplers: a page has room for {most}.")
     with brought_by("app", "A page in which samplers run"):
-        from rbmviz.view import live
-    model, algorithms, data = runs_of(args)
-    live.check_playable(algorithms, model)
-    dataset = None if args.no_data else data
-    print_message(f"The page will contain {contents(dataset)}.")
-    init: Start = args.init or ("random" if data is None else "data")
-    setup = SamplingSetup(model, dataset if init == "random" else data, args.seed, init)
-    histories, interrupted = histories_of(live.runs_to_record(setup, algorithms), RECORDED)
-    replay = replay_of(
-        args, model, histories, dataset, f"{describe_model(model)}. {setup.start_text()}", data
-    )
-    result = written(args, target, live.play_html(replay, model, live.starts_of(setup)), model, dataset)
-    result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
-    seeds = list(range(args.seed, args.seed + STORED_SEEDS))
-    result |= {"contains": contents(dataset), "seeds": seeds, "init": init}
+        from rbmviz.view import live, moving
+        from rbmviz.view.replay import Replay, replay_html
+        from rbmviz.view.specs import shape_of
+    loaded = load_model(name)
+    algorithms = read_algorithms(table, texts, knobs)  # knobs in a text override flags
+    data = _scored_data(loaded, dataset, init)
+    if loaded.rates is None and dataset is not None and any(each.needs_rates for each in algorithms):
+        loaded = with_rates(loaded, load_dataset(dataset))
+    setup = SamplingSetup(loaded, data, seed, init or "data")  # without data they start at random bits
+    shown = None if no_data and not recorded else data
+    if recorded:
+        kept = _kept(n, last, len(algorithms), loaded)
+        allowance = Allowance(len(algorithms) * kept * -(-loaded.rbm.n_visible // 8))
+        plan = setup._replace(allowance=allowance).plan()
+        n_visible, n_hidden = loaded.rbm.W.shape
+        for algorithm in algorithms:
+            check_state("play: the run", algorithm, n_visible, n_hidden, "give fewer chains")
+        runs = [SamplingRun(1, plan, algorithm) for algorithm in algorithms]
+    else:
+        live.check_playable(algorithms, loaded)
+        print_message(f"The page will contain {_contents(shown)}.")
+        if setup.first_state() is None:
+            setup = setup._replace(dataset=shown)
+        runs = live.runs_to_record(setup, algorithms)
+    histories, interrupted = _histories(runs, n if recorded else RECORDED)
+    if recorded:
+        histories = [history.last(kept) for history in histories]
+    said = f"{describe_model(loaded)}. {f'Seed {seed}. ' if recorded else ''}{setup.start_text()}"
+    shape = shape_of(loaded.rbm.n_visible, loaded.meta.get("image_shape"), data)
+    heading = Path(name).stem if title is None else title
+    replay = Replay(heading, said if caption is None else caption, histories, shown, shape, cells, speed)
+    if not recorded:
+        content = live.play_html(replay, loaded, live.starts_of(setup))
+    else:
+        content = replay_html(replay, plain) if target.suffix == ".html" else moving.replay_gif(replay)
+    result = _written(target, content, {name: loaded}, shown, seed) | {"model": name}
+    result["samplers"] = [
+        {"name": each.algorithm.name, "knobs": values_of(each.algorithm)}
+        | ({"n": each.n} if recorded else {})
+        for each in histories
+    ]
+    if recorded:
+        result |= {"kept": kept, "seed": seed}
+    else:
+        result |= {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
+    result |= {"init": "random" if setup.first_state() is None else "data"}
     return result | ({"interrupted": True} if interrupted else {})
 
 
-def _of_lesson(args: argparse.Namespace) -> dict[str, Any]:
-    options = [name for name in OF_SAMPLERS if getattr(args, name)]
-    if options or args.rest:
-        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(options) or 'knobs'} out.")
-    target = check_target(args, (".html",))
+def _lesson(name: str, target: Path, options: list[str]) -> dict[str, Any]:
+    if options:
+        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(options)} out.")
     with brought_by("app", "A lesson as a page"):
         # By name, because the package is a layer below the app and is also installed without its libraries.
         page = importlib.import_module("rbmviz_app.play.lesson")
-    lesson = load_lesson(args.lesson)
+    lesson = load_lesson(name)
     content, dataset = page.lesson_html(lesson)
-    contained = contents(dataset, "the lesson, its models and the kernels")
+    contained = _contents(dataset, "the lesson, its models and the kernels")
     print_message(f"The page will contain {contained}.")
-    result = written(args, target, content, None, dataset)
-    result |= {"lesson": lesson.name, "contains": contained}
-    return result | {"steps": [step.title for step in lesson.steps]}
+    result = _written(target, content, {}, dataset, None) | {"model": None, "lesson": lesson.name}
+    return result | {"contains": contained, "steps": [step.title for step in lesson.steps]}
 
 
-def contents(dataset: Dataset | None, kernels: str = "the model, the kernels and a recording") -> str:
+def _scored_data(model: Model, dataset: str | None, init: str | None) -> Dataset | None:
+    """Return the data to score against; None, with a message, if the model's own data are missing."""
+    if dataset is not None:
+        return data_of(model, dataset, load_dataset)
+    if data_name(model.meta) is None:
+        if init == "data":
+            raise BadInput(
+                "The model does not say what data it learned: give --dataset, or use --init random."
+            )
+        return None
+    try:
+        return data_of(model)
+    except BadInput as error:
+        if init == "data":
+            raise
+        print_message(f"Nothing is scored, and the chains start at random bits: {error}")
+        return None
+
+
+def _kept(n: int, last: int | None, n_runs: int, model: Model) -> int:
+    """Return the number of samples of each run in the file; BadInput if the file would be too large."""
+    kept = min(n, last or n)
+    most = min(MAX_HELD_SAMPLES, MAX_REPLAY_BYTES // (n_runs * -(-model.rbm.n_visible // 8)))
+    if kept > most:
+        raise BadInput(
+            f"play: {kept:,} samples of {n_runs} samplers are too much for one page: with --last {most} it "
+            "has the last ones."
+        )
+    return kept
+
+
+def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
+    """Draw n samples in each run; return their histories, and whether an interrupt came first."""
+    try:
+        with tqdm(total=n * len(runs), unit="sample", disable=None) as bar:
+            for run in runs:
+                run.prepare()
+                run.watched = False
+            while not all(run.n == n for run in runs):  # in turns, so that an interrupt leaves some of each
+                for run in runs:
+                    m = min(run.max_steps(), n - run.n)
+                    if m:
+                        run.record_steps(run.timed_advance(m))
+                        bar.update(m)
+    except KeyboardInterrupt:
+        if not all(run.n for run in runs):
+            raise
+        print_message("Interrupted: the samples made so far are kept.")
+        return [RunHistory.of(run) for run in runs], True
+    for run in runs:
+        run.complete()
+    return [RunHistory.of(run) for run in runs], False
+
+
+def _written(
+    target: Path, content: bytes, models: dict[str, Model], dataset: Dataset | None, seed: int | None
+) -> dict[str, Any]:
+    """Write a page, and return the part of the result shared by all pages."""
+    source = origin_of(models, dataset, seed=seed)
+    content = with_origin(content, target.name, source)
+    write_whole(target, content)
+    name = dataset.name if dataset is not None else None
+    return {"out": str(target), "bytes": len(content), "dataset": name, "origin": source}
+
+
+def _contents(dataset: Dataset | None, kernels: str = "the model, the kernels and a recording") -> str:
     """Describe the data in a page with this data set."""
     if dataset is None:
         return f"{kernels}, and no data"
     return f"{kernels}, and {scores.contents(dataset)}"
+
+
+def text(result: dict[str, Any]) -> str:
+    """Return the result as text for the terminal."""
+    return f"{result['out']}: {result['bytes'] / 1e6:.2f} MB, open it in a browser."

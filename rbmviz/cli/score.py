@@ -1,15 +1,14 @@
 """``rbmviz score``: ISL, coverage of classes, effective sample size and R-hat of a sample file."""
 
-import argparse
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from rbmviz import metadata
 from rbmviz.array_files import Damaged, is_file, printable, read_json, read_npz, text_of
-from rbmviz.cli import add_command, print_message
+from rbmviz.cli import print_message
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
@@ -22,27 +21,14 @@ KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
 """Array of the sample file -> the ISL kernel that scores it."""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    example = "rbmviz score samples.npz --dataset mnist5k --curve"
-    command = add_command(commands, "score", example, run, text)
-    command.add_argument(
-        "file", metavar="F.npz", help="a file of 'rbmviz sample', or any .npz with an array v"
-    )
-    command.add_argument(
-        "--dataset",
-        help="a name, a file, or a folder of images; default: the data that the file's model names",
-    )
-    command.add_argument(
-        "--model",
-        help="model for the effective sample size of the free energy; default: the one that the file names",
-    )
-    command.add_argument(
-        "--kernel", choices=("binary", "mean"), default="binary", help="kernel of the ISL (default binary)"
-    )
-    command.add_argument(
-        "--curve", action="store_true", help="also give ISL at log-spaced numbers of samples"
-    )
+LINES = {
+    "start": "its chains started at {start}",
+    "classes": "classes visited: {classes_visited} of {classes}, class coverage {class_coverage:.1%}, "
+    "{class_switches:,} switches",
+    "spurious": "spurious samples: {spurious:.1%}, blank ones among them {blank:.1%}",
+    "ink": "ink: {ink:.1%} of the units on",
+}
+"""Lines of the text, by the entry of the result without which a line is left out."""
 
 
 class _Samples(NamedTuple):
@@ -95,12 +81,12 @@ def _read(path: Path, array: str) -> _Samples:
     return _Samples(arrays[array], v, model, n_chains, metadata.data_name(of_model), start)
 
 
-def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
+def _diagnostics(file: str, given: str | None, samples: _Samples) -> dict[str, Any]:
     """Return ESS, and R-hat of several chains, for activity and for free energy; the results may differ.
 
     Row t of the file belongs to chain t % n_chains; an incomplete round at the end is left out.
     """
-    name, v, n_chains = args.model or samples.model, samples.v, samples.n_chains
+    name, v, n_chains = given or samples.model, samples.v, samples.n_chains
     if name is None or v is None:
         return {}
     if len(v) < MIN_DRAWS * n_chains:
@@ -109,12 +95,12 @@ def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
         return {}
     functions = {"activity": v.sum(axis=1)}
     try:
-        rbm = (load_model(name) if args.model else load_pretrained(name)).rbm
+        rbm = (load_model(name) if given else load_pretrained(name)).rbm
         if v.shape[1] != rbm.n_visible:
-            raise BadInput(f"'{args.file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
+            raise BadInput(f"'{file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
         functions["free_energy"] = rbm.free_energy(v)
     except BadInput as error:
-        if args.model:
+        if given:
             raise
         print_message(f"No effective sample size of the free energy (give --model): {error}")
     per_chain: dict[str, Any] = {"n_chains": n_chains, "ess_method": "rank-normalised bulk (ess_tail: tail)"}
@@ -146,47 +132,72 @@ def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
     return values
 
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Return ISL of samples and of the training set, coverage, diagnostics, and with --curve the curve."""
-    array = "v" if args.kernel == "binary" else "p"
-    samples = _read(Path(args.file), array)
-    x, name = samples.x, args.dataset or samples.dataset
+def score(
+    file: str = "samples.npz",
+    /,
+    *,
+    dataset: str | None = None,
+    model: str | None = None,
+    kernel: Literal["binary", "mean"] = "binary",
+    curve: bool = False,
+) -> dict[str, Any]:
+    """Score a sample file against a data set (ISL).
+
+    The bandwidth beta is chosen on the validation part, the score is on the test part.
+
+    Parameters
+    ----------
+    file
+        A file of 'rbmviz sample', or any .npz with an array v.
+    dataset
+        A name, a file, or a folder of images; default: the data that the file's model names.
+    model
+        Model for the effective sample size of the free energy; default: the one that the file names.
+    kernel
+        Kernel of the ISL.
+    curve
+        Also give ISL at log-spaced numbers of samples.
+
+    Examples
+    --------
+    rbmviz score samples.npz --dataset mnist5k --curve
+    """
+    samples = _read(Path(file), "v" if kernel == "binary" else "p")
+    x, name = samples.x, samples.dataset if dataset is None else dataset
     if name is None:
-        raise BadInput(f"'{args.file}' does not name the data to score on: give --dataset.")
+        raise BadInput(f"'{file}' does not name the data to score on: give --dataset.")
     try:
-        dataset = load_dataset(name) if args.dataset else load_registered(name)
+        data = load_dataset(name) if dataset is not None else load_registered(name)
     except BadInput as error:
-        if args.dataset:
+        if dataset is not None:
             raise
+        raise BadInput(f"The data that '{file}' names cannot be loaded: {error} Give --dataset.") from None
+    if data.n_visible != x.shape[1]:
         raise BadInput(
-            f"The data that '{args.file}' names cannot be loaded: {error} Give --dataset."
-        ) from None
-    if dataset.n_visible != x.shape[1]:
-        raise BadInput(
-            f"'{args.file}' has {x.shape[1]} units and {dataset.name} {dataset.n_visible}: choose other data."
+            f"'{file}' has {x.shape[1]} units and {data.name} {data.n_visible}: choose other data."
         )
-    per_chain = _diagnostics(args, samples)
-    metric = ISL(dataset.test, dataset.validation, kernel=args.kernel)
-    curve = metric.curve(x, None if args.curve else ())
-    score = metric.value()
+    per_chain = _diagnostics(file, model, samples)
+    metric = ISL(data.test, data.validation, kernel=kernel)
+    points = metric.curve(x, None if curve else ())
+    total = metric.value()
     print_message("Scoring the training set for comparison.")
-    own = reference(dataset.train, dataset.test, dataset.validation, kernel=args.kernel)
+    own = reference(data.train, data.test, data.validation, kernel=kernel)
     result: dict[str, Any] = {
-        "isl": score.isl,
-        "std_error": score.std_error,
-        "beta": score.beta,
-        "n": score.n,
-        "kernel": args.kernel,
-        "dataset": dataset.name,
+        "isl": total.isl,
+        "std_error": total.std_error,
+        "beta": total.beta,
+        "n": total.n,
+        "kernel": kernel,
+        "dataset": data.name,
         "reference": own.isl,
         "reference_n": own.n,
-        "origin": origin_of(args, {}, dataset),
+        "origin": origin_of({}, data),
         "start": samples.start,
-        **_coverage(samples, dataset),
+        **_coverage(samples, data),
         **per_chain,
     }
-    if args.curve:
-        result["curve"] = [[point.n, point.isl] for point in curve]
+    if curve:
+        result["curve"] = [[point.n, point.isl] for point in points]
     return result
 
 
@@ -197,19 +208,7 @@ def text(result: dict[str, Any]) -> str:
         f"({result['n']:,} samples, {result['kernel']} kernel, beta {result['beta']:.3f})",
         f"its training part as samples: {result['reference']:.2f} ({result['reference_n']:,} examples)",
     ]
-    if result["start"]:
-        lines.append(f"its chains started at {result['start']}")
-    if "classes" in result:
-        lines.append(
-            f"classes visited: {result['classes_visited']} of {result['classes']}, class coverage "
-            f"{result['class_coverage']:.1%}, {result['class_switches']:,} switches"
-        )
-    if "spurious" in result:
-        lines.append(
-            f"spurious samples: {result['spurious']:.1%}, blank ones among them {result['blank']:.1%}"
-        )
-    if "ink" in result:
-        lines.append(f"ink: {result['ink']:.1%} of the units on")
+    lines += [line.format(**result) for key, line in LINES.items() if result.get(key) is not None]
     sizes = [
         f"{result[f'ess_{key}']:,.0f} and {result[f'ess_tail_{key}'] or math.nan:,.0f} "
         f"by {key.replace('_', ' ')}"

@@ -1,26 +1,26 @@
-"""``rbmviz sweep``: run, resume, extend, compare and draw a grid of knobs over models and seeds."""
+"""``rbmviz sweep``: run, resume, compare and draw a grid of knobs over models and seeds."""
 
-import argparse
 import dataclasses
 import math
 import re
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from cyclopts import Parameter
 from tqdm import tqdm
 
-from rbmviz.cli import COUNT, JSON_HELP, SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import read_algorithms
+from rbmviz.cli import print_message
+from rbmviz.cli.options import NUMBER, Count, Seed, read_algorithms, whole
+from rbmviz.cli.origins import command_line
 from rbmviz.cli.outputs import check_outputs
-from rbmviz.errors import BadInput, unknown
-from rbmviz.knobs import knobs_of, write_algorithm
+from rbmviz.errors import BadInput
+from rbmviz.knobs import write_algorithm
 from rbmviz.origin import csv_bytes, origin, with_origin
 from rbmviz.output import write_whole
-from rbmviz.samplers import list_samplers
 from rbmviz.session.training import BAND_OF_REPLICATES
 from rbmviz.sweeps import (
     Axis,
@@ -33,184 +33,154 @@ from rbmviz.sweeps import (
     cells,
     compare,
     figures,
-    list_measures,
 )
 from rbmviz.sweeps.choose import one_source, robustness, select, telling_point, undirected
 from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.sweeps.run import SweepProgress, cores
 from rbmviz.sweeps.run import run as run_cells
 from rbmviz.sweeps.store import Store, StoredTable
-from rbmviz.trainers import list_trainers
 
 DEFAULT_REPLICATIONS = 5
 
-MAX_WORKERS = 4096
+DEFAULT = {"model": ["bas_pcd"], "sampler": ["rates_fpcd"], "axis": ["eps=0.001:0.3:7:log"]}
+"""The sweep of the command without samplers and trainers."""
 
-ACTIONS = {
-    "run": "begin a sweep, or continue the one in the folder; the default",
-    "resume": "compute what is missing",
-    "extend": "add values of axes, replications, models or algorithms",
-    "show": "compare the results that are there",
-    "robustness": "give mean and spread of each setting over trained models",
-}
+OF_PLAN = (
+    "sampler",
+    "trainer",
+    "model",
+    "axis",
+    "replications",
+    "knobs",
+    "dataset",
+    "n",
+    "budget",
+    "metric",
+    "n_hidden",
+    "out",
+)
+"""Options that say what is run."""
+
+Unit = Literal["n", "samples", "sweeps", "seconds", "updates"]
+"""What --budget and --effort count; "n" stands for samples, or for updates of trainers."""
 
 EVERY_SECONDS = 10.0
 """Seconds between two progress lines if standard error is not a terminal."""
 
-BUDGET_UNITS = {
-    "n": "samples",
-    "samples": "samples",
-    "sweeps": "sweeps",
-    "seconds": "seconds",
-    "updates": "updates",
-}
-"""Values of --budget and --effort; "n" stands for samples, or for updates of trainers."""
 
+def sweep(
+    action: Literal["run", "resume", "show", "robustness"] = "run",
+    folder: str | None = None,
+    /,
+    *,
+    sampler: list[str] | None = None,
+    trainer: list[str] | None = None,
+    model: list[str] | None = None,
+    axis: Annotated[list[str] | None, Parameter(name=["--axis", "--grid"])] = None,
+    replications: Annotated[int, whole(1, 10_000)] | None = None,
+    dataset: str | None = None,
+    n: Annotated[Count, NUMBER] | None = None,
+    budget: Unit | None = None,
+    seed: Annotated[Seed, Parameter(help="The first seed.")] = 0,
+    metric: list[str] | None = None,
+    kernel: Literal["binary", "mean"] = "binary",
+    init: Literal["data", "random"] = "data",
+    n_hidden: Annotated[int, whole(1, 10**6)] | None = None,
+    out: str | None = None,
+    workers: Annotated[int, whole(1, 4096)] | None = None,
+    scheduler: str | None = None,
+    at: Count | None = None,
+    effort: Unit | None = None,
+    by: str | None = None,
+    csv: str | None = None,
+    figure: str | None = None,
+    **knobs: str,
+) -> dict[str, Any]:
+    """Run samplers or trainers over a grid of knobs, and choose a setting.
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    example = (
-        "rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log "
-        "--axis alpha=0.9,0.95,0.99,1 --out steps"
+    The choice is made on the validation part, by differences paired over seeds. All results are in one SQLite
+    file of the folder --out, and none is computed again: repeat the command with longer axes, more seeds or
+    models, and the sweep is extended. Without --out, the command says what it would do.
+
+    The other actions take the folder of a sweep: resume computes what is missing, show compares what is
+    there, robustness gives mean and spread of each setting over models.
+
+    Parameters
+    ----------
+    action
+        What to do.
+    folder
+        Folder of the sweep that is resumed or shown.
+    sampler
+        A sampler, perhaps with knobs: rates_fpcd:k=2 (repeatable). Knobs as flags (--k 2) are given to every
+        sampler, or trainer, that has them.
+    trainer
+        Instead of samplers, a trainer (repeatable).
+    model
+        Samplers: a pretrained model or a file (repeatable).
+    axis
+        Values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log, :linear or :log1m (a log scale of
+        1 - x, with 1 itself) after it: eps=0.001:0.3:13:log, alpha=0.8:1:6:log1m (repeatable).
+    replications
+        Seeds of each setting, in all; default 5.
+    dataset
+        Data to score on (default: each model's own), or to train on.
+    n
+        Length of each run; default 20,000 samples, or 1,000 updates of trainers.
+    budget
+        What -n counts: samples (trainers: updates) by default, Gibbs sweeps of all chains, or seconds.
+    metric
+        What is measured; isl: both parts (repeatable).
+    kernel
+        Kernel of the ISL.
+    init
+        Initial states.
+    n_hidden
+        Trainers: hidden units; default 16.
+    out
+        Folder of the results, made if need be.
+    workers
+        Threads of this machine; default: one for each core.
+    scheduler
+        Address of a Dask scheduler (tcp://...), instead of threads (pip install "rbmviz[cluster]").
+    at
+        Number of samples to compare at; default: the last.
+    effort
+        What --at counts, and what is equal; default samples or updates.
+    by
+        Measure that chooses; default isl_validation, or log_likelihood.
+    csv
+        The table that is shown, one row a setting, .csv.
+    figure
+        The scores over the axes, .svg or .png.
+
+    Examples
+    --------
+    rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log --out steps
+    """
+    args = SimpleNamespace(**locals())
+    _check_use(args)
+    if action == "run" and not sampler and not trainer and not model:
+        for name, value in DEFAULT.items():
+            setattr(args, name, getattr(args, name) or value)
+    if action == "run" and out is None:
+        return _planned(_plan(args))
+    if scheduler:
+        import rbmviz.sweeps.cluster  # noqa: F401, raises its own error for a missing extra
+    if figure:
+        figures.check_installed()
+    store = Store(out if action == "run" else folder)  # type: ignore[arg-type]
+    plan = _plan(args) if action == "run" else store.plan()
+    if figure and Path(figure).suffix not in (".svg", ".png"):
+        raise BadInput(f"sweep: '{figure}' must end in .svg or .png.")
+    check_outputs(
+        {"--csv": csv, "--figure": figure},
+        models={f"--model {name}": name for name in plan.models},
+        datasets={"--dataset": plan.data or None},
     )
-    command = add_command(commands, "sweep", example, run, text)
-    command.description = (
-        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting on the\n"
-        "validation part, by differences paired over seeds. The folder has one SQLite file, in which no\n"
-        "result is computed again: repeat the command with longer axes, more seeds or models, and it is\n"
-        "extended."
-    )
-    command.epilog = f"{command.epilog}\nThe options of an action: rbmviz sweep run --help"
-    command.arrange = _action_first
-    actions = command.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
-    for action, about in ACTIONS.items():
-        each = actions.add_parser(
-            action, help=about, description=f"{about.capitalize()}.", allow_abbrev=False
-        )
-        if action != "run":
-            each.add_argument("folder", metavar="DIR", help="folder of the sweep")
-        each.add_argument("--json", action="store_true", help=JSON_HELP)
-        each.set_defaults(takes_knobs=action in ("run", "extend"))
-        if action in ("run", "extend"):
-            _add_grid(each)
-        if action == "run":
-            _add_plan(each)
-        if action in ("run", "extend", "resume"):
-            _add_place(each)
-        _add_comparison(each)
-        if action != "robustness":
-            _add_files(each)
-
-
-def _action_first(words: Sequence[str]) -> list[str]:
-    """Return the arguments with the action in front, where argparse expects it; the default is ``run``."""
-    for i, word in enumerate(words):
-        is_value = i > 0 and re.fullmatch("-n|--(?!json$)[^=]+", words[i - 1])
-        if word in ACTIONS and not is_value:
-            return [word, *words[:i], *words[i + 1 :]]
-    if words and not words[0].startswith("-"):
-        raise unknown("action of sweep", words[0], ACTIONS)
-    return [*words] if words in (["-h"], ["--help"]) else ["run", *words]
-
-
-def _add_grid(action: argparse.ArgumentParser) -> None:
-    grid = action.add_argument_group(
-        "the grid", "Knobs as flags (--k 2) are given to every sampler, or trainer, that has them."
-    )
-    grid.add_argument(
-        "--sampler",
-        action="append",
-        help=f"one of {', '.join(list_samplers())}, perhaps with knobs: rates_fpcd:k=2 (repeatable)",
-    )
-    grid.add_argument(
-        "--trainer", action="append", help=f"instead of samplers: {', '.join(list_trainers())} (repeatable)"
-    )
-    grid.add_argument("--model", action="append", help="samplers: a pretrained model or a file (repeatable)")
-    grid.add_argument(
-        "--axis",
-        "--grid",
-        action="append",
-        metavar="KNOB=VALUES",
-        help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log, :linear or :log1m (a log scale "
-        "of 1 - x, with 1 itself) after it: eps=0.001:0.3:13:log, alpha=0.8:1:6:log1m (repeatable)",
-    )
-    grid.add_argument(
-        "--replications",
-        type=WholeNumber(1, 10_000),
-        help=f"seeds of each setting (default {DEFAULT_REPLICATIONS}; extend: in all)",
-    )
-
-
-def _add_plan(action: argparse.ArgumentParser) -> None:
-    plan = action.add_argument_group("the runs")
-    plan.add_argument("--dataset", help="data to score on (default: each model's own), or to train on")
-    plan.add_argument(
-        "-n", type=COUNT, help="length of each run (default 20,000 samples, or 1,000 updates of trainers)"
-    )
-    plan.add_argument(
-        "--budget",
-        choices=tuple(BUDGET_UNITS),
-        help="what -n counts: samples (trainers: updates) by default, Gibbs sweeps of all chains, or seconds",
-    )
-    plan.add_argument("--seed", type=SEED, default=0, help="the first seed (default 0)")
-    plan.add_argument(
-        "--metric",
-        action="append",
-        help=f"what is measured: {', '.join(list_measures())}; isl: both parts (repeatable)",
-    )
-    plan.add_argument(
-        "--kernel", choices=("binary", "mean"), default="binary", help="kernel of the ISL (default binary)"
-    )
-    plan.add_argument(
-        "--init", choices=("data", "random"), default="data", help="initial states (default data)"
-    )
-    plan.add_argument("--n-hidden", type=WholeNumber(1, 10**6), help="trainers: hidden units (default 16)")
-    plan.add_argument("--out", required=True, metavar="DIR", help="folder of the results, made if need be")
-
-
-def _add_place(action: argparse.ArgumentParser) -> None:
-    place = action.add_argument_group("where it runs").add_mutually_exclusive_group()
-    place.add_argument(
-        "--workers",
-        type=WholeNumber(1, MAX_WORKERS),
-        help="threads of this machine (default: one for each core)",
-    )
-    place.add_argument(
-        "--scheduler",
-        metavar="tcp://...",
-        help='address of a Dask scheduler, instead of threads (pip install "rbmviz[cluster]")',
-    )
-
-
-def _add_comparison(action: argparse.ArgumentParser) -> None:
-    comparison = action.add_argument_group("how settings are compared")
-    comparison.add_argument("--at", type=COUNT, help="number of samples to compare at (default: the last)")
-    comparison.add_argument(
-        "--effort",
-        choices=tuple(BUDGET_UNITS),
-        help="what --at counts, and what is equal (default samples or updates)",
-    )
-    comparison.add_argument("--by", help="measure that chooses (default isl_validation, or log_likelihood)")
-
-
-def _add_files(action: argparse.ArgumentParser) -> None:
-    files = action.add_argument_group("files")
-    files.add_argument("--csv", metavar="F.csv", help="the table that is shown, one row a setting")
-    files.add_argument("--figure", metavar="F.svg", help="the scores over the axes, as .svg or .png")
-
-
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Carry out the action, and return the comparison of the settings."""
-    _check_installed(args)
-    store = Store(args.out if args.action == "run" else args.folder)
-    plan = _plan(args) if args.action == "run" else store.plan()
-    if args.action == "extend":
-        plan = _extended(plan, args)
-    if args.action != "robustness":
-        _check_outputs(args, plan)
     plan_cells, outcome = cells(plan), None
-    if args.action in ("run", "resume", "extend"):
-        if sentence := store.prepare(plan, _command(args)):
+    if action in ("run", "resume"):
+        if sentence := store.prepare(plan, command_line()):
             print_message(sentence)
         outcome = _computed(args, plan_cells, store)
         store.close()
@@ -218,6 +188,47 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if not stored.cells and outcome is None:
         stored = _of_other_code(store)
     return _result(args, plan, store, plan_cells, stored, outcome)
+
+
+def _check_use(args: SimpleNamespace) -> None:
+    """Check that the options belong to the action."""
+    if args.action == "run" and args.folder is not None:
+        raise BadInput("sweep run: the folder is given as --out DIR.")
+    if args.action != "run" and args.folder is None:
+        raise BadInput(f"sweep {args.action}: name the folder of a sweep.")
+    idle = {"run": (), "robustness": (*OF_PLAN, "csv", "figure")}.get(args.action, OF_PLAN)
+    if given := [name for name in idle if getattr(args, name)]:
+        flag = next(iter(args.knobs)) if given[0] == "knobs" else given[0]
+        raise BadInput(
+            f"sweep {args.action}: leave --{flag.replace('_', '-')} out; to change the plan of the folder, "
+            "repeat the command that made it with other options."
+        )
+    if args.workers and args.scheduler:
+        raise BadInput("sweep: --workers and --scheduler both say where it runs: give one of them.")
+
+
+def _planned(plan: SweepPlan) -> dict[str, Any]:
+    """Return what a sweep would do."""
+    return {
+        **{"action": "plan", "of": len(cells(plan)), "algorithms": list(plan.algorithms)},
+        **{"axes": {axis.knob: list(axis.values) for axis in plan.axes}, "models": list(plan.models)},
+        **{"seeds": list(plan.seeds), "length": f"{plan.budget.amount:,} {plan.budget.unit}"},
+    }
+
+
+def _planned_text(result: dict[str, Any]) -> str:
+    def values_text(values: list[Any]) -> str:
+        return ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
+
+    axes = [f"{knob} = {values_text(values)}" for knob, values in result["axes"].items()]
+    what = [*result["algorithms"], *(f"on {model}" for model in result["models"]), *axes]
+    return "\n".join(
+        [
+            f"This sweep would make {result['of']:,} runs of {result['length']}:",
+            *(f"  {line}" for line in what),
+            "Give --out DIR, the folder of its results, to run it; --sampler, --model and --axis change it.",
+        ]
+    )
 
 
 def _of_other_code(store: Store) -> StoredTable:
@@ -234,26 +245,6 @@ def _of_other_code(store: Store) -> StoredTable:
     return StoredTable(columns, n_cells)
 
 
-def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
-    """Check the endings of the output files, and that the files can be written."""
-    outputs = {f"--{name}": getattr(args, name) for name in ("csv", "figure")}
-    if args.figure is not None and Path(args.figure).suffix not in (".svg", ".png"):
-        raise BadInput(f"sweep: '{args.figure}' must end in .svg or .png.")
-    check_outputs(
-        outputs,
-        models={f"--model {name}": name for name in plan.models},
-        datasets={"--dataset": plan.data or None},
-    )
-
-
-def _check_installed(args: argparse.Namespace) -> None:
-    """Raise the error for a missing extra before anything is read."""
-    if vars(args).get("scheduler"):
-        import rbmviz.sweeps.cluster  # noqa: F401, raises its own error
-    if vars(args).get("figure"):
-        figures.check_installed()
-
-
 def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
     """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
     match = re.fullmatch(r"([^=]*)=(log1m|log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
@@ -263,16 +254,18 @@ def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
     return Axis.read(written, algorithms)
 
 
-def _plan(args: argparse.Namespace) -> SweepPlan:
+def _unit(given: str | None, kind: Kind) -> str:
+    return {"sampler": "samples", "trainer": "updates"}[kind] if given in (None, "n") else given
+
+
+def _plan(args: SimpleNamespace) -> SweepPlan:
     if bool(args.sampler) == bool(args.trainer):
         raise BadInput(
             "sweep run: give samplers (--sampler with --model) or trainers (--trainer with --dataset)."
         )
     kind: Kind = "sampler" if args.sampler else "trainer"
-    algorithms = read_algorithms(TABLES[kind], args.sampler or args.trainer, args.rest)
-    unit = BUDGET_UNITS[args.budget or "n"]
-    if kind == "trainer" and args.budget in (None, "n"):
-        unit = "updates"
+    algorithms = read_algorithms(TABLES[kind], args.sampler or args.trainer, args.knobs)
+    unit = _unit(args.budget, kind)
     amount = args.n or (20_000 if kind == "sampler" else 1000)
     if args.n is None and unit == "seconds":
         raise BadInput("sweep run: --budget seconds needs -n, how many.")
@@ -297,44 +290,6 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     )
 
 
-def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
-    """Return the plan with more algorithms, models, seeds and values of axes added to its own."""
-    more = args.sampler if plan.kind == "sampler" else args.trainer
-    if (args.trainer if plan.kind == "sampler" else args.sampler) is not None:
-        raise BadInput(f"sweep extend: this is a sweep over {plan.kind}s.")
-    algorithms = list(plan.algorithms)
-    if more:
-        algorithms += [
-            write_algorithm(algorithm) for algorithm in read_algorithms(TABLES[plan.kind], more, args.rest)
-        ]
-    elif args.rest:
-        raise BadInput("sweep extend: knobs are given to new samplers; add values to an axis by --axis.")
-    read = [TABLES[plan.kind].read(algorithm) for algorithm in algorithms]
-    before = read[: len(plan.algorithms)]
-    axes = {axis.knob: axis for axis in plan.axes}
-    for written in args.axis or ():
-        axis = _axis(written, read)
-        own = (getattr(algorithm, axis.knob) for algorithm in before if axis.knob in knobs_of(algorithm))
-        values = axes[axis.knob].values if axis.knob in axes else own
-        knob = next(knobs_of(algorithm)[axis.knob] for algorithm in read if axis.knob in knobs_of(algorithm))
-        joined = list(dict.fromkeys((*values, *axis.values)))
-        axes[axis.knob] = Axis(axis.knob, tuple(sorted(joined) if knob.kind in (int, float) else joined))  # type: ignore[type-var]
-    seeds = list(plan.seeds)
-    seeds += [seed for seed in range(seeds[0], seeds[0] + (args.replications or 0)) if seed not in seeds]
-    return dataclasses.replace(
-        plan,
-        algorithms=tuple(dict.fromkeys(algorithms)),
-        axes=tuple(axes.values()),
-        models=tuple(dict.fromkeys((*plan.models, *(args.model or ())))),
-        seeds=tuple(seeds),
-    )
-
-
-def _command(args: argparse.Namespace) -> str:
-    """Return the command line, for notes and figures."""
-    return f"rbmviz {shlex.join(args.words)}"
-
-
 class _Lines:
     """Standard error that is not a terminal: each state of a bar gets its own line."""
 
@@ -356,7 +311,7 @@ def _bar(total: int, done: int) -> tqdm:
     return tqdm(**common, file=_Lines(), mininterval=EVERY_SECONDS, bar_format=line)
 
 
-def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
+def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
     """Compute the missing cells, and report the outcome."""
     there = len(store.done(plan_cells))
     threads = args.workers or cores()
@@ -390,8 +345,9 @@ def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store
         raise BadInput(f"All {len(outcome.failed):,} cells failed: {outcome.failed[0].reason}")
     if outcome.interrupted:
         cluster = f" --scheduler {args.scheduler}" if args.scheduler else ""
+        there = len(store.done(plan_cells))
         print_message(
-            f"Interrupted: {outcome.done:,} of {outcome.cells:,} cells are in '{store.folder}', and "
+            f"Interrupted: {there:,} of {outcome.cells:,} cells are in '{store.folder}', and "
             f"'rbmviz sweep resume {store.folder}{cluster}' computes the rest."
         )
     elif outcome.computed:
@@ -403,7 +359,7 @@ def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store
 
 
 def _result(
-    args: argparse.Namespace,
+    args: SimpleNamespace,
     plan: SweepPlan,
     store: Store,
     plan_cells: Sequence[Cell],
@@ -433,9 +389,7 @@ def _result(
                 f"'{store.folder}' holds no result of its plan: 'rbmviz sweep resume {store.folder}'."
             )
         return result | {"cells": [], "best": None, "region": [], "choices": []}
-    effort: Any = BUDGET_UNITS[args.effort or "n"]
-    if plan.kind == "trainer" and args.effort in (None, "n"):
-        effort = "updates"
+    effort: Any = _unit(args.effort, plan.kind)
     if args.action == "robustness":
         found_settings = robustness(stored.columns, args.at, effort, args.by or "isl_test")
         return result | {"robustness": [dataclasses.asdict(setting) for setting in found_settings]}
@@ -451,32 +405,21 @@ def _result(
             raise
         print_message(f"The settings cannot be compared yet: {error}")
     compared = [choice for choice, _ in choices]
-    _write_files(args, plan, stored, compared)
-    rows = [_row(setting, choice) for choice in compared for setting in choice.settings]
+    rows = [_row(setting) for choice in compared for setting in choice.settings]
+    _write_files(args, plan, stored, compared, rows)
     result |= {"cells": rows, "choices": [_choice(choice) | {"telling": at} for choice, at in choices]}
     only = result["choices"][0] if len(choices) == 1 else {"best": None, "region": []}
     return result | {"best": only["best"], "region": only["region"]}
 
 
-def _row(scored: ScoredSetting, choice: Choice) -> dict[str, Any]:
+def _row(scored: ScoredSetting) -> dict[str, Any]:
     """Return a setting as a JSON entry, which is also a row of the CSV."""
     entry = dataclasses.asdict(scored)
-    by_seed = entry.pop("by_seed")
-    lo, hi = entry.pop("interval")
-    error = scored.std_dev / math.sqrt(len(by_seed)) if len(by_seed) > 1 else math.nan
-    difference_error = entry.pop("std_error")
-    return {
-        **{"setting": entry.pop("setting"), "model": entry.pop("model"), "knobs": entry.pop("knobs")},
-        **{"mean": entry.pop("mean"), "std_error": error, "seeds": len(by_seed)},
-        **dict(
-            zip(
-                ("low", "high"), map(float, np.quantile([*by_seed.values()], BAND_OF_REPLICATES)), strict=True
-            )
-        ),
-        **{"difference": entry.pop("difference"), "difference_error": difference_error},
-        **{"difference_lo": lo, "difference_hi": hi},
-        **entry,
-    }
+    scores, (lo, hi) = [*entry.pop("by_seed").values()], entry.pop("interval")
+    low, high = map(float, np.quantile(scores, BAND_OF_REPLICATES))
+    entry |= {"difference_error": entry["std_error"], "difference_lo": lo, "difference_hi": hi}
+    error = scored.std_dev / math.sqrt(len(scores)) if len(scores) > 1 else math.nan
+    return entry | {"std_error": error, "seeds": len(scores), "low": low, "high": high}
 
 
 def _choice(choice: Choice) -> dict[str, Any]:
@@ -501,17 +444,20 @@ def _choice(choice: Choice) -> dict[str, Any]:
 
 
 def _write_files(
-    args: argparse.Namespace, plan: SweepPlan, stored: StoredTable, choices: Sequence[Choice]
+    args: SimpleNamespace, plan: SweepPlan, stored: StoredTable, choices: Sequence[Choice], rows: list[Any]
 ) -> None:
     if args.csv is not None:
-        write_whole(args.csv, with_origin(_csv(choices), "sweep.csv", _origin(args, stored)))
+        knobs = [{f"knob_{name}": value for name, value in row["knobs"].items()} for row in rows]
+        table = [{**row, **more} for row, more in zip(rows, knobs, strict=True)]
+        content = csv_bytes([{name: row[name] for name in row if name != "knobs"} for row in table])
+        write_whole(args.csv, with_origin(content, "sweep.csv", _origin(stored)))
     if args.figure is not None and choices:
-        caption = figures.provenance(stored.columns, _command(args))
+        caption = figures.provenance(stored.columns, command_line())
         picture = figures.draw(choices, plan, caption, Path(args.figure).suffix[1:])
-        write_whole(args.figure, with_origin(picture, args.figure, _origin(args, stored)))
+        write_whole(args.figure, with_origin(picture, args.figure, _origin(stored)))
 
 
-def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
+def _origin(stored: StoredTable) -> dict[str, Any]:
     """Return the origin of a sweep's files, with the digests in its table."""
     columns = stored.columns
 
@@ -519,18 +465,8 @@ def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
         pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
         return {value: digest for value, digest in pairs if digest}
 
-    source = origin(_command(args), seeds=sorted(set(columns["seed"].tolist())))
+    source = origin(command_line(), seeds=sorted(set(columns["seed"].tolist())))
     return source | {"models": digests("model"), "data": digests("data")}
-
-
-def _csv(choices: Sequence[Choice]) -> bytes:
-    rows = []
-    for choice in choices:
-        for setting in choice.settings:
-            row = _row(setting, choice)
-            knobs = row.pop("knobs")
-            rows.append({**row, **{f"knob_{name}": value for name, value in knobs.items()}})
-    return csv_bytes(rows)
 
 
 MAX_LINES = 40
@@ -539,6 +475,8 @@ MAX_LINES = 40
 
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
+    if result["action"] == "plan":
+        return _planned_text(result)
     if "robustness" in result:
         return _robustness_text(result["robustness"])
     lines = []

@@ -1,19 +1,19 @@
 """``rbmviz warmup``: compile and cache the kernels ahead of their first use."""
 
-import argparse
 from typing import Any
 
-from rbmviz.cli import add_command
 from rbmviz.session import warm_up
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    add_command(commands, "warmup", "rbmviz warmup", run, text)
+def warmup() -> dict[str, Any]:
+    """Compile and cache the kernels.
 
+    Later starts take about a second.
 
-def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Compile the kernels, and return the seconds it took."""
+    Examples
+    --------
+    rbmviz warmup
+    """
     return {"seconds": warm_up()}
 
 

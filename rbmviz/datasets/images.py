@@ -37,26 +37,14 @@ def _images(files: Files) -> Files:
     ]
 
 
-@contextmanager
-def in_folder(folder: Path) -> Iterator[Files]:
-    """Yield the images below a folder, regular files only; reading a link out of the folder is refused."""
-    files: Files = []
-    home = folder.resolve()
-
-    def reader(path: Path) -> Callable[[], bytes]:
-        def read() -> bytes:
-            if not path.resolve().is_relative_to(home):
-                raise Damaged("it is a link to a file outside, copy that file")
-            return path.read_bytes()
-
-        return read
-
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place) / name
-            if path.suffix.lower() in SUFFIXES and is_file(path):
-                files.append((path.relative_to(folder), reader(path)))
-    yield files
+def in_folder(folder: Path) -> Files:
+    """Return the images below a folder, regular files only."""
+    paths = (Path(place) / name for place, _, names in os.walk(folder) for name in names)
+    return [
+        (path.relative_to(folder), path.read_bytes)
+        for path in paths
+        if path.suffix.lower() in SUFFIXES and is_file(path)
+    ]
 
 
 @contextmanager

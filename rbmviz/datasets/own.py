@@ -8,7 +8,7 @@ is not valid.
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -384,7 +384,7 @@ def image_folder(folder: str | Path, binarise: str | float = "0.5") -> Dataset:
     Images that all have one size of at most 64 x 64 pixels keep it; others are resized to 28 x 28. Either all
     are in sub-folders or none is.
     """
-    return _from_images(in_folder(Path(folder)), str(folder), binarise)
+    return _from_images(nullcontext(in_folder(Path(folder))), str(folder), binarise)
 
 
 READERS: dict[str, Callable[..., Dataset]] = {

@@ -14,8 +14,6 @@ import importlib.util
 import io
 import os
 import shutil
-import struct
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
@@ -24,7 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, is_file, read_file, read_npz, unpacked, why
+from rbmviz.array_files import Damaged, is_file, read_file, read_npz, why
 from rbmviz.datasets.bag_of_words import presence
 from rbmviz.datasets.record import MAX_WORD_LENGTH
 from rbmviz.errors import BadInput, OutputFailure, brought_by, lacking, unknown
@@ -32,15 +30,6 @@ from rbmviz.output import REASONS, reason, write_whole
 from rbmviz.paths import cache_dir
 
 Arrays = dict[str, np.ndarray]
-
-MAX_DOWNLOAD = 50_000_000
-"""Most bytes of one downloaded file; the largest published file has 35 MB."""
-
-MAX_UNPACKED = 100_000_000
-"""Most bytes that one downloaded file may unpack to; the largest has 47 MB."""
-
-MAX_LINE = 20_000
-"""Most characters of a line in a downloaded text."""
 
 
 @dataclass(frozen=True)
@@ -96,21 +85,9 @@ def content_digest(arrays: Arrays) -> str:
     return hashlib.sha256(b"".join(sorted(row.tobytes() for row in table))).hexdigest()
 
 
-def _gunzip(content: bytes) -> bytes:
-    return unpacked(gzip.GzipFile(fileobj=io.BytesIO(content)), MAX_UNPACKED)  # type: ignore[arg-type]
-
-
-def _lines(content: bytes) -> list[str]:
-    """Return the lines of a text; raise ``Damaged`` if there are more, or longer, lines than published."""
-    lines = content.decode().splitlines()
-    if len(lines) > 100_000 or max(map(len, lines), default=0) > MAX_LINE:
-        raise Damaged("its lines are too long, or too many")
-    return lines
-
-
 def _idx(content: bytes) -> np.ndarray:
     """Read the IDX format of MNIST: two zero bytes, type 8 (uint8), rank, sizes as big-endian int32, data."""
-    raw = _gunzip(content)
+    raw = gzip.decompress(content)
     rank = raw[3]
     shape = np.frombuffer(raw, ">i4", rank, offset=4)
     return np.frombuffer(raw, np.uint8, offset=4 + 4 * rank).reshape(shape)
@@ -130,7 +107,7 @@ def _usps(files: dict[str, bytes]) -> Arrays:
     """Read lines in libsvm format, ``label 1:value 2:value ...``; values in [-1, 1], labels 1 to 10."""
     arrays: Arrays = {}
     for part, name in (("train", "usps.bz2"), ("test", "usps.t.bz2")):
-        lines = _lines(unpacked(bz2.BZ2File(io.BytesIO(files[name])), MAX_UNPACKED))  # type: ignore[arg-type]
+        lines = bz2.decompress(files[name]).decode().splitlines()
         x, y = np.full((len(lines), 256), -1.0), np.empty(len(lines), np.uint8)
         for i, line in enumerate(lines):
             label, *pairs = line.split()
@@ -148,7 +125,7 @@ def _letters(files: dict[str, bytes]) -> Arrays:
 
     Fold 0 is the test part. Words are numbered from 0 within each part, in the order of the file.
     """
-    lines = _lines(_gunzip(files["letter.data.gz"]))
+    lines = gzip.decompress(files["letter.data.gz"]).decode().splitlines()
     n = len(lines)
     fold, y, last = np.empty(n, np.uint8), np.empty(n, np.uint8), np.empty(n, bool)
     x = np.empty((n, 128), np.uint8)
@@ -164,30 +141,13 @@ def _letters(files: dict[str, bytes]) -> Arrays:
     return arrays
 
 
-def _checked_mat(content: bytes) -> bytes:
-    """Return a MATLAB file unchanged, after checking how many bytes its compressed variables unpack to."""
-    at, total = 128, 0
-    while at + 8 <= len(content):
-        kind, size = struct.unpack_from("<II", content, at)
-        if kind == 15:  # a compressed variable
-            part = content[at + 8 : at + 8 + size]
-            total += len(zlib.decompressobj().decompress(part, MAX_UNPACKED + 1))
-            if total > MAX_UNPACKED:
-                raise Damaged(f"it unpacks to more than {MAX_UNPACKED / 1e6:,.0f} MB")
-        at += 8 + size
-    return content
-
-
 def _newsgroups(files: dict[str, bytes]) -> Arrays:
     from scipy.io import loadmat
 
     names = ["documents", "newsgroups", "wordlist", "groupnames"]
-    content = loadmat(io.BytesIO(_checked_mat(files["20news_w100.mat"])), variable_names=names)
-    documents = content["documents"]
-    if documents.shape[0] * documents.shape[1] > MAX_UNPACKED // 8:
-        raise Damaged(f"documents have shape {documents.shape}")
+    content = loadmat(io.BytesIO(files["20news_w100.mat"]), variable_names=names)
     return {
-        "x": documents.toarray().T.astype(np.uint8),
+        "x": content["documents"].toarray().T.astype(np.uint8),
         "y": (content["newsgroups"].ravel() - 1).astype(np.uint8),
         "words": np.array([str(word.item()) for word in content["wordlist"].ravel()]),
         "groups": np.array([str(group.item()) for group in content["groupnames"].ravel()]),
@@ -360,8 +320,8 @@ def _ignore(n_bytes: int) -> None:
     pass
 
 
-class _Limited:
-    """A file for writing that raises ``Damaged`` after ``MAX_DOWNLOAD`` bytes, and reports each block."""
+class _Reporting:
+    """A file for writing that reports the size of each block."""
 
     def __init__(self, file: BinaryIO, progress: Callable[[int], object]) -> None:
         self._file, self._progress = file, progress
@@ -369,21 +329,19 @@ class _Limited:
     def write(self, block: bytes) -> None:
         self._file.write(block)
         self._progress(len(block))
-        if self._file.tell() > MAX_DOWNLOAD:
-            raise Damaged(f"it has more than {MAX_DOWNLOAD / 1e6:,.0f} MB")
 
     def flush(self) -> None:
         self._file.flush()
 
 
 def _downloader(progress: Callable[[int], object]) -> Callable[[str, str, Any], None]:
-    """Return a downloader for pooch, which has no size limit of its own."""
+    """Return a downloader for pooch that reports each block."""
 
     def download(url: str, output_file: str, pooch_: Any) -> None:
         from pooch import HTTPDownloader
 
         with open(output_file, "w+b") as file:
-            HTTPDownloader()(url, _Limited(file, progress), pooch_)
+            HTTPDownloader()(url, _Reporting(file, progress), pooch_)
 
     return download
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.metrics.diagnostics import MIN_DRAWS, Diagnostics, chain_diagnostics, chains_apart
+from rbmviz.metrics.diagnostics import MIN_DRAWS, Diagnostics, chains_apart, diagnostics_of
 from rbmviz.metrics.live import live_number
 from rbmviz.metrics.numbers import Number, Value
 from rbmviz.registry import live_metric
@@ -80,7 +80,7 @@ class Agreement:
         self._ring[np.arange(self._n - len(newest), self._n) % len(self._ring)] = newest
         now, rounds = time.monotonic(), self._n // self.n_chains
         if (
-            rounds < max(MIN_DRAWS, self.n_chains)  # fewer draws than chains say nothing
+            rounds < MIN_DRAWS
             or now - self._compared_at < COMPARISON_SECONDS
             or (self._computing and not self._computing.done())
         ):
@@ -89,7 +89,7 @@ class Agreement:
         first = max(rounds - self.rounds + 1, 0) * self.n_chains
         values = self._ring[np.arange(first, rounds * self.n_chains) % len(self._ring)]
         self._newest, self._compared_at = self.newest, now
-        self._computing = _pool().submit(chain_diagnostics, chains_apart(values, self.n_chains))
+        self._computing = _pool().submit(diagnostics_of, chains_apart(values, self.n_chains))
 
     @property
     def newest(self) -> Diagnostics | None:

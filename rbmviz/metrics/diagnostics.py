@@ -77,8 +77,6 @@ def chain_diagnostics(values: Any) -> Diagnostics:
     >>> bool(rbmviz.metrics.chain_diagnostics(samples).ess > 100)
     True
     """
-    from arviz_stats.base import array_stats  # imported here, because importing it takes half a second
-
     values = np.atleast_2d(checks.numbers("chain_diagnostics: values", _by_chain(values)))
     is_bits = values.dtype.kind in ("b", "u") and values.max(initial=0) <= 1
     if values.ndim == 2 and len(values) > 1 and is_bits:
@@ -98,6 +96,13 @@ def chain_diagnostics(values: Any) -> Diagnostics:
         )
     if not np.isfinite(values).all():
         raise BadInput("The values of the chains hold NaN or infinite numbers: leave those draws out.")
+    return diagnostics_of(values)
+
+
+def diagnostics_of(values: np.ndarray) -> Diagnostics:
+    """Return the same of values known to be float64 (chains, MIN_DRAWS or more draws)."""
+    from arviz_stats.base import array_stats  # imported here, because importing it takes half a second
+
     constant = np.ptp(values) == 0
     axes = {"chain_axis": 0, "draw_axis": 1}
     with np.errstate(divide="ignore", invalid="ignore"):

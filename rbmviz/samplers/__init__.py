@@ -186,13 +186,6 @@ class Sampler(Protocol):
             If v0 or the seed is invalid, or the sampler needs rates that the model does not have.
         """
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return an upper bound on the bytes of the state from ``init``, without the model.
-
-        It includes the kernels' copies of the weights (``gibbs.state_bytes``) and is at most twice the true
-        size. It allocates nothing, so that a state that is too large is refused in advance.
-        """
-
     def step(self, state: Any, n: int) -> Samples:
         """Advance the state by n samples, in place, and return them in new arrays."""
 

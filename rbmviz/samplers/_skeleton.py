@@ -47,10 +47,6 @@ class Skeleton(ChainKnobs):
             [SkeletonChain(model.rbm, v, rng.generator(seed, "skeleton", c)) for c, (v, _) in numbered]
         )
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Sampler."""
-        return self.n_chains * (n_visible + 1600)  # measured: a numpy Generator takes nearly all of it
-
     def step(self, state: SkeletonChain | Chains[SkeletonChain], n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each."""
         return interleave(self, state, n)

@@ -14,16 +14,14 @@ from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples, machine_memory
 from rbmviz.samplers.interleave import (
-    ARRAY_OBJECT_BYTES,
     ChainKnobs,
     Chains,
     next_chain,
     one_or_many,
     preactivations,
-    preactivations_bytes,
     starts,
 )
-from rbmviz.samplers.shared_fast_weights import SharedFastWeights, shared_bytes, start_shared, target
+from rbmviz.samplers.shared_fast_weights import SharedFastWeights, start_shared, target
 
 DrivenChain: TypeAlias = "kernels.fast_weights.DrivenChain"
 State = Union[DrivenChain, Chains[DrivenChain], SharedFastWeights]  # noqa: UP007, a text has no "|"
@@ -84,15 +82,6 @@ def start_driven(
     return one_or_many(
         [kernels.fast_weights.make_chain(v, stream, of_theta, of_R, R_R) for v, stream in chain_starts]
     )
-
-
-def driven_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
-    """Return an upper bound on the bytes of the state from ``start_driven``."""
-    m, n = n_visible, n_hidden
-    if sampler.share and sampler.n_chains > 1:
-        return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # the zeros of R = 0
-    chain = kernels.fast_weights.chain_bytes(m, n) + rng.STATE_BYTES + 64 * ARRAY_OBJECT_BYTES
-    return 2 * preactivations_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
 
 
 def sample_driven(

@@ -11,14 +11,12 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import (
-    ARRAY_OBJECT_BYTES,
     ChainKnobs,
     Chains,
     interleave,
     next_chain,
     one_or_many,
     preactivations,
-    preactivations_bytes,
     starts,
 )
 
@@ -98,13 +96,6 @@ class Gibbs(ChainKnobs):
             return chain
 
         return one_or_many([start(v, stream) for v, stream in starts(self.n_chains, model, seed, v0)])
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Sampler."""
-        flips = kernels.layers.flips_bytes(n_visible) + kernels.layers.flips_bytes(n_hidden)
-        values = kernels.vectors.aligned_bytes(n_visible) + kernels.vectors.aligned_bytes(n_hidden)
-        chain = n_visible + n_hidden + flips + values + rng.STATE_BYTES + 20 * ARRAY_OBJECT_BYTES
-        return preactivations_bytes(n_visible, n_hidden) + self.n_chains * chain
 
     def step(self, state: GibbsChain | Chains[GibbsChain], n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each."""

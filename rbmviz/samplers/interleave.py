@@ -34,9 +34,6 @@ THREADS = os.cpu_count() or 1
 SAMPLES_PER_THREAD = 32
 """Minimum number of samples per thread: for fewer, waking the thread costs more than it saves."""
 
-ARRAY_OBJECT_BYTES = 192
-"""Bytes of a numpy array object without its data (measured)."""
-
 S = TypeVar("S")
 
 
@@ -89,15 +86,6 @@ def preactivations(parameters: RBM | Statistics) -> _UpAndDown:
             kernels.layers.make_preactivation(W.T, b),
         )
     return _PREACTIVATIONS[parameters]
-
-
-def preactivations_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of the pair that ``preactivations`` returns."""
-    return (
-        kernels.layers.preactivation_bytes(n_visible, n_hidden)
-        + kernels.layers.preactivation_bytes(n_hidden, n_visible)
-        + 16 * ARRAY_OBJECT_BYTES
-    )
 
 
 def one_or_many(each: list[S]) -> S | Chains[S]:
@@ -199,15 +187,21 @@ def start_of(
         return None, "random bits"
     if name is None:
         raise BadInput("The model does not say what data it learned: name the data, or start at random bits.")
+    why, n_visible = f"no validation examples of {name} are on this machine", model.rbm.n_visible
     try:
         rows = _examples(name, os.environ.get("RBMVIZ_DATA_DIR")) if examples is None else examples.validation
-        if not len(rows) or rows.shape[1] != model.rbm.n_visible:
-            raise BadInput(f"{name} has no examples for the model to start at: start at random bits.")
+        if not len(rows):
+            why = f"{name} has no validation examples"
+        elif rows.shape[1] != n_visible:
+            why = f"examples of {name} have {rows.shape[1]:,} bits, and the model {n_visible:,} visible units"
+        else:
+            return starts_at_data(rows, seed, n_chains), f"validation examples of {name}"
     except BadInput:
         if init == "data":
             raise
-        return None, f"random bits, because no validation examples of {name} are on this machine"
-    return starts_at_data(rows, seed, n_chains), f"validation examples of {name}"
+    if init == "data":
+        raise BadInput(f"The chains cannot start at data, because {why}: start at random bits.")
+    return None, f"random bits, because {why}"
 
 
 def starts_at_data(examples: np.ndarray, seed: rng.Seed, n_chains: int) -> np.ndarray:

@@ -14,7 +14,6 @@ from rbmviz.samplers.fast_weights import (
     DrivenChain,
     FastWeightKnobs,
     State,
-    driven_bytes,
     rates_of,
     sample_driven,
     start_driven,
@@ -98,10 +97,6 @@ class RatesFPCD(FastWeightKnobs):
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
         """Return chains started at v0 with theta_F = 0; see Sampler."""
         return start_driven(self, model, rates_of(model, "rates_fpcd"), seed, v0)
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Sampler."""
-        return driven_bytes(self, n_visible, n_hidden)
 
     def step(self, state: State, n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each, and theta_F after every one."""

@@ -14,7 +14,6 @@ from rbmviz.samplers.fast_weights import (
     FastWeightKnobs,
     State,
     climb_driven,
-    driven_bytes,
     rates_of,
     start_driven,
     target_of,
@@ -87,10 +86,6 @@ class RatesHerding(FastWeightKnobs):
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
         """Return chains started at v0 with theta_F = 0; see Sampler."""
         return start_driven(self, model, rates_of(model, "rates_herding"), seed, v0)
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Sampler."""
-        return driven_bytes(self, n_visible, n_hidden)
 
     def step(self, state: State, n: int) -> Samples:
         """Advance the chains by n modes, and theta_F after every one."""

@@ -14,7 +14,6 @@ from rbmviz.samplers.fast_weights import (
     DrivenChain,
     FastWeightKnobs,
     State,
-    driven_bytes,
     sample_driven,
     start_driven,
     target_of,
@@ -26,7 +25,6 @@ from rbmviz.samplers.symmetric_units import (
     penalise,
     start_symmetric,
     step_symmetric,
-    symmetric_bytes,
 )
 
 
@@ -120,12 +118,6 @@ class SamplePenalization(FastWeightKnobs):
         if self.units == "symmetric":
             return start_symmetric(model, self.n_chains, self.share, seed, v0)
         return start_driven(self, model, None, seed, v0)
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Sampler."""
-        if self.units == "symmetric":
-            return symmetric_bytes(self.n_chains, self.share, n_visible, n_hidden)
-        return driven_bytes(self, n_visible, n_hidden)
 
     def step(self, state: State | Symmetric, n: int) -> Samples:
         """Advance the chains by n samples of k sweeps each, and theta_F after every one."""

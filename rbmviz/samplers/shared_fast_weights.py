@@ -11,19 +11,17 @@ rounding of float32 sums. A round is computed when its first sample is needed: a
 acts from the next round on.
 """
 
-import functools
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from rbmviz import kernels, rng
+from rbmviz.blas import one_blas_thread
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, copy_into, empty_samples, starts
+from rbmviz.samplers.interleave import copy_into, empty_samples, starts
 
 Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -94,28 +92,9 @@ def start_shared(
     )
 
 
-def shared_bytes(n_chains: int, n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of the chains beyond theta and R."""
-    fast = 4 * (n_visible * n_hidden + n_visible + n_hidden)
-    return fast + n_chains * (4 * (n_visible + n_hidden) + rng.STATE_BYTES) + 32 * ARRAY_OBJECT_BYTES
-
-
 def target(shared: SharedFastWeights) -> RBM:
     """Return the model of the next round: theta + theta_F."""
     return RBM(*_current_parameters(shared))
-
-
-@functools.cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()  # scans all loaded libraries: once is enough
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS has one thread.
-
-    Sums then have one order, and a seed gives the same bits on any number of cores.
-    """
-    return _blas().limit(limits=1, user_api="blas")
 
 
 def step_all_chains(sampler: Any, shared: SharedFastWeights, n: int) -> Samples:
@@ -123,8 +102,9 @@ def step_all_chains(sampler: Any, shared: SharedFastWeights, n: int) -> Samples:
 
     sampler : its ``_round(shared)`` makes a round
     """
+    # Sums then have one order, and a seed gives the same bits on any number of cores.
     out, done = empty_samples(shared.round, n), 0
-    with one_thread():
+    with one_blas_thread():
         while done < n:
             done += take_from_round(sampler, shared, out, done)
     return out

@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, empty_samples
+from rbmviz.samplers.interleave import empty_samples
 from rbmviz.samplers.shared_fast_weights import (
     SharedFastWeights,
-    one_thread,
-    shared_bytes,
     start_shared,
     take_from_round,
     target,
@@ -60,7 +59,7 @@ def start_symmetric(
     rbm = model.rbm
     check_memory(
         f"sample_penalization of {n_chains} chains",
-        symmetric_bytes(n_chains, share, rbm.n_visible, rbm.n_hidden),
+        8 * rbm.W.size * (1 if share else n_chains),
         "take fewer chains, or let them share (share = true)",
     )
     nothing = np.zeros_like(rbm.W), np.zeros_like(rbm.b), np.zeros_like(rbm.c)
@@ -68,19 +67,10 @@ def start_symmetric(
     return Symmetric([whole] if share or n_chains == 1 else whole.apart())
 
 
-def symmetric_bytes(n_chains: int, share: bool, n_visible: int, n_hidden: int) -> int:
-    """Return an upper bound on the bytes of the state from ``start_symmetric``."""
-    rates = 4 * (n_visible * n_hidden + n_visible + n_hidden)
-    if share:
-        return rates + shared_bytes(n_chains, n_visible, n_hidden)
-    further = rates + 4 * (n_visible + n_hidden) + rng.STATE_BYTES + 8 * ARRAY_OBJECT_BYTES  # theta_F, v, h
-    return rates + shared_bytes(1, n_visible, n_hidden) + (n_chains - 1) * further
-
-
 def step_symmetric(sampler: Any, state: Symmetric, n: int) -> Samples:
     """Return n samples, with one update of theta_F after every round of a group; see ``step_all_chains``."""
     out, done = empty_samples(state.groups[0].round, n), 0
-    with one_thread():
+    with one_blas_thread():
         while done < n:
             group = state.groups[state.n % len(state.groups)]
             m = take_from_round(sampler, group, out, done)

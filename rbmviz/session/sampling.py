@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from rbmviz import checks
-from rbmviz.budget import check_memory
+from rbmviz.budget import check_state
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
@@ -378,7 +378,8 @@ def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
     n = checks.whole("replay: n", n)
     changes = log.check()
     sampler = changes.changes[0].algorithm
-    check_memory("The recorded run", sampler.state_bytes(*model.rbm.W.shape), "replay one of fewer chains")
+    n_visible, n_hidden = model.rbm.W.shape
+    check_state("The recorded run", sampler, n_visible, n_hidden, "replay one of fewer chains")
     sampler.init(model, log.seed, log.start)  # refuses an invalid seed or start
     for _, samples in again(SamplingPlan(model, log.seed, log.start), changes, n):
         if samples is not None:

@@ -1,8 +1,8 @@
 """A sweep of settings: runs over a grid of knobs, models and seeds, and the choice of a setting by scores.
 
 ``plan`` defines the cells and their order, ``cell`` runs one cell, ``measures`` defines the measures, and
-``choose`` compares settings over seeds. ``execute`` runs cells on threads or a cluster, ``store`` keeps their
-tables as a folder of files, ``figures`` draws them, and ``sweep`` does all of this in one call. A table is a
+``choose`` compares settings over seeds. ``run`` runs cells on threads or a cluster, ``store`` keeps their
+results as one SQLite file, ``figures`` draws them, and ``sweep`` does all of this in one call. A table is a
 ``dict`` of columns, which are one-dimensional arrays, in long form: one row for each point of each cell's
 curve.
 """

@@ -419,21 +419,12 @@ _COMPILED: set[str] = set()
 clock of any cell."""
 
 
-class _Row(NamedTuple):
-    """A point of a cell's curve; ``values``: of its measures and their errors, by column."""
-
-    n: int
-    gibbs_sweeps: int
-    seconds: float
-    values: dict[str, float]
-
-
 class CellRun:
     """One cell as it runs, slice by slice.
 
     Bits do not depend on the slices, on the thread that makes each, or on how many cells run side by side,
     except in the column ``seconds``, and in ``n`` where the budget is in seconds. A training that diverges
-    has rows up to its end, with NaN in the measures and the reason in ``note``.
+    has points up to its end, with NaN in the measures and the reason in ``note``.
 
     Parameters
     ----------
@@ -464,7 +455,7 @@ class CellRun:
     def __init__(self, cell: Cell) -> None:
         self.cell, self.n = cell, 0
         self._work = (_SamplingWork if cell.kind == "sampler" else _TrainingWork)(cell)
-        self._rows: tuple[_Row, ...] = ()
+        self._points: list[dict[str, float]] = []
         self._gibbs_sweeps, self._seconds = 0, 0.0
         self._chunk, self._each = 1, math.inf  # samples of the next chunk, seconds of one
         self._over, self._failure = False, ""
@@ -490,7 +481,7 @@ class CellRun:
         return not self._over
 
     def _next_point(self) -> int:
-        """Return the next number of samples or updates at which there is a row."""
+        """Return the next number of samples or updates at which there is a point."""
         later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, self.n, side="right") :]
         point = int(later[0]) if len(later) else MAX_EXACT_INTEGER
         if self.cell.budget.unit in ("samples", "updates"):
@@ -525,8 +516,8 @@ class CellRun:
         if n:
             self._work.take(n)
         self._note_spent(n, int(gibbs_sweeps.sum()), spent)
-        if self.n == point or (self._over and self.n > (self._rows[-1].n if self._rows else 0)):
-            self._add_row()
+        if self.n == point or (self._over and self.n > (self._points[-1]["n"] if self._points else 0)):
+            self._add_point()
         took = max(time.perf_counter() - begin, 1e-7)
         self._chunk = min(max(int(n * SLICE_SECONDS / took), 1), 2 * self._chunk)
 
@@ -537,23 +528,24 @@ class CellRun:
         self._each = seconds / n if n and seconds else self._each
         self._over |= self.done >= 1
 
-    def _add_row(self) -> None:
-        evidence, values = self._work.evidence, {}
-        for name in self.cell.metrics:
+    def _add_point(self, measured: bool = True) -> None:
+        values = dict.fromkeys(columns_of_measures(self.cell.kind), math.nan)
+        for name in self.cell.metrics if measured else ():
             measure = measures[name]
-            values[name] = float(measure.take(evidence))
+            values[name] = float(measure.take(self._work.evidence))
             if measure.error is not None:
-                values[f"{name}_error"] = float(measure.error(evidence))
-        self._rows += (_Row(self.n, self._gibbs_sweeps, self._seconds, values),)
+                values[f"{name}_error"] = float(measure.error(self._work.evidence))
+        spent = (self.n, self._gibbs_sweeps, self._seconds)
+        self._points.append({**dict(zip(SPENT, spent, strict=True)), **values})
 
     def _fail(self, reason: str) -> None:
         """End the cell: its remaining points are NaN."""
         self._failure = reason
-        # With a budget in another unit the number of remaining points is not known: one row stands for them.
+        # With a budget in another unit the number of remaining points is not known: one stands for them.
         amount = self.cell.budget.amount if self.cell.budget.unit == "updates" else self.n + 1
         while self.n < amount:
             self.n = self._next_point()
-            self._rows += (_Row(self.n, self._gibbs_sweeps, self._seconds, {}),)
+            self._add_point(measured=False)
         self._over = True
 
     def finish(self) -> CellResult:
@@ -582,12 +574,4 @@ class CellRun:
             "knobs": json.dumps(knobs),
             "note": " ".join(note if note.endswith(".") else f"{note}." for note in notes if note),
         }
-        names = columns_of_measures(cell.kind)
-        points = [
-            {
-                **{"n": row.n, "sweeps": row.gibbs_sweeps, "seconds": row.seconds},
-                **{name: row.values.get(name, math.nan) for name in names},
-            }
-            for row in self._rows
-        ]
-        return CellResult(about, points)
+        return CellResult(about, list(self._points))

@@ -1,8 +1,6 @@
 """Promises shared by samplers and trainers, and helpers for all checks."""
 
 import dataclasses
-import gc
-import tracemalloc
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +16,6 @@ RESULT_SHAPES = "results have the promised shapes and types"
 SEEDS = "the same seed gives the same results"
 DIVISION = "how a run is divided into steps does not change it"
 LIVE_KNOBS = "live knobs act from the next step on"
-BYTES = "state_bytes is what a state takes, at most twice as much"
 
 
 @dataclass(frozen=True)
@@ -127,26 +124,6 @@ def check_live_knobs(
         )
 
 
-def check_bytes(algorithm: Any, n_visible: int, n_hidden: int, make: Callable[[], Any]) -> None:
-    """Check that ``state_bytes`` is between one and two times the size of the result of ``make``."""
-    gc.freeze()  # otherwise the collection below would visit all earlier objects
-    make()  # compiles kernels, and fills caches
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    state = make()
-    gc.collect()
-    taken = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    gc.unfreeze()
-    del state
-    bound = algorithm.state_bytes(n_visible, n_hidden)
-    require(
-        taken <= bound <= 2 * taken,
-        f"the state of {algorithm} for {n_visible} x {n_hidden} units takes {taken:,} bytes, and state_bytes "
-        f"returns {bound:,}: return at least what it takes, and at most twice as much.",
-    )
-
-
 def variants(cls: Any, live: bool = False) -> Iterator[dict[str, Value]]:
     """Yield {} (the defaults), then each other value of a switch or choice; live: include live knobs."""
     yield {}
@@ -154,12 +131,6 @@ def variants(cls: Any, live: bool = False) -> Iterator[dict[str, Value]]:
         if live or not knob.live:
             values: Collection[Value] = (True, False) if knob.kind is bool else knob.choices
             yield from ({knob.name: value} for value in values if value != knob.default)
-
-
-def sizes(cls: Any, *values: int) -> list[dict[str, Value]]:
-    """Return, for each value, the fixed whole-number knobs set as near to it as their ranges allow."""
-    whole = [knob for knob in knobs_of(cls).values() if knob.kind is int and not knob.live]
-    return [{knob.name: int(min(max(knob.lo, value), knob.hi)) for knob in whole} for value in values]
 
 
 def live_values(algorithm: Any) -> Iterator[tuple[str, list[Any]]]:

@@ -1,7 +1,6 @@
 """The promises of samplers, each with its check."""
 
 import itertools
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -155,16 +154,6 @@ def _law(cls: Any) -> None:
         )
 
 
-def _bytes(cls: Any) -> None:
-    for n_visible, n_hidden, n_chains in ((4, 3, 60), (300, 200, 1), (300, 200, 60)):
-        for more in (*variants(cls), *promises.sizes(cls, 1, 50)):
-            sampler = _with_chains(cls, n_chains, **more)
-            # A new model for each call, because chains of one model share their copies of its weights.
-            models = iter([_model(n_visible, n_hidden) for _ in range(2)])
-            make = partial(lambda sampler, models: sampler.init(next(models), 0), sampler, models)
-            promises.check_bytes(sampler, n_visible, n_hidden, make)
-
-
 SAMPLER_PROMISES: dict[str, Check] = {
     promises.DECLARATION: _declaration,
     promises.RESULT_SHAPES: _shapes,
@@ -174,6 +163,5 @@ SAMPLER_PROMISES: dict[str, Check] = {
     "p is the mean of v": _means,
     "an exact chain leaves the law of the model invariant": _law,
     promises.LIVE_KNOBS: _live_knobs,
-    promises.BYTES: _bytes,
 }
 """Checks of a sampler by promise, in the order of ``check_sampler``."""

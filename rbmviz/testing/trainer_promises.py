@@ -1,7 +1,6 @@
 """The promises of trainers, each with its check."""
 
 import dataclasses
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -173,15 +172,6 @@ def _learns(cls: Any) -> None:
     )
 
 
-def _bytes(cls: Any) -> None:
-    for more in promises.sizes(cls, 1, 150):
-        trainer = cls(**more)
-        for n_visible, n_hidden in ((4, 3), (300, 200)):
-            rbm = RBM(np.ones((n_visible, n_hidden)), np.zeros(n_visible), np.zeros(n_hidden))
-            data = bits(max(30, trainer.batch_size), n_visible, n_visible)
-            promises.check_bytes(trainer, n_visible, n_hidden, partial(trainer.init, rbm, data, 0))
-
-
 TRAINER_PROMISES: dict[str, Check] = {
     promises.DECLARATION: _declaration,
     promises.RESULT_SHAPES: _shapes,
@@ -191,6 +181,5 @@ TRAINER_PROMISES: dict[str, Check] = {
     "a training resumed from a checkpoint ends with the same bits": _checkpoints,
     "training does not make the data less likely": _learns,
     promises.LIVE_KNOBS: _live_knobs,
-    promises.BYTES: _bytes,
 }
 """Checks of a trainer by promise, in the order of ``check_trainer``."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbmviz import checks, registry, rng
-from rbmviz.budget import check_memory
+from rbmviz.budget import check_state
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, quoted
 from rbmviz.knobs import check_names, knobs_of, values_of
@@ -165,13 +165,6 @@ class Trainer(Protocol):
         BadInput
             If the data are not bits, all rows are equal, their width differs, or there are fewer than
             ``batch_size``.
-        """
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return an upper bound on the bytes of the state that ``init`` makes, without the data.
-
-        It is at most twice what the state takes. It is computed without building anything, so that a state
-        that is too large is refused before it is built.
         """
 
     def negative(self, state: Any, theta: Any, batch: np.ndarray) -> Any:
@@ -447,8 +440,7 @@ def train(
         raise BadInput(f"The warm start has {start.n_hidden} hidden units; leave n_hidden = {n_hidden} out.")
     every = max(iterations // 100, 1) if every is None else checks.whole("every", every, 1)
     trainer = dataclasses.replace(trainer, iterations=iterations)  # type: ignore[type-var]
-    needed = trainer.state_bytes(data.shape[1], n_hidden) + 16 * data.shape[1] * n_hidden  # the first weights
-    check_memory("This training", needed, "give fewer hidden units or chains")
+    check_state("This training", trainer, data.shape[1], n_hidden, "give fewer hidden units or chains")
     if resume is None:
         state = trainer.init(start or initial_rbm(data, n_hidden, seed, trainer), data, seed)
     else:

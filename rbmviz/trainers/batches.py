@@ -10,7 +10,6 @@ from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.stopping import stop_point
 from rbmviz.trainers.parameters import FixedParameters, Parameters
-from rbmviz.trainers.stored import NOT_SAVED, stored
 
 MAX_COMPARED_CHAINS = 256
 """Chains of an update whose statistics are compared for their variance."""
@@ -38,11 +37,9 @@ class Batches:
         Indices of the rows that are left in this epoch, in the order in which they will be used.
     """
 
-    data: np.ndarray = field(metadata=NOT_SAVED)
+    data: np.ndarray = field(metadata={"saved": False})
     generator: np.random.Generator
-    order: np.ndarray = field(
-        default_factory=lambda: np.zeros(0, np.int64), metadata=stored(shape=("left",), rows=True)
-    )
+    order: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -141,11 +138,6 @@ def variances(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -
         variance = n * float(w**2 @ squares) * n / max(n - 1, 1)
         summed[name] = max(variance, 0.0) if n > 1 else float("nan")
     return summed
-
-
-def chain_bytes(n_chains: int, n_visible: int) -> int:
-    """Return the bytes of ``random_chains``."""
-    return 4 * n_chains * n_visible
 
 
 def random_chains(n: int, n_visible: int, seed: rng.Seed) -> np.ndarray:

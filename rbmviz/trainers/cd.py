@@ -38,10 +38,6 @@ class CD(CommonKnobs):
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         return training.start(self, rbm, data, seed)
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        return training.state_bytes(n_visible, n_hidden)
-
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         v = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch

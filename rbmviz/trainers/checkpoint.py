@@ -3,11 +3,11 @@
 A checkpoint consists of a line that names the format, the SHA-256 of the rest, and a safetensors file: the
 arrays of the state, and an array ``json`` with everything else. The state is written field by field, so that
 a new trainer needs no code here: its own state may consist of dataclasses, arrays, Parameters, numpy
-Generators and plain numbers, from 0 up unless their fields are ``stored(signed=True)``.
+Generators and plain numbers.
 
-The checksum detects damage, not malice: anybody who writes a file can compute it. The content is therefore
-compared, field by field, with the state that the trainer's own ``init`` makes (see ``Stored``). Kernels do
-not check indices, so only arrays with the shapes, dtypes and ranges they rely on are accepted.
+The checksum detects damage, not malice: anybody who writes a file can compute it. The state is therefore
+compared with the one that the trainer's own ``init`` makes: arrays have the same dtype and shape, because
+kernels do not check indices, and only an array of at most one row may have another number of rows.
 """
 
 import dataclasses
@@ -18,27 +18,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from rbmviz import rng
-from rbmviz.budget import check_memory
+from rbmviz.array_files import Damaged, damaged
+from rbmviz.budget import check_state
 from rbmviz.errors import MAX_SHOWN, BadInput
-from rbmviz.knobs import knobs_of, values_of
+from rbmviz.knobs import values_of
 from rbmviz.rbm import RBM
-from rbmviz.registry import trainers
 from rbmviz.trainers import Trainer, check_data, make_trainer
 from rbmviz.trainers.batches import Batches
 from rbmviz.trainers.parameters import Parameters
-from rbmviz.trainers.stored import Stored
 from rbmviz.trainers.training import TrainingState
 
 MAGIC = b"rbmviz checkpoint 2\n"
 START = len(MAGIC) + hashlib.sha256().digest_size
 """Offset of the safetensors content."""
 
-MAX_JSON = 100_000
-"""Most characters of the JSON; a usual one has a few thousand."""
 LARGEST_COUNT = 2**53
 """Largest integer in a state: float64 does not represent all larger ones."""
 
@@ -94,204 +90,94 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
         )
     if content[len(MAGIC) : START] != hashlib.sha256(content[START:]).digest():
         raise BadInput("The checkpoint is damaged (its checksum is wrong): start again, or use an older one.")
-    check_memory("The checkpoint", 3 * len(content), "train with fewer chains")
-    arrays, written = _read(content[START:])
+    try:
+        with damaged():
+            return _read(content[START:], data)
+    except Damaged as error:
+        raise BadInput(
+            f"The checkpoint is not one that this version of rbmviz wrote ({str(error)[:MAX_SHOWN]}): start "
+            "again, or use another."
+        ) from None
+
+
+def _read(content: bytes, data: np.ndarray) -> Checkpoint:
+    arrays = load(content)
+    written = json.loads(arrays.pop("json").tobytes())
     if written["data"] != Batches(data, np.random.default_rng(0)).fingerprint:
         raise BadInput(
             "The checkpoint was made with other training data: give the data set it was made with."
         )
-    trainer = _trainer(written["trainer"], written["knobs"])
-    _check_seed(written["seed"])
-    begin = _theta(arrays, data.shape[1])
-    needed = trainer.state_bytes(begin.n_visible, begin.n_hidden) + 3 * len(content)
-    check_memory("The training in the checkpoint", needed, "train with fewer chains")
-    reader = _Reader(arrays, {"n_visible": begin.n_visible, "n_hidden": begin.n_hidden, "data": len(data)})
-    state = reader.value(written["state"], trainer.init(begin, data, 0), "state", Stored(), {})
-    if arrays:
-        raise _wrong(min(arrays), "belongs to no such training")
-    if state.averaged > state.update or (state.mean is None) != (state.averaged == 0):
-        raise _wrong("state.averaged", f"does not fit {state.update} updates")
+    trainer = make_trainer(written["trainer"], **written["knobs"])
+    if values_of(trainer).keys() != written["knobs"].keys() or not isinstance(written["seed"], list | None):
+        raise Damaged("it lacks a knob, or the seed")
+    begin = RBM(*(arrays[f"state.theta.{name}"] for name in Parameters._fields))
+    what = "The training in the checkpoint"
+    check_state(what, trainer, begin.n_visible, begin.n_hidden, "train with fewer chains")
+    state = _value(written["state"], _example(trainer, begin, data), "state", arrays)
+    if not state.averaged <= state.update or (state.mean is None) != (state.averaged == 0):
+        raise Damaged(f"state.averaged does not fit {state.update} updates")
+    if state.batches.order.size and not 0 <= state.batches.order.min() <= state.batches.order.max() < len(
+        data
+    ):
+        raise Damaged("state.batches.order holds other rows than the data have")
+    trainer.step(state, 0)  # fails if parts of the state do not fit each other
     return Checkpoint(trainer, state, written["seed"])
 
 
-def _wrong(name: str, problem: str) -> BadInput:
-    return BadInput(
-        f"The checkpoint is not one that rbmviz wrote ({name[:MAX_SHOWN]} {problem}): "
-        "start again, or use another."
-    )
+def _example(trainer: Trainer, begin: RBM, data: np.ndarray) -> TrainingState:
+    """Return a state as it is after some updates, in which nothing is None that an update makes."""
+    state = trainer.init(begin, data, 0)
+    rows = np.zeros((0, begin.n_visible), np.float32)
+    mean = Parameters(*(x.astype(np.float64) for x in state.theta))
+    return dataclasses.replace(state, velocity=state.theta, mean=mean, batch=rows, samples=rows)
 
 
-def _read(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the arrays by name, and the entries of the JSON; exactly the written entries must be there."""
-    try:
-        arrays = load(content)
-        text = arrays.pop("json")
-    except (SafetensorError, KeyError, TypeError, ValueError, OverflowError):
-        raise _wrong("its content", "cannot be read") from None
-    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MAX_JSON:
-        raise _wrong("json", "is not a text of the usual length")
-    try:
-        written = json.loads(text.tobytes())
-    except (ValueError, RecursionError):
-        raise _wrong("json", "cannot be read") from None
-    return arrays, _entries(written, ("trainer", "knobs", "data", "seed", "state"), "json")
+_NONE_AT_FIRST = ("state.velocity", "state.mean", "state.batch", "state.samples")
 
 
-def _entries(written: Any, names: Any, where: str) -> dict[str, Any]:
-    """Return a dictionary that has these entries, no fewer and no more."""
-    if not isinstance(written, dict) or set(written) != set(names):
-        raise _wrong(where, f"does not hold just {', '.join(names)}")
+def _value(written: Any, like: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return the value that was written where the trainer's own state has ``like``."""
+    if written is None and (like is None or name in _NONE_AT_FIRST):
+        return None
+    if isinstance(like, Parameters):
+        return Parameters(
+            *(
+                _array(arrays, f"{name}.{key}", x, free=False)
+                for key, x in zip(like._fields, like, strict=True)
+            )
+        )
+    if isinstance(like, np.ndarray):
+        return _array(arrays, name, like, free=len(like) < 2)
+    if isinstance(like, np.random.Generator):
+        generator = np.random.Generator(type(like.bit_generator)())
+        generator.bit_generator.state = written["$generator"]
+        return generator
+    if dataclasses.is_dataclass(like):
+        values = {
+            field.name: _value(written[field.name], getattr(like, field.name), f"{name}.{field.name}", arrays)
+            for field in _saved(like)
+        }
+        return dataclasses.replace(like, **values)  # type: ignore[type-var]
+    if type(written) is not type(like):
+        raise Damaged(f"{name} is not a {type(like).__name__}")
+    known = math.isfinite(written) or math.isnan(like)
+    if not known or abs(written) > LARGEST_COUNT or (isinstance(like, int) and written < 0):
+        raise Damaged(f"{name} is out of range")
     return written
 
 
-def _trainer(name: Any, knobs: Any) -> Trainer:
-    if not isinstance(name, str):
-        raise _wrong("trainer", "is not a name")
-    return make_trainer(name, **_entries(knobs, knobs_of(trainers[name]), "knobs"))
-
-
-def _check_seed(seed: Any) -> None:
-    match seed:
-        case None:
-            return
-        case [entropy, list(spawn_key)]:
-            numbers = [*(entropy if isinstance(entropy, list) else [entropy]), *spawn_key]
-            if all(type(x) is int and x >= 0 for x in numbers):
-                return
-    raise _wrong("seed", "is not a seed")
-
-
-def _theta(arrays: dict[str, np.ndarray], n_visible: int) -> RBM:
-    """Return the parameters of the state, after checking that their shapes fit each other and the data."""
-    try:
-        W, b, c = (arrays[f"state.theta.{name}"] for name in Parameters._fields)
-    except KeyError as missing:
-        raise _wrong(str(missing.args[0]), "is missing") from None
-    if W.ndim != 2 or len(W) != n_visible or any(x.dtype != np.float32 for x in (W, b, c)):
-        raise _wrong("state.theta", f"holds no float32 parameters of {n_visible} visible units")
-    return RBM(W, b, c)
-
-
-@dataclass
-class _Reader:
-    """Reads a state, and compares it with a fresh one, field by field.
-
-    Attributes
-    ----------
-    arrays : dict of arrays
-        Arrays of the file that have not been read yet.
-    sizes : dict of int
-        Values of "n_visible", "n_hidden" and "data" (the number of training rows).
-    """
-
-    arrays: dict[str, np.ndarray]
-    sizes: dict[str, int]
-
-    def value(self, written: Any, fresh: Any, name: str, legal: Stored, of: dict[str, int]) -> Any:
-        """Return the value that was written for the fresh one; ``of``: the record's sizes so far, by name."""
-        if written is None and (fresh is None or legal.like):
-            return None
-        if isinstance(fresh, Parameters):
-            return self._parameters(written, fresh, name, legal)
-        if isinstance(fresh, np.ndarray) or (fresh is None and legal.shape):
-            return self._array(written, fresh, name, legal, of)
-        if isinstance(fresh, np.random.Generator):
-            return _generator(written, fresh, name)
-        if dataclasses.is_dataclass(fresh):
-            return self._record(written, fresh, name)
-        return _number(written, fresh, name, legal)
-
-    def _record(self, written: Any, fresh: Any, name: str) -> Any:
-        legal = {field.name: field.metadata.get("stored", Stored()) for field in _saved(fresh)}
-        entries = _entries(written, legal, name)
-        values: dict[str, Any] = {}
-        of: dict[str, int] = {}
-        for key, each in legal.items():
-            like = getattr(fresh, each.like or key)
-            values[key] = self.value(entries[key], like, f"{name}.{key}", each, of)
-        return dataclasses.replace(fresh, **values)
-
-    def _parameters(self, written: Any, fresh: Parameters, name: str, legal: Stored) -> Parameters:
-        each = _entries(written, ["$parameters"], name)["$parameters"]
-        if not isinstance(each, list) or len(each) != len(fresh):
-            raise _wrong(name, "holds no parameters")
-        legal = dataclasses.replace(legal, like="")
-        names = zip(each, fresh, fresh._fields, strict=True)
-        return Parameters(*(self._array(x, like, f"{name}.{key}", legal, {}) for x, like, key in names))
-
-    def _array(
-        self, written: Any, fresh: np.ndarray | None, name: str, legal: Stored, of: dict[str, int]
-    ) -> np.ndarray:
-        if written != {"$array": name} or name not in self.arrays:
-            raise _wrong(name, "is missing")
-        x = self.arrays.pop(name)
-        shape = self._shape(x, legal, of) if legal.shape or fresh is None else fresh.shape
-        dtypes = legal.dtypes or (() if fresh is None else (fresh.dtype.name,))
-        if x.shape != shape or x.dtype.name not in dtypes:
-            raise _wrong(name, f"is {x.dtype} {x.shape}, not {' or '.join(dtypes)} {shape}")
-        if not self._legal(x, fresh, legal):
-            raise _wrong(name, "holds values that cannot be")
-        return x.copy()
-
-    def _shape(self, x: np.ndarray, legal: Stored, of: dict[str, int]) -> tuple[int, ...]:
-        """Return the shape that x must have; the first array that uses a free size fixes it."""
-        shape = []
-        for at, size in enumerate(legal.shape):
-            if isinstance(size, str) and size not in self.sizes:
-                own = x.shape[at] if at < x.ndim else 0
-                size = of.setdefault(size, own if legal.rows else max(own, 1))
-            shape.append(self.sizes[size] if isinstance(size, str) else size)
-        return tuple(shape)
-
-    def _legal(self, x: np.ndarray, fresh: np.ndarray | None, legal: Stored) -> bool:
-        """Return whether an array of the right shape and dtype has values that a training can have."""
-        if legal.bits:
-            return bool(((x == 0) | (x == 1)).all())
-        if legal.lanes:
-            return bool(x.any(axis=-2).all())
-        if legal.rows:
-            return bool(((0 <= x) & (x < self.sizes["data"])).all()) and len(np.unique(x)) == len(x)
-        if x.dtype.kind != "f":
-            least, most = _range_of(legal)
-            return bool((x >= least).all() and (x <= most).all())
-        blank = fresh is not None and fresh.dtype.kind == "f" and bool(np.isnan(fresh).all())
-        if blank and np.isnan(x).all():  # nothing seen yet
-            return True
-        return bool(np.isfinite(x).all()) and not (legal.share and (np.abs(x - 0.5) > 0.501).any())
+def _array(arrays: dict[str, np.ndarray], name: str, like: np.ndarray, free: bool) -> np.ndarray:
+    """Return an array with the dtype and shape of ``like``; free: it may have another number of rows."""
+    x = arrays[name]
+    unknown = like.dtype.kind == "f" and bool(np.isnan(like).all())  # what is counted may be whole numbers
+    wanted = (len(x), *like.shape[1:]) if free and x.ndim else like.shape
+    if x.shape != wanted or (x.dtype != like.dtype and not (unknown and x.dtype == np.int64)):
+        raise Damaged(f"{name} is {x.dtype} {x.shape}, not {like.dtype} {wanted}")
+    return x.copy()
 
 
 def _saved(record: Any) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(record) if field.metadata.get("saved", True)]
-
-
-def _range_of(legal: Stored) -> tuple[int, int]:
-    """Return the least and the largest of the numbers that a field may hold."""
-    return -LARGEST_COUNT if legal.signed else 0, LARGEST_COUNT if legal.most is None else legal.most
-
-
-def _number(written: Any, fresh: Any, name: str, legal: Stored) -> Any:
-    if type(written) is not type(fresh) or not isinstance(fresh, int | float):
-        raise _wrong(name, f"is not a {type(fresh).__name__}")
-    unknown = isinstance(fresh, float) and math.isnan(fresh) and math.isnan(written)
-    least, most = _range_of(legal)
-    if not (least <= written <= most or unknown):
-        raise _wrong(name, "is out of range")
-    return written
-
-
-def _generator(written: Any, fresh: np.random.Generator, name: str) -> np.random.Generator:
-    """Return a Generator of the fresh one's kind (PCG64), in the state that was written."""
-    state = _entries(written, ["$generator"], name)["$generator"]
-    generator = np.random.Generator(type(fresh.bit_generator)())
-    try:
-        generator.bit_generator.state = state
-        # numpy leaves out what it does not know, and takes True for 1. The increment of a PCG64 is odd.
-        kept, read = (json.dumps(x, sort_keys=True) for x in (generator.bit_generator.state, state))
-        if kept == read and state["state"]["inc"] % 2 and state["has_uint32"] in (0, 1):
-            return generator
-    except (ValueError, TypeError, KeyError, OverflowError):
-        pass
-    raise _wrong(name, "is not a state of a random stream")
 
 
 def seed_name(seed: rng.Seed) -> Any:

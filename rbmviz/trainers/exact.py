@@ -33,10 +33,6 @@ class Exact(CommonKnobs):
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         return training.start(self, rbm, data, seed)
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        return training.state_bytes(n_visible, n_hidden)
-
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         model = model_statistics(RBM(*theta))

@@ -1,6 +1,6 @@
 """Fast persistent contrastive divergence: PCD whose chains run under theta + theta_F."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,6 @@ from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
-from rbmviz.trainers.stored import stored
 from rbmviz.trainers.training import TrainingState
 
 
@@ -20,7 +19,7 @@ from rbmviz.trainers.training import TrainingState
 class FastWeightState:
     """Persistent chains, and the fast parameters theta_F under which they move."""
 
-    chains: np.ndarray = field(metadata=stored(bits=True))
+    chains: np.ndarray
     fast: Parameters
 
 
@@ -73,11 +72,6 @@ class FPCD(CommonKnobs):
         state = training.start(self, rbm, data, seed)
         state.own_state = FastWeightState(chains, parameters.zeros_like(state.theta))
         return state
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        fast = parameters.parameter_bytes(n_visible, n_hidden)
-        return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(self.n_chains, n_visible) + fast)
 
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""

@@ -1,6 +1,6 @@
 """Herding as a trainer: chains climb to modes, which updates push down; parameters do not converge."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from rbmviz.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
-from rbmviz.trainers.stored import stored
 from rbmviz.trainers.training import TrainingState
 
 
@@ -33,9 +32,9 @@ class HerdingState:
         Climbs so far, and sweeps of the last one.
     """
 
-    chains: np.ndarray = field(metadata=stored(bits=True))
-    mean: Parameters = field(metadata=stored(share=True))
-    target: np.ndarray = field(metadata=stored(share=True))
+    chains: np.ndarray
+    mean: Parameters
+    target: np.ndarray
     climbs: int = 0
     sweeps: int = 0
 
@@ -93,12 +92,6 @@ class Herding(CommonKnobs):
         state = training.start(self, rbm, data, seed)
         state.own_state = HerdingState(chains, parameters.zeros_like(state.theta), data.mean(axis=0))
         return state
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        mean, target = parameters.parameter_bytes(n_visible, n_hidden), 8 * n_visible
-        chains = batches.chain_bytes(self.n_chains, n_visible)
-        return training.state_bytes(n_visible, n_hidden, chains + mean + target)
 
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""

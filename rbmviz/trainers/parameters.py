@@ -61,8 +61,3 @@ def difference(positive: Parameters, negative: Parameters) -> Parameters:
 def norm(theta: Parameters) -> float:
     """Return the Euclidean norm over all parameters."""
     return float(np.sqrt(sum(float(np.vdot(x, x)) for x in theta)))
-
-
-def parameter_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of ``Parameters``."""
-    return 4 * (n_visible * n_hidden + n_visible + n_hidden)

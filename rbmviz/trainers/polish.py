@@ -1,6 +1,6 @@
 """Polishing: a trained model moves to the best parameters for its own rates, by rates-FPCD that is kept."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +11,7 @@ from rbmviz.rbm import RBM, Statistics
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters, norm, parameter_bytes
-from rbmviz.trainers.stored import stored
+from rbmviz.trainers.parameters import FixedParameters, Parameters, norm
 from rbmviz.trainers.training import TrainingState
 
 RECENT = 100
@@ -27,9 +26,9 @@ class PolishState:
         updates, and its maximum so far; the average may be negative
     """
 
-    chains: np.ndarray = field(metadata=stored(bits=True))
+    chains: np.ndarray
     rates: Parameters
-    recent: float = field(default=0.0, metadata=stored(signed=True))
+    recent: float = 0.0
     highest: float = 0.0
 
 
@@ -89,11 +88,6 @@ class Polish(CommonKnobs):
         starts = training.random_starts(state, self.n_chains).astype(np.float32)
         state.own_state = PolishState(starts, rates)
         return state
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        own = batches.chain_bytes(self.n_chains, n_visible) + parameter_bytes(n_visible, n_hidden)
-        return training.state_bytes(n_visible, n_hidden, own)
 
     def positive(self, state: TrainingState) -> Parameters:
         """Return the rates of the first model; see Trainer."""

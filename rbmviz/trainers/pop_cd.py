@@ -1,6 +1,6 @@
 """Population contrastive divergence: CD's samples with importance weights for the model's distribution."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,6 @@ from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
-from rbmviz.trainers.stored import stored, stored_rows
 from rbmviz.trainers.training import TrainingState
 
 PROPOSALS = ("visible", "joint", "mixture")
@@ -33,8 +32,8 @@ class Population:
         Unnormalised; the mean of the weights estimates Z without bias, for any k and proposal.
     """
 
-    v: np.ndarray = field(metadata=stored_rows("samples"))
-    log_weights: np.ndarray = field(metadata=stored(shape=("samples",), dtypes=("float64",)))
+    v: np.ndarray
+    log_weights: np.ndarray
 
     __repr__ = short_repr
 
@@ -211,10 +210,6 @@ class PopCD(CommonKnobs):
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         nothing = Population(np.zeros((1, rbm.n_visible), np.float32), np.full(1, np.nan))
         return training.start(self, rbm, data, seed, nothing)
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(1, n_visible) + 8)
 
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""

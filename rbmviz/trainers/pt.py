@@ -1,6 +1,6 @@
 """Parallel tempering: persistent chains on a ladder of temperatures that swap states."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,6 @@ from rbmviz.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
-from rbmviz.trainers.stored import stored
 from rbmviz.trainers.training import TrainingState
 
 
@@ -34,7 +33,7 @@ class TemperedState:
         Swaps that were proposed and accepted so far.
     """
 
-    v: np.ndarray = field(metadata=stored(bits=True))
+    v: np.ndarray
     generator: np.random.Generator
     swaps: int = 0
     tried: int = 0
@@ -109,11 +108,6 @@ class PT(CommonKnobs):
         cold = batches.random_chains(self.n_chains, rbm.n_visible, seed)
         own = TemperedState(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
         return training.start(self, rbm, data, seed, own)
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        chains = batches.chain_bytes(self.n_temperatures * self.n_chains, n_visible)
-        return training.state_bytes(n_visible, n_hidden, chains)
 
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""

@@ -8,13 +8,13 @@ next update.
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from rbmviz import kernels, rng
+from rbmviz.blas import one_blas_thread
 from rbmviz.errors import BadInput
 from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
 from rbmviz.trainers import Progress, check_data
@@ -24,15 +24,8 @@ from rbmviz.trainers.parameters import (
     Parameters,
     difference,
     norm,
-    parameter_bytes,
     zeros_like,
 )
-from rbmviz.trainers.stored import stored, stored_rows
-
-_BLAS = ThreadpoolController()
-
-STATE_OBJECT_BYTES = 5120
-"""Bytes of a state beside its arrays, as measured: Python objects and two numpy Generators."""
 
 
 @dataclass
@@ -51,7 +44,7 @@ class TrainingState:
         Draws the examples at which chains start.
     own_state : array, dataclass or None
         What the trainer keeps from update to update: persistent chains, float32 (n_chains, n_visible) with
-        values 0 and 1, or a dataclass, whose fields declare what they may contain (``stored.Stored``).
+        values 0 and 1, or a dataclass.
     velocity : Parameters or None
         Momentum, None while the knob is 0.
     mean, averaged : Parameters or None, int
@@ -69,18 +62,18 @@ class TrainingState:
 
     theta: Parameters
     batches: Batches
-    stream: np.ndarray = field(metadata=stored(lanes=True))
+    stream: np.ndarray
     starts_generator: np.random.Generator
-    own_state: Any = field(metadata=stored(bits=True))
-    velocity: Parameters | None = field(default=None, metadata=stored(like="theta", dtypes=("float32",)))
-    mean: Parameters | None = field(default=None, metadata=stored(like="theta", dtypes=("float64",)))
+    own_state: Any
+    velocity: Parameters | None = None
+    mean: Parameters | None = None
     averaged: int = 0
     update: int = 0
     seconds: float = 0.0
     gradient_norm: float = float("nan")
     sweeps: int = 0
-    batch: np.ndarray | None = field(default=None, metadata=stored_rows("batch"))
-    samples: np.ndarray | None = field(default=None, metadata=stored_rows("samples"))
+    batch: np.ndarray | None = None
+    samples: np.ndarray | None = None
 
 
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: Any = None) -> TrainingState:
@@ -114,11 +107,6 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: A
     return TrainingState(
         theta, batches, rng.kernel_state(seed, "chain"), rng.generator(seed, "starts"), own_state
     )
-
-
-def state_bytes(n_visible: int, n_hidden: int, own_state: int = 0) -> int:
-    """Return the bytes of the state that ``start`` makes; ``own_state``: bytes of its field ``own_state``."""
-    return parameter_bytes(n_visible, n_hidden) + rng.STATE_BYTES + STATE_OBJECT_BYTES + own_state
 
 
 def random_starts(state: TrainingState, n: int) -> np.ndarray:
@@ -203,7 +191,7 @@ def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Paramete
 def _one_blas_thread_no_warnings() -> Iterator[None]:
     # Sums come out in one order, so that a seed gives the same bits on any number of cores.
     # Parameters that diverge are refused by ``progress``, in one sentence.
-    with _BLAS.limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         yield
 
 

@@ -1,6 +1,6 @@
 """Unbiased contrastive divergence: coupled chains run until they meet, which removes the bias of CD."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,6 @@ from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
-from rbmviz.trainers.stored import stored
 from rbmviz.trainers.training import TrainingState
 
 MAX_TRUNCATED = 0.1
@@ -37,9 +36,9 @@ class CoupledState:
         Rejected proposals, whether the pair was cut off, and residual loops that were given up.
     """
 
-    streams: np.ndarray = field(metadata=stored(lanes=True))
-    tau: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
-    counts: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
+    streams: np.ndarray
+    tau: np.ndarray
+    counts: np.ndarray
 
 
 @trainer("ucd", label="UCD", colour="#618651", paper="Qiu, Zhang, Wang (2020), algorithms 1 to 3")
@@ -103,13 +102,6 @@ class UCD(CommonKnobs):
         tau, counts = np.full(self.n_chains, np.nan), np.full((self.n_chains, 3), np.nan)
         own = CoupledState(pair_streams(self.n_chains, seed), tau, counts)
         return training.start(self, rbm, data, seed, own)
-
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        pair = (
-            4 * 4 * kernels.random.UNIFORM_LANES + 4 * 8
-        )  # its random stream, and what the last update saw of it
-        return training.state_bytes(n_visible, n_hidden, self.n_chains * pair)
 
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""

@@ -273,7 +273,7 @@ class ReplayPage {
 async function unpackedFrame(id) {
   const script = /** @type {HTMLElement} */ (document.getElementById(id)), content = script.textContent ?? '', packed = script.dataset.packed !== 'no';
   script.remove(); // free the memory of one copy
-  if (packed && !('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz replay --plain" makes a file that it can show.');
+  if (packed && !('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz play --recorded --plain" makes a file that it can show.');
   try {
     const text = atob(content), bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);

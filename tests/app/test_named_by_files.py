@@ -64,7 +64,7 @@ def test_chains_begin_at_no_file_that_a_model_names(here, rbm, capsys):
     assert cli.main(command) == 2
     said = capsys.readouterr().err
     assert "registered data sets only, not files" in said
-    assert said.strip().endswith("Give --dataset.")
+    assert said.strip().endswith("Give --dataset, or use --init random.")
     assert cli.main([*command, "--dataset", "data.csv"]) == 0  # the person's own word
 
 

@@ -149,37 +149,69 @@ def test_an_hour_of_a_page_at_rest_and_then_clicks_is_not_held_up():
     assert asyncio.run(clicks()) == list("01234")
 
 
+async def flooded(together, on_read=lambda: None):
+    """Return the messages read within half a second of five floods and one click, and the seconds."""
+    read = []
+
+    async def visit(name, clicks):
+        sent = asyncio.Queue()
+        inbox = sockets.Inbox(Rate(1000, 1000, 10), sent.get, together)
+        filling = asyncio.create_task(inbox.fill())
+        for _ in range(clicks):
+            sent.put_nowait({"type": "websocket.receive", "text": name})
+        for _ in range(clicks):
+            read.append((await inbox.take())["text"])
+            on_read()
+        filling.cancel()
+
+    floods = [asyncio.create_task(visit(f"flood {i}", 1000)) for i in range(5)]
+    while len(read) < 10:
+        await asyncio.sleep(0.001)
+    before, begin = len(read), time.monotonic()
+    await visit("click", 1)
+    while time.monotonic() < begin + 0.5:
+        await asyncio.sleep(0.01)
+    seconds = time.monotonic() - begin
+    for flood in floods:
+        flood.cancel()
+    return read[before:], seconds
+
+
 def test_floods_of_several_connections_share_one_rate():
     """Each is within its own; the click of a visitor who does not flood waits for one message of each."""
-
-    async def flooded():
-        together, read = sockets.Turns(Rate(50, 1, 10)), []
-
-        async def visit(name, clicks):
-            sent = asyncio.Queue()
-            inbox = sockets.Inbox(Rate(1000, 1000, 10), sent.get, together)
-            filling = asyncio.create_task(inbox.fill())
-            for _ in range(clicks):
-                sent.put_nowait({"type": "websocket.receive", "text": name})
-            for _ in range(clicks):
-                read.append((await inbox.take())["text"])
-            filling.cancel()
-
-        floods = [asyncio.create_task(visit(f"flood {i}", 1000)) for i in range(5)]
-        while len(read) < 10:
-            await asyncio.sleep(0.001)
-        before, begin = len(read), time.monotonic()
-        await visit("click", 1)
-        while time.monotonic() < begin + 0.5:
-            await asyncio.sleep(0.01)
-        seconds = time.monotonic() - begin
-        for flood in floods:
-            flood.cancel()
-        return read[before:], seconds
-
-    read, seconds = asyncio.run(flooded())
+    read, seconds = asyncio.run(flooded(sockets.Turns(Rate(50, 1, 10))))
     assert read.index("click") <= 6
     assert len(read) <= 50 * seconds + 2
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_scripts_of_all_connections_share_the_time_of_a_core(monkeypatch, is_counted):
+    """At a rate that the messages keep, the scripts that they run would take 50 times as long."""
+    monkeypatch.setattr(sockets, "SCRIPTS_BURST", 0.0)
+    scripts = sockets.ScriptTime()
+    together = sockets.Turns(Rate(1000, 1000, 10), scripts)
+    cost = 0.05 * sockets.SCRIPTS_SHARE
+
+    def run_script():
+        if is_counted:
+            scripts.count(cost, time.monotonic())
+
+    read, seconds = asyncio.run(flooded(together, run_script))
+    assert read.index("click") <= 6
+    assert (len(read) <= seconds / 0.05 + 7) == is_counted
+
+
+def test_seconds_of_a_script_are_those_of_its_thread(monkeypatch):
+    scripts = sockets.ScriptTime()
+    monkeypatch.setattr(sockets, "SCRIPTS_BURST", 0.0)
+    with scripts.running():
+        time.sleep(0.3)
+    assert scripts.interval(time.monotonic()) < 0.05
+    end = time.thread_time() + 0.1
+    with scripts.running():
+        while time.thread_time() < end:
+            pass
+    assert scripts.interval(time.monotonic()) > 0.05
 
 
 def test_a_connection_that_has_ended_takes_no_turn_of_others():

@@ -1,6 +1,6 @@
 """Attack on the command line: every command with random options and values, in a folder of its own."""
 
-import argparse
+import inspect
 import json
 import os
 from pathlib import Path
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.cli import main, parser
+from rbmviz.cli import COMMANDS as NAMES
+from rbmviz.cli import main
+from rbmviz.cli.options import app_of
 from rbmviz.models import load_model
 from rbmviz.rbm import model_bytes
 from rbmviz.registry import samplers, trainers
@@ -39,23 +41,20 @@ KNOBS = sorted(
 KNOBS = [name for name in KNOBS if not name.startswith("_")]
 
 
-def _subcommands(of: argparse.ArgumentParser, name: str = "") -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each command; of one with actions, those of its actions: ``sweep run``."""
-    for action in of._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            below = (_subcommands(each, f"{name} {word}".strip()) for word, each in action.choices.items())
-            return {name: each for names in below for name, each in names.items()}
-    return {name: of}
+def _options(command: str) -> list[Any]:
+    """Return the arguments of a command, as cyclopts sees them."""
+    found = app_of(command).assemble_argument_collection()
+    return [each for each in found if each.field_info.kind is not inspect.Parameter.VAR_KEYWORD]
 
 
-def _value(rng: Rng, action: argparse.Action, inputs: dict[str, list[str]]) -> str:
+def _value(rng: Rng, option: Any, inputs: dict[str, list[str]]) -> str:
     if rng.random() < 0.03:
         return str(pick(rng, HOSTILE + NUMBERS))
-    if action.choices:
-        return str(pick(rng, list(action.choices)))
-    if action.type in (int, float):
+    if choices := option.get_choices():
+        return str(pick(rng, list(choices)))
+    if option.hint is int:
         return str(pick(rng, NUMBERS if rng.random() < 0.12 else ("1", "2", "3", "8", "20")))
-    name = action.dest
+    name = option.field_info.name
     if name == "out":
         likely = (
             "out.npz",
@@ -145,20 +144,19 @@ def make_command(rng: Rng, folder: Path) -> tuple[list[str], Path]:
     if rng.random() < 0.3:
         damaged = make_data(rng, folder / "bad")[0]
         inputs["dataset"] += [str(damaged.relative_to(folder))] * 8
-    commands = _subcommands(parser())
-    weights = {"app": 0, "bench": 1, "warmup": 1, "data": 2}  # a server ends by a signal only
-    among = [name for name in commands for _ in range(weights.get(name, 6))]
-    command = str(pick(rng, among))
-    words = command.split()
-    for action in commands[command]._actions:
-        if isinstance(action, argparse._HelpAction) or rng.random() > (0.95 if action.required else 0.35):
+    weights = {"app": 0, "warmup": 1, "data": 2}  # a server ends by a signal only
+    command = str(pick(rng, [name for name in NAMES for _ in range(weights.get(name, 6))]))
+    words = [command]
+    for option in _options(command):
+        if rng.random() > 0.35:
             continue
-        if not action.option_strings:
-            words.append(_value(rng, action, inputs))
-        elif action.nargs == 0:
-            words.append(action.option_strings[-1])
+        flag = max(option.names, key=len, default="")
+        if not option.field_info.is_keyword:
+            words.append(_value(rng, option, inputs))
+        elif option.hint is bool:
+            words.append(flag)
         else:
-            words += [action.option_strings[-1], _value(rng, action, inputs)]
+            words += [flag, _value(rng, option, inputs)]
     while rng.random() < 0.3 and command in ("sample", "train", "gradient", "weights"):
         knob = str(pick(rng, KNOBS)).replace("_", "-")
         words += [

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,20 +60,26 @@ def serving(
     root: Path = ROOT,
     folder: Path | None = None,
     open_files: int | None = None,
+    command: Sequence[str] = (),
     **environment: str,
 ) -> Iterator[Server]:
-    """Serve the app of a checkout with the command of the README, from its root or another folder.
+    """Serve the app of a checkout with Streamlit's command, or another, from its root or another folder.
 
     ``open_files`` is the number of file descriptors that the process may have, for good.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    options = ["--server.headless", "true", "--server.port", str(port), "--server.address", "127.0.0.1"]
+    command = command or [sys.executable, "-m", "streamlit", "run", str(root / "app" / "main.py")]
+    environment |= {
+        "STREAMLIT_SERVER_HEADLESS": "true",
+        "STREAMLIT_SERVER_PORT": str(port),
+        "STREAMLIT_SERVER_ADDRESS": "127.0.0.1",
+    }
     before = ["prlimit", f"--nofile={open_files}:{open_files}"] if open_files else []
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [*before, sys.executable, "-m", "streamlit", "run", str(root / "app" / "main.py"), *options],
+            [*before, *command],
             cwd=folder or root,
             stdout=out,
             stderr=subprocess.STDOUT,

@@ -287,8 +287,8 @@ class Visitor:
                 text = component.json or component.mixed.json
                 if "transport" in component.component_name:
                     self._transport = component.id, message.delta.fragment_id
-                if '"url"' in text:
-                    self.data = json.loads(text) | {"widget": component.id}
+                if '"url"' in text and "panels" in (data := json.loads(text)):  # charts have the address, too
+                    self.data = data | {"widget": component.id}
             case "exception":
                 self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
             case "alert":

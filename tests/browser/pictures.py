@@ -3,7 +3,7 @@
     python -m tests.browser.pictures
 
 The picture of a matrix belongs to the lessons as files (``rbmviz_app/play``). The animation of the README,
-``rbmviz_app/samplers.gif``, is made without a browser, by ``rbmviz replay`` (``python -m
+``rbmviz_app/samplers.gif``, is made without a browser, by ``rbmviz play --recorded`` (``python -m
 tests.browser.pictures samplers``).
 
 A picture is taken when the slowest panel has made so many steps, so that it shows what the text beside
@@ -34,7 +34,7 @@ PAGES = {
 """Address of each page, and the steps of its slowest panel."""
 
 ANIMATION = (
-    "replay --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0 rates_herding sample_penalization"
+    "play --recorded --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0 rates_herding sample_penalization"
     " -n 480 --out"
 ).split()
 """The command that makes the animation: the panels of the Sample page as it opens."""

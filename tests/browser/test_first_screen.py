@@ -39,7 +39,7 @@ WATCH = """window.moves = [];
         .observe({ type: 'layout-shift', buffered: true });"""
 
 
-@pytest.mark.parametrize("path", ["", "weights"])
+@pytest.mark.parametrize("path", ["", "train", "coupling", "weights"])
 def test_page_on_a_phone_moves_little_while_it_loads(live, path):
     page = live(PHONE)
     page.page.add_init_script(WATCH)
@@ -63,9 +63,7 @@ def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
         state = "panels.find(p => p.querySelector('.map')).querySelector('.state').textContent"
         page.until(f"{state}.startsWith('210 of 210 runs, complete')")
         verdict = page.page.locator(".verdict")
-        assert re.match(
-            r"After 10,000 samples: decay 1\. Step size from .* is as good", verdict.text_content()
-        )
+        assert re.match(r"After 10,000 samples: decay 1\. Step size .* is as good", verdict.text_content())
         box = verdict.bounding_box()
         assert box["y"] + box["height"] < ends["chart"]
     moves = page.page.evaluate("moves")
@@ -100,7 +98,6 @@ def test_a_phone_shows_picture_number_knob_and_curve_of_a_panel_at_once(live):
     page.until(f"{DRAWN} && {SETTLED}")
     ends = page.ask(ENDS)
     below = page.page.locator(".transport").bounding_box()["y"]  # the buttons at the bottom of the screen
-    assert ends.pop("chart") <= below + 40, ends  # the sentence below its axis may be behind the buttons
     assert max(ends.values()) <= below, ends
     # The panel whose slider is to be dragged, its curve and the edge of the next one are on it.
     parts = "['.stage', '.strip', '.lead', '.knob'].map(part => panels[1].querySelector(part))"

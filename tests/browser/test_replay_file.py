@@ -47,7 +47,7 @@ COLOURED = """canvas => {
 def files(tmp_path_factory):
     """Return the pages of two samplers: as they come, and uncompressed with a hostile heading."""
     folder = tmp_path_factory.mktemp("replay")
-    usual = ["replay", "--model", "bas_pcd", "--samplers", "gibbs", "rates_fpcd", "-n", str(N)]
+    usual = ["play", "--recorded", "--model", "bas_pcd", "--samplers", "gibbs", "rates_fpcd", "-n", str(N)]
     usual += ["--cells", str(CELLS), "--init", "random", "--speed", "200"]
     assert main([*usual, "--out", str(folder / "run.html")]) == 0
     more = ["--plain", "--title", HOSTILE, "--caption", HOSTILE, "--last", "100"]

@@ -38,7 +38,6 @@ from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
 from rbmviz.trainers.parameters import Parameters, zeros_like
 from rbmviz.trainers.pcd import PCD
-from rbmviz.trainers.stored import stored
 from rbmviz.view.formulas import equation
 
 
@@ -246,7 +245,6 @@ BROKEN_SAMPLERS = {
     "chains take turns": {"init": init_by_the_number_of_chains},
     "p is the mean of v": {"_step": no_p},
     "an exact chain leaves the law": {"_step": step_hot},
-    "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},
 }
 
 
@@ -338,7 +336,6 @@ BROKEN_TRAINERS = {
         "init": init_hidden_chains,
         "negative": negative_of_hidden_chains,
     },
-    "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},
 }
 
 
@@ -404,32 +401,12 @@ def negative_in_place(self, state, theta, data):
     return statistics(v, mean_hidden(theta, v))
 
 
-@dataclasses.dataclass
-class Changing:
-    """An own state with a number that is below 0 after every other update."""
-
-    number: float = 0.5
-
-
-def init_changing(self, rbm, data, seed):
-    return training.start(self, rbm, data, seed, Changing())
-
-
-def negative_changing(self, state, theta, data):
-    state.own_state.number *= -1
-    return CD.negative(self, state, theta, data)
-
-
 SUBTLE_TRAINERS = {
     "two trainings share their chains": (
         "states share an array or a generator",
         {"init": init_shared_chains, "negative": negative_of_shared_chains},
     ),
     "chains are written over in place": ("negative writes to an array", {"negative": negative_in_place}),
-    "its checkpoints are refused now and then": (
-        r"number is out of range",
-        {"init": init_changing, "negative": negative_changing},
-    ),
 }
 
 
@@ -445,7 +422,7 @@ def test_a_trainer_that_is_nearly_right_is_refused(what, tables):
 class Below:
     """An own state with a number that falls below 0."""
 
-    number: float = dataclasses.field(default=0.0, metadata=stored(signed=True))
+    number: float = 0.0
 
 
 def init_below(self, rbm, data, seed):
@@ -461,26 +438,7 @@ def negative_below(self, state, theta, data):
 class Seen:
     """An own state with integers that are -1 where nothing has been seen."""
 
-    at: np.ndarray = dataclasses.field(metadata=stored(signed=True))
-
-
-@dataclasses.dataclass
-class Last:
-    """An own state with the mean of the newest samples, None before there were any."""
-
-    mean: np.ndarray | None = dataclasses.field(
-        default=None, metadata=stored(shape=("n_visible",), dtypes=("float32",))
-    )
-
-
-def init_last(self, rbm, data, seed):
-    return training.start(self, rbm, data, seed, Last())
-
-
-def negative_last(self, state, theta, data):
-    found = CD.negative(self, state, theta, data)
-    state.own_state.mean = state.samples.mean(axis=0, dtype=np.float32)
-    return found
+    at: np.ndarray
 
 
 def negative_of_another_batch(self, state, theta, data):
@@ -523,7 +481,6 @@ RIGHT_TRAINERS = {
     "statistics with a memory": {
         "init": init_with_mean_statistics,
         "negative": negative_with_memory,
-        "state_bytes": lambda self, m, n: CD.state_bytes(self, m, n) + 4 * (m * n + m + n) + 2000,
     },
     "chains begin at another mini-batch": {"negative": negative_of_another_batch},
     "a knob that acts at one of fifty updates": {
@@ -534,7 +491,6 @@ RIGHT_TRAINERS = {
         "negative": negative_after_a_warm_up,
         **a_knob("warm_up", 1, 0, 1000, label="Warm-up", symbol="", help="Updates with fewer sweeps."),
     },
-    "an array that is None at first": {"init": init_last, "negative": negative_last},
     "batches of 30 to 50": a_knob("batch_size", 40, 30, 50, label="Batch size", symbol="B", help="Rows."),
     "integers below 0 in its state": {
         "init": lambda self, rbm, data, seed: training.start(self, rbm, data, seed, Seen(np.full(3, -1)))

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import re
 import shlex
 import subprocess
@@ -13,8 +14,8 @@ from page_examples import BLOCK
 
 import rbmviz
 import rbmviz.sweeps
-from rbmviz.cli import parser
-from rbmviz.cli.knob_flags import read_algorithms
+from rbmviz.cli import COMMANDS, function_of
+from rbmviz.cli.options import arguments, read_algorithms
 from rbmviz.knobs import knobs_of
 from rbmviz.registry import samplers, trainers
 
@@ -78,16 +79,25 @@ def commands():
             yield from ((page, line) for line in lines if line.startswith("rbmviz "))
 
 
+def signature_of(name: str) -> set[str]:
+    return set(inspect.signature(function_of(name)).parameters)
+
+
 def test_commands_are_understood():
     """Arguments and knobs are parsed as by the command line; nothing is run."""
     found = list(commands())
     assert len(found) > 20
     for page, line in found:
-        args, rest = parser().parse_known_args(shlex.split(line, comments=True)[1:])
-        if rest:
-            table = samplers if args.command == "sample" else trainers
-            read_algorithms(table, [args.sampler if args.command == "sample" else args.trainer], rest)
-            assert args.takes_knobs, f"{page.name}: {line}"
+        name, *words = shlex.split(line, comments=True)[1:]
+        if name.startswith("--"):
+            continue
+        assert name in COMMANDS, f"{page.name}: {line}"
+        bound = arguments(name, [word for word in words if word not in ("--json", "--help")])
+        knobs = {key: value for key, value in bound.kwargs.items() if key not in signature_of(name)}
+        if knobs:
+            table, word = (samplers, "sampler") if "sampler" in bound.kwargs else (trainers, "trainer")
+            named = bound.kwargs[word]
+            read_algorithms(table, named if isinstance(named, list) else [named], knobs)
 
 
 def test_what_is_named_is_there():

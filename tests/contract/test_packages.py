@@ -71,13 +71,13 @@ SOUND_SINCE = {
     "pillow": ("11.3", "CVE-2025-48379"),
     "scikit-learn": ("1.5.0", "CVE-2024-5206"),
     "starlette": ("0.49.1", "CVE-2025-62727"),
-    "streamlit": ("1.43.2", "CVE-2025-1684"),
+    "streamlit": ("1.54.0", "CVE-2026-33682"),
     "tqdm": ("4.66.3", "CVE-2024-34062"),
 }
-"""First versions without the newest published problem, https://osv.dev; add to it what becomes known."""
+"""First versions without a published problem, each as its advisory has it; add what becomes known."""
 
 
-def test_lowest_versions_have_no_published_problem():
+def test_lowest_versions_have_none_of_these_problems():
     def numbers(version):
         return [*map(int, version.split("."))]
 

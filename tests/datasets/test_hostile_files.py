@@ -1,18 +1,14 @@
 """Files of strangers, read behind the door of the app, and the user's own, which give one sentence."""
 
-import bz2
-import gzip
 import io
 import itertools
 import json
 import os
 import pickle
 import re
-import struct
 import subprocess
 import sys
 import zipfile
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,8 +21,7 @@ from PIL import Image
 from rbmviz import RBM, BadInput, Model, outside
 from rbmviz.array_files import Damaged, read_json
 from rbmviz.cli import main
-from rbmviz.cli.train import read_history
-from rbmviz.datasets import Dataset, load_bytes, load_dataset, raw
+from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.datasets.binarise import binarised
 from rbmviz.metrics import ais_log_z, log_z, model_statistics, too_large
 from rbmviz.models import load_model
@@ -206,27 +201,6 @@ def test_the_door_gives_what_python_reads(model):
     refused(outside.read_model, npz(x=np.zeros(3)), "m.npz", match="'m.npz' has no array W, b, c")
 
 
-def test_a_download_is_bounded(tmp_path, monkeypatch):
-    """Gzip, bzip2 and MATLAB files of zeros unpack to a thousand times their size."""
-    monkeypatch.setattr(raw, "MAX_UNPACKED", 10**6)
-    zero = bytes(10**6 + 1)
-    for read in (raw._letters, raw._usps, raw._mnist, raw._newsgroups):
-        mat = zlib.compress(zero)
-        files = {
-            "letter.data.gz": gzip.compress(zero),
-            "usps.bz2": bz2.compress(zero),
-            "train-images-idx3-ubyte.gz": gzip.compress(zero),
-            "20news_w100.mat": bytes(128) + struct.pack("<II", 15, len(mat)) + mat,
-        }
-        with pytest.raises(Damaged, match="unpacks to more than 1 MB"):
-            read(files)
-    with pytest.raises(Damaged, match="lines are too long"):
-        raw._letters({"letter.data.gz": gzip.compress(b"0 " * 20_000)})
-    monkeypatch.setattr(raw, "MAX_DOWNLOAD", 1000)
-    with (tmp_path / "x").open("w+b") as file, pytest.raises(Damaged, match="it has more than"):
-        raw._Limited(file, abs).write(bytes(1001))
-
-
 # Models
 
 
@@ -234,23 +208,17 @@ def test_a_download_is_bounded(tmp_path, monkeypatch):
     ("content", "name", "why"),
     [
         (tensors("F8_E4M3", itemsize=1), "m.safetensors", ""),
-        (tensors(shape=(2, -1)), "m.safetensors", ""),
         (tensors(shape=(2, 2)), "m.safetensors", ""),
         (tensors()[:-1], "m.safetensors", ""),
-        (tensors(__metadata__={"rbmviz": 3}), "m.safetensors", ""),
         (tensors(__metadata__={"rbmviz": "[1, 2]"}), "m.safetensors", "must be an object"),
         (tensors(__metadata__={"rbmviz": '{"a": ' + "[" * 100_000}), "m.safetensors", "recursion"),
-        (safetensors(b"[" * 100_000), "m.safetensors", ""),
         (b"", "m.safetensors", ""),
         (npz(W=np.array([[{}]], dtype=object), b=[0], c=[0]), "m.npz", "neither numbers nor text"),
-        (npz(W=np.zeros((2, 1), "<c8"), b=[0, 0], c=[0]), "m.npz", "neither numbers nor text"),
         (npz(W=np.full((2, 1), "a"), b=[0, 0], c=[0]), "m.npz", "W: the values are of type"),
-        (npz(W=np.float32(1), b=[0, 0], c=[0]), "m.npz", "W"),
         (npz(W=np.zeros((2, 1)), b=[0, 0], c=[0], rbmviz=np.array(["a", "b"])), "m.npz", "not one text"),
         (npz(W=np.full((2, 1), 1e300), b=[0, 0], c=[0]), "m.npz", "W holds NaN or infinite values"),
         (npz(W=np.full((2, 1), 3e38), b=[0, 0], c=[0]), "m.npz", r"W holds values beyond ±1e\+30"),
         (npz(W=np.zeros((2, 1)), b=[0, 0], c=[0])[:-40], "m.npz", ""),
-        (npz(W=np.zeros((2, 1)), b=[0, 0], c=[0])[:200], "m.npz", ""),
         (b"PK", "m.npz", ""),
     ],
 )
@@ -267,15 +235,12 @@ def test_arrays_are_read_in_any_order_and_type(model):
 
 
 META = {
-    "image_shape": ["28x28", [28], [28, "28"], [0, 5], [-1, -5], 28, {"0": 1}, [True, True]],
-    "reference": ["-80", [1], {"binary": -80}, {"binary": {"isl": "x", "n": 1}}, {"binary": {"isl": 1}}],
-    "scores": [3, {"isl_10000": 4}, {"log_likelihood": "x"}, {"isl_10000": {"gibbs": "x"}}],
-    "dataset": [3, ["bas"], {}, True],
-    "scored_on": [[1]],
-    "seed": ["0", 1.5, -1, 2**200],
-    "updates": ["many", -3],
-    "knobs": [[1], "k=1", {"k": [1]}],
-    "trainer": [["cd"]],
+    "image_shape": ["28x28", [28, "28"], [-1, -5], [True, True]],
+    "reference": [[1], {"binary": {"isl": "x", "n": 1}}],
+    "scores": [3, {"isl_10000": {"gibbs": "x"}}],
+    "dataset": [3],
+    "seed": [1.5, 2**200],
+    "knobs": [{"k": [1]}],
     "command": ["x" * 5001],
     "mine": [[[[[[[[[[1]]]]]]]]], [0] * 10_001],
     "k" * 201: [1],
@@ -335,20 +300,6 @@ def test_what_is_no_regular_file(tmp_path, monkeypatch):
     refused(load_dataset, "mnist", match="not on this machine")
 
 
-def test_links_out_of_a_folder_of_images(tmp_path):
-    (tmp_path / "in").mkdir()
-    for i in range(5):
-        image = Image.fromarray(np.eye(6, k=i, dtype=np.uint8) * 255)
-        image.save(tmp_path / "in" / f"{i}.png")
-    os.mkfifo(tmp_path / "in" / "pipe.png")
-    (tmp_path / "in" / "zero.png").symlink_to("/dev/zero")
-    (tmp_path / "in" / "same.png").symlink_to(tmp_path / "in" / "0.png")
-    assert load_dataset(tmp_path / "in").n_visible == 36
-    Image.new("L", (6, 6)).save(tmp_path / "secret.png")
-    (tmp_path / "in" / "link.png").symlink_to(tmp_path / "secret.png")
-    refused(load_dataset, tmp_path / "in", match=r"'link\.png' in .* is a link to a file outside")
-
-
 # Data
 
 
@@ -357,13 +308,9 @@ def test_links_out_of_a_folder_of_images(tmp_path):
     [
         {"x": np.array([{}, {}], dtype=object)},
         {"x": np.zeros(5, [("a", "<f4")])},
-        {"x": np.zeros((2, 3), complex)},
         {"x": np.zeros((5, 3)), "y": np.zeros(5, "<M8[s]")},
         {"x": np.float64(1)},
-        {"x": np.full((5, 3), "a")},
         {"x_train": np.zeros((5, 1), np.uint8), "n_features": 8, "stems": np.array(["a" * 101] * 8)},
-        {"x_train": np.zeros((5, 1), np.uint8), "n_features": 8, "stems": np.array([b"a"] * 8)},
-        {"x_train": np.zeros((5, 1), np.uint8), "n_features": "8", "stems": np.array(["a"] * 8)},
         {"x_train": np.zeros((5, 1), np.uint8), "n_features": -8, "stems": np.array(["a"] * 8)},
     ],
 )
@@ -439,13 +386,10 @@ def test_rows_as_programs_write_them(text, encoding):
         ),
         ("0,1,1,7\n1,0,0,0\n0,0,1,1\n1,1,1,1\n", r"hold only 0 and 1, and 4 \(up to 7\) does not"),
         ("0,17\n200,1\n3,4\n90,0\n", "reach 200, and a table does not say .*threshold in their unit, as 127"),
-        ("0,1\n1,0,1\n", "row 2 has 3 columns and the first one 2"),
         ("a,b\n\n0,1\n1,x\n", "row 4, column 2 holds 'x', which is not a finite number"),
         ("a;b\n0,5;1\n1;0.5\n", "row 3, column 2 holds '0.5'"),
         ("0,1\n,1\n", "row 2, column 1 is empty"),
         ("0,1\n1,nan\n", "row 2, column 2 holds 'nan'"),
-        ("0,1\n1,inf\n", "row 2, column 2 holds 'inf'"),
-        ("0,x\n1,1\n", "row 1, column 2 holds 'x'"),
         ("a,b\n", "a header and no rows"),
         ("\n\n", "no rows"),
         (",a\n0,1\n", "column 1 has no name"),
@@ -494,15 +438,11 @@ def test_texts_that_are_refused():
     [
         ({"v": np.zeros((20, 16), np.int64)}, "v is int64"),
         ({"v": np.full((20, 16), 2, np.uint8)}, "other than 0 and 1"),
-        ({"v": np.zeros((0, 16), np.uint8)}, "v has shape"),
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array("[1]")}, "meta must be an object"),
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array("{")}, "not a readable sample file"),
-        ({"v": np.zeros((20, 16), np.uint8), "meta": np.zeros(3)}, "meta is not one text"),
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"model": {}}')}, "must name the model"),
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"knobs": {"n_chains": 0}}')}, "one chain"),
-        ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"knobs": {"n_chains": "2"}}')}, "one chain"),
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"model_meta": {"dataset": 3}}')}, "dataset"),
-        ({"v": np.array([[{}]], dtype=object)}, "neither numbers"),
     ],
 )
 def test_sample_files_that_are_refused(arrays, why, tmp_path, capsys):
@@ -520,22 +460,6 @@ def test_pickles_are_never_read(tmp_path):
         refused(load_bytes, content, name)
     for name in ("a.npz", "a.safetensors"):
         refused(load_model_bytes, content, name)
-
-
-def test_histories_that_are_refused(tmp_path):
-    columns = ("update", "seconds")
-    for content in (
-        b"update,seconds\nmany,1\n",
-        b"update,seconds\n1\n",
-        b"a,b\n1,2\n",
-        b"\xff,\n1,2\n",
-        b"a\0",
-    ):
-        (tmp_path / "h.csv").write_bytes(content + b"\n1")
-        refused(read_history, tmp_path / "h.csv", columns, 5, match="not the history of this training")
-    os.mkfifo(tmp_path / "pipe.csv")
-    refused(read_history, tmp_path / "pipe.csv", columns, 5, match="not a regular file")
-    assert read_history(tmp_path / "none.csv", columns, 5) == []
 
 
 # What a model may ask of the exact methods

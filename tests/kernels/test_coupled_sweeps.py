@@ -74,11 +74,6 @@ def activate_of(layer, other, chain, scratch):
 
 
 @njit
-def sweep_of(chains, moving, common, couple_hidden, most, stream):
-    return sweep.sweep(chains, moving, common, couple_hidden, most, stream)
-
-
-@njit
 def sweeps_of(chains, h, common, couple_hidden, stream, bits, means, met):
     for i in range(len(met)):
         chains.h.bits[:, 0] = h

@@ -363,18 +363,6 @@ def test_data_shares_are_those_of_the_whole_training_part():
     np.testing.assert_array_equal(few.shares, [1, 0, 0])
 
 
-def test_coverage_refuses_bad_input():
-    train = bits(1, 8)
-    data = labelled(train=train, train_labels=None, validation=train[:0], test=train[:0])
-    with pytest.raises(BadInput, match="whole number from 1 up"):
-        Coverage(data, 0)
-    for wrong in (2 * bits(2, 3), bits(2, 3).astype(float)):
-        with pytest.raises(BadInput, match="0 and 1"):
-            Coverage(data).update(wrong)
-    with pytest.raises(BadInput, match=r"\(n, 70\)"):
-        Coverage(data).update(bits(2, 3, 71))
-
-
 # Exact values
 
 
@@ -479,12 +467,6 @@ def test_more_units_than_the_inner_table_holds(monkeypatch):
     np.testing.assert_allclose(h_mean[alone], naive.sigmoid(c[alone]), rtol=1e-5)
     terms = np.exp([0, b[12], c[9], b[12] + c[9] - 2.0])
     assert h_mean[9] == pytest.approx(terms[2:].sum() / terms.sum(), rel=1e-5)
-
-
-def test_the_likelihood_refuses_rows_that_do_not_fit(small):
-    for shape in ((0, small.n_visible), (2, small.n_visible + 1), (small.n_visible,)):
-        with pytest.raises(BadInput, match="it must be"):
-            log_likelihood(small, np.zeros(shape, np.uint8))
 
 
 def test_what_is_too_large_is_refused():

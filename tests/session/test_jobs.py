@@ -138,8 +138,9 @@ def test_sweep_of_own_model_and_data_is_private_and_goes_with_its_holder(jobs):
     plan = plan_of(algorithms=["gibbs"], axes=[], models=["mine.npz"], data="rows.csv")
     job = ended(jobs.start(plan, "Mine", "me", own))
     assert (job.done, jobs.list()) == (2, [])
-    want = table(CellRun(cell).finish() for cell in cells(plan, own=own))
-    found = Store(job.folder).read().columns
+    of_plan = cells(plan, own=own)
+    want = table(CellRun(cell).finish() for cell in of_plan)
+    found = Store(job.folder).read(of_plan).columns
     np.testing.assert_array_equal(found["isl_test"], want["isl_test"])
     assert Jobs(jobs.folder).list() == []  # the next server does not list it, and removes it
     assert not job.folder.exists()

@@ -1,6 +1,7 @@
 """Steps that take long: where they run, when they stop, which are refused; seconds of the first samples."""
 
 import math
+import threading
 import time
 
 import numpy as np
@@ -10,7 +11,8 @@ from waiting import wait
 from rbmviz import BadInput, load_dataset, load_model
 from rbmviz.samplers import make_sampler
 from rbmviz.session import Race, SamplingSetup, TrainingSetup, WeightSetup
-from rbmviz.trainers import make_trainer, train
+from rbmviz.session import race as race_module
+from rbmviz.trainers import batches, make_trainer, train
 
 LONG = {"n_chains": 1000, "k": 100}
 """With 500 hidden units, an update of these chains takes about a second."""
@@ -58,6 +60,21 @@ def test_long_update_stops_when_its_page_has_gone_and_is_made_again(pages):
     wait(lambda: page.poll()[0][1].status == "paused", "the update again")
     n, rbm = n_of(page), page.poll()[0][1].models[0]
     np.testing.assert_array_equal(rbm.W, list(train(digits, trainer, 500, n))[-1].rbm.W)
+
+
+def test_memory_of_others_is_freed_while_a_long_update_runs(pages, monkeypatch):
+    begun, stop_point = threading.Event(), batches.stop_point
+    monkeypatch.setattr(race_module, "RELEASE_SECONDS", 0.0)
+    digits = load_dataset("digits")
+    left = pages(SamplingSetup(load_model("bas_pcd")), make_sampler("gibbs"))
+    wait(lambda: n_of(left) > 10, "samples")
+    monkeypatch.setattr(batches, "stop_point", lambda: begun.set() or stop_point())
+    monkeypatch.setenv("RBMVIZ_STEP_SECONDS", "1000000")
+    long = pages(TrainingSetup(digits, 2000), make_trainer("pcd", n_chains=10_000, k=1000))
+    wait(begun.is_set, "a sweep of a long update")
+    left.close()
+    wait(lambda: left.panels[0].is_freed, "the memory of the page that was left")
+    assert n_of(long) == 0  # its first update still runs
 
 
 def test_step_too_large_for_a_shared_page_is_refused(pages, monkeypatch):

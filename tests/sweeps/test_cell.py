@@ -22,7 +22,7 @@ from rbmviz.models import pattern_model
 from rbmviz.rbm import save_model
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import interleave
-from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, list_measures, measures
+from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, list_measures
 from rbmviz.sweeps import cell as cell_module
 from rbmviz.sweeps.cell import columns_of_measures, forget, provide, version_of
 from rbmviz.sweeps.cell import table as table_of
@@ -404,8 +404,3 @@ def test_a_model_without_rates_is_refused_by_samplers_that_need_them(tmp_path):
     with pytest.raises(BadInput, match="needs the rates"):
         cells(plan(models=[str(tmp_path / "m.npz")]))
     assert cells(plan(models=[str(tmp_path / "m.npz")], algorithms=["gibbs"]))
-
-
-def test_measures_are_of_one_kind_each():
-    assert {one.kind for one in measures.values()} == {"sampler", "trainer"}
-    assert set(list_measures()) == set(list_measures("sampler")) | set(list_measures("trainer"))

@@ -193,7 +193,6 @@ def test_axes_and_budgets_are_checked(make, said):
         ('{"rbmviz_sweep": 2}', "newer"),
         ('{"rbmviz_sweep": 1}', "part of it is missing"),
         ('{"rbmviz_sweep": 1, "algoritms": []}', "did you mean 'algorithms'"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "algorithms": []}', "twice"),
         ('{"rbmviz_sweep": 1, "algorithms": [3], "models": ["bas_pcd"]}', "not a sampler"),
         ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": {"a": 1}}', "give a list"),
         ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "axes": 3}', "another type"),
@@ -201,13 +200,6 @@ def test_axes_and_budgets_are_checked(make, said):
             '{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "budget": [1]}',
             "another type",
         ),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "seeds": ["1"]}', "seed"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": [null]}', "not the name"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "metrics": [[]]}', "metric"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "kernel": []}', "kernel"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "kind": {}}', "kind"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "start": {}}', "start"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": [[1]]}', "not the name"),
         ("[" * 5000, "not a plan"),
     ],
 )
@@ -229,12 +221,6 @@ def test_values_of_an_axis_lie_between_its_ends_though_they_are_rounded():
     values = Axis.spaced(alpha, 0.99991, 0.99999, 4, "log").values
     assert (values[0], values[-1]) == (0.99991, 0.99999)
     assert all(0.99991 <= one <= 0.99999 for one in values)
-
-
-@pytest.mark.parametrize("values", [0.1, "0.1", None])
-def test_an_axis_without_a_list_is_refused(values):
-    with pytest.raises(BadInput, match="give a list"):
-        Axis("eps", values)
 
 
 def test_an_axis_takes_numbers_of_numpy():

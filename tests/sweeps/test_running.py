@@ -215,25 +215,6 @@ def test_workers_that_are_lost_for_good_end_the_sweep(made, store):
         run(made, store, Lost(1))
 
 
-def test_what_has_ended_when_workers_are_lost_is_kept(made, on_threads, store, monkeypatch):
-    class Losing(ThreadPoolExecutor):
-        submitted = 0
-
-        def submit(self, *args, **kwargs):
-            self.submitted += 1
-            if self.submitted > 2:
-                wait(lambda: all(future.done() for future in self.made), "two cells")
-                raise RuntimeError("cannot schedule new futures after shutdown")
-            self.made = [*getattr(self, "made", []), super().submit(*args, **kwargs)]
-            return self.made[-1]
-
-    with Losing(1) as executor, pytest.raises(BadInput, match="were lost"):
-        run(made, store, executor, workers=2)
-    assert len(store.done(made)) == 2
-    assert run(made, store).stored == 2
-    same(store.read(made).columns, on_threads)
-
-
 def test_a_scheduler_that_does_not_answer(made, store, monkeypatch):
     monkeypatch.setattr("rbmviz.sweeps.cluster.CONNECT_SECONDS", 0.2)
     for address in ("tcp://127.0.0.1:9", "nonsense://x", "tcp://"):

@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import rbmviz.coupling
 from rbmviz import RBM, BadInput, load_dataset, make_trainer, pop_weights, rng, train, trained_model
 from rbmviz.coupling import ALGORITHMS
-from rbmviz.knobs import knobs_of
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
 from rbmviz.registry import trainers
 from rbmviz.trainers import STATS, batches, initial_rbm, list_trainers, training
@@ -271,13 +270,6 @@ def test_pop_cd_takes_most_of_the_bias_away(start, bits):
     assert all(bias("pop_cd", proposal=proposal) < of_cd / 5 for proposal in ("visible", "joint", "mixture"))
 
 
-def test_bad_populations(start):
-    with pytest.raises(BadInput, match=r"\(n, 6\)"):
-        pop_weights(start, np.zeros((3, 5), np.uint8))
-    with pytest.raises(BadInput, match=r"visible \| joint \| mixture"):
-        pop_weights(start, np.zeros((3, 6), np.uint8), proposal="hidden")
-
-
 def test_exact_follows_the_gradient(start, bits):
     trainer = make_trainer("exact", learning_rate=0.5, batch_size=60)
     state = trainer.init(start, bits, 0)
@@ -340,39 +332,6 @@ def test_rules():
     training.apply(now, state, one[2])
     assert state.theta.b[0] == before + 1 + 1.25
     assert training.learning_rate_at(dataclasses.replace(trainer, schedule="inverse_sqrt"), 3) == 0.5
-
-
-LIVE = {"learning_rate": 0.7, "schedule": "inverse_sqrt", "iterations": 41, "momentum": 0.5, "k": 3}
-LIVE |= {"weight_decay": 0.2, "batch_size": 7, "eps": 0.5, "alpha": 0.1, "t_max": 2, "max_sweeps": 1}
-LIVE |= {"average": True, "box": 0.3, "n_chains": 33, "algorithm": "general", "mixture": 3}
-LIVE |= {"leave_one_out": True}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_live_knobs_act_from_the_next_update_on(name, bits):
-    more = {"proposal": "mixture"} if name == "pop_cd" else {}
-    base = make_trainer(name, schedule="linear", iterations=40, **more)
-    start = RBM(np.random.default_rng(1).normal(0, 1, (6, 4)), np.zeros(6), np.zeros(4))
-
-    def after(knob=None):
-        state = base.init(start, bits, 0)
-        base.step(state, 4)
-        tuned = base if knob is None else dataclasses.replace(base, **{knob: LIVE[knob]})
-        return tuned.step(state, 3).rbm
-
-    plain = after()
-    fixed = {
-        "n_temperatures",
-        "stop_at",
-        "initial_scale",
-        "initial_law",
-        "initial_biases",
-        *(["n_chains"] if name not in ("cd", "pop_cd") else []),
-    }
-    for knob in knobs_of(base).values():
-        assert knob.live == (knob.name not in fixed)
-        if knob.live and knob.name not in more and (name, knob.name) != ("polish", "batch_size"):
-            assert not same_parameters(after(knob.name), plain), knob.name
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -562,10 +521,11 @@ def test_divergence_is_said(name, bits):
             assert np.isfinite(seen[-1].rbm.W).all()
 
 
-def test_blas_threads_change_nothing():
+def test_blas_threads_change_nothing(monkeypatch):
     """Sums over 500 hidden units come out in another order on several threads, if they are let."""
     data = np.random.default_rng(0).integers(0, 2, (200, 784), dtype=np.uint8)
     trainer, found = make_trainer("fpcd", iterations=5), []
+    monkeypatch.setattr("rbmviz.blas._holders", 0)  # what other tests hold for good is put aside
     for threads in (1, 4):
         with threadpool_limits(limits=threads, user_api="blas"):
             found.append(trainer.step(trainer.init(initial_rbm(data, 500, 0), data, 0), 5).rbm)

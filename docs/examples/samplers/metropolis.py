@@ -56,10 +56,6 @@ class Metropolis(ChainKnobs):
             ]
         )
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes that the state takes at most, beyond the model."""
-        return self.n_chains * (n_visible + 1600)  # a numpy Generator is most of it
-
     def step(self, state: Walk | Chains[Walk], n: int) -> Samples:
         """Advance the chains by n samples."""
         return interleave(self, state, n)

@@ -42,10 +42,6 @@ class Restarts(CommonKnobs):
         chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
         return training.start(self, rbm, data, seed, chains)
 
-    def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return the bytes of the state; see Trainer."""
-        return training.state_bytes(n_visible, n_hidden, batches.chain_bytes(self.n_chains, n_visible))
-
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         v = state.own_state

@@ -45,6 +45,7 @@ class PairColumn {
       canvas.title = `Orange: the chains differ; bright where ${chains[i]} is on.`;
     });
     this.strip = element('canvas', { class: 'strip', role: 'img', 'aria-label': `Pixels that differ, ${spec.label}` });
+    this.strip.style.height = `${PATH_HEIGHT}px`; // also before it is drawn, so that nothing moves
     this.caption = element('span', { class: 'where' });
     this.badge = element('div', { class: 'badge', role: 'status', hidden: true });
     this.readouts = new ReadoutList();

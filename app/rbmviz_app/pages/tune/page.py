@@ -1,6 +1,7 @@
 """The Tune page: a sweep over knobs as a map, and the setting under the pointer as a running chain."""
 
 import itertools
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -11,6 +12,7 @@ from rbmviz.errors import OutputFailure
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metadata import data_name
 from rbmviz.models import data_label
+from rbmviz.origin import csv_bytes, origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.session import Race, SamplingSetup
@@ -21,6 +23,7 @@ from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import TABLES
 from rbmviz_app import card, controls, links, messages, pages, session
 from rbmviz_app.comparisons import own_sweeps
+from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
@@ -33,7 +36,6 @@ from rbmviz_app.pages.tune.charts import (
     slice_chart,
     table_rows,
 )
-from rbmviz_app.pages.tune.exports import downloads_of
 from rbmviz_app.pages.tune.panel import MapView, asked_view, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.recorded import recording_of, scores_of
@@ -545,7 +547,36 @@ def evidence(shown: Shown, chains: Chains) -> None:
     draw_evidence(scores, view, choice, chains)
     robust_table(scores, view)
     if shown.store is not None and not is_active(shown):
-        controls.downloads("tune", *downloads_of(shown.store, scores, choices, title_of(shown.plan)))
+        store = shown.store
+        controls.downloads("tune", files_of(store, scores, choices), lambda: origin_of(store, scores))
+
+
+def files_of(store: Store, scores: SweepScores, choices: Mapping[str, Choice]) -> list[Download]:
+    """Return the downloads of a sweep, built on click."""
+
+    def table() -> bytes:
+        return csv_bytes([row for choice in choices.values() for row in table_rows(scores, choice)])
+
+    return [
+        Download("Table", table, "sweep.csv", "All settings at the point of the map (.csv)."),
+        Download("Sweep", store.file.read_bytes, "sweep.sqlite", "All points of all runs (.sqlite)."),
+    ]
+
+
+def origin_of(store: Store, scores: SweepScores) -> dict[str, Any]:
+    """Return the origin of a sweep's files, with the digests of its models and data."""
+    columns = scores.columns
+
+    def digests(name: str) -> dict[str, str]:
+        pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
+        return {value: digest for value, digest in pairs if value}
+
+    code = (
+        "from rbmviz.sweeps import Axis, Budget, Store, SweepPlan, cells, run; "
+        f"plan = {scores.plan!r}; store = Store('sweep'); store.prepare(plan); run(cells(plan), store)"
+    )
+    source = origin(store.about()["command"] or code, seeds=scores.plan.seeds) | {"code": code}
+    return source | {"models": digests("model"), "data": digests("data")}
 
 
 def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, chains: Chains) -> None:

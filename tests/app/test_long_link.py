@@ -1,0 +1,71 @@
+"""A link whose updates take minutes, on a real server: neither others nor the end of the server wait."""
+
+import asyncio
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.attack.server import serving
+from tests.attack.visitor import Visitor
+
+LONG = "train_data=digits&hidden=2000&t=pcd:n_chains=10000,k=1000"
+"""An update takes more than four minutes of a core."""
+
+pytestmark = pytest.mark.slow
+
+
+def run(coroutine):
+    with ThreadPoolExecutor(1) as thread:  # Playwright has a loop in this one
+        return thread.submit(asyncio.run, coroutine).result()
+
+
+async def open_long(server):
+    """Open the long link; return once its first update runs."""
+    visitor = await Visitor(server.address, "train", LONG).open()
+    await visitor.until(lambda: visitor.states)
+    before = server.cpu_seconds
+    while server.cpu_seconds < before + 5:
+        await asyncio.sleep(0.1)
+    assert list(visitor.n.values()) == [0]
+    return visitor
+
+
+def test_nobody_waits_for_a_long_update(tmp_path):
+    """Neither another's training, nor visitors who come while it is open, or after it was left."""
+
+    async def visit(server):
+        other = await Visitor(server.address, "train").open()
+        await other.first_picture()
+        long = [await open_long(server) for _ in range(2)]
+        for is_open in (True, False):
+            n = sum(other.n.values())
+            for page in ("", "train", "coupling", "weights"):
+                async with Visitor(server.address, page) as new:
+                    await new.first_picture()
+            await other.until(lambda n=n: sum(other.n.values()) > n + 100)
+            if is_open:
+                assert all(list(visitor.n.values()) == [0] for visitor in long)  # negative control
+                await asyncio.gather(*(visitor.close() for visitor in long))
+        await other.close()
+
+    with serving(tmp_path / "log.txt", RBMVIZ_STEP_SECONDS="1000000") as server:
+        run(visit(server))
+
+
+@pytest.mark.parametrize(
+    "command", [(), (sys.executable, "-m", "rbmviz", "app", "--no-browser")], ids=["streamlit", "rbmviz"]
+)
+def test_server_ends_while_a_long_update_runs(tmp_path, command):
+    async def visit(server):
+        visitor = await open_long(server)
+        server.process.terminate()
+        try:
+            await asyncio.to_thread(server.process.wait, 20)
+        except subprocess.TimeoutExpired:
+            pytest.fail("The server has not ended after 20 s.")
+        await visitor.close(abrupt=True)
+
+    with serving(tmp_path / "log.txt", command=command, RBMVIZ_STEP_SECONDS="1000000") as server:
+        run(visit(server))
