@@ -127,6 +127,10 @@ class Compiling:
     def request(self, names: Iterable[str]) -> bool:
         """Let other processes compile these jobs next; return whether all are done."""
         with self._lock:
+            # Another server may have compiled them into the same cache.
+            self._missing -= {
+                name for name in self._missing.intersection(names) if kernels.compiled.is_noted(name)
+            }
             missing = [name for name in names if name in self._missing]
             if new := [name for name in missing if name not in self._wanted]:
                 self._wanted += new

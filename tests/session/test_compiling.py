@@ -38,14 +38,26 @@ def start(tmp_path, monkeypatch):
         one.finish()
 
 
-def test_who_waits_for_a_job_goes_on_when_it_is_done(start):
-    processes = start(r"printf 'compiler\ngibbs\n'; exec sleep 1000")
+def test_who_waits_for_a_job_goes_on_when_it_is_done(start, tmp_path):
+    go_on = tmp_path / "go on"
+    processes = start(
+        rf"""until [ -e "{go_on}" ]; do sleep 0.01; done; printf 'compiler\ngibbs\n'; exec sleep 1000"""
+    )
     assert not processes.request(["gibbs", "scores"])
+    go_on.touch()
     wait(lambda: processes.request(["gibbs"]), "gibbs")
     assert processes.jobs_done(["gibbs"]) == (1, 2)
     processes.stop()
     assert not processes.finish()
     assert processes.request(JOBS)
+
+
+def test_kernels_that_another_server_has_compiled_keep_nobody_waiting(start, monkeypatch):
+    processes = start("exec sleep 1000")
+    assert not processes.request(["gibbs", "scores"])
+    monkeypatch.setattr(kernels.compiled, "is_noted", lambda name: name in ("gibbs", "scores"))
+    assert processes.request(["gibbs", "scores"])
+    assert not processes.request(["shared"])
 
 
 def test_what_a_panel_waits_for_is_compiled_next(start, tmp_path):
