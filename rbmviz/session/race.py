@@ -13,6 +13,7 @@ Locks: ``Race.lock`` guards the panels and the clock, and is held only briefly, 
 import contextlib
 import functools
 import itertools
+import logging
 import math
 import threading
 import time
@@ -27,7 +28,7 @@ from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
 from rbmviz.session.limits import RELEASE_SECONDS, check_panels
 from rbmviz.session.memory import check_room, trim
 from rbmviz.session.panel import Panel
-from rbmviz.session.pools import FULL_SPEED, JOB_SECONDS, LATENESS, LONG, PACED, Pool
+from rbmviz.session.pools import FULL_SPEED, JOB_SECONDS, LATENESS, LONG, MAX_SLOWDOWN, PACED, Pool
 from rbmviz.session.run import CHUNK_SECONDS, check_step
 from rbmviz.session.snapshot import Snapshot
 
@@ -62,6 +63,8 @@ class Setup(Protocol):
     def plan(self) -> Any:
         """Return the plan of each run."""
 
+
+log = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=Setup)
 
@@ -441,10 +444,14 @@ class Race(Generic[S]):
 
     def poll(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order, and keep the page awake."""
-        slept, self._asked_at = not self.is_awake, time.monotonic()
-        if slept and self.closed_at is None:
+        before, self._asked_at = self._asked_at, time.monotonic()
+        away = self._asked_at - before
+        if (
+            away > LEASE_SECONDS / 2 and self.closed_at is None
+        ):  # a job may be finding the page asleep just now
             with self.lock:
-                self._since = time.monotonic() if math.isfinite(self.rate) else self._since
+                if away > LEASE_SECONDS and math.isfinite(self.rate):
+                    self._since = self._asked_at
             self.wake()
         return self.peek()
 
@@ -527,6 +534,7 @@ class Race(Generic[S]):
             self.waiting_for_all = self.running
             for panel in self.panels:
                 panel.free()
+        self.wake()
 
     # Jobs
 
@@ -561,11 +569,13 @@ class Race(Generic[S]):
         used, paced, next_in = time.thread_time(), self._used <= LIGHT_SECONDS, None
         try:
             next_in = self._job() if self.is_awake else None
-        finally:
-            self._used = time.thread_time() - used
-            with self.lock:
-                self._queued = False
-                again, self._again = self._again, False
+        except Exception:  # the page goes on: it has no other job that would queue the next one
+            log.exception("the job of a page has failed")
+            next_in = IDLE_SECONDS
+        self._used = time.thread_time() - used
+        with self.lock:
+            self._queued = False
+            again, self._again = self._again, False
         for ended in self._listeners:
             ended()
         now = time.monotonic()
@@ -576,7 +586,8 @@ class Race(Generic[S]):
             if paced:
                 LATENESS.note(late)
             # Jobs keep their rhythm, even if single ones are late; on a busy server they come less often.
-            self._queue(now if not next_in else at + next_in if late < next_in else now + late / 2)
+            pause = min(late / 2, MAX_SLOWDOWN * JOB_SECONDS)  # also after a job that waited for long
+            self._queue(now if not next_in else at + next_in if late < next_in else now + pause)
 
     def _job(self) -> float | None:
         """Advance all panels; return the seconds until the next job, 0: at once, None: when it is woken."""
@@ -652,8 +663,10 @@ class Race(Generic[S]):
         finally:
             with self.lock:
                 self._aside[pool], panel.at_work = None, False
-            panel.publish(self.goes_on, self.target())
-            self.wake()
+            try:
+                panel.publish(self.goes_on, self.target())
+            finally:
+                self.wake()
 
 
 def _drop_late_undo(undo: Undo, race: Race[Any]) -> None:

@@ -240,6 +240,44 @@ def test_error_in_a_snapshot_is_shown_and_others_go_on(page, monkeypatch, caplog
     wait(lambda: min(steps(page)[1:]) > 30, "samples of the others")
 
 
+def test_job_that_fails_is_followed_by_another(page, monkeypatch, caplog):
+    job, left = Race._job, [True]
+
+    def failing(race):
+        if left:
+            left.pop()
+            raise RuntimeError("once")
+        return job(race)
+
+    wait(lambda: not page.works, "rest")
+    monkeypatch.setattr(Race, "_job", failing)
+    page.step(5)
+    wait_for_pause(page, 5)
+    assert not left
+    assert "once" in caplog.text
+
+
+def test_job_that_waited_for_long_does_not_delay_the_next_one(page, monkeypatch):
+    wait(lambda: not page.works, "rest")
+    page.close()  # nothing else queues a job
+    queued = []
+    monkeypatch.setattr(page, "_queue", queued.append)
+    monkeypatch.setattr(Race, "is_awake", True)
+    monkeypatch.setattr(page, "_job", lambda: 0.05)
+    page._queued_at = began = time.monotonic() - 60
+    page._work(began)
+    assert queued[0] < time.monotonic() + 1
+
+
+def test_page_whose_memory_is_freed_while_it_is_open_repeats_its_steps(page):
+    page.step(50)
+    wait_for_pause(page, 50)
+    time.sleep(1)  # no job is left
+    page.free()
+    wait(lambda: not any(panel.is_freed for panel in page.panels), "the steps again")
+    assert steps(page) == [50] * 4
+
+
 def test_thread_that_the_system_refuses_is_started_by_the_next_job(monkeypatch):
     start, refused, done = threading.Thread.start, [], []
 
