@@ -68,10 +68,11 @@ def close_work(tab: Tab, for_good: bool = False) -> None:
     share = tab.values.get(SHARED_PAGE.key)
     watched = share.view.comparison if share is not None and share.watchers and not for_good else None
     for comparison, _ in list(tab.values.get(COMPARISONS.key, {}).values()):
-        if comparison is not watched:
-            comparison.close()
         if for_good:
+            comparison.close()
             comparison.free()
+        elif comparison is not watched:
+            comparison.leave()
     for job in list(tab.values.get(OWN_SWEEPS.key, {}).values()):
         sweep_jobs().rest(job)
     if share is not None:
@@ -92,7 +93,7 @@ def open_comparison(page: str, setup: S, rate: float) -> tuple[Race[S], bool]:
     comparison, token = comparisons[page]
     comparisons_by_token()[token] = comparison
     connect()  # before opening it, so that a disconnect in between cannot leave it open
-    if comparison.closed_at is not None:
+    if not comparison.is_open:
         comparison.open()
     if comparison.lost:
         comparison.lost = False

@@ -103,6 +103,7 @@ class Race(Generic[S]):
         self.running = False
         self.waiting_for_all = False  # running, but not all panels are ready
         self.closed_at: float | None = None
+        self._left_at: float | None = None  # when a page of trainings, which is still open, was left
         self.lost = False  # whether trainings were dropped since the page was last opened
         self.n, self._since = 0, 0.0
         self.lock = threading.RLock()
@@ -510,8 +511,24 @@ class Race(Generic[S]):
     def open(self) -> None:
         """Let the panels work; the steps of freed runs are repeated."""
         with self.lock:
-            self.closed_at, self._asked_at = None, time.monotonic()
+            self.closed_at = self._left_at = None
+            self._asked_at = time.monotonic()
         self.wake()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody is there: the page was neither closed nor left."""
+        return self.closed_at is None and self._left_at is None
+
+    def leave(self) -> None:
+        """Close the page, because its browser has gone; trainings go on for ten seconds, across a reload."""
+        if not getattr(self.setup, "kept_seconds", 0.0):
+            self.close()
+            return
+        with self.lock:
+            if self.is_open:
+                self._left_at = left_at = time.monotonic()
+                FULL_SPEED.submit(functools.partial(_close_if_left, self, left_at), left_at + RELEASE_SECONDS)
 
     def close(self) -> None:
         """Stop all runs after their current chunks, and free their memory after a while unless it is opened.
@@ -519,7 +536,7 @@ class Race(Generic[S]):
         Trainings, which would take long to repeat, are kept for ten minutes, and then dropped.
         """
         with self.lock:
-            self.closed_at = closed_at = time.monotonic()
+            self.closed_at, self._left_at = (closed_at := time.monotonic()), None
             self._stop_clock()
             self.waiting_for_all = self.running
             kept = getattr(self.setup, "kept_seconds", 0.0)
@@ -672,6 +689,12 @@ class Race(Generic[S]):
 def _drop_late_undo(undo: Undo, race: Race[Any]) -> None:
     if race._undo is undo:
         race.drop_undo()
+
+
+def _close_if_left(race: Race[Any], left_at: float) -> None:
+    with race.lock:
+        if race._left_at == left_at:
+            race.close()
 
 
 def _free_if_closed(race: Race[Any], closed_at: float) -> None:

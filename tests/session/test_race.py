@@ -505,6 +505,29 @@ def test_trainings_are_kept_for_a_while_and_then_gone(open_comparison, toy, monk
     wait_for_pause(page, 0)
 
 
+def test_training_goes_on_for_a_while_after_its_page_was_left(open_comparison, model, toy, monkeypatch):
+    sampling = open_comparison(SamplingSetup(model, toy), FOUR[0])
+    sampling.leave()
+    assert not sampling.is_open
+    assert sampling.closed_at is not None  # at once
+    monkeypatch.setattr(race_module, "RELEASE_SECONDS", 1.0)
+    page = open_comparison(TrainingSetup(toy, 4), make_trainer("cd"), rate=100.0)
+    page.resume()
+    wait(lambda: steps(page)[0] > 5, "updates")
+    page.leave()
+    page.open()  # a reload
+    assert page.is_open
+    page.leave()
+    n = page.panels[0].run.n
+    wait(lambda: page.panels[0].run.n > n + 10, "updates without a page")
+    wait(lambda: page.closed_at is not None and not page.works, "the end of the updates")
+    n = page.panels[0].run.n
+    time.sleep(0.2)
+    assert page.panels[0].run.n == n
+    page.open()
+    wait(lambda: steps(page)[0] > n, "updates again")
+
+
 def test_panels_are_refused_when_memory_or_the_page_is_full(model, toy, monkeypatch):
     page = Race(SamplingSetup(model, toy), limited=True)
     for _ in range(3):
