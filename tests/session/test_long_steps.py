@@ -1,7 +1,6 @@
 """Steps that take long: where they run, when they stop, which are refused; seconds of the first samples."""
 
 import math
-import threading
 import time
 
 import numpy as np
@@ -14,8 +13,8 @@ from rbmviz.session import Race, SamplingSetup, TrainingSetup, WeightSetup
 from rbmviz.session import race as race_module
 from rbmviz.trainers import batches, make_trainer, train
 
-LONG = {"n_chains": 1000, "k": 100}
-"""With 500 hidden units, an update of these chains takes about a second."""
+LONG = {"n_chains": 10_000, "k": 1000}
+"""With 2,000 hidden units, an update of these chains takes many minutes."""
 
 
 @pytest.fixture
@@ -39,22 +38,41 @@ def n_of(page):
     return page.poll()[0][1].n
 
 
-def test_long_updates_of_a_page_leave_other_pages_their_updates(pages):
-    digits = load_dataset("digits")
-    long = [pages(TrainingSetup(digits, 500, seed), make_trainer("pcd", **LONG)) for seed in range(2)]
-    other = pages(TrainingSetup(digits, 8), make_trainer("pcd", n_chains=10))
+@pytest.fixture
+def long_update(pages, monkeypatch):
+    """Open pages in the midst of their first update, which takes many minutes."""
+    swept, stop_point = [], batches.stop_point
+    monkeypatch.setattr(batches, "stop_point", lambda: swept.append(1) or stop_point())
+    monkeypatch.setenv("RBMVIZ_STEP_SECONDS", "1000000")
+
+    def add():
+        page = pages(TrainingSetup(load_dataset("digits"), 2000), make_trainer("pcd", **LONG))
+        wait(lambda: swept, "a sweep of a long update")
+        return page
+
+    return add
+
+
+def test_long_updates_of_a_page_leave_other_pages_their_updates(pages, long_update):
+    long = [long_update(), long_update()]
+    other = pages(TrainingSetup(load_dataset("digits"), 8), make_trainer("pcd", n_chains=10))
     wait(lambda: n_of(other) > 100, "updates beside long ones")
-    assert max(map(n_of, long)) < 3  # negative control: their first updates still ran
+    assert [n_of(page) for page in long] == [0, 0]  # negative control: their first updates still ran
 
 
-def test_long_update_stops_when_its_page_has_gone_and_is_made_again(pages):
+def test_long_update_stops_when_its_page_has_gone(long_update):
+    page = long_update()
+    page.close()
+    wait(lambda: not page.works, "the end of the update")
+    assert n_of(page) == 0  # it stopped after a sweep
+
+
+def test_update_that_was_stopped_is_made_again(pages):
     digits, trainer = load_dataset("digits"), make_trainer("pcd", n_chains=2000, k=20)
     page = pages(TrainingSetup(digits, 500), trainer)
     wait(lambda: n_of(page) >= 1, "an update")
-    begin = time.monotonic()
     page.close()
     wait(lambda: not page.works, "the end of the update")
-    assert time.monotonic() - begin < 1
     page.open()
     page.step()
     wait(lambda: page.poll()[0][1].status == "paused", "the update again")
@@ -62,16 +80,11 @@ def test_long_update_stops_when_its_page_has_gone_and_is_made_again(pages):
     np.testing.assert_array_equal(rbm.W, list(train(digits, trainer, 500, n))[-1].rbm.W)
 
 
-def test_memory_of_others_is_freed_while_a_long_update_runs(pages, monkeypatch):
-    begun, stop_point = threading.Event(), batches.stop_point
+def test_memory_of_others_is_freed_while_a_long_update_runs(pages, long_update, monkeypatch):
     monkeypatch.setattr(race_module, "RELEASE_SECONDS", 0.0)
-    digits = load_dataset("digits")
     left = pages(SamplingSetup(load_model("bas_pcd")), make_sampler("gibbs"))
     wait(lambda: n_of(left) > 10, "samples")
-    monkeypatch.setattr(batches, "stop_point", lambda: begun.set() or stop_point())
-    monkeypatch.setenv("RBMVIZ_STEP_SECONDS", "1000000")
-    long = pages(TrainingSetup(digits, 2000), make_trainer("pcd", n_chains=10_000, k=1000))
-    wait(begun.is_set, "a sweep of a long update")
+    long = long_update()
     left.close()
     wait(lambda: left.panels[0].is_freed, "the memory of the page that was left")
     assert n_of(long) == 0  # its first update still runs
@@ -93,8 +106,11 @@ def test_step_too_large_for_a_shared_page_is_refused(pages, monkeypatch):
     weights.add(make_trainer("pop_cd", n_chains=10_000, k=1000))
 
 
-def test_seconds_of_first_samples_do_not_count_what_other_panels_load(pages):
-    samplers = [make_sampler(name) for name in ("gibbs", "rates_fpcd", "rates_herding")]
-    page = pages(SamplingSetup(load_model("bas_pcd"), load_dataset("bas")), *samplers, rate=60.0)
-    wait(lambda: min(shown.n for _, shown in page.poll()) > 5, "samples")
-    assert max(shown.curve[0].spent.seconds for _, shown in page.poll() if shown.curve) < 0.01
+def test_seconds_of_samples_do_not_count_what_other_panels_load(pages, monkeypatch):
+    """A panel that waits for the interpreter while others load their kernels takes no processor time."""
+    gibbs = make_sampler("gibbs")
+    step = type(gibbs).step
+    monkeypatch.setattr(type(gibbs), "step", lambda *given: time.sleep(0.05) or step(*given))
+    page = pages(SamplingSetup(load_model("bas_pcd"), load_dataset("bas")), gibbs, rate=60.0)
+    wait(lambda: page.poll()[0][1].curve, "scores")
+    assert page.poll()[0][1].curve[0].spent.seconds < 0.01
