@@ -140,9 +140,8 @@ def play(
     shown = None if no_data and not recorded else data
     if recorded:
         kept = _kept(n, last, len(algorithms), loaded)
-        allowance = Allowance(len(algorithms) * kept * -(-loaded.rbm.n_visible // 8))
-        plan = setup._replace(allowance=allowance).plan()
         n_visible, n_hidden = loaded.rbm.W.shape
+        plan = setup._replace(allowance=Allowance(len(algorithms) * kept * -(-n_visible // 8))).plan()
         for algorithm in algorithms:
             check_state("play: the run", algorithm, n_visible, n_hidden, "give fewer chains")
         runs = [SamplingRun(1, plan, algorithm) for algorithm in algorithms]
