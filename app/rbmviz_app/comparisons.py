@@ -17,7 +17,7 @@ from rbmviz.session import Comparison, close_and_free
 from rbmviz.session.comparison import Setup
 from rbmviz.session.jobs import Job
 from rbmviz.session.limits import RELEASE_SECONDS
-from rbmviz_app.session import COMPARISONS, LINK, OWN_SWEEPS, SHARED_PAGE, VISITOR, Link, Tab, tab_of_session
+from rbmviz_app.session import COMPARISONS, OWN_SWEEPS, SHARED_PAGE, VISITOR, Tab, tab_of_session
 from rbmviz_app.shared import sweep_jobs
 
 S = TypeVar("S", bound=Setup)
@@ -96,16 +96,6 @@ def discard_sweeps_of(content: object) -> None:
         if any(content is each for each in job.own.values()):
             sweep_jobs().discard(job)
             OWN_SWEEPS.value.pop(name, None)
-
-
-def begin_anew(page: str) -> None:
-    """Forget this session's comparison of a page, and its link: the next visit creates a new one."""
-    LINK.set(Link("", {}, is_open=True))
-    comparison, _ = COMPARISONS.value.pop(page, (None, ""))
-    if comparison is not None:
-        comparison.close()
-        comparison.rest()
-        VISITOR.value.leave(page)
 
 
 def drop_empty_comparison(page: str) -> None:

@@ -707,17 +707,7 @@ def test_the_console_script_and_the_module_are_the_same():
 def test_replay(capsys, tmp_path):
     """One command makes a page that plays samples, and its flags count for the samplers that have them."""
     out = tmp_path / "run.html"
-    usual = [
-        "play",
-        "--recorded",
-        "--model",
-        "bas_pcd",
-        "--samplers",
-        "gibbs",
-        "rates_fpcd:eps=0.2",
-        "-n",
-        50,
-    ]
+    usual = "play --recorded --model bas_pcd --samplers gibbs rates_fpcd:eps=0.2 -n 50".split()
     made = run(capsys, *usual, "--alpha", "0.9", "--k", 2, "--out", out)
     assert made["bytes"] == out.stat().st_size
     assert made["dataset"] == "bas"
@@ -737,18 +727,7 @@ def test_replay(capsys, tmp_path):
 
 
 def test_recording_refuses(capsys, tmp_path, model_file):
-    usual = [
-        "play",
-        "--recorded",
-        "--model",
-        "bas_pcd",
-        "--samplers",
-        "gibbs",
-        "-n",
-        50,
-        "--out",
-        tmp_path / "run.html",
-    ]
+    usual = [*"play --recorded --model bas_pcd --samplers gibbs -n 50 --out".split(), tmp_path / "run.html"]
     assert ".html or .gif" in refused(capsys, *usual[:-1], tmp_path / "run.pdf")
     assert "did you mean 'gibbs'" in refused(capsys, *usual[:5], "gibs", *usual[6:])
     assert "did you mean 'temperature'" in refused(capsys, *usual, "--temprature", "2")
