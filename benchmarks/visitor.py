@@ -13,7 +13,7 @@ from benchmarks.quality import dataset_of
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler
-from rbmviz.session import Allowance, Comparison, SamplingSetup
+from rbmviz.session import Allowance, Race, SamplingSetup
 
 PANELS = ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization")
 """The panels of the first page when it opens."""
@@ -84,7 +84,7 @@ def visitor(
     del states
     yield _row("kernels", each * rate * len(made), n, each)
 
-    comparison = Comparison(SamplingSetup(loaded, data, allowance=Allowance()), rate)
+    comparison = Race(SamplingSetup(loaded, data, allowance=Allowance()), rate)
     try:
         for sampler in made:
             comparison.add(sampler)
@@ -98,11 +98,9 @@ def visitor(
         yield _phase(comparison, "paused", seconds, looking=False)
     finally:
         comparison.close()
-        for panel in comparison.panels:
-            panel.worker.join()
 
 
-def _until(comparison: Comparison[Any], holds: Any) -> None:
+def _until(comparison: Race[Any], holds: Any) -> None:
     end = time.monotonic() + PATIENCE
     while not all(holds(shown) for _, shown in comparison.poll()):
         failed = [shown.error for _, shown in comparison.poll() if shown.status == "failed"]
@@ -111,7 +109,7 @@ def _until(comparison: Comparison[Any], holds: Any) -> None:
         time.sleep(0.05)
 
 
-def _phase(comparison: Comparison[Any], name: str, seconds: float, looking: bool) -> dict[str, Any]:
+def _phase(comparison: Race[Any], name: str, seconds: float, looking: bool) -> dict[str, Any]:
     stop = threading.Event()
 
     def look() -> None:

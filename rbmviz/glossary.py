@@ -110,15 +110,12 @@ chunk        steps that a run makes between two looks at its commands, about 30 
 setup        what the panels of a page share: model, data, seed, start; in kernels: how pairs are run
 plan         what one run is made of: model, data, seed, start and what else its kind needs
 run          one algorithm at work: a chain that is sampled, a model that is trained, pairs that are coupled
-worker       what carries out the commands of one panel: it holds the panel's run, and has no thread
-lease        permits a run to compute: it ends 30 s after the last request of a page, and each request renews
-             it
-comparison   the workers of one page, which take commands together
-panel        one algorithm on a page, with its knobs and its worker
+race         the panels of one page, which take commands together and have one clock
+comparison   a race, as the app calls it
+panel        one algorithm on a page, with its knobs and its run
+job          what advances all panels of a page once, twenty times a second; a page has at most one waiting
+pool         threads that do the jobs of all pages in order: paced, full, long
 snapshot     what a run shows at one moment, as a record that never changes
-unit         what a run does before the scheduler chooses again, about 30 ms
-tenant       whose runs share computing time: a visitor
-beat         one pass of all light runs of a page, twenty times a second
 run log      seed, start and changes of knobs: enough to replay a run
 
 Kernels

@@ -24,11 +24,11 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest, app_test
 from streamlit.util import calc_hash
-from waiting import PATIENCE, close
+from waiting import close
 
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
-from rbmviz.session import Comparison, Worker
+from rbmviz.session import Race
 
 SHELL = Path(__file__).parents[1] / "app" / "shell.py"
 
@@ -125,23 +125,54 @@ def _nothing_left_running(monkeypatch, tmp_path_factory):
     if "rbmviz_app.comparisons" in sys.modules:
         for comparison in list(sys.modules["rbmviz_app.comparisons"].comparisons_by_token().values()):
             comparison.close()
-            comparison.rest()
+            comparison.free()
+
+
+class OnePlan:
+    """A setup of one plan."""
+
+    def __init__(self, plan):
+        self.plan = lambda: plan
+
+
+class OnePanel:
+    """A page with one panel, whose commands and queries it takes."""
+
+    def __init__(self, plan, algorithm, **options):
+        self.race = Race(OnePlan(plan), **options)
+        self.race.add(algorithm)
+
+    def __getattr__(self, name):
+        return getattr(self.race if hasattr(self.race, name) else self.race[0], name)
+
+    def request_snapshot(self):
+        return self.race.poll()[0][1]
+
+    def peek(self):
+        return self.race[0].snapshot
+
+    def begin(self, plan):
+        self.race.change(OnePlan(plan))
+
+    def apply_knobs(self, **knobs):
+        self.race.apply_knobs(0, **knobs)
+
+    def set_live_knobs(self, **knobs):
+        self.race.set_live_knobs(0, **knobs)
 
 
 @pytest.fixture
 def open_worker():
-    """Make workers; after the test they are closed, and their threads must have ended."""
+    """Make pages with one panel, given its plan and algorithm; they are closed after the test."""
     made = []
 
-    def make(*args, **kwargs):
-        made.append(Worker(*args, **kwargs))
-        made[-1].open()
+    def make(*args, **options):
+        made.append(OnePanel(*args, **options))
         return made[-1]
 
     yield make
-    for worker in made:
-        worker.close()
-        worker.join(PATIENCE)
+    for one in made:
+        close(one.race)
 
 
 @pytest.fixture
@@ -150,7 +181,7 @@ def open_comparison():
     made = []
 
     def make(setup, *algorithms, **options):
-        made.append(Comparison(setup, **options))
+        made.append(Race(setup, **options))
         for algorithm in algorithms:
             made[-1].add(algorithm)
         return made[-1]

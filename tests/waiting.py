@@ -25,5 +25,4 @@ def wait_for_pause(comparison, n=None):
 def close(comparison):
     """Close a comparison, and wait until no thread works at its panels."""
     comparison.close()
-    for panel in comparison.panels:
-        panel.worker.join(PATIENCE)
+    wait(lambda: not comparison.works, "the end of all jobs")

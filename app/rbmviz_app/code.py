@@ -11,7 +11,7 @@ from rbmviz.metrics.exact import MAX_UNITS_ENUMERATED
 from rbmviz.models import list_models
 from rbmviz.pages import RANDOM_MODEL
 from rbmviz.samplers import Sampler
-from rbmviz.session import Comparison, Coupling, CouplingSetup, SamplingRun, SamplingSetup, TrainingSetup
+from rbmviz.session import Coupling, CouplingSetup, Race, SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.trainers import Trainer
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.pop_cd import PopCD
@@ -48,7 +48,7 @@ def _made(kind: str, algorithm: Any) -> str:
     return f'rbmviz.make_{kind}("{algorithm.name}"{knobs})'
 
 
-def runs_of(comparison: Comparison[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
+def runs_of(comparison: Race[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
     """Return the sampler of each panel and the log of its knobs, with None for a missing log.
 
     A run at rest, or with too many turns, has no log.
@@ -56,11 +56,11 @@ def runs_of(comparison: Comparison[SamplingSetup]) -> list[tuple[Sampler, Change
 
     def changes(panel: Any) -> Changes | None:
         try:
-            return panel.worker.read(SamplingRun.run_log).changes
+            return panel.read(SamplingRun.run_log).changes
         except BadInput:
             return None
 
-    return [(panel.worker.algorithm, changes(panel)) for panel in comparison.panels]
+    return [(panel.algorithm, changes(panel)) for panel in comparison.panels]
 
 
 def sampling_code(

@@ -13,20 +13,26 @@ from typing import NamedTuple, TypeVar
 
 import streamlit as st
 
-from rbmviz.session import Comparison, close_and_free
-from rbmviz.session.comparison import Setup
+from rbmviz.session import Race
 from rbmviz.session.jobs import Job
-from rbmviz.session.limits import RELEASE_SECONDS
-from rbmviz_app.session import COMPARISONS, OWN_SWEEPS, SHARED_PAGE, VISITOR, Tab, tab_of_session
+from rbmviz.session.race import Setup
+from rbmviz_app import messages
+from rbmviz_app.session import COMPARISONS, OWN_SWEEPS, SHARED_PAGE, Tab, tab_of_session
 from rbmviz_app.shared import sweep_jobs
 
 S = TypeVar("S", bound=Setup)
 
 
 @st.cache_resource(show_spinner=False)
-def comparisons_by_token() -> MutableMapping[str, Comparison]:
+def comparisons_by_token() -> MutableMapping[str, Race]:
     """Return this process's comparisons by their unguessable tokens, for the live path."""
     return weakref.WeakValueDictionary()
+
+
+def panels_at_work() -> int:
+    """Return the number of panels, of all visitors, that may make steps now."""
+    races = list(comparisons_by_token().values())
+    return sum(len(race.panels) for race in races if race.is_awake)
 
 
 class _Connection(NamedTuple):
@@ -50,37 +56,51 @@ def connect() -> None:
     """Close this session's comparisons, sweeps and share once its connection is lost."""
     if (entered := tab_of_session()) is not None:
         _until_disconnect(_Connection(*entered))
+        if (share := entered[0].values.get(SHARED_PAGE.key)) is not None:
+            share.come_back()
 
 
-def close_work(tab: Tab) -> None:
-    """Stop the work of a tab without a page; called on the server's event loop, so it only sets flags."""
+def close_work(tab: Tab, for_good: bool = False) -> None:
+    """Stop the work of a tab without a page; called on the server's event loop, so it only sets flags.
+
+    Runs that somebody watches go on, unless the tab has gone ``for_good``.
+    """
+    share = tab.values.get(SHARED_PAGE.key)
+    watched = share.view.comparison if share is not None and share.watchers and not for_good else None
     for comparison, _ in list(tab.values.get(COMPARISONS.key, {}).values()):
-        close_and_free(comparison, RELEASE_SECONDS)
+        if for_good:
+            comparison.close()
+            comparison.free()
+        elif comparison is not watched:
+            comparison.leave()
     for job in list(tab.values.get(OWN_SWEEPS.key, {}).values()):
         sweep_jobs().rest(job)
-    if (share := tab.values.get(SHARED_PAGE.key)) is not None:
+    if share is not None:
         share.leave()
 
 
-def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bool]:
+def open_comparison(page: str, setup: S, rate: float) -> tuple[Race[S], bool]:
     """Open this session's comparison of a page; return it and whether it is new.
 
     page : name of the page, or another name for a second comparison on the same page
     setup : setup of a new comparison; an existing one keeps its own
     rate : steps per second of a new comparison
-
-    Raises BadInput if the comparison is at rest and there is no room for it now.
     """
-    comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
+    comparisons = COMPARISONS.ensure()
     is_new = page not in comparisons
     if is_new:
-        comparisons[page] = Comparison(setup, rate, visitor), secrets.token_urlsafe(24)
+        comparisons[page] = Race(setup, rate, limited=True), secrets.token_urlsafe(24)
     comparison, token = comparisons[page]
     comparisons_by_token()[token] = comparison
-    visitor.visit(page, comparison)
     connect()  # before opening it, so that a disconnect in between cannot leave it open
-    if comparison.closed_at is not None:
+    if not comparison.is_open:
         comparison.open()
+    if comparison.lost:
+        comparison.lost = False
+        messages.inform(
+            "Nobody was here for ten minutes, and these trainings are gone: they begin anew. To keep one for "
+            "longer, download its checkpoint."
+        )
     return comparison, is_new
 
 
@@ -103,4 +123,3 @@ def drop_empty_comparison(page: str) -> None:
     comparisons = COMPARISONS.value
     if page in comparisons and not comparisons[page][0].panels:
         del comparisons[page]
-        VISITOR.value.leave(page)

@@ -40,9 +40,9 @@ from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
 from rbmviz.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
 from rbmviz.pages import PageSpec
-from rbmviz.session import Comparison, limits
-from rbmviz.session.comparison import UNDO_SECONDS, Setup
+from rbmviz.session import Race, limits
 from rbmviz.session.multiples import with_knob
+from rbmviz.session.race import UNDO_SECONDS, Setup
 from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
 from rbmviz_app import (
     card,
@@ -109,7 +109,7 @@ class LivePage(Generic[S]):
     about: str
     presets: Sequence[Preset]
     transport: Transport
-    linkable: Callable[[Comparison[Any]], list[Any]] = algorithms_of
+    linkable: Callable[[Race[Any]], list[Any]] = algorithms_of
     only_knobs: Sequence[str] | None = None
     title: Callable[[Sequence[Any]], list[str]] = titles
     knob_labels: Callable[[Mapping[str, Any]], dict[str, str]] = lambda values: {}
@@ -183,9 +183,9 @@ class LivePage(Generic[S]):
     def open(
         self,
         setup: S,
-        fill: Callable[[Comparison[S], list[Any]], None] | None = None,
-        on_change: Callable[[Comparison[S]], None] = lambda comparison: None,
-    ) -> Comparison[S]:
+        fill: Callable[[Race[S], list[Any]], None] | None = None,
+        on_change: Callable[[Race[S]], None] = lambda comparison: None,
+    ) -> Race[S]:
         """Open this session's comparison with this setup, and draw the transport.
 
         fill : adds the panels of a new comparison; takes the comparison and the algorithms of the link's
@@ -241,7 +241,7 @@ class LivePage(Generic[S]):
         names = self.only_knobs
         return labels if names is None else {name: labels[name] for name in names}
 
-    def shown_model(self, comparison: Comparison[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
+    def shown_model(self, comparison: Race[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
         """Return the name and model that the panels show: the previous ones if the limits refused a change.
 
         setup, name, model : the setup that the settings request, and the name and model in it
@@ -251,7 +251,7 @@ class LivePage(Generic[S]):
             models[self.name] = name, model
         return models[self.name]
 
-    def _set_to_step(self, comparison: Comparison[S], setup: S, state: PageState) -> None:
+    def _set_to_step(self, comparison: Race[S], setup: S, state: PageState) -> None:
         """Open the panels of a lesson step whose settings are already set; nothing runs before Play."""
         comparison.pause()
         comparison.replace(setup, state.algorithms())
@@ -259,7 +259,7 @@ class LivePage(Generic[S]):
         comparison.drop_undo()
         card.note_opened()
 
-    def _start(self, comparison: Comparison[S]) -> None:
+    def _start(self, comparison: Race[S]) -> None:
         """Start the runs of a newly opened page, or advance them to the steps in the link of a paused page.
 
         Training runs opened by a link stay at their own steps.
@@ -267,7 +267,7 @@ class LivePage(Generic[S]):
         steps = links.paused_at(self.name, len(comparison.panels))
         if not steps and not (session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value):
             comparison.resume()
-        elif any(steps) and not any(panel.worker.peek().n for panel in comparison.panels):
+        elif any(steps) and not any(panel.snapshot.n for panel in comparison.panels):
             most = links.MAX_REPEATED_STEPS
             if max(steps) > most:
                 session.add_link_warning(
@@ -288,7 +288,7 @@ class LivePage(Generic[S]):
         ]
         return [algorithm for algorithm in read if algorithm not in others], refused
 
-    def fill(self, comparison: Comparison[S], wanted: list[Any]) -> None:
+    def fill(self, comparison: Race[S], wanted: list[Any]) -> None:
         """Add the panels in the link, as many as the limits allow.
 
         If there are none, add ``wanted`` or, if that is empty, the default panels.
@@ -382,7 +382,7 @@ class LivePage(Generic[S]):
                 self.name,
             )
 
-    def _is_on_screen(self, preset: Preset, comparison: Comparison[S]) -> bool:
+    def _is_on_screen(self, preset: Preset, comparison: Race[S]) -> bool:
         panels = self.linkable(comparison)
         named = [text.partition(":")[0] for text in preset.panels]
         # Names first: this runs every second, and reading the knobs of all presets takes a millisecond.
@@ -403,13 +403,13 @@ class LivePage(Generic[S]):
         except BadInput:
             return False
 
-    def _note_shown_preset(self, comparison: Comparison[S]) -> Preset | None:
+    def _note_shown_preset(self, comparison: Race[S]) -> Preset | None:
         """Return the preset that the screen shows, and remember it."""
         on_screen = next((preset for preset in self.presets if self._is_on_screen(preset, comparison)), None)
         session.note_drawn(self.name, preset=on_screen.slug if on_screen else "")
         return on_screen
 
-    def preset_caption(self, comparison: Comparison[S]) -> None:
+    def preset_caption(self, comparison: Race[S]) -> None:
         """Draw the caption of the preset on the screen, if there is one."""
         # Always present: otherwise the elements below would be rebuilt and jump.
         preset = self._note_shown_preset(comparison)
@@ -437,7 +437,7 @@ class LivePage(Generic[S]):
 
     def write_address(
         self,
-        comparison: Comparison[S],
+        comparison: Race[S],
         panels: Sequence[str] | None = None,
         more: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
@@ -454,7 +454,7 @@ class LivePage(Generic[S]):
     @st.fragment
     def draw_panels(
         self,
-        comparison: Comparison[S],
+        comparison: Race[S],
         key: str,
         draw: Callable[..., None],
         offer: tuple[str, str, Callable[[], None]] | None = None,
@@ -473,7 +473,7 @@ class LivePage(Generic[S]):
         catch_up_page(comparison)
         self.write_address(comparison)
 
-    def mounted(self, comparison: Comparison[S], key: str) -> dict[str, Any]:
+    def mounted(self, comparison: Race[S], key: str) -> dict[str, Any]:
         """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels.
 
         key : key of the canvas component
@@ -509,7 +509,7 @@ class LivePage(Generic[S]):
         """Return the path of the live socket of this visitor's comparison."""
         return live_path() + COMPARISONS.value[self.name][1]
 
-    def named(self, comparison: Comparison[S]) -> list[tuple[str, Any]]:
+    def named(self, comparison: Race[S]) -> list[tuple[str, Any]]:
         """Return (title, snapshot) of every panel, without renewing leases: this does not keep runs awake."""
         snapshots = [snapshot for _, snapshot in comparison.peek()]
         return list(zip(self.title([snapshot.algorithm for snapshot in snapshots]), snapshots, strict=True))
@@ -524,7 +524,7 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
         return st.container(key="live-panels"), st.container(key="live-chart")
 
 
-def offer_panels(comparison: Comparison[Any], what: str, icon: str, draw_adders: Callable[[], None]) -> None:
+def offer_panels(comparison: Race[Any], what: str, icon: str, draw_adders: Callable[[], None]) -> None:
     """Draw the menu of panels to add, and a note if no panel is open.
 
     what, icon : noun and Material icon for the note
@@ -536,7 +536,7 @@ def offer_panels(comparison: Comparison[Any], what: str, icon: str, draw_adders:
             draw_adders()
 
 
-def catch_up_page(comparison: Comparison[Any]) -> None:
+def catch_up_page(comparison: Race[Any]) -> None:
     """Update the rest of the page after actions in the panels; call it at the end of their fragment.
 
     Redraws the page if the command to undo or the panels have changed, and shows why clicks and drags were
@@ -559,7 +559,7 @@ def catch_up_settings(page: str) -> None:
         st.rerun()
 
 
-def change_setup(comparison: Comparison[S], setup: S) -> None:
+def change_setup(comparison: Race[S], setup: S) -> None:
     """Restart with another setup; if the limits refuse it, show the reason and change nothing."""
     try:
         comparison.change(setup)
@@ -568,7 +568,7 @@ def change_setup(comparison: Comparison[S], setup: S) -> None:
 
 
 @st.fragment
-def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
+def draw_transport(live: LivePage[Any], comparison: Race[Any]) -> None:
     """Draw play, step, reset and speed."""
     page, speed, texts = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -593,7 +593,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
     catch_up_settings(page)
 
 
-def draw_undo(page: str, comparison: Comparison[Any]) -> None:
+def draw_undo(page: str, comparison: Race[Any]) -> None:
     """Draw the Undo button, which is present but invisible when there is nothing to undo.
 
     The shell's style sheet hides it after UNDO_SECONDS, and when nothing can be undone. It is never disabled,
@@ -616,7 +616,7 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
             st.rerun()
 
 
-def undo(page: str, comparison: Comparison[Any]) -> None:
+def undo(page: str, comparison: Race[Any]) -> None:
     """Undo the newest command, including the settings that it changed."""
     if not session.is_new_click(f"{page} undo"):
         return
@@ -666,14 +666,14 @@ _styles: list[str | Path] = [VIEW_FOLDER / "curves.css", "chart.css"]
 _chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], _styles)
 
 
-def _address_of(comparison: Comparison[Any]) -> tuple[str, str]:
+def _address_of(comparison: Race[Any]) -> tuple[str, str]:
     """Return the page of a comparison, and the token of its socket."""
     [found] = [(page, token) for page, (each, token) in COMPARISONS.value.items() if each is comparison]
     return found
 
 
 def downloads(
-    comparison: Comparison[Any],
+    comparison: Race[Any],
     origin: Callable[[], Mapping[str, Any]],
     code: Callable[[], str] | None = None,
     more: Sequence[Download] = (),
@@ -689,7 +689,7 @@ def downloads(
 
 
 def live_chart(
-    comparison: Comparison[Any],
+    comparison: Race[Any],
     key: str,
     make: Make,
     alt: str,

@@ -12,9 +12,9 @@ from rbmviz.charts.style import colours, dashes, differing_knobs, titles
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.metrics.numbers import Number
-from rbmviz.session import Comparison
-from rbmviz.session.comparison import Panel
+from rbmviz.session import Race
 from rbmviz.session.multiples import multiples_of
+from rbmviz.session.race import Panel
 from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
 from rbmviz.view.formulas import equation, prose
 from rbmviz.view.specs import about, knob_spec, readout_specs
@@ -130,7 +130,7 @@ def panel_spec(
     multiples : whether the panel's menu offers more panels with other values of a knob
     formulas_of : returns the formulas that define an algorithm, see ``rbmviz.equations``
     """
-    algorithm = panel.worker.algorithm
+    algorithm = panel.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
     values = values_of(algorithm)
     return {
@@ -143,7 +143,7 @@ def panel_spec(
         "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
         "values": {name: values[name] for name in knobs},
         "multiples": multiple_specs(algorithm) if multiples else [],
-        "readouts": readout_specs(readouts(algorithm, panel.worker.plan)),
+        "readouts": readout_specs(readouts(algorithm, panel.plan)),
     }
 
 
@@ -160,9 +160,9 @@ def multiple_specs(algorithm: Any) -> list[dict[str, Any]]:
     return entries
 
 
-def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
+def algorithms_of(comparison: Race[Any]) -> list[Any]:
     """Return the algorithm of each panel."""
-    return [panel.worker.algorithm for panel in comparison.panels]
+    return [panel.algorithm for panel in comparison.panels]
 
 
 def numeric_knobs(algorithm: Any) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def _symbol(knob: Knob) -> str:
 
 
 def panel_specs(
-    comparison: Comparison[Any],
+    comparison: Race[Any],
     readouts: ReadoutsOf,
     front: Callable[[Knob], bool],
     names: Sequence[str] = (),

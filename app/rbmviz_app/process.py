@@ -5,7 +5,7 @@ import contextlib
 import logging
 import os
 
-from rbmviz.session.release import c_library, trim
+from rbmviz.session.memory import c_library, trim
 from rbmviz_app.insides import tidy
 
 log = logging.getLogger(__name__)

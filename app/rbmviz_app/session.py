@@ -10,7 +10,6 @@ session state is what a browser tab keeps between these runs.
 import math
 import re
 import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -22,7 +21,7 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
-from rbmviz.session import Allowance, Comparison, VisitorUsage
+from rbmviz.session import Allowance, Race
 from rbmviz.session.jobs import Job
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
@@ -222,25 +221,16 @@ def sent_by(component: str, trigger: str) -> Any:
     return getattr(st.session_state[component], trigger)
 
 
-@st.cache_resource(show_spinner=False)
-def visitors() -> weakref.WeakSet[VisitorUsage]:
-    """Return the resource use of this server's visitors, who share its memory."""
-    return weakref.WeakSet()
-
-
 # Entries
 
 SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 """The values of all settings."""
 
-COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
+COMPARISONS: Entry[dict[str, tuple[Race[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page drawn so far, with its token."""
 
 NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
 """Number of the newest event taken from each canvas, by its key."""
-
-VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(visitors()))
-"""The memory and computing time that this session uses."""
 
 ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)
 """Budget in bytes for the stored samples of all its runs."""
@@ -321,7 +311,7 @@ class Drawn(NamedTuple):
     """State of a page when it was last drawn.
 
     settings : its settings, by name, which Undo restores after the next change
-    command : the command that its Undo button undoes, see ``Comparison.undoable_commands``
+    command : the command that its Undo button undoes, see ``Race.undoable_commands``
     preset : name (in the address) of the preset whose caption is shown; "": none
     caption : the last caption of a preset, whose space is reserved
     panels : keys of its panels
@@ -508,7 +498,7 @@ def settings_now(names: Iterable[str]) -> dict[str, Any]:
 def set_undo_settings(page: str, command: int, before: Mapping[str, Any]) -> None:
     """Let Undo restore the settings that have changed since ``before``.
 
-    command : number of the command that it undoes, see ``Comparison.undoable_commands``
+    command : number of the command that it undoes, see ``Race.undoable_commands``
     """
     now = settings_now(before)
     UNDO_SETTINGS.ensure()[page] = command, {name: x for name, x in before.items() if now[name] != x}

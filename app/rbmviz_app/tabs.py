@@ -52,7 +52,7 @@ def open_tab(page: str) -> None:
             values: dict[str, Any] = {}
             if tab is not None:
                 values = {name: tab.values[name] for name in (SHARED_PAGE.key,) if name in tab.values}
-                close_work(tab)
+                close_work(tab, for_good=True)
             tab = Tab(values)
             if key:
                 tabs_by_key()[key] = tab

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rbmviz import BadInput, Model, outside
 from rbmviz.datasets import Dataset
-from rbmviz.session import VisitorUsage
+from rbmviz.session import memory
 from rbmviz_app import insides, messages
 from rbmviz_app.comparisons import discard_sweeps_of
 from rbmviz_app.session import (
@@ -28,8 +28,6 @@ from rbmviz_app.session import (
     REFUSED_UPLOADS,
     TRAINED,
     UPLOADS,
-    VISITOR,
-    visitors,
     widget_value,
 )
 from rbmviz_app.shared import MODELS_OF_COMMAND
@@ -73,27 +71,25 @@ ROUTE = "/_stcore/upload_file/"
 """Streamlit's path for file uploads, followed by the ids of the session and the file."""
 
 
-class UploadedFiles(VisitorUsage):
-    """Files that Streamlit holds or receives, which count as one more visitor in the server's budget."""
+class UploadedFiles:
+    """Files that Streamlit holds or receives."""
 
     def __init__(self) -> None:
-        super().__init__(visitors())
         self._coming: Counter[str] = Counter()  # bytes by session
         self._lock = threading.Lock()
 
-    def bytes(self, but: Any = None) -> int:
+    def bytes(self) -> int:
         """Return the bytes of all files."""
         return sum(insides.stored_bytes().values()) + self._coming.total()
 
     def expect(self, session: str, size: int) -> None:
         """Count a file that a session is about to send; BadInput if there is no room for it.
 
-        All files together may take as much room as one visitor; one session's files may take half of the
-        room that the others leave free.
+        One session's files may take half of the room that the server has left.
         """
         with self._lock:
             own = insides.stored_bytes().get(session, 0) + self._coming[session]
-            most = max(self.most() - (self.bytes() - own), 0) // 2
+            most = max(memory.room() - self._coming.total() + own, 0) // 2
             if own + size > most:
                 raise BadInput(
                     f"The server has no room for this file of {size / 1e6:,.0f} MB: the files of one visitor "
@@ -151,7 +147,7 @@ def _limits() -> dict[str, Any]:
         if not insides.page_is_open():
             st.stop()
 
-    return {"room": VISITOR.ensure().room(), "go_on": stop_with_the_page}
+    return {"room": memory.room(), "go_on": stop_with_the_page}
 
 
 def uploader_key(place: str) -> str:
@@ -199,7 +195,7 @@ def send_model(title: str, model: Model) -> str:
         for candidate in itertools.chain([title], (f"{title} ({n})" for n in itertools.count(2)))
         if candidate not in trained or np.array_equal(trained[candidate].rbm.W, model.rbm.W)
     )
-    VISITOR.ensure().keep(f"model {title}", _size(model))
+    memory.check_room(_size(model))
     trained[title] = model
     return title
 
@@ -233,7 +229,7 @@ def put_in_place(place: str, name: str, content: Model | Dataset, key: object = 
 
     key : identifies the file of the content; None: the content comes from elsewhere
     """
-    VISITOR.ensure().keep(place, _size(content))
+    memory.check_room(_size(content))
     UPLOADS.ensure()[place] = Upload(name, key, content)
     return UPLOADS.value[place]
 
@@ -242,7 +238,6 @@ def drop_upload(place: str) -> None:
     """Forget the content of an uploader's file, and delete the sweeps that use it."""
     gone = UPLOADS.value.pop(place, None)
     if gone is not None:
-        VISITOR.value.keep(place, 0)
         discard_sweeps_of(gone.content)
 
 

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from rbmviz.browser import scores
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
-from rbmviz.budget import check_memory
+from rbmviz.budget import check_state
 from rbmviz.cli import print_message
 from rbmviz.cli.options import MANY, NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import origin_of
@@ -140,10 +140,10 @@ def play(
     shown = None if no_data and not recorded else data
     if recorded:
         kept = _kept(n, last, len(algorithms), loaded)
-        allowance = Allowance(len(algorithms) * kept * -(-loaded.rbm.n_visible // 8))
-        plan = setup._replace(allowance=allowance).plan()
+        n_visible, n_hidden = loaded.rbm.W.shape
+        plan = setup._replace(allowance=Allowance(len(algorithms) * kept * -(-n_visible // 8))).plan()
         for algorithm in algorithms:
-            check_memory("play: the run", plan.bytes(algorithm), "give fewer chains")
+            check_state("play: the run", algorithm, n_visible, n_hidden, "give fewer chains")
         runs = [SamplingRun(1, plan, algorithm) for algorithm in algorithms]
     else:
         live.check_playable(algorithms, loaded)

@@ -1,4 +1,4 @@
-"""Live runs: commands go in, immutable snapshots come out, and one scheduler drives all.
+"""Live runs: commands go in, immutable snapshots come out, and one job a page makes all steps.
 
 This layer sits between the algorithms and a front end (page, command line, notebook); it does not import
 Streamlit. A setup holds everything that the panels of a comparison share, and plans their runs:
@@ -8,7 +8,6 @@ the base class of all runs.
 """
 
 from rbmviz.session.again import RunLog
-from rbmviz.session.comparison import Comparison, Panel
 from rbmviz.session.coupling import (
     Coupling,
     CouplingRun,
@@ -20,9 +19,10 @@ from rbmviz.session.coupling import (
 from rbmviz.session.history import RunHistory
 from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnapshot
 from rbmviz.session.landscape import LandscapeRun, LandscapeSetup, LandscapeSnapshot
-from rbmviz.session.limits import Limits, VisitorUsage, limits
+from rbmviz.session.limits import Limits, limits
+from rbmviz.session.panel import Panel
+from rbmviz.session.race import Race
 from rbmviz.session.recorder import Allowance, write_array
-from rbmviz.session.release import close_and_free
 from rbmviz.session.sampling import (
     SamplingPlan,
     SamplingRun,
@@ -34,4 +34,3 @@ from rbmviz.session.sampling import (
 from rbmviz.session.snapshot import NewestSamples, Point, Snapshot
 from rbmviz.session.training import Origin, TrainingPlan, TrainingRun, TrainingSetup, TrainingSnapshot
 from rbmviz.session.warm import warm_up
-from rbmviz.session.worker import Worker

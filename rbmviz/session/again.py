@@ -1,4 +1,4 @@
-"""Rebuild a run bit for bit from its plan, its knob log and its step count."""
+"""Make a run again, bit for bit, from its plan, its knob log and its step count."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -11,11 +11,12 @@ from rbmviz import checks
 from rbmviz.errors import BadInput, quoted
 from rbmviz.knobs import Value, check_names, knobs_of, values_of
 from rbmviz.registry import samplers
+from rbmviz.session.pools import LONG_SECONDS
 from rbmviz.session.snapshot import Snapshot, Status
 
 MAX_CHANGES = 10_000
 """Maximum number of logged knob changes (about 2 MB, or minutes of continuous dragging). A run with more
-changes is never freed (see ``Worker.rest``), and its samples cannot be reproduced."""
+changes is never freed, and its samples cannot be reproduced."""
 
 
 class Change(NamedTuple):
@@ -125,11 +126,11 @@ class RunLog:
 
 
 def again(plan: Any, log: Log, n: int, number: int = 1, kept: Any = None) -> Iterator[tuple[Any, Any]]:
-    """Rebuild a run up to step n, piece by piece; yield the run and the steps just made.
+    """Make a run again up to step n, piece by piece; yield the run and the steps just made.
 
     A piece is either the preparation of the run, with None for the steps, or a chunk of steps.
 
-    number : number of the run in its worker; kept : data from ``Run.kept_state``
+    number : number of the run on its page; kept : data from ``Run.kept_state``
     """
     first, *waiting = log.changes
     run = plan.run(number, first.algorithm)
@@ -151,47 +152,40 @@ def again(plan: Any, log: Log, n: int, number: int = 1, kept: Any = None) -> Ite
         yield run, steps
 
 
-class Rebuild:
-    """Placeholder for a run whose memory is freed; ``work`` rebuilds the run up to the same step.
+class Freed:
+    """All that is kept of a run whose memory is freed; ``repeat`` makes the run again up to the same step.
 
-    run : the run to free; the placeholder keeps no reference to it
-    snapshot : newest snapshot, shown without its large arrays until the run is rebuilt
+    run : the run to free, of which no reference is kept
+    snapshot : its newest snapshot, shown without its large arrays until the run is made again
     """
 
     def __init__(self, run: Any, snapshot: Snapshot) -> None:
-        self.plan = run.plan
+        self.plan, self.algorithm = run.plan, run.algorithm
         self.log: Log = run.log
         self.n: int = run.n
-        self.number = snapshot.run
-        self.prepared = True
+        self.number, self.prepared, self.over = snapshot.run, True, False
         self._snapshot = dataclasses.replace(snapshot.without_arrays(), n=self.n)
-        self._kept = run.kept_state() if run.prepared else None
+        self._kept = run.kept_state()
         self._pieces: Iterator[tuple[Any, Any]] | None = None
         self._again: Any = None
-        self._begun = 0
-
-    @property
-    def failure(self) -> str | None:
-        """Error message of the run; None if it had not failed."""
-        return self._snapshot.error
+        self.watched, self.is_left = False, run.is_left
 
     @property
     def share(self) -> float:
-        """Share of the steps that have been rebuilt, from 0 to 1."""
-        if self._again is None or self.n == self._begun:
-            return 0.0
-        return (self._again.n - self._begun) / (self.n - self._begun)
+        """Share of the steps that have been repeated, from 0 to 1."""
+        return self._again.n / self.n if self._again is not None and self.n else 0.0
 
     @property
-    def begun(self) -> bool:
-        """Whether the run has been prepared, so that only chunks of steps remain."""
-        return self._again is not None
+    def is_long(self) -> bool:
+        """Whether the next piece takes long."""
+        seconds: float = self.plan.seconds_of_step(self.algorithm)
+        return seconds > LONG_SECONDS if self._again is None else self._again.is_long
 
     def drop_steps(self) -> None:
-        """Drop the rebuilt steps; ``work`` starts over."""
+        """Drop the repeated steps; ``repeat`` starts over."""
         self._pieces = self._again = None
 
-    def work(self) -> Any:
+    def repeat(self) -> Any:
         """Do the next piece of ``again``; return the run when it is complete, else None."""
         pieces = self._pieces or again(self.plan, self.log, self.n, self.number, self._kept)
         self._pieces = None  # if a piece fails, the next call starts over
@@ -199,9 +193,8 @@ class Rebuild:
         self._pieces = pieces
         if piece is None:
             return self._again
-        self._again, steps = piece
-        if steps is None:
-            self._begun = min(self._begun or self._again.n, self._again.n)
+        self._again = piece[0]
+        self._again.is_left = self.is_left
         return None
 
     def view(self, status: Status) -> Snapshot:

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 
 from rbmviz import kernels
 from rbmviz.samplers import machine_memory
-from rbmviz.session.scheduler import LOW_PRIORITY
+from rbmviz.session.pools import LOW_PRIORITY
 from rbmviz.session.warm import COMPILER, JOBS, compile_jobs
 
 RECORD = 64
@@ -127,6 +127,10 @@ class Compiling:
     def request(self, names: Iterable[str]) -> bool:
         """Let other processes compile these jobs next; return whether all are done."""
         with self._lock:
+            # Another server may have compiled them into the same cache.
+            self._missing -= {
+                name for name in self._missing.intersection(names) if kernels.compiled.is_noted(name)
+            }
             missing = [name for name in names if name in self._missing]
             if new := [name for name in missing if name not in self._wanted]:
                 self._wanted += new

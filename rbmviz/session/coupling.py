@@ -291,26 +291,12 @@ class CouplingSetup(NamedTuple):
         return self
 
     def run(self, number: int, algorithm: Coupling) -> "CouplingRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return CouplingRun(number, self, algorithm)
 
     def seconds_of_step(self, algorithm: Coupling) -> float:
         """Estimate the seconds of a sweep of one pair: next to nothing."""
         return 0.0
-
-    def bytes(self, algorithm: Coupling) -> int:
-        """Return an upper bound on the bytes of a run (streams and exact distribution), without the model."""
-        m, n = self.rbm.W.shape
-        maps = 2 * 4 * (m + 16) * (n + 16)
-        stream = (
-            MAX_PAIRS * 15 * 8
-            + TIMES * (8 * (m + 1) + 4 * PAIRS_PER_BLOCK)
-            + PAIRS_PER_BLOCK * (m + 32)
-            + maps
-        )
-        law = 6 * 8 * 2**m if exact_distance_possible(m, n) else 0
-        streams = 3 * len(ALGORITHMS)  # per algorithm: the displayed pair, lag 1, and another lag
-        return 4 * m * n + streams * stream + law
 
     def starts(self, block: int) -> np.ndarray:
         """Return the starts of a block, uint8 (PAIRS_PER_BLOCK, n_visible); the same for all algorithms."""

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.budget import state_bytes
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics import log_z
@@ -142,21 +141,13 @@ class WeightSetup(NamedTuple):
         return self.dataset.train
 
     def run(self, number: int, algorithm: PopCD) -> "WeightRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return WeightRun(number, self, algorithm)
 
     def seconds_of_step(self, trainer: PopCD) -> float:
         """Estimate the seconds of a batch."""
         chains = trainer.n_chains or trainer.batch_size or USUAL_BATCH
         return seconds_of_step(trainer, chains, *self.model.rbm.W.shape)
-
-    def bytes(self, trainer: PopCD) -> int:
-        """Return an upper bound on the bytes of a run, without the model and the data."""
-        m, n = self.model.rbm.n_visible, self.model.rbm.n_hidden
-        rows = trainer.n_chains or trainer.batch_size or USUAL_BATCH
-        batch = rows * (6 * m + 100)  # the newest batch, both sorted and in the order of the chains
-        starts = 0 if self.start_from == "data" and self.dataset is not None else RANDOM_STARTS * m
-        return state_bytes(trainer, m, n) + batch + starts + 5 * 8 * MAX_WEIGHTS
 
 
 @dataclass(frozen=True, eq=False)

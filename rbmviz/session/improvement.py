@@ -7,7 +7,7 @@ import numpy as np
 
 from rbmviz.rbm import RBM
 from rbmviz.samplers import Sampler, Samples
-from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Task, Tenant
+from rbmviz.session.pools import FULL_SPEED
 from rbmviz.session.training import (
     LIVE_AIS_CHAINS,
     LIVE_AIS_TEMPERATURES,
@@ -39,7 +39,7 @@ class Improvement:
         self._average = TargetAverage()
         self._own: tuple[float, float] | None = None
         self._newest: TargetLikelihood | None = None
-        self._task = Task(Tenant(), self._compute)
+        self._busy = False  # whether an estimate is in progress
         self._models: tuple[RBM, RBM | None, int] = model, None, 0  # of the estimate in progress
         self._begun, self._took = 0.0, 0.0
 
@@ -49,19 +49,20 @@ class Improvement:
 
     def newest(self, now: RBM) -> TargetLikelihood | None:
         """Return the newest likelihoods, None before the first, and start an estimate for ``now``."""
-        busy = self._task.due is not None or self._task.at_work
-        if not busy and time.monotonic() > self._begun + SHARE * self._took:
-            self._begun = time.monotonic()
+        if not self._busy and time.monotonic() > self._begun + SHARE * self._took:
+            self._busy, self._begun = True, time.monotonic()
             self._models = now, self._average.mean, self._average.models * TARGET_STRIDE
-            SCHEDULER.ask(self._task, Due(Priority.BACKGROUND, SCHEDULER.clock(), long=True))
+            FULL_SPEED.submit(self._compute)
         return self._newest
 
     def _compute(self) -> None:
         def value(rbm: RBM) -> tuple[float, float]:
             return mean_log_likelihood(rbm, self._v, **SETTINGS)
 
-        now, mean, samples = self._models
-        self._own = self._own or value(self._model)
-        averaged = None if mean is None else value(mean)
-        self._newest = TargetLikelihood(self._own, value(now), averaged, samples)
-        self._took = time.monotonic() - self._begun
+        try:
+            now, mean, samples = self._models
+            self._own = self._own or value(self._model)
+            averaged = None if mean is None else value(mean)
+            self._newest = TargetLikelihood(self._own, value(now), averaged, samples)
+        finally:
+            self._took, self._busy = time.monotonic() - self._begun, False

@@ -74,16 +74,12 @@ class LandscapeSetup(NamedTuple):
         return self
 
     def run(self, number: int, algorithm: Sampler) -> "LandscapeRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return LandscapeRun(number, self, algorithm)
 
     def seconds_of_step(self, sampler: Sampler) -> float:
         """Estimate the seconds of a sample: no time at all for so small a model."""
         return 0.0
-
-    def bytes(self, sampler: Sampler) -> int:
-        """Return an upper bound on the bytes of a run, without the model."""
-        return SamplingPlan(self.model).bytes(sampler) + 64 * 2**self.model.rbm.n_visible
 
 
 class LandscapeRun(SamplingRun):

@@ -50,12 +50,6 @@ class Recorder:
         # Zeros use no memory until they are written.
         self._ring = np.zeros((allowance.samples(n_visible), -(-n_visible // 8)), np.uint8)
 
-    @staticmethod
-    def bytes(n_visible: int, shared: bool) -> int:
-        """Return an upper bound on the bytes of held samples, not counting a shared allowance."""
-        packed = -(-n_visible // 8)
-        return MIN_HELD_SAMPLES * packed if shared else min(HELD_SAMPLES_BYTES, MAX_HELD_SAMPLES * packed)
-
     def append(self, v: np.ndarray) -> None:
         """Take the next samples, uint8 (m, n_visible)."""
         allowed = self._allowance.samples(self._n_visible)

@@ -4,7 +4,7 @@ A kind of run defines its preparation (``prepare``), its steps (``advance``, ``r
 of its snapshot (``view``) and its background work, if any.
 
 Only one thread at a time calls ``prepare``, ``advance``, ``record_steps``, ``set_knobs``,
-``background_work`` and ``complete``; see ``worker``. Any thread may call ``view``, even before ``prepare``,
+``background_work`` and ``complete``; see ``panel``. Any thread may call ``view``, even before ``prepare``,
 but not during a chunk. ``view`` must work even after an error has interrupted a chunk, to show the error. Any
 change that ``view`` makes is guarded by the lock that guards chunks.
 """
@@ -19,14 +19,12 @@ from rbmviz.errors import BadInput
 from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.session.again import Log
 from rbmviz.session.limits import limits, variable_of
+from rbmviz.session.pools import LONG_SECONDS
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.stopping import Stopped, stopping
 
 CHUNK_SECONDS = 0.03
 """Processor seconds of a chunk of steps; on a free core, a command waits at most this long."""
-
-LONG_SECONDS = 0.1
-"""A step that takes more than this is a long one, which only the one thread for long work makes."""
 
 OPERATIONS_PER_SECOND = 2e10
 """Multiplications and additions of sweeps per second of one core, for the estimate of a step's work."""
@@ -55,7 +53,7 @@ def check_step(plan: Any, algorithm: Any) -> None:
 class Run(abc.ABC):
     """One run from its first step on. A step is a sample, an update or a batch.
 
-    number : number of the run in its worker, from 1
+    number : number of the run of its panel, from 1
     algorithm : sampler, trainer or coupling, with its initial knobs
     n, seconds : if this run continues another, the steps already made, and the seconds spent on them
     log : the knobs of the run, by step
@@ -67,10 +65,7 @@ class Run(abc.ABC):
     """
 
     has_background_work: ClassVar[bool] = False
-    """Whether ``background_work`` ever does anything; if not, the worker never schedules it.
-
-    Beats do not drive runs with background work, whose delays do not count as lateness (``scheduler``).
-    """
+    """Whether ``background_work`` ever does anything; if not, it is never called."""
 
     knobs_at_once: ClassVar[bool] = False
     """Whether to apply new knobs even if no step is due, because the snapshot depends on them."""
@@ -92,8 +87,13 @@ class Run(abc.ABC):
     @property
     def is_long(self) -> bool:
         """Whether the next step takes long, by the last one or, before the first, by the estimate."""
-        measured = math.isfinite(self.step_seconds)
-        return (self.step_seconds if measured else self.plan.seconds_of_step(self.algorithm)) > LONG_SECONDS
+        return self.expected_seconds > LONG_SECONDS
+
+    @property
+    def expected_seconds(self) -> float:
+        """Processor seconds of the next step: as measured or, before the first, as estimated."""
+        seconds = self.step_seconds
+        return seconds if math.isfinite(seconds) else self.plan.seconds_of_step(self.algorithm)
 
     @abc.abstractmethod
     def prepare(self) -> None:
@@ -208,10 +208,7 @@ class Plan(Protocol[R_co]):
     """Everything that a run uses besides its algorithm; a plan does not change during the run."""
 
     def run(self, number: int, algorithm: Any) -> R_co:
-        """Return the ``number``-th run of a worker."""
-
-    def bytes(self, algorithm: Any) -> int:
-        """Return an upper bound on the bytes of a run without model and data; allocate nothing."""
+        """Return the ``number``-th run of a panel."""
 
     def seconds_of_step(self, algorithm: Any) -> float:
         """Estimate the seconds of one step, before any is made; see ``run.seconds_of_step``."""

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from rbmviz import checks
-from rbmviz.budget import check_state, state_bytes
+from rbmviz.budget import check_state
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
@@ -173,23 +173,13 @@ class SamplingPlan(NamedTuple):
     allowance: Allowance | None = None
 
     def run(self, number: int, algorithm: Sampler) -> "SamplingRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return SamplingRun(number, self, algorithm)
 
     def seconds_of_step(self, sampler: Sampler) -> float:
         """Estimate the seconds of a sample: one chain's, or the first of a round of chains that share."""
         chains = sampler.n_chains if getattr(sampler, "share", False) else 1
         return seconds_of_step(sampler, chains, *self.model.rbm.W.shape)
-
-    def bytes(self, sampler: Sampler) -> int:
-        """Return an upper bound on the bytes of a run, without model, data and the shared allowance."""
-        rbm = self.model.rbm
-        state = state_bytes(sampler, rbm.n_visible, rbm.n_hidden)
-        # Displayed means of the run, the newest snapshot, and the current chunk.
-        displayed = (3 + 4) * MAX_SHOWN_SAMPLES * rbm.n_visible
-        scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel)
-        held = Recorder.bytes(rbm.n_visible, self.allowance is not None)
-        return state + displayed + scores + held
 
 
 class SamplingRun(Run):

@@ -18,7 +18,7 @@ import numpy as np
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import Coverage, Kernel, live
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
-from rbmviz.metrics.isl import GROUPS, empty_isl
+from rbmviz.metrics.isl import empty_isl
 from rbmviz.samplers import Samples
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.snapshot import FEWEST_SCORED, Counts, Point, Spent
@@ -41,9 +41,6 @@ COMPARED_AT_ONCE = 64
 
 COMPARED_SECONDS = 1.1
 """Maximum seconds between two of these comparisons, just enough to fill one at 60 samples per second."""
-
-MAX_PAST_POINTS, PAST_POINT_BYTES = 7000, 400
-"""Maximum number of points kept from before turns of knobs, and bytes of each; see ``sampling.CONTINUED``."""
 
 _COUNTS = [int(n) for n in POINTS["samples"]]
 _COUNTS_AFTER_TURN = [n for n in _COUNTS if n >= FEWEST_SCORED]
@@ -89,18 +86,6 @@ class Scores:
         # Counts before the last turn of a knob, for the totals of the whole run.
         self._recognised_before, self._spurious_before = np.zeros_like(self._coverage.recognised), 0.0
         self._note_covered()
-
-    @staticmethod
-    def bytes(dataset: Dataset, kernel: Kernel) -> int:
-        """Return an upper bound on the bytes of a run's scores."""
-        parts, width = (len(dataset.test), len(dataset.validation)), dataset.n_visible
-        points, packed = sum(parts), -(-width // 64) * 8
-        # Histograms have columns up to the largest distance, hardly ever more than half the width. The mean
-        # kernel holds the rows, and one sum for each beta of the grid.
-        isl = points * (packed + 2 * width + 512 if kernel == "binary" else 4 * width + 8 * 32)
-        curve = len(_COUNTS) * (8 * GROUPS + 500) + MAX_PAST_POINTS * PAST_POINT_BYTES
-        coverage = min(len(dataset.train), COMPARED_EXAMPLES) * (packed + 8)
-        return isl + curve + coverage
 
     @property
     def until_next_point(self) -> int:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rbmviz import kernels, metrics, rng
-from rbmviz.budget import state_bytes
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
@@ -24,7 +23,7 @@ from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run, seconds_of_step
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
 from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
-from rbmviz.trainers import STATS, Progress, Trainer, finished, initial_rbm, trained_model
+from rbmviz.trainers import Progress, Trainer, finished, initial_rbm, trained_model
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
@@ -290,7 +289,7 @@ class TrainingPlan(NamedTuple):
         return tuple(initial_rbm(data, self.n_hidden, self.seed + r, trainer) for r in range(self.replicates))
 
     def run(self, number: int, algorithm: Trainer) -> "TrainingRun":
-        """Return the ``number``-th run of a worker."""
+        """Return the ``number``-th run of a panel."""
         return TrainingRun(number, self, algorithm)
 
     def seconds_of_step(self, trainer: Trainer) -> float:
@@ -298,15 +297,6 @@ class TrainingPlan(NamedTuple):
         chains = max(getattr(trainer, "n_chains", 0), trainer.batch_size or USUAL_BATCH)
         units = self.dataset.n_visible, self.n_hidden
         return self.replicates * seconds_of_step(trainer, chains, *units)
-
-    def bytes(self, trainer: Trainer) -> int:
-        """Return an upper bound on the bytes of a run, without the data."""
-        m, n = self.dataset.n_visible, self.n_hidden
-        replicates = self.replicates * state_bytes(trainer, m, n)  # with the newest models
-        rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
-        likelihoods = 4 * (LIVE_AIS_CHAINS + rows + 6 * MONTE_CARLO_CHAINS) * (m + n)
-        curves = MAX_POINTS * (len(STATS) + 13) * (150 + 8 * self.replicates)
-        return replicates + likelihoods + curves + 4 * FANTASY_CHAINS * 4 * m + len(self.checkpoint)
 
 
 class TrainingSetup(NamedTuple):
@@ -316,6 +306,11 @@ class TrainingSetup(NamedTuple):
     n_hidden: int = 16
     seed: int = 0
     replicates: int = 1
+
+    @property
+    def kept_seconds(self) -> float:
+        """Seconds for which runs are kept after their page was closed: trainings take long to repeat."""
+        return 600.0
 
     @property
     def step_unit(self) -> CostUnit:

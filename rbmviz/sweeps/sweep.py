@@ -67,7 +67,7 @@ class SweepResult(Mapping[str, np.ndarray]):
 
     @cached_property
     def choice(self) -> Choice:
-        """Comparison of all settings; see the class."""
+        """Race of all settings; see the class."""
         return compare(self, effort=self.plan.budget.unit)
 
     @property

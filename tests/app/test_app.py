@@ -104,7 +104,7 @@ def test_the_snippet_repeats_the_run(comparison, model, monkeypatch, tmp_path):
     scope = {}
     exec(code.replace("10_000", "12"), scope)
     for made, panel in zip(scope["samples"].values(), comparison.panels, strict=True):
-        np.testing.assert_array_equal(made.v, panel.worker.read(SamplingRun.held_samples)[1])
+        np.testing.assert_array_equal(made.v, panel.read(SamplingRun.held_samples)[1])
     assert (tmp_path / "samples.html").stat().st_size > 1000
 
 
@@ -121,11 +121,11 @@ def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, model, mo
     monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
     scope = {}
     exec(code.replace("10_000", "20"), scope)
-    made = [panel.worker.read(SamplingRun.held_samples)[1] for panel in comparison.panels]
+    made = [panel.read(SamplingRun.held_samples)[1] for panel in comparison.panels]
     np.testing.assert_array_equal(scope["samples"]["Gibbs 1"].v, made[0])
     np.testing.assert_array_equal(np.concatenate(scope["v_1"]), made[1])
     # Without a log it says so, and has the newest knobs.
-    code = sampling_code("toy", [(driven.worker.algorithm, None)], 4, "toy")
+    code = sampling_code("toy", [(driven.algorithm, None)], 4, "toy")
     assert "newest ones throughout" in code
     assert "eps=0.3" in code
 
@@ -141,9 +141,7 @@ def test_the_snippet_loads_the_files_of_what_is_in_no_list(comparison, model, tm
     assert code.count("name it here") == 1
     scope = {}
     exec(code.replace("10_000", "12"), scope)
-    np.testing.assert_array_equal(
-        scope["samples"]["Gibbs 1"].v, panel.worker.read(SamplingRun.held_samples)[1]
-    )
+    np.testing.assert_array_equal(scope["samples"]["Gibbs 1"].v, panel.read(SamplingRun.held_samples)[1])
 
 
 def charted(comparison, cost_unit="samples", view="ISL", line=None):
@@ -158,8 +156,8 @@ def test_samples_lie_in_the_plane_of_the_data(comparison):
     chart = plane_chart(curves_of([one for _, one in shown]), data)
     assert len(chart.rows[chart.rows["sampler"] == "data"]) == min(len(data.train), 300)
     for (_, one), panel in zip(shown, comparison.panels, strict=True):
-        first, v = panel.worker.read(SamplingRun.held_samples)
-        drawn = chart.rows[chart.rows["sampler"] == panel.worker.algorithm.label]
+        first, v = panel.read(SamplingRun.held_samples)
+        drawn = chart.rows[chart.rows["sampler"] == panel.algorithm.label]
         assert list(drawn["n"]) == list(range(first, one.n))
         np.testing.assert_allclose(drawn[["x", "y"]], principal_plane(data).project(v))
 
@@ -175,7 +173,7 @@ def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
     line = ("training", -3.0)
     rows, drawn = charted(comparison, line=line)
     spec = drawn.spec()
-    names = titles([panel.worker.algorithm for panel in comparison.panels])
+    names = titles([panel.algorithm for panel in comparison.panels])
     points = rows[rows["kind"] == "point"]
     assert set(points["sampler"]) == set(names)
     assert points["n"].min() >= 5
@@ -329,14 +327,12 @@ def test_frames_carry_what_is_new_and_nothing_twice(comparison):
     assert frame.request == {name: value for name, value in request._asdict().items() if value is not None}
     for panel, (head, blocks) in zip(comparison.panels, frame.panels, strict=True):
         assert (head["key"], head["n"], head["status"]) == (panel.key, 12, "paused")
-        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.held_samples)[1])
+        np.testing.assert_array_equal(blocks["v"], panel.read(SamplingRun.held_samples)[1])
     assert [dict(panel.blocks) for panel in read_frame(encoder.encode_next(request)).panels] == [{}, {}]
     comparison.step(3)
     wait(lambda: all(s.n == 15 for _, s in comparison.poll()), "three more")
     blocks = read_frame(encoder.encode_next(request)).panels[0].blocks
-    np.testing.assert_array_equal(
-        blocks["v"], comparison.panels[0].worker.read(SamplingRun.held_samples)[1][-3:]
-    )
+    np.testing.assert_array_equal(blocks["v"], comparison.panels[0].read(SamplingRun.held_samples)[1][-3:])
     other = request._replace(cells=4, pixels="mean", panels=keys[:1])
     [(_, blocks)] = read_frame(encoder.encode_next(other)).panels
     np.testing.assert_array_equal(blocks["mean"], comparison.poll()[0][1].newest_samples.p[-4:])
@@ -425,13 +421,9 @@ def test_slow_parts_that_are_sent_at_different_times_come_once(comparison):
     assert encoder._slow_due_at < math.inf  # what is new is due
 
 
-def test_numbers_of_a_pause_follow_the_point_of_its_chart(comparison):
+def test_numbers_of_a_pause_follow_the_unit_of_comparison(comparison):
     request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
     encoder = FrameEncoder(comparison)
-    encoder.encode_next(request)
-    assert not encoder.is_behind
-    comparison.at_common_point(comparison.poll(), newest=True)  # a chart is drawn
-    assert encoder.is_behind
     encoder.encode_next(request)
     assert not encoder.is_behind
     comparison.cost_unit = "sweeps"
@@ -506,7 +498,7 @@ def test_every_page_is_tested():
 def test_sample_page_is_alive(page):
     test = page("sample")
     comparison = test.session_state["comparisons"]["sample"][0]
-    assert [panel.worker.algorithm.name for panel in comparison.panels] == [
+    assert [panel.algorithm.name for panel in comparison.panels] == [
         "gibbs",
         "rates_fpcd",
         "rates_herding",
@@ -520,12 +512,12 @@ def test_sample_page_is_alive(page):
 def test_sample_page_follows_its_link(page):
     test = page("sample", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
     comparison = test.session_state["comparisons"]["sample"][0]
-    assert [write_changed_panel(panel.worker.algorithm) for panel in comparison.panels] == ["gibbs:k=7"]
+    assert [write_changed_panel(panel.algorithm) for panel in comparison.panels] == ["gibbs:k=7"]
     assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
     assert comparison.setup.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
     wait(lambda: comparison.poll()[0][1].n >= 20, "samples")
-    first, v = comparison.panels[0].worker.read(SamplingRun.held_samples)
+    first, v = comparison.panels[0].read(SamplingRun.held_samples)
     want = sample(comparison.setup.model, make_sampler("gibbs", k=7), first + len(v), seed=5, init="random").v
     np.testing.assert_array_equal(v, want[first:])
 
@@ -571,7 +563,7 @@ def test_transport_and_presets(page):
     assert not transport_of(test)["running"]
     next(button for button in test.button if button.label == "Decay hurts").click().run()
     assert not test.exception
-    assert [panel.worker.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]
+    assert [panel.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]
 
     def captions():  # what is struck out is not seen: it keeps the place of a sentence that has gone
         values = [caption.value for caption in test.caption if not caption.value.startswith("~~")]
@@ -586,7 +578,7 @@ def test_transport_and_presets(page):
 def test_train_page_is_alive(page):
     test = page("train")
     comparison = test.session_state["comparisons"]["train"][0]
-    assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "ucd"]
+    assert [panel.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "ucd"]
     assert (comparison.setup.dataset.name, comparison.setup.n_hidden) == ("bas", 16)
     wait(lambda: all(s.n > 5 and len(s.likelihoods) > 2 for _, s in comparison.poll()), "scored updates")
     test.run()
@@ -598,7 +590,7 @@ def test_train_page_follows_its_link(page):
     comparison = test.session_state["comparisons"]["train"][0]
     assert comparison.setup == (comparison.setup.dataset, 7, 5, 2)
     assert comparison.setup.dataset.name == "bas@3"
-    assert comparison.panels[0].worker.algorithm == make_trainer("cd", k=3)
+    assert comparison.panels[0].algorithm == make_trainer("cd", k=3)
     assert any("did you mean 'ucd'" in warning.value for warning in test.warning)
     wait(lambda: comparison.poll()[0][1].n > 5, "updates")
     assert len(comparison.poll()[0][1].models) == 2
@@ -619,15 +611,15 @@ def test_lessons_branch_and_the_way_to_the_sample_page(page):
     wait(lambda: comparison.poll()[0][1].n > 20, "updates")
     test.button(key="branch ucd").click().run()
     assert not test.exception
-    assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "ucd"]
-    origin = comparison.panels[1].worker.plan.origin
+    assert [panel.algorithm.name for panel in comparison.panels] == ["cd", "ucd"]
+    origin = comparison.panels[1].plan.origin
     assert origin.update > 20
     wait(lambda: comparison.poll()[1][1].n > origin.update, "updates of the branch")
-    assert origin_text(comparison.panels[1].worker.plan) == f" from CD-k at {origin.update:,}"
+    assert origin_text(comparison.panels[1].plan) == f" from CD-k at {origin.update:,}"
     next(button for button in test.button if button.label == "Four prototypes").click().run()
     assert not test.exception
     assert comparison.setup.dataset.name == "modes"
-    assert [panel.worker.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "pt"]
+    assert [panel.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "pt"]
     wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "updates")
 
 
@@ -737,7 +729,7 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page, monkeyp
 
     def likelihoods():
         comparison.poll()
-        return [panel.worker.read(SamplingRun.request_improvement) for panel in comparison.panels]
+        return [panel.read(SamplingRun.request_improvement) for panel in comparison.panels]
 
     wait(lambda: all(one is not None and one.averaged for one in likelihoods()), "averages")
     test.run()
@@ -749,12 +741,12 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page, monkeyp
     assert gibbs.averaged == pytest.approx(gibbs.model)
     # Another setting begins another average.
     driven = comparison.panels[1]
-    before = driven.worker.read(lambda run: run._improvement)
+    before = driven.read(lambda run: run._improvement)
     comparison.apply_knobs(driven.key, eps=0.01)
-    wait(lambda: driven.worker.read(lambda run: run._improvement) is not before, "another average")
+    wait(lambda: driven.read(lambda run: run._improvement) is not before, "another average")
     set_settings(test, improvement=False)
     test.run()
-    assert all(panel.worker.read(lambda run: run._improvement) is None for panel in comparison.panels)
+    assert all(panel.read(lambda run: run._improvement) is None for panel in comparison.panels)
     # The improved model can be kept: Train opens with one panel, which begins at this model.
     monkeypatch.setattr("streamlit.switch_page", lambda page: None)
     set_settings(test, improvement=True)
@@ -763,9 +755,9 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page, monkeyp
     assert not test.exception
     training = test.session_state["comparisons"]["train"][0]
     [panel] = training.panels
-    assert (panel.worker.algorithm.name, training.setup.dataset.name) == ("polish", "bas")
-    assert panel.worker.plan.origin.models == (comparison.setup.model.rbm,)
-    assert panel.worker.plan.origin.path == (("bas_cd1", 0),)
+    assert (panel.algorithm.name, training.setup.dataset.name) == ("polish", "bas")
+    assert panel.plan.origin.models == (comparison.setup.model.rbm,)
+    assert panel.plan.origin.path == (("bas_cd1", 0),)
 
 
 def test_a_collapse_leaves_the_other_curves_their_height():

@@ -123,7 +123,7 @@ def test_a_step_sets_all_of_its_page(page, about):
     place = load_lesson(name).steps.index(step) + 1
     test = page(about, shell=True, lesson=name, step=str(place))
     comparison, live = comparison_of(test, about), live_page(about)
-    assert [one.worker.algorithm for one in comparison.panels] == step.state.algorithms()
+    assert [one.algorithm for one in comparison.panels] == step.state.algorithms()
     assert not comparison.running
     assert comparison.rate == step.state.settings[live.speed.key]
     assert {key: settings_of(test)[key] for key in step.state.settings} == step.state.settings
@@ -136,7 +136,7 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     step = load_lesson("stick").steps[2]
     comparison = comparison_of(test, "sample")
     assert not comparison.running
-    assert [one.worker.algorithm for one in comparison.panels] == step.state.algorithms()
+    assert [one.algorithm for one in comparison.panels] == step.state.algorithms()
     assert settings_of(test)["seed"] == 0  # the lesson says what is shown, not the rest of the link
     assert address_of(test)["lesson"] == ["stick"]
     assert address_of(test)["step"] == ["3"]

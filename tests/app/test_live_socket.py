@@ -13,9 +13,9 @@ from waiting import PATIENCE, wait, wait_for_pause
 from rbmviz import BadInput, make_sampler
 from rbmviz.coupling import ALGORITHMS
 from rbmviz.session import (
-    Comparison,
     Coupling,
     CouplingSetup,
+    Race,
     SamplingPlan,
     SamplingRun,
     SamplingSetup,
@@ -63,7 +63,7 @@ def test_a_page_of_ours_gets_frames_and_turns_knobs(client, comparison):
         socket.send_json(REQUEST)
         assert frame(socket)["request"] == REQUEST
         socket.send_json({"panel": 0, "knobs": {"eps": 0.25}})
-        wait(lambda: comparison.panels[0].worker.algorithm.eps == 0.25, "another step size")
+        wait(lambda: comparison.panels[0].algorithm.eps == 0.25, "another step size")
         socket.send_json(REQUEST)
         [head] = frame(socket)["panels"]
         assert head["run"] == 1
@@ -165,13 +165,13 @@ BROKEN = {
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_what_makes_no_sense_ends_the_connection_with_a_reason(client, comparison, text):
-    before = comparison.panels[0].worker.algorithm
+    before = comparison.panels[0].algorithm
     with connect(client) as socket:
         socket.send_text(text)
         code, reason = closed(socket)
     assert code == live.UNSUPPORTED
     assert 10 < len(reason) <= 123
-    assert comparison.panels[0].worker.algorithm == before
+    assert comparison.panels[0].algorithm == before
     assert not live._connections
 
 
@@ -250,16 +250,14 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
         socket.send_json(REQUEST)
         run = frame(socket)["panels"][0]["run"]  # frames go on meanwhile
         go_on.set()
-        wait(lambda: comparison.panels[0].worker.algorithm.alpha == 0.9, "the last value")
+        wait(lambda: comparison.panels[0].algorithm.alpha == 0.9, "the last value")
     assert turned == [{"eps": 0.5}, {"eps": 0.5, "alpha": 0.9}]
     assert comparison.poll()[0][1].run == run == 1
 
 
-def test_a_frame_comes_with_the_end_of_a_beat(client, comparison, monkeypatch):
+def test_frame_comes_with_the_end_of_a_job(client, comparison, monkeypatch):
     """Without it there would be none: nothing is looked at in between."""
     monkeypatch.setattr(live, "POLL_SECONDS", 1e6)
-    monkeypatch.setattr(live, "BEATING_POLL_SECONDS", 1e6)
-    wait(lambda: comparison.poll() and comparison.beating, "the beat")
     shown = []
 
     def read(socket):
@@ -277,7 +275,7 @@ def test_a_frame_comes_with_the_end_of_a_beat(client, comparison, monkeypatch):
 
 def test_what_ends_while_nobody_waits_is_not_missed():
     async def ends():
-        end = live.EndOfBeat()
+        end = live.EndOfJob()
         end.note()
         await end.wait(1e6)  # it has ended before
         with pytest.raises(TimeoutError):  # and is told once
@@ -371,20 +369,17 @@ def test_an_error_in_making_a_frame_is_no_lost_connection(client, monkeypatch):
 
 def test_knobs_that_are_not_live_are_turned_by_no_hand(comparison, monkeypatch):
     monkeypatch.setattr(SamplingPlan, "run", None)
-    worker = comparison.panels[0].worker
     for knobs, said in (
         ({"n_chains": 3}, "not live"),
         ({"eps": 2.0}, "outside"),
         ({"ep": 1}, "did you mean"),
     ):
         with pytest.raises(BadInput, match=said):
-            worker.set_live_knobs(**knobs)
-    assert worker.peek().run == 1
+            comparison.set_live_knobs(0, **knobs)
+    assert comparison[0].snapshot.run == 1
 
 
 def test_a_live_knob_does_not_begin_a_failed_run_anew(client, comparison, monkeypatch):
-    worker = comparison.panels[0].worker
-
     def fail(run, n):
         raise BadInput("no more: 'rbmviz sample' makes some.")
 
@@ -395,10 +390,10 @@ def test_a_live_knob_does_not_begin_a_failed_run_anew(client, comparison, monkey
         assert frame(socket)["panels"][0]["error"] == "no more."
     monkeypatch.undo()
     comparison.set_live_knobs(0, eps=0.2)
-    assert (worker.algorithm.eps, worker.peek().run) == (0.2, 1)
+    assert (comparison[0].algorithm.eps, comparison[0].snapshot.run) == (0.2, 1)
     comparison.apply_knobs(0, eps=0.2)  # where the hand lets go
     wait(lambda: comparison.poll()[0][1].status == "running", "a new run")
-    assert worker.peek().run == 2
+    assert comparison[0].snapshot.run == 2
 
 
 def test_dragging_the_scale_begins_pairs_and_no_runs(open_comparison):
@@ -534,4 +529,4 @@ def test_a_map_has_nothing_to_play():
 
 
 def test_every_button_has_a_command():
-    assert all(getattr(Comparison, command.__name__) is command for command in presses.CARRIES_OUT.values())
+    assert all(getattr(Race, command.__name__) is command for command in presses.CARRIES_OUT.values())

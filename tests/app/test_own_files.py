@@ -2,7 +2,6 @@
 
 import io
 import re
-from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from rbmviz.datasets import raw
 from rbmviz.models import random_model
 from rbmviz.rbm import load_model_bytes, model_bytes
 from rbmviz.samplers.fast_weights import rates_of
-from rbmviz.session import Comparison, VisitorUsage
+from rbmviz.session.limits import check_panels
 from rbmviz.sweeps import Store
 from rbmviz_app import shared
 from rbmviz_app.charts.style import csv_bytes
@@ -141,9 +140,9 @@ def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatc
     assert not test.error
     comparison = test.session_state["comparisons"]["train"][0]
     [panel] = comparison.panels
-    assert (panel.worker.algorithm.name, comparison.setup.dataset.name) == ("polish", "rows.csv")
-    assert panel.worker.plan.origin.path == (("mine.npz", 0),)
-    assert panel.worker.plan.n_hidden == n_hidden
+    assert (panel.algorithm.name, comparison.setup.dataset.name) == ("polish", "rows.csv")
+    assert panel.plan.origin.path == (("mine.npz", 0),)
+    assert panel.plan.n_hidden == n_hidden
 
 
 def start(test):
@@ -261,7 +260,7 @@ def test_a_damaged_model_leaves_the_one_before_it_in_its_place(page, model, name
         (lambda: rates_of(Model(RBM(np.eye(2), np.zeros(2), np.zeros(2))), "rates-FPCD"), "none; or choose"),
         (lambda: raw.arrays("reviews"), "no public download\\."),
         (lambda: check_memory("mine.npz", 10**16, "give fewer rows"), "give fewer rows\\."),
-        (lambda: VisitorUsage(WeakSet()).allow(Comparison(None), [()] * 99), "close one first\\."),
+        (lambda: check_panels(99), "close one first\\."),
     ],
 )
 def test_a_message_on_a_page_advises_no_command(refused, said, tmp_path, monkeypatch):

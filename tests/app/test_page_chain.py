@@ -48,7 +48,7 @@ def test_the_page_keeps_nothing_of_a_visitor(page):
 def test_the_walks_are_alive(page):
     test = page()
     comparison = comparison_of(test)
-    assert [p.worker.algorithm.name for p in comparison.panels] == [
+    assert [p.algorithm.name for p in comparison.panels] == [
         "gibbs",
         "rates_fpcd",
         "sample_penalization",
@@ -67,7 +67,7 @@ def test_the_page_follows_its_link(page):
         land_order="gray",
     )
     comparison = comparison_of(test)
-    assert [write_changed_panel(p.worker.algorithm).split(",")[0] for p in comparison.panels] == [
+    assert [write_changed_panel(p.algorithm).split(",")[0] for p in comparison.panels] == [
         "rates_fpcd:eps=0.5"
     ]
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
@@ -96,7 +96,7 @@ def test_another_landscape_or_a_preset_begins_anew(page):
     assert comparison.setup.model is model  # the same object: nothing began anew
     next(button for button in test.button if button.label == "Penalization ends empty").click().run()
     assert not test.exception
-    assert [p.worker.algorithm.alpha for p in comparison.panels] == [1.0, 0.9, 1.0]
+    assert [p.algorithm.alpha for p in comparison.panels] == [1.0, 0.9, 1.0]
     assert comparison.rate == 100
     assert comparison.setup.model.rbm.n_hidden == 2
     assert any("empty state" in caption.value for caption in test.caption)

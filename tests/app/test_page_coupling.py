@@ -34,7 +34,7 @@ def comparison(open_comparison):
 
 def library(comparison, block=0):
     """The same pairs by ``couple``."""
-    plan, coupling = comparison.setup, comparison.panels[0].worker.algorithm
+    plan, coupling = comparison.setup, comparison.panels[0].algorithm
     rbm = RBM(*(coupling.scale * x for x in (plan.rbm.W, plan.rbm.b, plan.rbm.c)))
     seed = rng.child(plan.seed, "pairs", block)
     return rbm, {a: couple(rbm, plan.starts(block), a, coupling.max_sweeps, 1, seed) for a in ALGORITHMS}
@@ -56,7 +56,7 @@ def test_the_pairs_on_show_are_those_of_the_library(comparison):
 
 
 def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
-    worker = comparison.panels[0].worker
+    worker = comparison.panels[0]
     comparison.resume()
 
     def results(lag, k):
@@ -171,7 +171,7 @@ def test_frames_of_pairs(comparison):
 
 
 def test_charts_and_files(comparison):
-    worker = comparison.panels[0].worker
+    worker = comparison.panels[0]
     wait(lambda: all(c.n >= 200 for c in worker.read(lambda run: run.request_results(4, 1)).lagged), "pairs")
     found = worker.read(lambda run: run.request_results(4, 1))
     rows, drawn = charts.tau_chart(found.pairs, True)
@@ -219,7 +219,7 @@ def test_the_code_repeats_the_pairs_and_draws_them(comparison, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     save_model(Model(comparison.setup.rbm), MODEL_FILE)  # of a model that is in no list
     scope = {}
-    exec(coupling_code(name, comparison.setup, comparison.panels[0].worker.algorithm), scope)
+    exec(coupling_code(name, comparison.setup, comparison.panels[0].algorithm), scope)
     for algorithm, pairs in library(comparison)[1].items():
         np.testing.assert_array_equal(scope["pairs"][algorithm].tau, pairs.tau)
     assert (tmp_path / "meeting_times.html").stat().st_size > 1000
@@ -263,12 +263,12 @@ def test_the_page_follows_its_link(page, address_of):
     link |= {"coupling_seed": "4", "lag": "20"}
     test = page(**link)
     comparison = comparison_of(test)
-    assert comparison.panels[0].worker.algorithm == Coupling(scale=0.3, max_sweeps=50)
+    assert comparison.panels[0].algorithm == Coupling(scale=0.3, max_sweeps=50)
     assert comparison.setup.rbm.W.shape == (12, 5)
     assert comparison.setup.seed == 4
     np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     notes(test.run())
-    assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
+    assert comparison.panels[0].read(lambda run: run._lag) == 20
     runs = {"coupling_model": ["random"], "coupling_start": ["random"], "coupling_more": ["true"]}
     assert address_of(test) == {name: [text] for name, text in link.items()} | runs
 
@@ -276,14 +276,14 @@ def test_the_page_follows_its_link(page, address_of):
 def test_a_broken_link_is_named(page):
     test = page(c="coupling:scal=3")
     assert any("did you mean 'scale'" in warning.value for warning in test.warning)
-    assert comparison_of(test).panels[0].worker.algorithm.scale == 0.5
+    assert comparison_of(test).panels[0].algorithm.scale == 0.5
 
 
 def test_what_is_folded_costs_nothing(page):
     """No pairs of another lag, and no exact curve; a fold that is opened and closed again stops both."""
     test = page()
     comparison = comparison_of(test)
-    asked = lambda: comparison.panels[0].worker.read(  # noqa: E731
+    asked = lambda: comparison.panels[0].read(  # noqa: E731
         lambda run: (len(run._keys()), run._exact_wanted, len(run._exact))
     )
     wait(lambda: all(d.counted.n > 20 for d in comparison.poll()[0][1].displayed_pairs), "pairs")
@@ -305,7 +305,7 @@ def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
     comparison = comparison_of(test)
     test.selectbox(key="coupling_model").set_value("bas_pcd").run()
     assert not test.exception
-    assert comparison.panels[0].worker.algorithm.scale == 1.0
+    assert comparison.panels[0].algorithm.scale == 1.0
     assert comparison.setup.rbm.W.shape == (16, 16)
     test.segmented_control(key="coupling_start").set_value("data").run()
     assert comparison.setup.dataset.name == "bas"
@@ -327,11 +327,11 @@ def test_undo_brings_back_model_and_scale_with_their_pairs(page):
     ):
         n = min(counted())
         change()
-        assert comparison.panels[0].worker.algorithm.scale != 0.7
+        assert comparison.panels[0].algorithm.scale != 0.7
         test.button(key="coupling_undo").click().run()
         assert not test.exception
         assert settings_of(test)["coupling_model"] == "bas_pcd"
-        assert comparison.panels[0].worker.algorithm.scale == 0.7
+        assert comparison.panels[0].algorithm.scale == 0.7
         assert min(counted()) >= n
 
 
@@ -352,7 +352,7 @@ def test_lag_and_k_are_those_of_the_charts(page):
     texts = " ".join(caption.value for caption in test.caption)
     assert "over pairs of lag 5" in texts
     assert "CD-3 stops after 3 sweeps" in texts
-    found = comparison.panels[0].worker.read(lambda run: run.request_results(5, 3))
+    found = comparison.panels[0].read(lambda run: run.request_results(5, 3))
     assert [(c.lag, c.k) for c in (*found.pairs, *found.lagged)] == [(1, 3)] * 3 + [(5, 1)] * 3
 
 
@@ -362,7 +362,7 @@ def test_presets(page):
     test.button(key="coupling preset Sharing randomness").click().run()
     assert not test.exception
     assert comparison.setup.rbm.W.shape == (500, 100)
-    assert comparison.panels[0].worker.algorithm.scale == 0.1
+    assert comparison.panels[0].algorithm.scale == 0.1
     assert any("figure 5" in caption.value for caption in test.caption)
     wait(
         lambda: comparison.poll()[0][1].displayed_pairs and comparison.poll()[0][1].n > 0,

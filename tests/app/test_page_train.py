@@ -45,9 +45,9 @@ def test_a_trainer_has_the_hidden_units_of_what_it_begins_at(page, tiny):
     select(test.run(), LEARNED_BY).set_value(comparison.panels[1].key).run()
     test.button(key="branch pop_cd").click().run()
     assert not test.exception
-    plans = [panel.worker.plan for panel in comparison.panels]
+    plans = [panel.plan for panel in comparison.panels]
     assert [(plan.n_hidden, plan.replicates) for plan in plans] == [(7, 2), (3, 2), (3, 2)]
-    branched = comparison.panels[2].worker.read(TrainingRun.origin)
+    branched = comparison.panels[2].read(TrainingRun.origin)
     assert {rbm.n_hidden for rbm in branched.models} == {3}
 
 
@@ -65,7 +65,7 @@ def test_the_row_of_what_was_learned_names_trainers_as_they_are_now(page):
 
 def test_a_checkpoint_is_downloaded_once_there_is_one(page):
     comparison = comparison_of(page("train", t=["cd"]))
-    worker = comparison.panels[0].worker
+    worker = comparison.panels[0]
     wait(lambda: comparison.poll()[0][1].n > 0, "an update")
     found = load_checkpoint(checkpoint_file(worker), load_dataset("bas").train)
     assert found.trainer == worker.algorithm
@@ -89,7 +89,7 @@ def test_a_checkpoint_that_is_refused_is_opened_once_its_data_are_chosen(page):
     assert len(comparison.panels) == 1
     test.selectbox(key="train_data").set_value("modes").run()
     assert not test.error
-    assert [panel.worker.plan.n_hidden for panel in comparison.panels] == [16, 4]
+    assert [panel.plan.n_hidden for panel in comparison.panels] == [16, 4]
     test.run()
     assert len(comparison.panels) == 2  # opened once
 
@@ -146,7 +146,7 @@ def test_a_branch_takes_no_learning_rate_from_herding_or_to_it(page):
         select(test.run(), LEARNED_BY).set_value(comparison.panels[begun].key).run()
         test.button(key=f"branch {branched}").click().run()
         assert not test.exception
-    of_herding, herding, of_cd = [panel.worker.algorithm for panel in comparison.panels[2:]]
+    of_herding, herding, of_cd = [panel.algorithm for panel in comparison.panels[2:]]
     assert of_herding.learning_rate == make_trainer("cd").learning_rate
     assert herding.learning_rate == make_trainer("herding").learning_rate
     assert (herding.batch_size, of_cd.batch_size, of_cd.learning_rate) == (7, 7, 0.03)
@@ -222,7 +222,7 @@ def test_a_trainer_that_is_not_above_independent_pixels_is_named(page, part):
         assert not test.exception
         assert any("a Monte Carlo average" in text for text in notes(test)) == wanted
         for panel in comparison.panels:
-            assert panel.worker.read(lambda run: run._likelihood_estimator.monte_carlo) == wanted
+            assert panel.read(lambda run: run._likelihood_estimator.monte_carlo) == wanted
         wait(averaged, "the average of both models")
 
 

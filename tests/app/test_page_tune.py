@@ -77,7 +77,7 @@ def started(test, runs):
 def test_page_opens_on_the_recorded_map_and_a_live_chain(page):
     test = page()
     comparison = comparison_of(test)
-    assert [write_changed_panel(one.worker.algorithm) for one in comparison.panels] == [
+    assert [write_changed_panel(one.algorithm) for one in comparison.panels] == [
         "rates_fpcd:eps=0.03162,alpha=0.9962"
     ]
     assert comparison.setup.dataset.name == "mnist5k"
@@ -280,7 +280,7 @@ def clicked(page, monkeypatch):
 
 
 def texts_beside(comparison):
-    return [write_changed_panel(panel.worker.algorithm) for panel in comparison.panels[1:]]
+    return [write_changed_panel(panel.algorithm) for panel in comparison.panels[1:]]
 
 
 def test_a_click_opens_a_setting_and_a_second_one_closes_it(clicked):
@@ -317,7 +317,7 @@ def test_axes_of_another_sampler_are_over_its_own_knobs(page):
     test = page(**(SMALL | {"tune_samplers": ["gibbs"]}))
     assert (map_of(test)["x"]["label"], map_of(test)["y"]) == ("Temperature", None)
     assert map_of(test)["x"]["values"] == ["0.1", "1", "10"]
-    assert [one.worker.algorithm.name for one in comparison_of(test).panels] == ["gibbs"]
+    assert [one.algorithm.name for one in comparison_of(test).panels] == ["gibbs"]
 
 
 def test_axes_come_back_with_what_is_tuned(page):
@@ -334,7 +334,7 @@ def test_axes_come_back_with_what_is_tuned(page):
     assert len(comparison_of(test).panels) == 0  # trainers have their map alone
     test.number_input(key="tune_x_n").set_value(4).run()
     assert tune("samplers") == first
-    assert [one.worker.algorithm.name for one in comparison_of(test).panels] == ["rates_fpcd"]
+    assert [one.algorithm.name for one in comparison_of(test).panels] == ["rates_fpcd"]
     assert len(tune("trainers")[0]["values"]) == 4
 
 
@@ -364,7 +364,7 @@ def elsewhere(open_comparison):
 
 
 def texts_of(comparison):
-    return [write_changed_panel(panel.worker.algorithm) for panel in comparison.panels]
+    return [write_changed_panel(panel.algorithm) for panel in comparison.panels]
 
 
 def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, elsewhere):

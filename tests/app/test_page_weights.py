@@ -181,7 +181,7 @@ def page(page):
 def test_it_is_alive(page):
     test = page(weights_more="true")
     comparison = test.session_state["comparisons"]["weights"][0]
-    assert [panel.worker.algorithm.proposal for panel in comparison.panels] == [
+    assert [panel.algorithm.proposal for panel in comparison.panels] == [
         "visible",
         "visible",
         "joint",
@@ -199,9 +199,7 @@ def test_it_is_alive(page):
 def test_it_follows_its_link(page):
     test = page(w=["pop_cd:k=3,n_chains=20", "pop_cd:k=0", "cd"], weights_seed="5", weights_start="random")
     comparison = test.session_state["comparisons"]["weights"][0]
-    assert [panel.worker.algorithm for panel in comparison.panels] == [
-        make_trainer("pop_cd", k=3, n_chains=20)
-    ]
+    assert [panel.algorithm for panel in comparison.panels] == [make_trainer("pop_cd", k=3, n_chains=20)]
     assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
     assert any("outside 1 to 1000" in warning.value for warning in test.warning)
 
@@ -211,11 +209,11 @@ def test_transport_presets_and_more_panels(page):
     comparison = test.session_state["comparisons"]["weights"][0]
     test.button(key="weights preset A better proposal").click().run()
     assert not test.exception
-    assert [panel.worker.algorithm.mixture for panel in comparison.panels] == [10, 3, 10, 100]
+    assert [panel.algorithm.mixture for panel in comparison.panels] == [10, 3, 10, 100]
     assert any("cover all patterns" in caption.value for caption in test.caption)
     wait(lambda: all(s.pooled > 0 for _, s in comparison.poll()), "weights")
     test.button(key="weights add joint").click().run()
-    assert comparison.panels[-1].worker.algorithm.proposal == "joint"
+    assert comparison.panels[-1].algorithm.proposal == "joint"
 
 
 def test_trained_models_are_weighed_and_unknown_data_are_named(page, model):
@@ -229,6 +227,6 @@ def test_trained_models_are_weighed_and_unknown_data_are_named(page, model):
 def test_a_panel_of_another_trainer_is_named(page):
     test = page(w=["cd:k=5", "pop_cd:n_chains=10"])
     comparison = test.session_state["comparisons"]["weights"][0]
-    assert [panel.worker.algorithm.n_chains for panel in comparison.panels] == [10]
+    assert [panel.algorithm.n_chains for panel in comparison.panels] == [10]
     [warning] = test.warning
     assert warning.value == plain("The link's panel 'cd:k=5' is left out: this page has pop_cd only.")

@@ -104,7 +104,7 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
     assert not test.warning
     assert shown(test, preset)
     assert address_of(test)["preset"] == [slug]
-    assert [panel.worker.algorithm for panel in comparison.panels] == live.read(preset.panels)[0]
+    assert [panel.algorithm for panel in comparison.panels] == live.read(preset.panels)[0]
     wanted = live.setup_of(live.values_of(preset))  # its allowance is that of another session
     assert comparison.setup[:3] == wanted[:3]
     assert comparison.rate == live.values_of(preset)[live.speed.key]
@@ -138,22 +138,22 @@ def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slu
     [preset] = [preset for preset in live_page(name).presets if preset.slug == slug]
     test = page(name, preset=slug)
     comparison = test.session_state["comparisons"][name][0]
-    panel = next(panel for panel in comparison.panels if hasattr(panel.worker.algorithm, knob))
+    panel = next(panel for panel in comparison.panels if hasattr(panel.algorithm, knob))
     comparison.apply_knobs(panel.key, **{knob: turned})
     assert not shown(test.run(), preset)
     parts = address_of(test)
     assert parts["preset"] == []
     again = page(name, **parts)
     assert not shown(again, preset)
-    assert [panel.worker.algorithm for panel in again.session_state["comparisons"][name][0].panels] == [
-        panel.worker.algorithm for panel in comparison.panels
+    assert [panel.algorithm for panel in again.session_state["comparisons"][name][0].panels] == [
+        panel.algorithm for panel in comparison.panels
     ]
 
 
 def test_what_else_a_link_says_comes_before_its_preset(page):
     test = page("chain", preset="decay-hurts", land_depth="5.0", l="gibbs")
     comparison = test.session_state["comparisons"]["chain"][0]
-    assert [panel.worker.algorithm.name for panel in comparison.panels] == ["gibbs"]
+    assert [panel.algorithm.name for panel in comparison.panels] == ["gibbs"]
     assert settings_of(test)["land_depth"] == 5.0
     assert (settings_of(test)["land"], comparison.rate) == ("letters L T X", 100)
     [warning] = page("chain", preset="no<b>such").warning

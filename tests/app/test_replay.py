@@ -100,13 +100,14 @@ def test_what_is_kept_of_a_run_is_what_its_scores_count(bas):
 
 
 def test_a_live_comparison_is_kept_with_the_changes_of_its_knobs(open_comparison, model, toy):
-    [panel] = open_comparison(SamplingSetup(model, toy), rbmviz.make_sampler("rates_fpcd")).panels
-    panel.worker.step(20)
-    wait(lambda: panel.worker.peek().n == 20, "20 samples")
-    panel.worker.set_live_knobs(eps=0.5)
-    panel.worker.step(60)
-    wait(lambda: panel.worker.peek().n == 80, "80 samples")
-    history = panel.worker.read(RunHistory.of)
+    comparison = open_comparison(SamplingSetup(model, toy), rbmviz.make_sampler("rates_fpcd"))
+    [panel] = comparison.panels
+    comparison.step(20)
+    wait(lambda: panel.snapshot.n == 20, "20 samples")
+    comparison.set_live_knobs(panel.key, eps=0.5)
+    comparison.step(60)
+    wait(lambda: panel.snapshot.n == 80, "80 samples")
+    history = panel.read(RunHistory.of)
     assert history.n == 80
     assert [(n, knobs["eps"]) for n, knobs in history.changes] == [
         (0, rbmviz.make_sampler("rates_fpcd").eps),

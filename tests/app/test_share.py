@@ -15,12 +15,11 @@ from waiting import wait
 
 from rbmviz import make_sampler
 from rbmviz.charts import ChartAxis, Curves, styled
-from rbmviz.session import SamplingSetup, VisitorUsage
+from rbmviz.session import SamplingSetup
 from rbmviz_app import session
-from rbmviz_app.comparisons import comparisons_by_token
+from rbmviz_app.comparisons import close_work, comparisons_by_token
 from rbmviz_app.pages.sample.panel import readouts
 from rbmviz_app.panel import panel_specs
-from rbmviz_app.session import visitors
 from rbmviz_app.share import button, publish, routes, shares, view, watching
 from rbmviz_app.share.page import SHARE_FOLDER, watchers_page
 from rbmviz_app.share.prose import marked
@@ -185,6 +184,9 @@ def test_changes_of_the_page_are_sent_once_it_is_drawn(share, clock):
         assert list(texts) == ["page"]
         share.leave()
         broadcast.step()
+        assert (await sent(watcher)) == ({}, [])  # its runs go on while they are watched
+        share.view.comparison.close()
+        broadcast.step()
         assert (await sent(watcher))[0]["page"]["away"] is True
         clock.now += watching.SIGN_OF_LIFE_SECONDS + 1
         broadcast.step()
@@ -202,9 +204,11 @@ def test_a_page_that_was_away_for_a_moment_is_shown_again(share, clock):
         broadcast.step()
         await sent(watcher)
         share.leave()
+        share.view.comparison.close()
         broadcast.step()
         texts, frames = await sent(watcher)
         assert (texts["page"]["away"], frames) == (True, [])
+        share.view.comparison.open()
         share.publish(question=share.view.question)  # it is there again, as it was
         broadcast.step()
         texts, [frame] = await sent(watcher)
@@ -213,12 +217,28 @@ def test_a_page_that_was_away_for_a_moment_is_shown_again(share, clock):
     run(test)
 
 
+def test_runs_of_a_page_that_was_left_go_on_while_somebody_watches(share, comparison):
+    tab = session.Tab({"comparisons": {"sample": (comparison, "token")}, "shared page": share})
+
+    async def test():
+        audience = watching.Audience()
+        with audience.watching(share, Watcher()):
+            with audience.watching(share, Watcher()):
+                close_work(tab)
+            assert (share.away, share.rests, comparison.closed_at) == (True, False, None)
+        assert share.rests
+
+    run(test)
+    close_work(tab)
+    assert comparison.closed_at is not None
+
+
 def test_large_frames_come_more_rarely(share, clock, monkeypatch):
     async def test():
         broadcast = Broadcast(share, clock)
         broadcast.watchers |= {Watcher() for _ in range(10)}
         monkeypatch.setattr(watching, "MAX_BYTES_PER_SECOND", 1000)
-        monkeypatch.setattr(watching, "SCHEDULER", SimpleNamespace(slowdown=1.5))
+        monkeypatch.setattr(watching, "LATENESS", SimpleNamespace(slowdown=1.5))
         broadcast.step()
         assert broadcast.seconds_to_next > 2
         broadcast.step()
@@ -343,11 +363,11 @@ SAID = {
 
 @pytest.mark.parametrize("said", SAID.values(), ids=SAID)
 def test_watchers_change_nothing(client, comparison, said):
-    before = [panel.worker.algorithm for panel in comparison.panels]
+    before = [panel.algorithm for panel in comparison.panels]
     with connect(client) as socket:
         (socket.send_bytes if isinstance(said, bytes) else socket.send_text)(said)
         assert closed(socket) == (UNSUPPORTED, "Watchers cannot send messages.")
-    assert [panel.worker.algorithm for panel in comparison.panels] == before
+    assert [panel.algorithm for panel in comparison.panels] == before
 
 
 CARD = {"head": "Lesson", "title": "One", "answers": ["a", "b", "c"], "right": -1}
@@ -441,8 +461,7 @@ def test_the_limit_of_watchers_is_one_sentence(client, monkeypatch):
 def test_a_copy_opens_the_link_while_there_is_room_for_its_chains(client, comparison, monkeypatch):
     answer = client.get("/watch/abcd/copy", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/sample?model=bas_pcd")
-    visitor = VisitorUsage(visitors())
-    visitor.visit("sample", comparison)
+    monkeypatch.setitem(comparisons_by_token(), "a token", comparison)
     monkeypatch.setenv("RBMVIZ_PANELS", "1")  # two that run, and the two of the copy, are four times as many
     assert client.get("/watch/abcd/copy", follow_redirects=False).status_code == 303
     comparison.add(make_sampler("gibbs"))

@@ -8,20 +8,19 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from rbmviz import BadInput
-from rbmviz.session import VisitorUsage
+from rbmviz.session import memory
 from rbmviz_app import insides, uploads
-from rbmviz_app.session import visitors
 
 MB = 10**6
 
 
 @pytest.fixture
 def held(monkeypatch):
-    """The bytes that Streamlit holds, by session; 20 MB for all visitors, so 10 MB for the first."""
+    """The bytes that Streamlit holds, by session; 10 MB are free, half of them for the first."""
     monkeypatch.setenv("RBMVIZ_SERVER_MB", "520")
-    visitors.clear()
     uploads.uploaded_files.clear()
     held = {}
+    monkeypatch.setattr(memory, "process_bytes", lambda: 510 * MB + sum(held.values()))
     monkeypatch.setattr(insides, "stored_bytes", lambda: held)
     yield held
     uploads.uploaded_files.clear()
@@ -54,18 +53,6 @@ def test_files_are_refused_at_the_limit_of_a_visitor_and_of_all(client, held):
     held.clear()  # their sessions have ended
     assert put(client, "b", 3 * MB).status_code == 204
     assert uploads.uploaded_files()._coming == {}
-
-
-def test_files_count_for_the_server_and_its_runs_for_files(client, held):
-    visitor = VisitorUsage(visitors())
-    visitor.keep("a model", 8 * MB)
-    uploads.uploaded_files()
-    assert put(client, "a", 4 * MB).status_code == 413
-    assert put(client, "a", 3 * MB).status_code == 204
-    assert visitor.room() == 9 * MB
-    other = VisitorUsage(visitors())
-    with pytest.raises(BadInput, match="may have 4 MB, half of what"):
-        other.keep("a model", 5 * MB)
 
 
 def test_a_file_of_no_length_is_not_read(client, held):

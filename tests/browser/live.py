@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Error, Locator, TimeoutError, sync_playwright
 
-from rbmviz.session.comparison import UNDO_SECONDS
+from rbmviz.session.race import UNDO_SECONDS
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]

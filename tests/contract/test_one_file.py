@@ -299,7 +299,7 @@ def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, ne
     test.button(key=f"{name} add {new}").click().run()
     assert not test.exception
     [(comparison, _)] = test.session_state["comparisons"].values()
-    assert comparison.panels[-1].worker.algorithm.name == new
+    assert comparison.panels[-1].algorithm.name == new
     wait(lambda: comparison.poll()[-1][1].n > 0, "the first step of the new panel")
     test.run()
     assert not test.exception
@@ -328,7 +328,7 @@ def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
     try:
         test = page("twins", shell=True, twins_seed="3")
         [(comparison, _)] = test.session_state["comparisons"].values()
-        assert [panel.worker.algorithm for panel in comparison.panels] == [
+        assert [panel.algorithm for panel in comparison.panels] == [
             rbmviz.make_sampler("gibbs", k=k) for k in (1, 2)
         ]
         assert comparison.setup.seed == 3

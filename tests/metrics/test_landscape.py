@@ -5,14 +5,14 @@ import itertools
 import numpy as np
 import pytest
 from naive import states
-from waiting import PATIENCE, wait
+from waiting import wait
 
 from rbmviz import RBM, BadInput, Model, make_sampler, sample
 from rbmviz.metrics import landscape, model_statistics, probabilities, total_variation
 from rbmviz.metrics.landscape import codes, state_bits
 from rbmviz.models import pattern_model, random_model
 from rbmviz.samplers import list_samplers
-from rbmviz.session import LandscapeRun, LandscapeSetup, Worker, replay
+from rbmviz.session import LandscapeRun, LandscapeSetup, replay
 
 
 def lowest_neighbour(law, state, n):
@@ -134,23 +134,17 @@ def test_the_first_target_is_the_model(name, model):
 
 
 @pytest.fixture
-def walk():
-    """Make n samples of a plan in a worker; return its run's snapshot and the worker."""
-    made = []
+def walk(open_worker):
+    """Make n samples of a plan on a page of its own."""
 
     def make(plan, sampler, *steps):
-        worker = Worker(plan, sampler)
-        made.append(worker)
-        worker.open()
+        worker = open_worker(plan, sampler)
         for n in steps:
             worker.step(n)
         wait(lambda: worker.request_snapshot().n == sum(steps), "all samples")
         return worker
 
-    yield make
-    for worker in made:
-        worker.close()
-        worker.join(PATIENCE)
+    return make
 
 
 def test_a_walk_shows_the_samplers_own_samples(walk):
@@ -196,10 +190,10 @@ def test_the_ground_rises_under_a_chain_that_unlearns_and_never_under_gibbs(walk
         assert np.log(law[floor] / shown.law[floor]) > 0.5  # nats
 
 
-def test_a_start_without_samples_and_a_turned_knob_are_shown(open_comparison):
+def test_a_start_without_samples_and_a_turned_knob_are_shown(open_worker):
     model = pattern_model(["110", "011"], 3)
-    comparison = open_comparison(LandscapeSetup(model, 2), make_sampler("gibbs"))
-    (_, shown), worker = comparison.peek()[0], comparison.panels[0].worker
+    worker = open_worker(LandscapeSetup(model, 2), make_sampler("gibbs"))
+    shown = worker.request_snapshot()
     assert (shown.n, shown.curve, list(shown.trail)) == (0, (), [landscape(model.rbm).valleys[0].floor])
     np.testing.assert_array_equal(shown.law, probabilities(model.rbm))
     worker.step(3)

@@ -2,12 +2,12 @@
 
 import dataclasses
 import threading
-import time
 
 import naive
 import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency
+from waiting import wait
 
 from rbmviz import RBM, BadInput, Model, rng
 from rbmviz.knobs import knobs_of
@@ -15,7 +15,7 @@ from rbmviz.metrics import Coverage, agreement, chain_diagnostics
 from rbmviz.models import pattern_model
 from rbmviz.registry import samplers
 from rbmviz.samplers import fast_weights, interleave, list_samplers, make_sampler, sample, shared_fast_weights
-from rbmviz.session import LandscapeSetup, SamplingPlan, SamplingRun, SamplingSetup, Worker, replay
+from rbmviz.session import LandscapeSetup, SamplingPlan, SamplingRun, SamplingSetup, replay
 
 NAMES = list_samplers()
 SHARING = [name for name in NAMES if "share" in knobs_of(samplers[name])]
@@ -354,19 +354,9 @@ def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
     assert np.array(record.as_json()["start"]).shape == (4, 5)
 
 
-def test_the_landscape_is_that_of_one_chain():
-    model = pattern_model(["110", "011"], 3)
-    for plan, refused in ((LandscapeSetup(model), True), (SamplingPlan(model), False)):
-        worker = Worker(plan, make_sampler("gibbs", n_chains=2))
-        worker.open()
-        try:
-            worker.step(4)
-            end = time.monotonic() + 20
-            while worker.request_snapshot().n < 4 and worker.request_snapshot().status != "failed":
-                assert time.monotonic() < end
-                time.sleep(0.005)
-            assert (worker.request_snapshot().status == "failed") == refused
-            assert not refused or "give n_chains = 1" in worker.request_snapshot().error
-        finally:
-            worker.close()
-            worker.join(20)
+@pytest.mark.parametrize(("setup", "end"), [(LandscapeSetup, "failed"), (SamplingPlan, "paused")])
+def test_the_landscape_is_that_of_one_chain(open_worker, setup, end):
+    worker = open_worker(setup(pattern_model(["110", "011"], 3)), make_sampler("gibbs", n_chains=2))
+    worker.step(4)
+    wait(lambda: worker.request_snapshot().status == end, end)
+    assert end == "paused" or "give n_chains = 1" in worker.request_snapshot().error

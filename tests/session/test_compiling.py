@@ -38,14 +38,26 @@ def start(tmp_path, monkeypatch):
         one.finish()
 
 
-def test_who_waits_for_a_job_goes_on_when_it_is_done(start):
-    processes = start(r"printf 'compiler\ngibbs\n'; exec sleep 1000")
+def test_who_waits_for_a_job_goes_on_when_it_is_done(start, tmp_path):
+    go_on = tmp_path / "go on"
+    processes = start(
+        rf"""until [ -e "{go_on}" ]; do sleep 0.01; done; printf 'compiler\ngibbs\n'; exec sleep 1000"""
+    )
     assert not processes.request(["gibbs", "scores"])
+    go_on.touch()
     wait(lambda: processes.request(["gibbs"]), "gibbs")
     assert processes.jobs_done(["gibbs"]) == (1, 2)
     processes.stop()
     assert not processes.finish()
     assert processes.request(JOBS)
+
+
+def test_kernels_that_another_server_has_compiled_keep_nobody_waiting(start, monkeypatch):
+    processes = start("exec sleep 1000")
+    assert not processes.request(["gibbs", "scores"])
+    monkeypatch.setattr(kernels.compiled, "is_noted", lambda name: name in ("gibbs", "scores"))
+    assert processes.request(["gibbs", "scores"])
+    assert not processes.request(["shared"])
 
 
 def test_what_a_panel_waits_for_is_compiled_next(start, tmp_path):
@@ -110,7 +122,7 @@ from waiting import wait
 from numba.core import event
 from rbmviz.knobs import read_algorithm
 from rbmviz.pages.spec import Sources
-from rbmviz.session import Comparison
+from rbmviz.session import Race
 from rbmviz.session.warm import compile_jobs
 
 class Listener(event.Listener):
@@ -124,8 +136,8 @@ page = importlib.import_module(f"rbmviz.pages.{name}").SPEC
 values = {key: setting.default for key, setting in page.settings.items()}
 setup = page.setup(values | dict(one.split("=") for one in settings), Sources())
 for panel in page.default_panels:
-    comparison = Comparison(setup, 30.0)
-    worker = comparison.add(read_algorithm(page.algorithms, panel)).worker
+    comparison = Race(setup, 30.0)
+    worker = comparison.add(read_algorithm(page.algorithms, panel))
     list(compile_jobs(worker._run.jobs()))
     listener = Listener()
     event.register("numba:compile", listener)

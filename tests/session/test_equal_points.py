@@ -1,12 +1,11 @@
-"""Comparison at equal points, and panels that catch up."""
+"""Race at equal points, and panels that catch up."""
 
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from waiting import wait, wait_for_pause
+from waiting import wait
 
 from rbmviz.datasets import load_dataset
 from rbmviz.metrics import ISL, Coverage, paired_error
@@ -21,12 +20,8 @@ from rbmviz.session import (
     TrainingSetup,
     isl_points,
 )
-from rbmviz.session import comparison as comparison_module
 from rbmviz.session import equal_points as points
-from rbmviz.session import pace as pace_module
-from rbmviz.session import worker as worker_module
 from rbmviz.session.isl_points import best
-from rbmviz.session.pace import Timetable
 from rbmviz.session.snapshot import Spent
 from rbmviz.trainers import make_trainer
 
@@ -251,66 +246,6 @@ def test_a_run_is_over_when_its_trainer_has_finished():
     assert "stop_at" in run.view("finished").warning
 
 
-def test_a_panel_that_is_added_catches_up_and_stays_in_step(open_comparison, model, toy, monkeypatch):
-    monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
-    monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
-    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"), rate=100.0)
-    comparison.step(400)
-    wait(lambda: comparison.poll()[0][1].n == 400, "steps")
-    late = comparison.add(make_sampler("gibbs", k=2))  # to a comparison that is paused
-    wait(lambda: [s.n for _, s in comparison.poll()] == [400, 400], "steps of the second")
-    assert not late.worker.catching_up
-    comparison.resume()
-    wait(lambda: comparison.poll()[0][1].n > 410, "more")
-    running = comparison.add(make_sampler("rates_fpcd"))
-    wait(lambda: comparison.poll()[2][1].n > 410, "steps of the third")
-    comparison.apply_knobs(running.key, n_chains=2)  # begins anew, and catches up once more
-    wait(lambda: comparison.poll()[2][1].n > 410, "steps of the third")
-    comparison.pause()
-    wait_for_pause(comparison)
-    assert len({s.n for _, s in comparison.poll()}) == 1
-
-
-def test_a_panel_that_catches_up_stops_with_the_others(open_comparison, model, toy):
-    """On a busy machine the others skip steps, which it has on its timetable."""
-    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"), rate=50.0)
-    comparison.resume()
-    wait(lambda: comparison.poll()[0][1].n > 20, "steps")
-    late = comparison.add(make_sampler("gibbs", k=2)).worker
-    late._pace._timetable = Timetable(1e9, time.monotonic(), 50.0)
-    late._pace.catch_up(1e9)
-    comparison.pause()
-    assert late.stops_at < 1e9
-    wait_for_pause(comparison)
-    first, second = (s.n for _, s in comparison.poll())
-    assert first <= second == late.stops_at  # it keeps what it had made by then
-    assert not late.catching_up
-
-
-def test_a_panel_that_cannot_catch_up_joins_where_it_is(open_comparison, model, toy, monkeypatch):
-    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"), rate=1.0)
-    comparison.step(5000)
-    wait(lambda: comparison.poll()[0][1].n == 5000, "steps")
-    monkeypatch.setattr(pace_module, "CATCH_UP_SECONDS", 1e-9)
-    for running in (False, True):
-        if running:
-            comparison.resume()
-            wait(lambda: not comparison.waiting_for_all, "a start")
-            comparison.poll()
-        late = comparison.add(make_sampler("gibbs")).worker
-        wait(
-            lambda late=late: late.request_snapshot().n > 0 and not late.catching_up,
-            "an end of catching up",
-        )
-        wait(
-            lambda late=late, running=running: (
-                late.request_snapshot().status == ("running" if running else "paused")
-            ),
-            "",
-        )
-        assert late.request_snapshot().n < 1000
-
-
 def test_a_trainer_that_is_added_catches_up_and_counts_from_then_on(open_comparison, toy):
     comparison = open_comparison(TrainingSetup(toy, 3), make_trainer("cd", batch_size=10), rate=100.0)
     comparison.step(200)
@@ -325,30 +260,10 @@ def test_a_trainer_that_is_added_catches_up_and_counts_from_then_on(open_compari
     wait(is_there, "the second")
     assert min(points_then) > 100  # the first never went back to where the second had begun
     assert [s.n for _, s in comparison.poll()] == [200, 200]
-    first = comparison.add(make_trainer("cd", batch_size=10), catch_up=False)
-    assert (first.worker.request_snapshot().n, first.worker.catching_up) == (0, False)
 
 
 def compared_now(comparison):
-    return [one for _, one in comparison.at_common_point(comparison.poll(), newest=True)]
-
-
-def test_frames_stay_at_the_point_of_the_chart(open_comparison, model, toy, monkeypatch):
-    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"))
-    point = lambda newest=False: comparison.at_common_point(comparison.peek(), newest)[0][1].compared.point  # noqa: E731
-    comparison.step(100)
-    wait(lambda: comparison.poll()[0][1].n == 100, "steps")
-    drawn = point(newest=True)
-    comparison.step(200)
-    wait(lambda: comparison.poll()[0][1].n == 300, "steps")
-    assert point() == drawn <= 100
-    assert point(newest=True) > 200
-    comparison.reset()  # the run has not passed the point any more
-    assert point() is None
-    comparison.step(50)
-    wait(lambda: comparison.poll()[0][1].n == 50, "steps")
-    monkeypatch.setattr(comparison_module, "CHART_POINT_SECONDS", 0.0)
-    assert point() == max(n for n in points.POINTS["samples"] if n <= 50)
+    return [one for _, one in comparison.at_common_point(comparison.poll())]
 
 
 def test_a_clock_has_what_runs_are_compared_at():

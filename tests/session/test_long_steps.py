@@ -9,7 +9,8 @@ from waiting import wait
 
 from rbmviz import BadInput, load_dataset, load_model
 from rbmviz.samplers import make_sampler
-from rbmviz.session import Comparison, SamplingSetup, TrainingSetup, WeightSetup, close_and_free
+from rbmviz.session import Race, SamplingSetup, TrainingSetup, WeightSetup
+from rbmviz.session import race as race_module
 from rbmviz.trainers import batches, make_trainer, train
 
 LONG = {"n_chains": 10_000, "k": 1000}
@@ -21,7 +22,7 @@ def pages():
     opened = []
 
     def add(setup, *algorithms, rate=math.inf):
-        page = Comparison(setup, rate)
+        page = Race(setup, rate)
         opened.append(page)
         for algorithm in algorithms:
             page.add(algorithm)
@@ -63,7 +64,7 @@ def test_long_updates_of_a_page_leave_other_pages_their_updates(pages, long_upda
 def test_long_update_stops_when_its_page_has_gone(long_update):
     page = long_update()
     page.close()
-    page.panels[0].worker.join()
+    wait(lambda: not page.works, "the end of the update")
     assert n_of(page) == 0  # it stopped after a sweep
 
 
@@ -72,7 +73,7 @@ def test_update_that_was_stopped_is_made_again(pages):
     page = pages(TrainingSetup(digits, 500), trainer)
     wait(lambda: n_of(page) >= 1, "an update")
     page.close()
-    page.panels[0].worker.join()
+    wait(lambda: not page.works, "the end of the update")
     page.open()
     page.step()
     wait(lambda: page.poll()[0][1].status == "paused", "the update again")
@@ -80,12 +81,13 @@ def test_update_that_was_stopped_is_made_again(pages):
     np.testing.assert_array_equal(rbm.W, list(train(digits, trainer, 500, n))[-1].rbm.W)
 
 
-def test_memory_of_others_is_freed_while_a_long_update_runs(pages, long_update):
-    left = pages(TrainingSetup(load_dataset("digits"), 8), make_trainer("pcd", n_chains=10))
-    wait(lambda: n_of(left) > 10, "updates")
+def test_memory_of_others_is_freed_while_a_long_update_runs(pages, long_update, monkeypatch):
+    monkeypatch.setattr(race_module, "RELEASE_SECONDS", 0.0)
+    left = pages(SamplingSetup(load_model("bas_pcd")), make_sampler("gibbs"))
+    wait(lambda: n_of(left) > 10, "samples")
     long = long_update()
-    close_and_free(left, 0.0)
-    wait(lambda: left.bytes() == 0, "the memory of the page that was left")
+    left.close()
+    wait(lambda: left.panels[0].is_freed, "the memory of the page that was left")
     assert n_of(long) == 0  # its first update still runs
 
 

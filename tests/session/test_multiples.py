@@ -56,7 +56,7 @@ def test_panels_beside_one_begin_with_all_others_and_can_be_undone(open_comparis
     wait(lambda: [s.n for _, s in comparison.poll()] == [200, 200], "steps")
     before = comparison.panels
     comparison.add_beside(key, with_knob(make_sampler("rates_fpcd"), "eps", [0.09]))
-    assert [panel.worker.algorithm for panel in comparison.panels[1:]] == [
+    assert [panel.algorithm for panel in comparison.panels[1:]] == [
         make_sampler("rates_fpcd"),
         make_sampler("rates_fpcd", eps=0.09),
     ]
@@ -68,9 +68,9 @@ def test_panels_beside_one_begin_with_all_others_and_can_be_undone(open_comparis
     assert made() == [(200, 1), (200, 1)]
     others = with_knob(make_sampler("rates_fpcd"), "eps", [0.01, 0.09, 0.27])
     comparison.add_beside(key, others, instead=True)
-    eps = [panel.worker.algorithm.eps for panel in comparison.panels]
+    eps = [panel.algorithm.eps for panel in comparison.panels]
     assert eps == [0.01, make_sampler("rates_fpcd").eps, 0.09, 0.27]
-    assert comparison.panels[1] is before[1]
+    assert comparison.panels[1].key == before[1].key
     assert [n for n, _ in made()] == [0] * 4
     assert comparison.undo()
     assert comparison.panels == before

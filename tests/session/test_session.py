@@ -1,12 +1,10 @@
 """The worker, its snapshots and its log, and comparisons of several workers."""
 
 import itertools
-import threading
-import time
 
 import numpy as np
 import pytest
-from waiting import PATIENCE, wait, wait_for_pause
+from waiting import wait
 
 from rbmviz import RBM, BadInput, Model
 from rbmviz.datasets import Dataset
@@ -16,15 +14,11 @@ from rbmviz.session import (
     Allowance,
     SamplingPlan,
     SamplingRun,
-    SamplingSetup,
     TrainingPlan,
     TrainingRun,
-    Worker,
     replay,
 )
-from rbmviz.session import worker as worker_module
 from rbmviz.session.recorder import MAX_HELD_SAMPLES, MIN_HELD_SAMPLES, Recorder
-from rbmviz.session.scheduler import Page, Scheduler
 from rbmviz.trainers import make_trainer, train
 
 
@@ -127,23 +121,13 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     wait(lambda: one.request_snapshot().n == 5000, "samples")
     first, v = one.read(SamplingRun.held_samples)
     assert (first, len(v)) == (1000, 4000)
-    other = open_worker(plan, make_sampler("gibbs"))
+    open_worker(plan, make_sampler("gibbs"))
     assert allowance.samples(5) == 2000
     one.step(10)
     wait(lambda: one.request_snapshot().n == 5010, "ten more")
     wanted = sample(model, make_sampler("gibbs"), 5010, seed=2).v
     first, v = one.read(SamplingRun.held_samples)
     assert first == 3010
-    np.testing.assert_array_equal(v, wanted[first:])
-    # With the other one gone there is room again.
-    other.close()
-    other.join(PATIENCE)
-    other.begin(SamplingPlan(model))
-    one.step(3000)
-    wait(lambda: one.request_snapshot().n == 8010, "more")
-    first, v = one.read(SamplingRun.held_samples)
-    assert first == 4010
-    wanted = sample(model, make_sampler("gibbs"), 8010, seed=2).v
     np.testing.assert_array_equal(v, wanted[first:])
     assert Allowance(1).samples(784) == MIN_HELD_SAMPLES
     assert Allowance().samples(8, 1) == MAX_HELD_SAMPLES
@@ -210,45 +194,6 @@ def test_an_internal_error_is_shown_too(open_worker, model, monkeypatch, caplog)
     wait(lambda: worker.request_snapshot().n == 1, "a sample after the reset")
 
 
-def test_a_run_that_was_replaced_while_it_was_prepared_is_never_shown(model, monkeypatch):
-    prepare, shown = SamplingRun.prepare, []
-
-    def replaced(run):
-        prepare(run)
-        if run.number == 1:
-            worker.begin(SamplingPlan(model, 1))
-        else:
-            shown.append((worker.peek().run, worker.peek().status))
-
-    worker = Worker(SamplingPlan(model), make_sampler("gibbs"))
-    monkeypatch.setattr(SamplingRun, "prepare", replaced)
-    worker.open()
-    wait(lambda: worker.request_snapshot().status == "paused", "the second run")
-    worker.close()
-    worker.join(PATIENCE)
-    assert shown == [(2, "starting")]
-
-
-def test_a_pause_amid_a_launch_stops_all_panels(open_comparison, model, monkeypatch):
-    comparison = open_comparison(SamplingSetup(model), make_sampler("gibbs"), make_sampler("rates_fpcd"))
-    wait_for_pause(comparison)
-    first, resume, pauses = comparison.panels[0].worker, comparison.panels[0].worker.resume, []
-
-    def slow(at=None):
-        pauses.append(threading.Thread(target=comparison.pause))
-        pauses[0].start()
-        pauses[0].join(0.2)
-        resume(at)
-
-    monkeypatch.setattr(first, "resume", slow)
-    comparison.resume()
-    pauses[0].join(PATIENCE)
-    wait_for_pause(comparison)
-    counts = [panel.worker.read(lambda run: run.n) for panel in comparison.panels]
-    time.sleep(0.1)
-    assert [panel.worker.read(lambda run: run.n) for panel in comparison.panels] == counts
-
-
 def test_a_swap_to_a_model_of_another_size(open_worker, model):
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
@@ -257,87 +202,6 @@ def test_a_swap_to_a_model_of_another_size(open_worker, model):
     worker.begin(SamplingPlan(Model(RBM(g.normal(0, 1, (9, 4)), np.zeros(9), np.zeros(4)))))
     wait(lambda: worker.request_snapshot().n > 0, "samples of the new model")
     assert worker.request_snapshot().newest_samples.n_visible == 9
-
-
-def test_a_thread_that_the_system_refuses_is_started_by_the_next_command(model, monkeypatch):
-    start, refused = threading.Thread.start, []
-
-    def refuse_once(thread):
-        if thread.name.startswith("rbmviz-") and not refused:
-            refused.append(thread)
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", refuse_once)
-    worker = Worker(SamplingPlan(model), make_sampler("gibbs"), page=Page(scheduler=Scheduler(1)))
-    with pytest.raises(RuntimeError, match="new thread"):
-        worker.open()
-    worker.step(3)
-    wait(lambda: worker.request_snapshot().n == 3, "three samples")
-    worker.close()
-    worker.join(PATIENCE)
-
-
-def test_rate_and_pause_keep_panels_in_step(open_comparison, model, toy, monkeypatch):
-    monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
-    monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
-    pause = Worker.pause
-
-    def pause_late(worker, at=None):
-        pause(worker, at)
-        threading.Event().wait(0.05)  # in this time the other panels would make ten samples
-
-    monkeypatch.setattr(Worker, "pause", pause_late)
-    samplers = map(make_sampler, ("gibbs", "rates_fpcd", "sample_penalization"))
-    comparison = open_comparison(SamplingSetup(model, toy, seed=4), *samplers, rate=200.0)
-    comparison.resume()
-    wait(lambda: all(s.n > 20 for _, s in comparison.poll()), "samples in every panel")
-    comparison.pause()
-    wait_for_pause(comparison)
-    assert len({s.n for _, s in comparison.poll()}) == 1
-    comparison.resume()
-    n = comparison.poll()[0][1].n
-    wait(lambda: all(s.n > n + 10 for _, s in comparison.poll()), "more samples")
-    comparison.set_rate(100.0)
-    wait(lambda: all(s.n > n + 30 for _, s in comparison.poll()), "samples at half the rate")
-    comparison.pause()
-    wait_for_pause(comparison)
-    assert len({s.n for _, s in comparison.poll()}) == 1
-    n = comparison.poll()[0][1].n
-    comparison.step(3)
-    wait(
-        lambda: all(s.n >= n + 3 and s.status == "paused" for _, s in comparison.poll()),
-        "three steps",
-    )
-    assert {s.n for _, s in comparison.poll()} == {n + 3}
-    starts = [panel.worker.read(SamplingRun.run_log).start for panel in comparison.panels]
-    assert all((start == starts[0]).all() for start in starts)
-
-
-def test_nobody_watching_means_nothing_computed(open_worker, model, monkeypatch):
-    monkeypatch.setattr(worker_module, "LEASE_SECONDS", 0.2)
-    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
-    worker.resume()
-    wait(lambda: worker.request_snapshot().n > 0, "samples")
-    time.sleep(0.5)
-    n = worker.read(lambda run: run.n)  # when a chunk that is being made has its end
-    time.sleep(0.2)
-    assert worker.read(lambda run: run.n) == n
-    wait(lambda: worker.request_snapshot().n > n, "samples after somebody looked again")
-
-
-def test_closing_ends_all_work_and_opening_takes_the_run_up(open_worker, model):
-    worker = open_worker(SamplingPlan(model, seed=6), make_sampler("gibbs"))
-    worker.step(10)
-    wait(lambda: worker.request_snapshot().n == 10, "ten samples")
-    worker.close()
-    worker.join(PATIENCE)
-    worker.step(10)
-    worker.open()
-    wait(lambda: worker.request_snapshot().n == 20, "ten more")
-    np.testing.assert_array_equal(
-        unpacked(worker.request_snapshot()), sample(model, make_sampler("gibbs"), 20, seed=6).v
-    )
 
 
 # Training
@@ -516,21 +380,3 @@ def test_a_run_of_several_chains_makes_its_samples_on_one_thread(model, monkeypa
     run = SamplingRun(1, plan, gibbs)
     run.prepare()
     assert (run.timed_advance(100).v == elsewhere.v).all()
-
-
-def test_a_pause_while_a_panel_is_added_pauses_it_too(open_comparison, model, monkeypatch):
-    comparison = open_comparison(SamplingSetup(model), make_sampler("gibbs"), rate=60)
-    comparison.resume()
-    wait(lambda: comparison.poll()[0][1].n > 0, "samples")
-    resume, pausing = Worker.resume, threading.Thread(target=comparison.pause)
-
-    def late(worker, *at):
-        pausing.start()
-        pausing.join(0.2)
-        resume(worker, *at)
-
-    monkeypatch.setattr(Worker, "resume", late)
-    comparison.add(make_sampler("rates_fpcd", eps=0.3))
-    pausing.join(PATIENCE)
-    assert not comparison.running
-    wait(lambda: {s.status for _, s in comparison.poll()} == {"paused"}, "a pause of both")

@@ -159,30 +159,29 @@ def test_a_run_that_is_made_again_has_the_same_scores(open_comparison, model, to
     """Freed memory, a reconnect, Undo: from the log, in other chunks, without anybody who looks."""
     setup = SamplingSetup(model, toy, seed=4, kernel=kernel)
     comparison = open_comparison(setup, make_sampler("rates_fpcd", n_chains=2))
-    worker = comparison.panels[0].worker
+
+    def shown():
+        return comparison.poll()[0][1]
 
     def step(n, **knobs):
-        end = worker.peek().n + n
-        worker.set_live_knobs(**knobs)
-        worker.step(n)
-        wait(lambda: (worker.request_snapshot().n, worker.peek().status) == (end, "paused"), f"{end} steps")
+        end = shown().n + n
+        comparison.set_live_knobs(0, **knobs)
+        comparison.step(n)
+        wait(lambda: (shown().n, shown().status) == (end, "paused"), f"{end} steps")
 
-    try:
-        step(210)
-        step(3, eps=0.5)
-        worker.set_live_knobs(eps=0.9)
-        step(140, eps=0.2)
-        step(61, eps=0.3)
-        step(20, eps=0.7)
-        step(57, eps=0.8, alpha=0.9)
-        before = worker.peek()
-        comparison.rest()
-        comparison.open()
-        wait(lambda: worker.request_snapshot().status == "paused", "the run again")
-        after = worker.peek()
-    finally:
-        comparison.close()
-        worker.join(30)
+    step(210)
+    step(3, eps=0.5)
+    comparison.set_live_knobs(0, eps=0.9)
+    step(140, eps=0.2)
+    step(61, eps=0.3)
+    step(20, eps=0.7)
+    step(57, eps=0.8, alpha=0.9)
+    before = shown()
+    comparison.free()
+    wait(lambda: comparison[0].is_freed, "the memory")
+    comparison.wake()
+    wait(lambda: not comparison[0].is_freed and shown().status == "paused", "the run again")
+    after = shown()
     assert len(before.past) == 3
     assert [segment.begin[:2] for segment in before.segments] == [
         segment.begin[:2] for segment in after.segments

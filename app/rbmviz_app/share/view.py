@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rbmviz.charts.plot import Content
-from rbmviz.session import Comparison
+from rbmviz.session import Race
 from rbmviz_app.stream.requests import Hidden
 
 AWAY_SECONDS = 600.0
@@ -59,7 +59,7 @@ class SharedView(NamedTuple):
     card: dict[str, Any] | None = None
     canvas: str = ""
     data: dict[str, Any] | None = None
-    comparison: Comparison[Any] | None = None
+    comparison: Race[Any] | None = None
     drawing: dict[str, Any] | None = None
     charts: Mapping[str, Content] = MappingProxyType({})
     hidden: Hidden = "nothing"
@@ -96,8 +96,14 @@ class Share:
 
     @property
     def away(self) -> bool:
-        """Whether the shared page is closed now, so that its runs rest."""
+        """Whether the shared page is closed now."""
         return self._away_since is not None
+
+    @property
+    def rests(self) -> bool:
+        """Whether the shared page is closed and its runs rest: they go on while somebody watches them."""
+        comparison = self.view.comparison
+        return self.away and (comparison is None or comparison.closed_at is not None)
 
     def stop(self) -> None:
         """End the share: its token opens nothing from now on."""
@@ -106,6 +112,10 @@ class Share:
     def leave(self) -> None:
         """Record that the connection to the shared page was lost or closed."""
         self._away_since = self._clock()
+
+    def come_back(self) -> None:
+        """Record that the shared page is open again."""
+        self._away_since = None
 
     def vote(self, connection: object, answer: int) -> None:
         """Count a connection's answer to the question on the card; only its last answer counts.

@@ -17,7 +17,7 @@ from typing import Any
 from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.session import limits
-from rbmviz.session.scheduler import SCHEDULER
+from rbmviz.session.pools import LATENESS
 from rbmviz_app.share.view import ENDED, Share, SharedView
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest, Hidden
@@ -160,7 +160,7 @@ class Broadcast:
             for watcher in in_step:
                 watcher.put('{"alive":true}')
         # As on the page itself, frames slow down before samples do.
-        self.seconds_to_next = max(SCHEDULER.slowdown / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
+        self.seconds_to_next = max(LATENESS.slowdown / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
 
     def _take_view(self) -> None:
         """Adopt the page's content once it has been drawn."""
@@ -173,7 +173,7 @@ class Broadcast:
 
     def _changed_texts(self) -> list[str]:
         """Rebuild the messages about the page; return the changed ones."""
-        view, comparison, away, hidden = self._view, self._view.comparison, self._share.away, self._hidden
+        view, comparison, away, hidden = self._view, self._view.comparison, self._share.rests, self._hidden
         nameless = hidden == "names"
         if (comparison, hidden) != self._encoder_of:
             self._encoder_of, self._newest_state = (comparison, hidden), None
@@ -204,7 +204,7 @@ class Broadcast:
         data = self._view.data
         if (
             data is None
-            or self._share.away
+            or self._share.rests
             or (self._hidden == "names" and self._view.canvas not in CANVASES_OF_PICTURES)
         ):
             return None
@@ -258,7 +258,7 @@ def _put_frame(frame: bytes, watchers: list[Watcher]) -> int:
 
 def _knobs(comparison: Any) -> dict[int, dict[str, Any]]:
     """Return the values of all knobs of all panels, by key and name."""
-    return {panel.key: values_of(panel.worker.algorithm) for panel in comparison.panels}
+    return {panel.key: values_of(panel.algorithm) for panel in comparison.panels}
 
 
 class Audience:
@@ -297,3 +297,5 @@ class Audience:
             if not broadcast.watchers and self._broadcasts.get(share.token, (None,))[0] is broadcast:
                 task.cancel()
                 del self._broadcasts[share.token]
+                if share.away and share.view.comparison is not None:
+                    share.view.comparison.close()

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rbmviz.metrics.numbers import Number, Value
-from rbmviz.session import Comparison, Snapshot
+from rbmviz.session import Race, Snapshot
 from rbmviz.view.frames import Block, write_frame
 from rbmviz.view.specs import finite
 from rbmviz_app.messages import without_commands
@@ -77,7 +77,7 @@ Readouts = Callable[[Any, Any], Sequence[Number]]
 Snapshots = list[tuple[int, Any]]
 """Key and snapshot of each panel."""
 
-AdjustAll = Callable[[Comparison[Any], Snapshots], Snapshots]
+AdjustAll = Callable[[Race[Any], Snapshots], Snapshots]
 """Adjusts the snapshots of all panels for display side by side."""
 
 
@@ -132,7 +132,7 @@ class FrameEncoder:
     hidden : content that the frames omit; without names, they have only pictures and class strips
     """
 
-    def __init__(self, comparison: Comparison[Any], hidden: Hidden = "nothing") -> None:
+    def __init__(self, comparison: Race[Any], hidden: Hidden = "nothing") -> None:
         self._comparison, self._hidden = comparison, hidden
         self._request: FrameRequest | None = None
         self._clients: dict[int, ClientState] = {}  # by key of the panel
@@ -140,7 +140,7 @@ class FrameEncoder:
         self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
         self._numbers_of: Any = None  # the request, and run, status and knobs of each panel
         self._numbers_left_out = False  # from the last frame
-        self._numbers_point: Any = None  # the chart's unit and point for the last numbers
+        self._numbers_unit = ""  # the unit of comparison of the last numbers
         self._slow_of: dict[int, Any] = {}  # the source of the last slow parts, by key of the panel
         self._slow_due_at = math.inf  # time.monotonic() when omitted slow parts are due
         self._charts = NO_CHARTS  # the contents that the browser has, by key
@@ -149,22 +149,19 @@ class FrameEncoder:
     def is_behind(self) -> bool:
         """Whether a frame is due although nothing is new.
 
-        Such a frame has the parts that were not yet due in the last one, the numbers at another point of the
-        chart, or a new chart.
+        Such a frame has the parts that were not yet due in the last one, the numbers in another unit, or new
+        charts.
         """
         now = time.monotonic()
         if self._newest_charts() is not self._charts:
             return True
         if self._numbers_left_out:
             return now - self._numbers_at > NUMBERS_SECONDS
-        return now > self._slow_due_at or self._numbers_point != self._chart_point()
+        return now > self._slow_due_at or self._numbers_unit != self._comparison.cost_unit
 
     def _newest_charts(self) -> Mapping[str, Any]:
         parts = parts_of(self._comparison) if self._hidden == "nothing" else None
         return NO_CHARTS if parts is None else parts.renew()
-
-    def _chart_point(self) -> tuple[str, float | None]:
-        return self._comparison.cost_unit, self._comparison.chart_point
 
     def _take_numbers(self, request: FrameRequest, snapshots: Snapshots) -> bool:
         """Return whether the next frame has numbers: not too often while all runs simply continue."""
@@ -174,7 +171,7 @@ class FrameEncoder:
         self._numbers_left_out = same and time.monotonic() - self._numbers_at <= NUMBERS_SECONDS
         if not self._numbers_left_out:
             self._numbers_at, self._numbers_of = time.monotonic(), (request, runs)
-            self._numbers_point = self._chart_point()
+            self._numbers_unit = self._comparison.cost_unit
         return not self._numbers_left_out
 
     def encode_next(self, request: FrameRequest) -> bytes:
@@ -190,7 +187,7 @@ class FrameEncoder:
         self._slow_due_at = math.inf
         newest = self._comparison.poll()
         numbers = self._take_numbers(request, newest)
-        encoded_from = newest, self._numbers_point
+        encoded_from = newest, self._numbers_unit
         shown = newest
         if newest and numbers and (adjust_all := _encoders[type(newest[0][1])].adjust_all):
             shown = adjust_all(self._comparison, newest)
@@ -227,7 +224,7 @@ class FrameEncoder:
 
     def _declare_readouts(self, key: int, snapshot: Snapshot) -> bool:
         """Record the readouts of a panel's run; return False if the panel has since been removed."""
-        plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
+        plans = [panel.plan for panel in self._comparison.panels if panel.key == key]
         for plan in plans:
             readouts = _encoders[type(snapshot)].readouts(snapshot.algorithm, plan)
             self._readouts[key] = [(number.name, number.shown, number.slow) for number in readouts]
@@ -247,8 +244,8 @@ class FrameEncoder:
             "n": snapshot.n,
         }
         if snapshot.status == "starting":
-            workers = (panel.worker for panel in self._comparison.panels if panel.key == key)
-            head["compiling"] = next((worker.compiling for worker in workers), None)
+            panel_of_key = (panel for panel in self._comparison.panels if panel.key == key)
+            head["compiling"] = next((panel.compiling for panel in panel_of_key), None)
         if snapshot.status in ("failed", "rebuilding"):
             head |= {"error": without_commands(snapshot.error or ""), "rebuilt": snapshot.rebuilt}
         if content.warning:

@@ -16,8 +16,8 @@ from typing import Any
 from rbmviz import BadInput
 from rbmviz.charts import Chart
 from rbmviz.charts.plot import Content
-from rbmviz.session import Comparison
-from rbmviz.session.scheduler import SCHEDULER
+from rbmviz.session import Race
+from rbmviz.session.pools import LATENESS
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ _threads = ThreadPoolExecutor(1, thread_name_prefix="charts")
 class Parts:
     """The charts of one comparison, in the order of the page."""
 
-    def __init__(self, comparison: Comparison[Any]) -> None:
+    def __init__(self, comparison: Race[Any]) -> None:
         self.comparison = comparison
         self.newest = NO_CHARTS
         """The newest content of each chart; what has not changed is the same object."""
@@ -105,7 +105,7 @@ class Parts:
         (runs, steps, snapshots), (runs_before, before, snapshots_before) = self._state(), self._made_from
         if self._changed or runs != runs_before:
             return True
-        if snapshots == snapshots_before or passed < self._pace * SCHEDULER.slowdown:
+        if snapshots == snapshots_before or passed < self._pace * LATENESS.slowdown:
             return False
         grown = any(n - n_before >= MIN_GROWTH * n for n, n_before in zip(steps, before, strict=True))
         goes_on = steps != before and any(status == "running" for _, _, status, _ in runs)
@@ -153,12 +153,12 @@ _parts: MutableMapping[int, Parts] = weakref.WeakValueDictionary()
 """The parts that sessions hold, by the id of their comparison, which they keep alive."""
 
 
-def parts_of(comparison: Comparison[Any]) -> Parts | None:
+def parts_of(comparison: Race[Any]) -> Parts | None:
     """Return the charts of a comparison; None if no page has offered any."""
     return _parts.get(id(comparison))
 
 
-def offering(held: MutableMapping[str, Parts], page: str, comparison: Comparison[Any]) -> Parts:
+def offering(held: MutableMapping[str, Parts], page: str, comparison: Race[Any]) -> Parts:
     """Return the charts of a page's comparison; ``held``, by page, is the session's."""
     if page not in held or held[page].comparison is not comparison:
         held[page] = _parts[id(comparison)] = Parts(comparison)

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from rbmviz import BadInput
-from rbmviz.session import Comparison
+from rbmviz.session import Race
 from rbmviz_app.stream.requests import Press
 
-CARRIES_OUT: dict[str, Callable[[Comparison[Any]], None]] = {
-    "play": Comparison.resume,
-    "pause": Comparison.pause,
-    "step": Comparison.step,
-    "reset": Comparison.reset,
+CARRIES_OUT: dict[str, Callable[[Race[Any]], None]] = {
+    "play": Race.resume,
+    "pause": Race.pause,
+    "step": Race.step,
+    "reset": Race.reset,
 }
 """Action of each button. Play and Pause are two commands, so that no press means the opposite on arrival."""
 
@@ -32,7 +32,7 @@ class PressCounts:
         self.newest: dict[str, int] = {}
 
 
-_counts: weakref.WeakKeyDictionary[Comparison[Any], PressCounts] = weakref.WeakKeyDictionary()
+_counts: weakref.WeakKeyDictionary[Race[Any], PressCounts] = weakref.WeakKeyDictionary()
 
 
 def carry_out(comparison: Any, press: Press) -> None:
@@ -40,7 +40,7 @@ def carry_out(comparison: Any, press: Press) -> None:
 
     Raises BadInput if the socket's page has no runs to control.
     """
-    if not isinstance(comparison, Comparison):
+    if not isinstance(comparison, Race):
         raise BadInput("This page has nothing to play.")
     counts = _counts.setdefault(comparison, PressCounts())
     with counts.lock:  # a dead connection, which the browser has replaced, may still carry out presses

@@ -29,9 +29,9 @@ from streamlit import runtime
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value
-from rbmviz.session import Comparison
+from rbmviz.session import Race
 from rbmviz.session.compiling import COMPILING
-from rbmviz.session.scheduler import SCHEDULER
+from rbmviz.session.pools import LATENESS
 from rbmviz_app import insides
 from rbmviz_app.access import base_path
 from rbmviz_app.comparisons import comparisons_by_token
@@ -62,13 +62,9 @@ PRESS_SECONDS = 1 / 50
 MAX_PRESSES = 200
 """Maximum number of waiting presses; a page has at most half as many unanswered presses."""
 
-POLL_SECONDS, PAUSED_POLL_SECONDS, RESTING_POLL_SECONDS = 0.02, 0.1, 0.3
-"""Seconds between checks for something new to send: on a running page, a paused page, and a page at rest. On
-a paused page, only a command changes anything."""
-
-BEATING_POLL_SECONDS = 0.1
-"""Seconds between checks while the beat drives all panels: the beat signals its own end (``EndOfBeat``), and
-only other changes, such as a panel leaving the beat, are noticed this late."""
+POLL_SECONDS, PAUSED_POLL_SECONDS, RESTING_POLL_SECONDS = 0.1, 0.1, 0.3
+"""Seconds between checks for something new to send: on a running page, whose jobs also signal their end
+(``EndOfJob``), a paused page, and a page at rest. On a paused page, only a command changes anything."""
 
 RESTS_AFTER_SECONDS = 3.0
 """Seconds without a change until a paused page rests; most visitors who press Step soon press it again."""
@@ -134,22 +130,22 @@ class PendingMessages:
         return await self._presses.get()
 
 
-class EndOfBeat:
-    """The end of a beat: its thread signals it, and the event loop waits for it."""
+class EndOfJob:
+    """The end of a page's job: its thread signals it, and the event loop waits for it."""
 
     def __init__(self) -> None:
         self._loop, self._woken = asyncio.get_running_loop(), asyncio.Event()
         self._ended = self._waiting = False
 
     def note(self) -> None:
-        """Signal that a beat has ended; wake the loop only if it is waiting. Any thread may call this."""
+        """Signal that a job has ended; wake the loop only if it is waiting. Any thread may call this."""
         self._ended = True
         if self._waiting:
             with contextlib.suppress(RuntimeError):  # the loop has since been closed
                 self._loop.call_soon_threadsafe(self._woken.set)
 
     async def wait(self, seconds: float) -> None:
-        """Wait until a beat has ended since the last call, for at most this many seconds."""
+        """Wait until a job has ended since the last call, for at most this many seconds."""
         self._waiting = True  # set before checking ``_ended``; ``note`` uses the opposite order
         if not self._ended:
             with contextlib.suppress(TimeoutError):
@@ -209,7 +205,7 @@ async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
         pending.put(read)
 
 
-async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> None:
+async def _change_knobs(comparison: Race, pending: PendingMessages) -> None:
     """Set dragged knobs, always to their newest values."""
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
@@ -218,7 +214,7 @@ async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> Non
         await asyncio.sleep(KNOB_SECONDS)
 
 
-async def _carry_out_presses(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
+async def _carry_out_presses(socket: WebSocket, comparison: Race, pending: PendingMessages) -> None:
     """Carry out button presses in order, and report each one to the browser."""
     while True:
         press = await pending.take_press()
@@ -234,15 +230,15 @@ async def _send(sending: Awaitable[None]) -> None:
         raise WebSocketDisconnect from error
 
 
-async def _send_frames(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
+async def _send_frames(socket: WebSocket, comparison: Race, pending: PendingMessages) -> None:
     """Answer each request with a frame when one is due and there is something new to show."""
-    beat = EndOfBeat()
-    with comparison.listening(beat.note):
-        await _answer_requests(socket, comparison, pending, beat)
+    job = EndOfJob()
+    with comparison.listening(job.note):
+        await _answer_requests(socket, comparison, pending, job)
 
 
 async def _answer_requests(
-    socket: WebSocket, comparison: Comparison, pending: PendingMessages, beat: EndOfBeat
+    socket: WebSocket, comparison: Race, pending: PendingMessages, job: EndOfJob
 ) -> None:
     encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
     sent_state: tuple[Any, ...] | None = None
@@ -252,9 +248,9 @@ async def _answer_requests(
         if left == 0:
             request = await pending.take_request()
             left = request.frames
-        interval = SCHEDULER.slowdown / request.fps
-        if comparison.running and comparison.beating:
-            # A frame may come up to one interval early, so that it follows its beat or a command at once.
+        interval = LATENESS.slowdown / request.fps
+        if comparison.running:
+            # A frame may come up to one interval early, so that it follows its job or a command at once.
             # The shorter interval soon allows another early frame.
             due = max(due + 0.8 * interval, now())
             wait = due - interval - now()
@@ -275,11 +271,7 @@ async def _answer_requests(
             if now() >= quiet_until:
                 break
             if comparison.running:
-                if comparison.beating:
-                    await beat.wait(BEATING_POLL_SECONDS * SCHEDULER.slowdown)
-                else:
-                    await asyncio.sleep(POLL_SECONDS * SCHEDULER.slowdown)
-                    due = now()  # the next interval begins here
+                await job.wait(POLL_SECONDS * LATENESS.slowdown)
             else:  # a newer request, such as for other pictures, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS

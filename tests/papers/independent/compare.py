@@ -23,7 +23,7 @@ PRINTED = {"bas": 0.0242761, "modes": 0.177744}
 HEAD = "| recipe | number | stored | recomputed | difference in standard errors |\n|---|---|--:|--:|--:|"
 
 
-class Comparison(NamedTuple):
+class Race(NamedTuple):
     """A stored number and the recomputed one, with standard errors, and how far apart they are."""
 
     recipe: str
@@ -55,7 +55,7 @@ def stored(recipe: str, number: str) -> tuple[float, float, int]:
     return found[0]["value"], found[0]["error"], found[0]["n"]
 
 
-def compare(recipe: str, number: str, values: Iterable[float]) -> Comparison:
+def compare(recipe: str, number: str, values: Iterable[float]) -> Race:
     """Compare a stored number with replications of ours.
 
     The difference is divided by its standard error, with one variance for both, from all replications.
@@ -66,22 +66,22 @@ def compare(recipe: str, number: str, values: Iterable[float]) -> Comparison:
     variance = ((n - 1) * error**2 * n + (len(ours) - 1) * own) / (n + len(ours) - 2)
     z = (ours.mean() - value) / np.sqrt(variance * (1 / n + 1 / len(ours)))
     our_error = np.sqrt(own / len(ours)) if len(ours) > 1 else np.nan
-    return Comparison(recipe, number, value, error, float(ours.mean()), float(our_error), float(z))
+    return Race(recipe, number, value, error, float(ours.mean()), float(our_error), float(z))
 
 
-def decay(folder: Path, seeds: int, steps: dict[float, tuple[float, ...]]) -> list[Comparison]:
+def decay(folder: Path, seeds: int, steps: dict[float, tuple[float, ...]]) -> list[Race]:
     """Rates-FPCD: what decay costs, with the best of these step sizes, after 10,000 samples."""
     found = fast_weights.decay(folder, 10_000, seeds, steps)
     return [compare("rates_fpcd_decay", "gain", fast_weights.gains(found))]
 
 
-def fewer_samples(folder: Path, seeds: int) -> list[Comparison]:
+def fewer_samples(folder: Path, seeds: int) -> list[Race]:
     """Rates-FPCD: how many times as many samples Gibbs needs on USPS."""
     found = fast_weights.times_as_many(folder, (100, 1000, 10_000), seeds)
     return [compare("rates_fpcd_fewer_samples", f"usps_fpcd_{n}", values) for n, values in found.items()]
 
 
-def bias_and_variance(data: str, k: int, models: int) -> list[Comparison]:
+def bias_and_variance(data: str, k: int, models: int) -> list[Race]:
     """Population CD: bias and variance of CD over those of pop-CD, on models trained here."""
     each = [population.ratios(data, k, seed) for seed in range(models)]
     recipe = "population_cd_bias_variance"
@@ -94,7 +94,7 @@ def bias_and_variance(data: str, k: int, models: int) -> list[Comparison]:
     return found
 
 
-def weights(seeds: int) -> list[Comparison]:
+def weights(seeds: int) -> list[Race]:
     """Population CD: the weights that a million samples meet."""
     each = np.array([population.weights_met("bas_cd1", 2**20, seed) for seed in range(seeds)])
     recipe = "population_cd_consistency"
@@ -104,13 +104,13 @@ def weights(seeds: int) -> list[Comparison]:
     ]
 
 
-def sunk(folder: Path, chains: int) -> list[Comparison]:
+def sunk(folder: Path, chains: int) -> list[Race]:
     """Rates-FPCD: Gibbs chains of a CD model of digits that sink into the empty image."""
     shares = fast_weights.empty_shares(folder, "usps_cd1", chains, 5000, seed=0)
     return [compare("rates_fpcd_digits", "gibbs_blank_usps_cd1", shares)]
 
 
-def meeting(models: int, pairs: int, general: bool) -> list[Comparison]:
+def meeting(models: int, pairs: int, general: bool) -> list[Race]:
     """Unbiased CD: shares of pairs that meet within 10 sweeps, and of algorithm 1 not in 1,000."""
     recipe = "unbiased_cd_meeting_times"
     each = [coupling.shares_met(not general, seed, pairs) for seed in range(models)]
@@ -120,13 +120,13 @@ def meeting(models: int, pairs: int, general: bool) -> list[Comparison]:
     return found
 
 
-def unbiased(most: int, seeds: int) -> list[Comparison]:
+def unbiased(most: int, seeds: int) -> list[Race]:
     """Unbiased CD: distance of the mean estimate from the exact expectation, in standard errors."""
     z = [coupling.distance_in_errors(most, seed)[0] for seed in range(seeds)]
     return [compare("unbiased_cd_unbiased", f"z_{most}", z)]
 
 
-def long_form(folder: Path) -> list[Callable[[], list[Comparison]]]:
+def long_form(folder: Path) -> list[Callable[[], list[Race]]]:
     """Return all comparisons, each of which takes seconds to minutes."""
     steps = dict.fromkeys((1.0, 0.95), fast_weights.EPS)
     return [

@@ -15,7 +15,7 @@ from rbmviz.pages import PAGES, link_to
 from rbmviz.pages.chain import RANDOM_WEIGHTS
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Comparison, LandscapeSetup
+from rbmviz.session import LandscapeSetup, Race
 from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
@@ -226,12 +226,12 @@ def landscape_line(name: str, setup: LandscapeSetup) -> str:
     )
 
 
-def grid(comparison: Comparison[LandscapeSetup], **mounted: Any) -> None:
+def grid(comparison: Race[LandscapeSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     landscape_grid(comparison, landscape(comparison.setup.model.rbm, Settings.land_order.value), **mounted)
 
 
-def draw_adders(comparison: Comparison[LandscapeSetup]) -> None:
+def draw_adders(comparison: Race[LandscapeSetup]) -> None:
     """Draw the buttons that add a panel."""
     labels = {name: samplers[name].label for name in list_samplers()}
     controls.adders("chain", labels, lambda name: comparison.add(make_sampler(name)))
@@ -256,7 +256,7 @@ def reading_notes() -> list[str]:
 
 
 @st.fragment
-def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
+def draw_walks(comparison: Race[LandscapeSetup]) -> None:
     """Draw the place of the chart of how the visits converge to the model's law, and the choice of it."""
     if not comparison.panels:
         return
@@ -272,7 +272,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     catch_up_settings(PAGE.name)
 
 
-def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
+def exports(comparison: Race[LandscapeSetup], land: str) -> None:
     """Offer the data of the chart; ``land`` is the name of the displayed landscape."""
     setup, depth = comparison.setup, Settings.land_depth.value
 

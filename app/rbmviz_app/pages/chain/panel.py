@@ -9,7 +9,7 @@ from rbmviz.metrics import Landscape
 from rbmviz.metrics.numbers import OF_LANDSCAPE, Number
 from rbmviz.pages import PAGES
 from rbmviz.samplers import Sampler
-from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
+from rbmviz.session import LandscapeSetup, LandscapeSnapshot, Race
 from rbmviz.view.frames import Block
 from rbmviz.view.specs import shape_of
 from rbmviz_app.panel import Canvas, panel_specs
@@ -47,7 +47,7 @@ def encode(snapshot: LandscapeSnapshot, request: FrameRequest, client: ClientSta
 _canvas = Canvas(Path(__file__).parent)
 
 
-def landscape_grid(comparison: Comparison[LandscapeSetup], land: Landscape, **mounted: Any) -> None:
+def landscape_grid(comparison: Race[LandscapeSetup], land: Landscape, **mounted: Any) -> None:
     """Draw the panels of the walks; ``mounted`` holds further arguments of ``Canvas.mount``."""
     model = comparison.setup.model
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"))

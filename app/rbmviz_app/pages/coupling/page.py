@@ -13,7 +13,7 @@ from rbmviz.metadata import data_name
 from rbmviz.metrics.numbers import digits3
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES, RANDOM_MODEL
-from rbmviz.session import Comparison, Coupling, CouplingRun, CouplingSetup
+from rbmviz.session import Coupling, CouplingRun, CouplingSetup, Race
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.view.specs import shape_of
@@ -201,24 +201,24 @@ def own_knobs(name: str) -> Coupling:
     return PAGE.read(PAGE.spec.default_panels)[0][0] if name == RANDOM_MODEL else Coupling()
 
 
-def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
+def begin(comparison: Race[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
     """Add the only panel of a new comparison, with knobs from the link, a preset, or its model."""
     PAGE.fill(comparison, wanted or [own_knobs(name)])
 
 
-def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
+def take_scale_of(comparison: Race[CouplingSetup], name: str) -> None:
     """Set the scale knob to its initial value for this kind of model, if another model was chosen."""
     before, _ = MODELS_ON_PAGES.value[PAGE.name]
     if name != before:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
 
 
-def exports(comparison: Comparison[CouplingSetup], name: str, model: Model) -> None:
+def exports(comparison: Race[CouplingSetup], name: str, model: Model) -> None:
     """Offer the data of the charts, and code that repeats the pairs."""
     setup = comparison.setup
 
     def code() -> str:
-        return coupling_code(name, setup, comparison.panels[0].worker.algorithm)
+        return coupling_code(name, setup, comparison.panels[0].algorithm)
 
     downloads(
         comparison,
@@ -245,15 +245,15 @@ def wanted_now() -> Wanted:
     return Wanted(Settings.lag.value, Settings.estimate_k.value, exact=True)
 
 
-def request_results(comparison: Comparison[CouplingSetup], wanted: Wanted) -> Results | None:
+def request_results(comparison: Race[CouplingSetup], wanted: Wanted) -> Results | None:
     """Request the wanted results; return the results so far, or None while the run is being rebuilt."""
     try:
-        return comparison.panels[0].worker.read(lambda run: CouplingRun.request_results(run, *wanted))
+        return comparison.panels[0].read(lambda run: CouplingRun.request_results(run, *wanted))
     except BadInput:  # the panel shows the reason
         return None
 
 
-def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
+def draw_more_charts(comparison: Race[CouplingSetup]) -> None:
     """Draw a fold with the additional charts."""
     with controls.fold(Settings.coupling_more, "More charts") as is_open:
         if is_open:
@@ -261,7 +261,7 @@ def draw_more_charts(comparison: Comparison[CouplingSetup]) -> None:
 
 
 def offer(
-    comparison: Comparison[CouplingSetup],
+    comparison: Race[CouplingSetup],
     key: str,
     draw: Callable[[Results], tuple[Chart | None, Sequence[str]]],
     said: str,
@@ -278,7 +278,7 @@ def offer(
 
 
 @st.fragment
-def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> None:
+def draw_main_chart(comparison: Race[CouplingSetup], present: bool) -> None:
     """Draw meeting times and rejected proposals of the pairs counted so far."""
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_question("Meeting times")
@@ -295,7 +295,7 @@ def draw_main_chart(comparison: Comparison[CouplingSetup], present: bool) -> Non
 
 
 @st.fragment
-def draw_more(comparison: Comparison[CouplingSetup]) -> None:
+def draw_more(comparison: Race[CouplingSetup]) -> None:
     """Draw the other results of the pairs counted so far."""
     offer(comparison, "main charts", lambda found: (None, [main_charts_text(found)]), "", TEXT)
     left, right = st.columns(2, gap="large")
@@ -322,7 +322,7 @@ def main_charts_text(results: Results) -> str:
     return f"{cut} Rejected proposals are pale for ξ, which with algorithm 1 rejects none."
 
 
-def draw_bound(comparison: Comparison[CouplingSetup]) -> None:
+def draw_bound(comparison: Race[CouplingSetup]) -> None:
     """Draw the bound on the total variation distance."""
     draw_question("How many sweeps until the chain has converged?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -356,7 +356,7 @@ def draw_bound(comparison: Comparison[CouplingSetup]) -> None:
     )
 
 
-def draw_estimate(comparison: Comparison[CouplingSetup]) -> None:
+def draw_estimate(comparison: Race[CouplingSetup]) -> None:
     """Draw the running estimates of one statistic."""
     draw_question("What do UCD and CD-k estimate?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -388,7 +388,7 @@ def draw_estimate(comparison: Comparison[CouplingSetup]) -> None:
     )
 
 
-def draw_distance(comparison: Comparison[CouplingSetup]) -> None:
+def draw_distance(comparison: Race[CouplingSetup]) -> None:
     """Draw the Hamming distance over time."""
     draw_question("How far apart are the two chains?")
 

@@ -8,7 +8,7 @@ import numpy as np
 from rbmviz.charts.style import colour
 from rbmviz.coupling import EQUATIONS
 from rbmviz.metrics.numbers import Number, numbers_of_pairs
-from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
+from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Race
 from rbmviz.view.formulas import equation, prose
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import readout_specs
@@ -93,7 +93,7 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def coupling_panel(
-    comparison: Comparison[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
+    comparison: Race[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
 ) -> None:
     """Draw a pair of chains for each coupling.
 

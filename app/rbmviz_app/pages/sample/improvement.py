@@ -7,7 +7,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset
 from rbmviz.metrics.numbers import SCORED_EXAMPLES
-from rbmviz.session import Comparison, Origin, SamplingRun, SamplingSetup, TrainingSetup
+from rbmviz.session import Origin, Race, SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetLikelihood
 from rbmviz.trainers import make_trainer
@@ -18,7 +18,7 @@ from rbmviz_app.timer import while_running
 
 
 def draw_improvement(
-    page: LivePage[SamplingSetup], comparison: Comparison[SamplingSetup], opened: Setting[bool], name: str
+    page: LivePage[SamplingSetup], comparison: Race[SamplingSetup], opened: Setting[bool], name: str
 ) -> None:
     """Draw the fold; its content is computed only while it is open.
 
@@ -37,7 +37,7 @@ def draw_improvement(
             return
     for panel in comparison.panels:
         try:
-            panel.worker.read(SamplingRun.stop_improvement)
+            panel.read(SamplingRun.stop_improvement)
         except BadInput:  # a run has no averages while it is rebuilt
             continue
 
@@ -57,7 +57,7 @@ def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
     st.switch_page(pages.file_of("train"))
 
 
-def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[SamplingSetup]) -> None:
+def draw_likelihoods(comparison: Race[SamplingSetup], page: LivePage[SamplingSetup]) -> None:
     """Draw the table of likelihoods; it does not renew the lease."""
     dataset = comparison.setup.dataset
     if dataset is None:
@@ -66,7 +66,7 @@ def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[Sampl
     rows = []
     for (name, _), panel in zip(page.named(comparison), comparison.panels, strict=True):
         try:
-            likelihood = panel.worker.read(SamplingRun.request_improvement)
+            likelihood = panel.read(SamplingRun.request_improvement)
         except BadInput:
             likelihood = None
         rows.append(_row(name, likelihood))

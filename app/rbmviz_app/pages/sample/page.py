@@ -15,7 +15,7 @@ from rbmviz.origin import origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Comparison, RunHistory, SamplingSetup
+from rbmviz.session import Race, RunHistory, SamplingSetup
 from rbmviz.view.live import is_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST, Replay
 from rbmviz.view.specs import shape_of
@@ -235,7 +235,7 @@ def main() -> None:
         draw_improvement(PAGE, comparison, Settings.improvement, shown_name)
 
 
-def is_default(comparison: Comparison[SamplingSetup]) -> bool:
+def is_default(comparison: Race[SamplingSetup]) -> bool:
     """Return whether the page is in its default state, as opened without a query in the address."""
     return algorithms_of(comparison) == PAGE.read(SPEC.default_panels)[0] and all(
         setting.value == setting.default for setting in PAGE.settings.values()
@@ -253,7 +253,7 @@ def draw_settings() -> None:
     controls.choose(Settings.cells)
 
 
-def grid(comparison: Comparison[SamplingSetup], **mounted: Any) -> None:
+def grid(comparison: Race[SamplingSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     recorded = picture_path() if not mounted["present"] and is_default(comparison) else ""
     sample_grid(
@@ -266,7 +266,7 @@ def grid(comparison: Comparison[SamplingSetup], **mounted: Any) -> None:
     )
 
 
-def draw_adders(comparison: Comparison[SamplingSetup]) -> None:
+def draw_adders(comparison: Race[SamplingSetup]) -> None:
     """Draw the buttons that add a panel."""
     labels = {name: samplers[name].label for name in list_samplers()}
     controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name)))
@@ -286,7 +286,7 @@ def reading_notes() -> list[str]:
 
 
 @st.fragment
-def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> None:
+def charts(comparison: Race[SamplingSetup], dataset: Dataset | None) -> None:
     """Draw the place of the ISL curves, which come with the frames, and the choice of the curves."""
     if dataset is None or not comparison.panels:
         return
@@ -311,11 +311,12 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
 
 
 def make_chart(
-    comparison: Comparison[SamplingSetup], dataset: Dataset, kind: Any, present: bool
+    comparison: Race[SamplingSetup], dataset: Dataset, kind: Any, present: bool
 ) -> tuple[Chart, list[str]]:
     """Return the chart of this kind, and the sentence about the newest turn of a knob."""
-    setup, snapshots = comparison.setup, comparison.peek()
-    compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots, newest=True)]
+    setup = comparison.setup
+    snapshots: list[tuple[int, Any]] = comparison.peek()
+    compared = [snapshot.compared for _, snapshot in comparison.at_common_point(snapshots)]
     curves = curves_of([snapshot for _, snapshot in snapshots], comparison.slots)
     notes = [change_text(PAGE.named(comparison))]
     if kind == "PCA":
@@ -328,7 +329,7 @@ def make_chart(
     return isl_chart(curves, compared, line, unit, kind, setup.kernel, present), notes
 
 
-def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
+def exports(comparison: Race[SamplingSetup], model_name: str) -> None:
     """Offer the data of the charts, code that repeats the runs, and a page in which they run."""
     setup, side, caption = comparison.setup, Settings.cells.value, PAGE.shown_caption()
     starts_at = setup.dataset.name if setup.dataset is not None and setup.first_state() is not None else None
@@ -351,7 +352,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
     )
 
 
-def live_file(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
+def live_file(comparison: Race[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
     """Return an HTML file whose panels run in the browser, from their starts.
 
     caption : caption of the displayed preset, or "" without a preset
@@ -363,7 +364,7 @@ def live_file(comparison: Comparison[SamplingSetup], model_name: str, caption: s
     replay = Replay(
         model_name,
         caption or f"{describe_model(model)}. Seed {setup.seed}.",
-        [panel.worker.read(RunHistory.of).last(RECORDED) for panel in comparison.panels],
+        [panel.read(RunHistory.of).last(RECORDED) for panel in comparison.panels],
         dataset,
         shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
         side,

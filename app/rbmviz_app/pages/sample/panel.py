@@ -11,7 +11,7 @@ from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
 from rbmviz.samplers import Sampler
-from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
+from rbmviz.session import Race, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import FEWEST_SCORED
 from rbmviz.view import VIEW_FOLDER
@@ -100,7 +100,7 @@ def standing_text(snapshot: SamplingSnapshot) -> str:
     return point_text(snapshot.compared, "samples", count, turned=bool(snapshot.past))
 
 
-@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"), adjust_all=Comparison.at_common_point)
+@frame_encoder(SamplingSnapshot, readouts, ("sequence", "single"), adjust_all=Race.at_common_point)
 def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser lacks (``v``, ``mean``), and the class shares over time.
 
@@ -148,7 +148,7 @@ _canvas = Canvas(VIEW_FOLDER / "sample")
 
 
 def sample_grid(
-    comparison: Comparison[SamplingSetup],
+    comparison: Race[SamplingSetup],
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,

@@ -7,13 +7,13 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.charts.style import titles
 from rbmviz.knobs import knobs_of, write_knobs
-from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session import Race, SamplingSetup
 from rbmviz.session.sweep_scores import front_numbers, range_around, spacing_of
 from rbmviz_app import messages, pages
 from rbmviz_app.panel import algorithms_of
 
 
-def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_choice: str) -> None:
+def draw_tuning(comparison: Race[SamplingSetup], model_name: str, data_choice: str) -> None:
     """Draw the menu of sweeps around a panel's knobs."""
     # Opening it reruns the page for the newest names: releasing a knob redraws only the panels.
     with st.popover("Tuning", icon=":material/tune:", key="sample tuning", on_change="rerun"):
@@ -21,12 +21,10 @@ def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_cho
         with st.container(horizontal=True):
             for name, panel in zip(titles(algorithms_of(comparison)), comparison.panels, strict=True):
                 if st.button(messages.plain(name), key=f"sweep around {panel.key}"):
-                    sweep_around(comparison, panel.worker.algorithm, model_name, data_choice)
+                    sweep_around(comparison, panel.algorithm, model_name, data_choice)
 
 
-def sweep_around(
-    comparison: Comparison[SamplingSetup], algorithm: Any, model_name: str, data_choice: str
-) -> None:
+def sweep_around(comparison: Race[SamplingSetup], algorithm: Any, model_name: str, data_choice: str) -> None:
     """Open the Tune page with a plan around one panel's knobs."""
     setup, knobs = comparison.setup, knobs_of(algorithm)
     axes = front_numbers(algorithm)[:2]

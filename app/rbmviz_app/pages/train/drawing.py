@@ -15,7 +15,7 @@ from rbmviz.metrics import independent_log_likelihood
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.metrics.numbers import LIKELIHOOD, SCORED_EXAMPLES
-from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
+from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared
 from rbmviz.session.training import (
     LIVE_AIS_CHAINS,
@@ -81,7 +81,7 @@ def levels_of(dataset: Dataset) -> Levels:
 
 
 @st.fragment
-def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
+def draw_charts(comparison: Race[TrainingSetup], levels: Levels) -> None:
     """Draw the places of likelihood curves and of one statistic of the trainers, and their choices."""
     if not comparison.panels:
         return
@@ -103,7 +103,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
 
 
 def make_likelihoods(
-    comparison: Comparison[TrainingSetup], levels: Levels, yardstick: str, at_equal: bool, present: bool
+    comparison: Race[TrainingSetup], levels: Levels, yardstick: str, at_equal: bool, present: bool
 ) -> tuple[Chart, list[str]]:
     """Return the chart of the likelihoods, and what to know of it."""
     curves = curves_of_trainers(comparison)
@@ -142,15 +142,15 @@ def make_likelihoods(
     return chart, [*notes, f"Log-likelihood: {how}."]
 
 
-def request_averages(comparison: Comparison[TrainingSetup], snapshots: Named, wanted: bool) -> None:
+def request_averages(comparison: Race[TrainingSetup], snapshots: Named, wanted: bool) -> None:
     """Tell the trainings to start or stop computing the Monte Carlo average."""
     for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=False):
         if wanted != (bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average):
             with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
-                panel.worker.read(lambda run: run.request_monte_carlo(wanted))
+                panel.read(lambda run: run.request_monte_carlo(wanted))
 
 
-def how_scored(comparison: Comparison[TrainingSetup], snapshots: Named) -> str:
+def how_scored(comparison: Race[TrainingSetup], snapshots: Named) -> str:
     """Describe the computation of the likelihoods and the meaning of their bands."""
     methods = {snapshot.method for _, snapshot in snapshots}  # a run from a model may have another size
     exact = methods == {"exact"}
@@ -205,9 +205,9 @@ def warnings_of_scores(snapshots: Named, yardstick: str, independent: float, uni
     return warnings
 
 
-def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
+def draw_statistic(comparison: Race[TrainingSetup]) -> None:
     """Draw one statistic: reported by all trainers, or specific to some."""
-    own = {k: label for panel in comparison.panels for k, label in panel.worker.algorithm.own_stats.items()}
+    own = {k: label for panel in comparison.panels for k, label in panel.algorithm.own_stats.items()}
     labels, unit = own | STATS, comparison.cost_unit
     with st.container(horizontal=True, vertical_alignment="center"):
         statistic = controls.select(
@@ -243,7 +243,7 @@ def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
                 )
 
 
-def make_distribution(comparison: Comparison[TrainingSetup], place: int) -> tuple[Chart | None, list[str]]:
+def make_distribution(comparison: Race[TrainingSetup], place: int) -> tuple[Chart | None, list[str]]:
     """Return a distribution over the chains of the last update, if the trainers report as many quantities."""
     curves = curves_of_trainers(comparison)
     quantities = list(dict.fromkeys(label for curve in curves for label in curve.snapshot.per_chain))

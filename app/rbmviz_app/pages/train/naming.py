@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from rbmviz.charts import styled
 from rbmviz.charts.style import colours, labels, named_apart, titles
-from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
+from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
 from rbmviz.trainers import Trainer
 from rbmviz_app.charts.ends import Curve
 from rbmviz_app.charts.style import origin_text
 
 
-def curves_of_trainers(comparison: Comparison[TrainingSetup]) -> list[Curve]:
+def curves_of_trainers(comparison: Race[TrainingSetup]) -> list[Curve]:
     """Return each panel's curve, in the panel's colour and dashes, without renewing the lease."""
     snapshots = [snapshot for _, snapshot in comparison.peek()]
     algorithms = [snapshot.algorithm for snapshot in snapshots]
-    origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
+    origins = [origin_text(panel.plan) for panel in comparison.panels]
     brief = named_apart([label + origin for label, origin in zip(labels(algorithms), origins, strict=True)])
     styles = styled(titles(algorithms, origins), colours(algorithms), comparison.slots)
     return [Curve(*fields) for fields in zip(styles, brief, snapshots, strict=True)]
@@ -25,7 +25,7 @@ def named(curves: Sequence[Curve]) -> list[tuple[str, TrainingSnapshot]]:
     return [(curve.name, curve.snapshot) for curve in curves]
 
 
-def fresh_starts(comparison: Comparison[TrainingSetup]) -> list[Trainer]:
+def fresh_starts(comparison: Race[TrainingSetup]) -> list[Trainer]:
     """Return the trainers that began at small random weights, not at learned ones."""
     plan = comparison.setup.plan()
-    return [panel.worker.algorithm for panel in comparison.panels if panel.worker.plan == plan]
+    return [panel.algorithm for panel in comparison.panels if panel.plan == plan]

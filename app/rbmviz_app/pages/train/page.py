@@ -6,7 +6,7 @@ import streamlit as st
 
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
-from rbmviz.session import Comparison, Origin, TrainingSetup
+from rbmviz.session import Origin, Race, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import controls, messages, session
 from rbmviz_app.data_download import offer_download
@@ -179,7 +179,7 @@ def main() -> None:
         draw_downloads(comparison, chosen)
 
 
-def grid(comparison: Comparison[TrainingSetup], **mounted: Any) -> None:
+def grid(comparison: Race[TrainingSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     train_grid(
         comparison,
@@ -192,7 +192,7 @@ def grid(comparison: Comparison[TrainingSetup], **mounted: Any) -> None:
         st.rerun()  # the results row, drawn with the whole page, shows the old names
 
 
-def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
+def draw_adders(comparison: Race[TrainingSetup], begin_file: Any) -> None:
     """Draw the choice of a new trainer's starting point, and a button for each trainer."""
     starts = beginnings(comparison.setup.dataset, begin_file)
     begin_at = st.selectbox(

@@ -10,7 +10,7 @@ from rbmviz.charts.style import titles
 from rbmviz.knobs import Knob
 from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
 from rbmviz.rbm import RBM
-from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
+from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
 from rbmviz.view.frames import Bits, Block
@@ -89,7 +89,7 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def train_grid(
-    comparison: Comparison[TrainingSetup],
+    comparison: Race[TrainingSetup],
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.front,
     knobs_follow: bool = False,
@@ -98,13 +98,13 @@ def train_grid(
 ) -> None:
     """Draw the trainers' panels; see ``sample_grid``."""
     dataset = comparison.setup.dataset
-    origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
+    origins = [origin_text(panel.plan) for panel in comparison.panels]
     names = titles(algorithms_of(comparison), origins, marks)
     specs = panel_specs(comparison, readouts, front, names, marks=marks)
     for spec, panel, origin in zip(specs, comparison.panels, origins, strict=True):
-        spec["trace_label"] = next(iter(panel.worker.algorithm.own_stats.values()), "")
+        spec["trace_label"] = next(iter(panel.algorithm.own_stats.values()), "")
         spec["head"][1] = (spec["head"][1] + origin).strip()
-        spec["n_hidden"] = panel.worker.plan.n_hidden
+        spec["n_hidden"] = panel.plan.n_hidden
         spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(
         specs,

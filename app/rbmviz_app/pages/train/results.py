@@ -10,7 +10,7 @@ from rbmviz.knobs import values_of
 from rbmviz.origin import origin
 from rbmviz.rbm import model_bytes
 from rbmviz.registry import trainers
-from rbmviz.session import Comparison, TrainingRun, TrainingSetup, Worker
+from rbmviz.session import Panel, Race, TrainingRun, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import messages, pages, session, uploads
 from rbmviz_app.code import training_code
@@ -39,7 +39,7 @@ OTHER_PAGES = (
 """Title, icon, help and folder of the pages that accept a model, and their setting that chooses the model."""
 
 
-def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
+def draw_results(comparison: Race[TrainingSetup]) -> int | None:
     """Offer to branch from a trained model, or to send it to other pages; return the chosen panel.
 
     Return None if there is no panel.
@@ -60,15 +60,15 @@ def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
             help="The model of this panel at the moment you click.",
             key="learned by",  # without a key, a changed name would reset the choice to the first panel
         )
-        worker = comparison[key]
+        panel = comparison[key]
         branch(comparison, key)
         for title, icon, help_text, page, setting in OTHER_PAGES:
             if st.button(f"To the {title} page", icon=f":material/{icon}:", help=help_text):
-                send(names[key], worker, page, setting)
+                send(names[key], panel, page, setting)
     return key
 
 
-def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
+def names_of(comparison: Race[TrainingSetup]) -> dict[int, str]:
     """Return the name of each panel by its key."""
     return {
         panel.key: curve.name
@@ -76,20 +76,20 @@ def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
     }
 
 
-def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
+def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
     """Offer the data of the charts, code, the model and checkpoint of one panel."""
-    worker = comparison[key]
+    panel = comparison[key]
     files = [
         Download(
             "Model",
-            lambda: model_file(worker.read(TrainingRun.model), origin_of(comparison)),
+            lambda: model_file(panel.read(TrainingRun.model), origin_of(comparison)),
             "model.safetensors",
             "Parameters, rates and provenance (.safetensors), to sample or to continue from. With "
             "replicates, the first.",
         ),
         Download(
             "Checkpoint",
-            lambda: checkpoint_file(worker),
+            lambda: checkpoint_file(panel),
             "training.checkpoint",
             "The training itself: upload it in Settings to continue as if it had never stopped. With "
             "replicates, the first.",
@@ -107,22 +107,22 @@ def model_file(model: Model | None, origin: Mapping[str, Any]) -> bytes:
     return model_bytes(Model(model.rbm, model.rates, {**model.meta, "origin": dict(origin)}))
 
 
-def checkpoint_file(worker: Worker[TrainingRun]) -> bytes:
+def checkpoint_file(panel: Panel) -> bytes:
     """Return the checkpoint of a training; raise BadInput before there is one."""
-    content = worker.read(TrainingRun.checkpoint)
+    content = panel.read(TrainingRun.checkpoint)
     if not content:
         raise BadInput("There is no checkpoint yet: let the trainer make its first update.")
     return content
 
 
-def code_of(comparison: Comparison[TrainingSetup]) -> str:
+def code_of(comparison: Race[TrainingSetup]) -> str:
     """Return code that repeats the panels that need no file and names the other panels."""
     fresh, names = fresh_starts(comparison), names_of(comparison)
-    others = [names[panel.key] for panel in comparison.panels if panel.worker.plan != comparison.setup.plan()]
+    others = [names[panel.key] for panel in comparison.panels if panel.plan != comparison.setup.plan()]
     return training_code(comparison.setup, fresh, others)
 
 
-def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
+def origin_of(comparison: Race[TrainingSetup]) -> dict[str, Any]:
     """Return the origin of the page's files."""
     setup = comparison.setup
     return origin(
@@ -130,17 +130,17 @@ def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
     )
 
 
-def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
+def branch(comparison: Race[TrainingSetup], key: int) -> None:
     """Offer to continue from a panel's weights with another trainer."""
 
     def begin(name: str) -> None:
-        worker = comparison[key]
+        panel = comparison[key]
         try:
-            plan = comparison.setup.plan_from(worker.read(TrainingRun.origin))
+            plan = comparison.setup.plan_from(panel.read(TrainingRun.origin))
             # Herding's learning rate is the length of a step towards the data, and polishing's is small.
-            of_its_own = {"herding", "polish"} & {name, worker.algorithm.name}
+            of_its_own = {"herding", "polish"} & {name, panel.algorithm.name}
             same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")
-            values = values_of(worker.algorithm)
+            values = values_of(panel.algorithm)
             comparison.add(make_trainer(name, **{knob: values[knob] for knob in same}), plan)
         except BadInput as error:
             messages.refused(error)
@@ -154,10 +154,10 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
             )
 
 
-def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> None:
+def send(name: str, panel: Panel, page: str, setting: str) -> None:
     """Open another page with the model that a run has learned."""
     try:
-        model = worker.read(TrainingRun.model)
+        model = panel.read(TrainingRun.model)
     except BadInput as error:
         messages.refused(error)
         return

@@ -10,7 +10,7 @@ from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.models import data_label, list_models
 from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
-from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
+from rbmviz.session import Race, TrainingPlan, TrainingSetup
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, messages, uploads
@@ -145,7 +145,7 @@ def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
     return own, rule, offer, begin_file
 
 
-def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> str:
+def open_checkpoint(comparison: Race[TrainingSetup], begin_file: Any) -> str:
     """Open a panel for an uploaded checkpoint, once; return a message if this fails."""
     if begin_file is None or not begin_file.name.endswith(".checkpoint"):
         return ""

@@ -15,7 +15,7 @@ from rbmviz.models import data_label
 from rbmviz.origin import csv_bytes, origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
-from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session import Race, SamplingSetup
 from rbmviz.session.jobs import Job, check_size
 from rbmviz.session.sweep_scores import SweepScores, test_of
 from rbmviz.sweeps import Choice, Store, SweepPlan, measures
@@ -53,7 +53,7 @@ NEW_SWEEP = ""
 PRIVATE = "Only you see it, until you reload or remove its files."
 MAP = "tune map"
 
-Chains = Comparison[SamplingSetup]
+Chains = Race[SamplingSetup]
 """The chains beside the map."""
 
 
@@ -364,8 +364,8 @@ def follow(chains: Chains, setting: str) -> None:
     """Set the live knobs of the pointer's chain to the values of a setting, if both have the same sampler."""
     algorithm = samplers.read(setting)
     for panel in chains.panels:
-        if panel.key == POINTER_PANEL.value and panel.worker.algorithm.name == algorithm.name:
-            now = values_of(panel.worker.algorithm)
+        if panel.key == POINTER_PANEL.value and panel.algorithm.name == algorithm.name:
+            now = values_of(panel.algorithm)
             wanted = {
                 name: getattr(algorithm, name) for name, knob in knobs_of(algorithm).items() if knob.live
             }
@@ -428,7 +428,7 @@ def open_settings(chains: Chains, scores: SweepScores) -> list[int | None]:
         return []
     on = model_on_screen(plan)
     indices = {samplers.read(each.algorithm): i for i, each in enumerate(scores.settings) if each.model == on}
-    return [indices.get(panel.worker.algorithm) for panel in open_panels(chains)]
+    return [indices.get(panel.algorithm) for panel in open_panels(chains)]
 
 
 def drawn_beside(chains: Chains) -> tuple[int, ...]:
@@ -443,7 +443,7 @@ def toggle(chains: Chains, plan: SweepPlan, scores: SweepScores, index: int) -> 
     setting = scores.settings[index]
     algorithm = samplers.read(setting.algorithm)
     open_ones = open_panels(chains)
-    same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
+    same = [panel.key for panel in open_ones if panel.algorithm == algorithm]
     if not same and len(open_ones) >= MAX_OPEN:
         messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
         return
@@ -492,7 +492,7 @@ def draw_chains(chains: Chains, plan: SweepPlan, present: bool) -> None:
             help="Open these settings (or the one under the pointer) on the Sample page, with the same data "
             "and seed.",
         ):
-            send(plan, chains, [panel.worker.algorithm for panel in opened])
+            send(plan, chains, [panel.algorithm for panel in opened])
     catch_up_page(chains)
     write_address(chains, plan)
 

@@ -12,7 +12,7 @@ from rbmviz.metadata import data_name
 from rbmviz.models import list_models
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES, link_to
-from rbmviz.session import Comparison, Start, WeightSetup
+from rbmviz.session import Race, Start, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
@@ -160,7 +160,7 @@ def main() -> None:
         exports(comparison, shown_name)
 
 
-def draw_adders(comparison: Comparison[WeightSetup]) -> None:
+def draw_adders(comparison: Race[WeightSetup]) -> None:
     """Draw the buttons that add a panel."""
     controls.adders(
         "weights",
@@ -169,7 +169,7 @@ def draw_adders(comparison: Comparison[WeightSetup]) -> None:
     )
 
 
-def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
+def exports(comparison: Race[WeightSetup], model_name: str) -> None:
     """Offer the data of the charts, and code that weights similar batches."""
     setup = comparison.setup
     starts_at = setup.dataset.name if setup.dataset is not None and setup.start_from == "data" else None
@@ -209,7 +209,7 @@ CAPTIONS = {
 }
 
 
-def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightSetup]) -> None:
+def draw_more_charts(page: LivePage[WeightSetup], comparison: Race[WeightSetup]) -> None:
     """Draw a fold with the other charts, and what pop-CD's weights do to bias and variance."""
     with controls.fold(Settings.weights_more, "More charts") as is_open:
         if is_open:
@@ -217,7 +217,7 @@ def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightS
             draw_stored()
 
 
-def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
+def draw_shares(comparison: Race[WeightSetup], page: LivePage[WeightSetup]) -> None:
     """Draw the place of the chart that answers the page's question."""
     title = page.question
     live_chart(
@@ -228,7 +228,7 @@ def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]
     )
 
 
-def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
+def draw_more(comparison: Race[WeightSetup], page: LivePage[WeightSetup]) -> None:
     """Draw effective sizes and estimates of log Z."""
     drawn = {
         "sizes": (
@@ -244,9 +244,7 @@ def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) 
             st.caption(CAPTIONS[name])
 
 
-def make_log_z(
-    comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]
-) -> tuple[Chart, Sequence[str]]:
+def make_log_z(comparison: Race[WeightSetup], page: LivePage[WeightSetup]) -> tuple[Chart, Sequence[str]]:
     """Return the chart of the estimates of log Z, and a warning of a doubtful reference."""
     named = page.named(comparison)
     references = [snapshot.reference for _, snapshot in named if snapshot.reference]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.metrics.numbers import OF_WEIGHTS, Number
-from rbmviz.session import Comparison, WeightSetup, WeightSnapshot
+from rbmviz.session import Race, WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
 from rbmviz.trainers.batches import USUAL_BATCH
@@ -86,7 +86,7 @@ def encode(snapshot: WeightSnapshot, request: FrameRequest, client: ClientState)
 _canvas = Canvas(Path(__file__).parent)
 
 
-def weights_grid(comparison: Comparison[WeightSetup], **mounted: Any) -> None:
+def weights_grid(comparison: Race[WeightSetup], **mounted: Any) -> None:
     """Draw the panels of pop-CD; ``mounted`` holds further arguments of ``Canvas.mount``."""
     model, dataset = comparison.setup.model, comparison.setup.dataset
     specs = panel_specs(
