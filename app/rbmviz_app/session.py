@@ -21,7 +21,7 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
-from rbmviz.session import Allowance, Race
+from rbmviz.session import Race
 from rbmviz.session.jobs import Job
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
@@ -231,9 +231,6 @@ COMPARISONS: Entry[dict[str, tuple[Race[Any], str]]] = Entry("comparisons", dict
 
 NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
 """Number of the newest event taken from each canvas, by its key."""
-
-ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)
-"""Budget in bytes for the stored samples of all its runs."""
 
 TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 """Models sent from the Train page, by title."""

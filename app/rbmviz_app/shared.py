@@ -22,7 +22,7 @@ from rbmviz.pages import RANDOM_MODEL, Sources
 from rbmviz.session.jobs import Jobs, sweeps_folder
 from rbmviz.sweeps import SweepPlan
 from rbmviz.sweeps.cell import data_digest
-from rbmviz_app.session import ALLOWANCE, TRAINED, UPLOADS
+from rbmviz_app.session import TRAINED, UPLOADS
 
 T = TypeVar("T")
 
@@ -195,4 +195,4 @@ def page_sources(lenient: bool = True) -> Sources:
 
     lenient : whether to return None for missing data
     """
-    return (_Lenient if lenient else Sources)(model_called, data, once, ALLOWANCE.ensure())
+    return (_Lenient if lenient else Sources)(model_called, data, once)

@@ -23,7 +23,6 @@ def of_session(test):
         "uploads",
         "trained",
         "link",
-        "allowance",
         "models on pages",
         "settings",
     )
