@@ -330,8 +330,6 @@ class LivePage(Generic[S]):
     def apply(self, preset: Preset) -> None:
         """Apply a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
-        if not session.is_new_click(f"{self.name} preset {preset.label}"):
-            return  # else Undo would come back to this preset
         values = self.values_of(preset)
         try:
             self.show(self.setup_of(values), self.read(preset.panels)[0], values)
@@ -618,8 +616,6 @@ def draw_undo(page: str, comparison: Race[Any]) -> None:
 
 def undo(page: str, comparison: Race[Any]) -> None:
     """Undo the newest command, including the settings that it changed."""
-    if not session.is_new_click(f"{page} undo"):
-        return
     try:
         if not comparison.undo():
             st.toast(f"Too late to undo: that was only possible for {UNDO_SECONDS:g} seconds.")

@@ -7,9 +7,7 @@ After each click, Streamlit runs a page's whole script (or one of its fragments)
 session state is what a browser tab keeps between these runs.
 """
 
-import math
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -348,23 +346,6 @@ OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
 
 LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
 """The charts of each page's comparison."""
-
-
-CLICKED: Entry[dict[str, float]] = Entry("clicked", dict)
-"""Time of the last click on each button that must not act twice, by ``time.monotonic()``."""
-
-SAME_CLICK_SECONDS = 0.7
-"""Seconds within which two reports of a button are one click."""
-
-
-def is_new_click(button: str) -> bool:
-    """Return whether this click has not been taken yet.
-
-    Streamlit's page may report one click twice: in its own message, and in that of a timer or a component.
-    """
-    clicked, now = CLICKED.ensure(), time.monotonic()
-    before, clicked[button] = clicked.get(button, -math.inf), now
-    return now - before > SAME_CLICK_SECONDS
 
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
