@@ -39,6 +39,7 @@ from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
 from rbmviz.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
+from rbmviz.origin import origin
 from rbmviz.pages import PageSpec
 from rbmviz.session import Race, limits
 from rbmviz.session.multiples import with_knob
@@ -670,18 +671,35 @@ def _address_of(comparison: Race[Any]) -> tuple[str, str]:
 
 def downloads(
     comparison: Race[Any],
-    origin: Callable[[], Mapping[str, Any]],
+    models: Mapping[str, Model] = MappingProxyType({}),
     code: Callable[[], str] | None = None,
     more: Sequence[Download] = (),
+    by_link: bool = False,
 ) -> None:
     """Draw the menu of files to save: the rows of the page's charts, ``more``, and its code.
 
-    origin, code : see ``controls.downloads``
+    models : the models of the panels, by name; code : see ``controls.downloads``
+    by_link : whether the page's address, and not its code, repeats the results
     """
     page, _ = _address_of(comparison)
-    parts = offering(session.LIVE_PARTS.ensure(), page, comparison)
+    parts, address = offering(session.LIVE_PARTS.ensure(), page, comparison), links.address_of(page)
+
+    def file_origin() -> dict[str, Any]:
+        command = f"rbmviz app; {address()}" if by_link or code is None else code()
+        return origin_of(comparison, command, models)
+
     help = "The points of this page’s charts, and where they come from (.csv)."
-    controls.downloads(page, [Download("Data (.csv)", parts.csv, f"{page}.csv", help), *more], origin, code)
+    rows = Download("Data (.csv)", parts.csv, f"{page}.csv", help)
+    controls.downloads(page, [rows, *more], file_origin, code)
+
+
+def origin_of(
+    comparison: Race[Any], command: str, models: Mapping[str, Model] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return the origin of a page's results, which a command or code repeats; see ``rbmviz.origin``."""
+    setup = comparison.setup
+    seeds = range(setup.seed, setup.seed + getattr(setup, "replicates", 1))
+    return origin(command, models=models, data=[getattr(setup, "dataset", None)], seeds=seeds)
 
 
 def live_chart(

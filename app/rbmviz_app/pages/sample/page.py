@@ -11,7 +11,6 @@ from rbmviz.charts import Chart
 from rbmviz.datasets import Dataset
 from rbmviz.metadata import data_name
 from rbmviz.models import data_label, describe_model, training_set_score
-from rbmviz.origin import origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
@@ -344,12 +343,8 @@ def exports(comparison: Race[SamplingSetup], model_name: str) -> None:
         "A web page in which these samplers run, offline, with their knobs; it contains the model and up to "
         "6,000 examples of the data (.html).",
     )
-    downloads(
-        comparison,
-        lambda: origin(code(), models={model_name: setup.model}, data=[setup.dataset], seeds=[setup.seed]),
-        code,
-        [page] if is_playable(algorithms_of(comparison), setup.model) else [],
-    )
+    more = [page] if is_playable(algorithms_of(comparison), setup.model) else []
+    downloads(comparison, {model_name: setup.model}, code, more)
 
 
 def live_file(comparison: Race[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:

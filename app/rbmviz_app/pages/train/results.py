@@ -7,7 +7,6 @@ import streamlit as st
 
 from rbmviz import BadInput, Model
 from rbmviz.knobs import values_of
-from rbmviz.origin import origin
 from rbmviz.rbm import model_bytes
 from rbmviz.registry import trainers
 from rbmviz.session import Panel, Race, TrainingRun, TrainingSetup
@@ -15,7 +14,7 @@ from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import messages, pages, session, uploads
 from rbmviz_app.code import training_code
 from rbmviz_app.controls import Download
-from rbmviz_app.page import downloads
+from rbmviz_app.page import downloads, origin_of
 from rbmviz_app.pages.train.naming import curves_of_trainers, fresh_starts
 
 OTHER_PAGES = (
@@ -82,7 +81,7 @@ def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
     files = [
         Download(
             "Model",
-            lambda: model_file(panel.read(TrainingRun.model), origin_of(comparison)),
+            lambda: model_file(panel.read(TrainingRun.model), origin_of(comparison, code_of(comparison))),
             "model.safetensors",
             "Parameters, rates and provenance (.safetensors), to sample or to continue from. With "
             "replicates, the first.",
@@ -96,7 +95,7 @@ def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
             icon="bookmark",
         ),
     ]
-    downloads(comparison, lambda: origin_of(comparison), lambda: code_of(comparison), files)
+    downloads(comparison, code=lambda: code_of(comparison), more=files)
     st.caption("A reload ends these trainings: *Checkpoint* continues one later.")
 
 
@@ -120,14 +119,6 @@ def code_of(comparison: Race[TrainingSetup]) -> str:
     fresh, names = fresh_starts(comparison), names_of(comparison)
     others = [names[panel.key] for panel in comparison.panels if panel.plan != comparison.setup.plan()]
     return training_code(comparison.setup, fresh, others)
-
-
-def origin_of(comparison: Race[TrainingSetup]) -> dict[str, Any]:
-    """Return the origin of the page's files."""
-    setup = comparison.setup
-    return origin(
-        code_of(comparison), data=[setup.dataset], seeds=range(setup.seed, setup.seed + setup.replicates)
-    )
 
 
 def branch(comparison: Race[TrainingSetup], key: int) -> None:
