@@ -120,10 +120,13 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
         publish.tell(link=address_of(page)())
 
 
-def address_of(page: str) -> Callable[[], str]:
-    """Return a function that returns a page's address as last written, for others; any thread may call it."""
+def address_of(page: str, *without: str) -> Callable[[], str]:
+    """Return a function that returns a page's address as last written, for others; any thread may call it.
+
+    without : names of parts to leave out
+    """
     written = session.WRITTEN.ensure()
-    own = {"present", "paused", LESSON, STEP, *(("ui", "show") if session.EMBEDDED.value else ())}
+    own = {"present", "paused", *(("ui", "show") if session.EMBEDDED.value else ()), *without}
 
     def address() -> str:
         parts = {name: values for name, values in written.get(page, {}).items() if values and name not in own}

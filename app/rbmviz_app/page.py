@@ -682,7 +682,8 @@ def downloads(
     by_link : whether the page's address, and not its code, repeats the results
     """
     page, _ = _address_of(comparison)
-    parts, address = offering(session.LIVE_PARTS.ensure(), page, comparison), links.address_of(page)
+    parts = offering(session.LIVE_PARTS.ensure(), page, comparison)
+    address = links.address_of(page, links.LESSON, links.STEP)
 
     def file_origin() -> dict[str, Any]:
         command = f"rbmviz app; {address()}" if by_link or code is None else code()

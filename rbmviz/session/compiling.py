@@ -69,7 +69,9 @@ class Compiling:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 encoding="utf-8",
-                env=os.environ | {"RBMVIZ_CACHE_DIR": str(kernels.compiled.cache_base())},
+                # Threads of BLAS would only take the cores from the other processes.
+                env=os.environ
+                | {"RBMVIZ_CACHE_DIR": str(kernels.compiled.cache_base()), "OPENBLAS_NUM_THREADS": "1"},
             )
         except OSError:  # no memory, or no interpreter found: each run compiles its kernels
             return

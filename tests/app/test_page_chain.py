@@ -123,7 +123,8 @@ def comparison(open_comparison):
     return comparison
 
 
-def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
+def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison, monkeypatch):
+    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 0.0)
     request = FrameRequest(20, "landscape", "binary", 100, 6, [panel.key for panel in comparison.panels])
     encoder = FrameEncoder(comparison)
     for _ in range(2):  # each frame has them all: what was sent may be asked for again

@@ -135,7 +135,8 @@ def test_the_code_weighs_such_batches_and_draws_them(monkeypatch, model, tmp_pat
 # What goes over the wire
 
 
-def test_frames_carry_the_heaviest_and_the_lightest(comparison):
+def test_frames_carry_the_heaviest_and_the_lightest(comparison, monkeypatch):
+    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
     request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
     encoder = FrameEncoder(comparison)
     panels = read_frame(encoder.encode_next(request)).panels
