@@ -58,7 +58,6 @@ def play(
     caption: str | None = None,
     cells: Annotated[int, whole(1, 12)] = 10,
     speed: Annotated[int, whole(1, 5000)] = 60,
-    plain: bool = False,
     out: str = DefaultName("live.html"),
     **knobs: Annotated[str, table],
 ) -> dict[str, Any]:
@@ -96,8 +95,6 @@ def play(
         Rows and columns of each panel.
     speed
         Samples per second at first.
-    plain
-        Recorded: do not compress, for browsers from before 2023.
     out
         The file, .html, or with --recorded .gif.
 
@@ -163,7 +160,7 @@ def play(
     if not recorded:
         content = live.play_html(replay, loaded, live.starts_of(setup))
     else:
-        content = replay_html(replay, plain) if target.suffix == ".html" else moving.replay_gif(replay)
+        content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
     result = _written(target, content, {name: loaded}, shown, seed) | {"model": name}
     result["samplers"] = [
         {"name": each.algorithm.name, "knobs": values_of(each.algorithm)}
