@@ -24,11 +24,11 @@ from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
-from rbmviz_app.charts.ends import Curve
+from rbmviz_app.charts.ends import Curve, curves_of
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
 from rbmviz_app.compared import amount_text
-from rbmviz_app.pages.sample.charts import curves_of, isl_chart, plane_chart
+from rbmviz_app.pages.sample.charts import isl_chart, plane_chart
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
 from rbmviz_app.pages.train.charts import (

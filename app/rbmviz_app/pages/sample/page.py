@@ -19,16 +19,12 @@ from rbmviz.view.live import is_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST, Replay
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages
+from rbmviz_app.charts.ends import curves_of
 from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
-from rbmviz_app.pages.sample.charts import (
-    curves_of,
-    isl_chart,
-    plane_chart,
-    reference_label,
-)
+from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning

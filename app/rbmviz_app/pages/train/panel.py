@@ -22,6 +22,12 @@ from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
 
+def fresh_starts(comparison: Race[TrainingSetup]) -> list[Trainer]:
+    """Return the trainers that began at small random weights, not at learned ones."""
+    plan = comparison.setup.plan()
+    return [panel.algorithm for panel in comparison.panels if panel.plan == plan]
+
+
 def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Number, ...]:
     """Return a panel's numbers: the common ones, then the trainer's own statistics."""
     begun, spent = (plan.origin.update, plan.origin.seconds) if plan.origin else (0, 0.0)

@@ -15,7 +15,8 @@ from rbmviz_app import messages, pages, session, uploads
 from rbmviz_app.code import training_code
 from rbmviz_app.controls import Download
 from rbmviz_app.page import downloads, origin_of
-from rbmviz_app.pages.train.naming import curves_of_trainers, fresh_starts
+from rbmviz_app.pages.train.charts import curves_of_trainers
+from rbmviz_app.pages.train.panel import fresh_starts
 
 OTHER_PAGES = (
     ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),
