@@ -12,12 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz import checks, kernels, rng
+from rbmviz import kernels, rng
 from rbmviz.errors import BadInput, quoted
-from rbmviz.model_files import AnyModel, as_rbm
-from rbmviz.notebook import short_repr
 from rbmviz.rbm import RBM
-from rbmviz.stopping import stop_point
+from rbmviz.rbm.files import AnyModel, as_rbm
+from rbmviz.support import checks
+from rbmviz.support.notebook import short_repr
+from rbmviz.support.stopping import stop_point
 
 Algorithm = Literal["rbm", "general", "half_step"]
 ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general", "half_step")

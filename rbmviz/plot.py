@@ -26,11 +26,11 @@ from rbmviz.metrics.isl import CURVE_COUNTS, empty_isl
 from rbmviz.metrics.landscape import Order, codes
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, LIKELIHOOD
 from rbmviz.metrics.pca import evenly, principal_plane
-from rbmviz.model_files import AnyModel, as_model
 from rbmviz.models import data_of, training_set_score
-from rbmviz.notebook import grey_png, picture_shape
-from rbmviz.notebook import mosaic as tiled
+from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.samplers import Samples
+from rbmviz.support.notebook import grey_png, picture_shape
+from rbmviz.support.notebook import mosaic as tiled
 from rbmviz.trainers import Progress
 from rbmviz.trainers.pop_cd import Population
 

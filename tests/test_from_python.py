@@ -13,7 +13,7 @@ from naive import same_parameters
 
 import rbmviz
 from rbmviz import BadInput, Dataset, metrics
-from rbmviz.notebook import grey_png, mosaic
+from rbmviz.support.notebook import grey_png, mosaic
 from rbmviz.trainers import train
 
 BARS = rbmviz.load_dataset("bas@3")

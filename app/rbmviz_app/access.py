@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
 from rbmviz import BadInput
-from rbmviz.budget import memory_budget
+from rbmviz.files.budget import memory_budget
 from rbmviz.session import limits
 
 PUBLIC = "RBMVIZ_PUBLIC"

@@ -15,16 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz import checks, rng
-from rbmviz.array_files import (
-    Content,
-    Damaged,
-    is_file,
-    is_folder,
-    printable,
-    read_arrays,
-    read_file,
-)
+from rbmviz import rng
 from rbmviz.datasets.bag_of_words import documents_of, presence
 from rbmviz.datasets.binarise import binarised, rule_of, sentence, whole_option
 from rbmviz.datasets.csv_table import read_table
@@ -32,6 +23,8 @@ from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
 from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, PARTS, Dataset, part_fields
 from rbmviz.errors import BadInput, quoted
+from rbmviz.files.arrays import Content, Damaged, is_file, is_folder, printable, read_arrays, read_file
+from rbmviz.support import checks
 
 MAX_OPTION = 999_999_999
 """Most words, and most stems of a document, that can be asked for."""

@@ -22,11 +22,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, is_file, read_file, read_npz, why
 from rbmviz.datasets.bag_of_words import presence
 from rbmviz.datasets.record import MAX_WORD_LENGTH
 from rbmviz.errors import BadInput, OutputFailure, brought_by, lacking, unknown
-from rbmviz.output import REASONS, reason, write_whole
+from rbmviz.files.arrays import Damaged, is_file, read_file, read_npz, why
+from rbmviz.files.output import REASONS, reason, write_whole
 from rbmviz.paths import cache_dir
 
 Arrays = dict[str, np.ndarray]

@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rbmviz.errors import BadInput
-from rbmviz.notebook import notebook_html
+from rbmviz.files.provenance import digest_of
+from rbmviz.support.notebook import notebook_html
 
 PARTS = ("train", "validation", "test")
 """The parts of a data set, in this order."""
@@ -145,6 +146,11 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         return notebook_html(self, self.train, self.image_shape)
+
+    def digest(self) -> str:
+        """Return a hash of all rows, and of the labels of the training part, 16 hexadecimal digits."""
+        labels = np.zeros(0, np.int64) if self.train_labels is None else self.train_labels
+        return digest_of([self.train, self.validation, self.test, labels])
 
     @property
     def n_visible(self) -> int:

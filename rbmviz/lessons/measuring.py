@@ -9,10 +9,10 @@ from rbmviz.lessons.reading import Lesson
 from rbmviz.lessons.state import PageState
 from rbmviz.pages import Sources
 from rbmviz.session.run import Run
-from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import CellRun, cells, table
 from rbmviz.sweeps.cell import CellResult
 from rbmviz.sweeps.from_settings import plan_of
+from rbmviz.sweeps.scores import SweepScores
 
 COMPUTED_BESIDE = {
     *("likelihood", "likelihood_error", "held_out", "monte_carlo"),

@@ -9,12 +9,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rbmviz.array_files import is_file, printable
 from rbmviz.errors import BadInput, quoted, unknown
+from rbmviz.files.arrays import is_file, printable
+from rbmviz.files.output import reason
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons.claims import StepClaim, read_claim
 from rbmviz.lessons.state import Branch, PageState, read_state
-from rbmviz.output import reason
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from rbmviz import checks
 from rbmviz.errors import BadInput
+from rbmviz.support import checks
 
 ROUNDING = 1e-6
 """Largest accepted difference between the sum of a row and 1, for tables typed with few digits."""

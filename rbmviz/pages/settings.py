@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rbmviz.errors import BadInput, quoted
-from rbmviz.links import address_text, read_number
+from rbmviz.pages.links import address_text, read_number
 
 
 class Whole(NamedTuple):

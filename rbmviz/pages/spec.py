@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rbmviz.datasets import Dataset, load_registered
-from rbmviz.links import Algorithms
 from rbmviz.metrics.numbers import NUMBERS, Number
 from rbmviz.models import data_of, load_pretrained
+from rbmviz.pages.links import Algorithms
 from rbmviz.pages.settings import SettingSpec
 from rbmviz.rbm import Model
 from rbmviz.session import Allowance

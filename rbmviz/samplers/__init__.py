@@ -16,12 +16,13 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from rbmviz import checks, registry, rng
+from rbmviz import registry, rng
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, quoted
-from rbmviz.model_files import AnyModel, as_model
-from rbmviz.notebook import data_frame, notebook_html, picture_shape
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.files import AnyModel, as_model
+from rbmviz.support import checks
+from rbmviz.support.notebook import data_frame, notebook_html, picture_shape
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from rbmviz.blas import one_blas_thread_for_good
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, knobs_of, values_of
 from rbmviz.session.compiling import COMPILING
@@ -31,6 +30,7 @@ from rbmviz.session.panel import Panel
 from rbmviz.session.pools import FULL_SPEED, JOB_SECONDS, LATENESS, LONG, MAX_SLOWDOWN, PACED, Pool
 from rbmviz.session.run import CHUNK_SECONDS, check_step
 from rbmviz.session.snapshot import Snapshot
+from rbmviz.support.blas import one_blas_thread_for_good
 
 LEASE_SECONDS = 30.0
 """Seconds after which a page whose snapshots nobody takes sleeps; the next request wakes it."""

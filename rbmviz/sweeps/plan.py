@@ -14,13 +14,13 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, read_json
-from rbmviz.checks import whole
 from rbmviz.errors import BadInput, quoted, unknown
+from rbmviz.files.arrays import Damaged, read_json
 from rbmviz.knobs import Knob, Value, knobs_of, write_algorithm
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.effort import Unit
 from rbmviz.registry import Table, samplers, trainers
+from rbmviz.support.checks import whole
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz.errors import BadInput, OutputFailure
-from rbmviz.output import check_writable, writing
+from rbmviz.files.output import check_writable, writing
 from rbmviz.sweeps.cell import SPENT, Cell, CellResult, columns_of, columns_of_measures
 from rbmviz.sweeps.plan import SweepPlan
 

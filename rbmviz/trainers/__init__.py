@@ -20,15 +20,16 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbmviz import checks, registry, rng
-from rbmviz.budget import check_state
+from rbmviz import registry, rng
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, quoted
+from rbmviz.files.budget import check_state
 from rbmviz.knobs import check_names, knobs_of, values_of
 from rbmviz.metrics.numbers import TRAINER_STATISTICS
-from rbmviz.model_files import AnyModel, as_rbm
-from rbmviz.notebook import data_frame, short_repr
 from rbmviz.rbm import RBM, Model, Statistics
+from rbmviz.rbm.files import AnyModel, as_rbm
+from rbmviz.support import checks
+from rbmviz.support.notebook import data_frame, short_repr
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 AnyData = Dataset | str | Path | ArrayLike

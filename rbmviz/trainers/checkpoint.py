@@ -21,9 +21,9 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from rbmviz import rng
-from rbmviz.array_files import Damaged, damaged
-from rbmviz.budget import check_state
 from rbmviz.errors import MAX_SHOWN, BadInput
+from rbmviz.files.arrays import Damaged, damaged
+from rbmviz.files.budget import check_state
 from rbmviz.knobs import values_of
 from rbmviz.rbm import RBM
 from rbmviz.trainers import Trainer, check_data, make_trainer

@@ -18,9 +18,9 @@ from rbmviz.charts import Style
 from rbmviz.charts.ends import spread
 from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
-from rbmviz.links import write_changed_panel
 from rbmviz.metrics import principal_plane
-from rbmviz.rbm import save_model
+from rbmviz.pages.links import write_changed_panel
+from rbmviz.rbm.files import save_model
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.equal_points import POINTS

@@ -9,7 +9,7 @@ from rbmviz import RBM, BadInput, Model, make_trainer, train
 from rbmviz.charts import Style
 from rbmviz.charts.style import DASHES
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.rbm import model_bytes
+from rbmviz.rbm.files import model_bytes
 from rbmviz.session import TrainingRun, TrainingSetup
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app.charts.ends import Curve

@@ -11,14 +11,14 @@ from page_settings import set_settings, settings_of
 from waiting import wait
 
 from rbmviz.knobs import read_algorithm
-from rbmviz.links import write_changed_panel
 from rbmviz.models import load_model
+from rbmviz.pages.links import write_changed_panel
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import SamplingSetup
-from rbmviz.session.sweep_scores import SweepScores, front_numbers, range_around
 from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, compare, table
 from rbmviz.sweeps.cell import CellResult, columns_of_measures
 from rbmviz.sweeps.from_settings import plan_of
+from rbmviz.sweeps.scores import SweepScores, front_numbers, range_around
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, files_of, origin_of, toggle

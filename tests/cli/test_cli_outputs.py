@@ -27,9 +27,9 @@ from rbmviz.browser import chains
 from rbmviz.cli import COMMANDS, main, options, to_json
 from rbmviz.cli.streams import _NeverFailing
 from rbmviz.errors import OutputFailure
+from rbmviz.files.output import write_whole
 from rbmviz.knobs import knobs_of
 from rbmviz.models import load_model
-from rbmviz.output import write_whole
 
 TRAIN = "train --dataset bas --trainer cd --n-hidden 5 --iterations 20".split()
 SAMPLE = "sample --model bas_pcd --sampler gibbs -n 50".split()
@@ -301,7 +301,7 @@ def full(monkeypatch):
 
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("needs /proc to say what a file is called")
-    monkeypatch.setattr("rbmviz.output.os.fsync", fsync)
+    monkeypatch.setattr("rbmviz.files.output.os.fsync", fsync)
     return folders
 
 
@@ -585,7 +585,7 @@ def hangups():
 def test_an_interrupt_waits_while_the_model_is_written(number, hangups, capsys, tmp_path, monkeypatch):
     out = tmp_path / "m.safetensors"
 
-    def model_bytes(model, real=rbmviz.rbm.model_bytes):
+    def model_bytes(model, real=rbmviz.rbm.files.model_bytes):
         me(number)
         return real(model)
 

@@ -18,14 +18,15 @@ import pandas
 import pytest
 from PIL import Image
 
-from rbmviz import RBM, BadInput, Model, outside
-from rbmviz.array_files import Damaged, read_json
+from rbmviz import RBM, BadInput, Model
 from rbmviz.cli import main
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.datasets.binarise import binarised
+from rbmviz.files.arrays import Damaged, read_json
 from rbmviz.metrics import ais_log_z, log_z, model_statistics, too_large
 from rbmviz.models import load_model
-from rbmviz.rbm import load_model_bytes, model_bytes
+from rbmviz.rbm.files import load_model_bytes, model_bytes
+from rbmviz_app import outside
 
 
 def zipped(files: dict[str, bytes], method=zipfile.ZIP_DEFLATED) -> bytes:

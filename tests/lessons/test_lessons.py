@@ -9,6 +9,7 @@ import pytest
 
 from rbmviz import BadInput
 from rbmviz.datasets import load_registered
+from rbmviz.files.metadata import data_name
 from rbmviz.lessons import (
     check_lesson,
     load_folder,
@@ -20,7 +21,6 @@ from rbmviz.lessons import (
     shipped_lessons,
 )
 from rbmviz.lessons.claims import measure, read_claim
-from rbmviz.metadata import data_name
 from rbmviz.metrics import Coverage, eigenvalues, isl, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model

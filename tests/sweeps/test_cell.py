@@ -19,7 +19,7 @@ from rbmviz.knobs import knobs_of
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import pattern_model
-from rbmviz.rbm import save_model
+from rbmviz.rbm.files import save_model
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import interleave
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, list_measures

@@ -6,13 +6,13 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.charts import Chart
-from rbmviz.links import write_changed_panel
+from rbmviz.files.origin import origin
 from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.models import LANDSCAPE_PATTERNS
-from rbmviz.origin import origin
 from rbmviz.pages import PAGES, link_to
 from rbmviz.pages.chain import RANDOM_WEIGHTS
+from rbmviz.pages.links import write_changed_panel
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import LandscapeSetup, Race

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.files.origin import origin
 from rbmviz.knobs import Knob
 from rbmviz.metrics import (
     check_chain,
@@ -28,7 +29,6 @@ from rbmviz.metrics.finite_chain import (
 from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
-from rbmviz.origin import origin
 from rbmviz_app import card, controls, links, messages, session
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.controls import Download

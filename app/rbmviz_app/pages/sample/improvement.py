@@ -7,9 +7,9 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset
 from rbmviz.metrics.numbers import SCORED_EXAMPLES
+from rbmviz.samplers.target_likelihood import TARGET_STRIDE, TargetLikelihood
 from rbmviz.session import Origin, Race, SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.training import MAX_HIDDEN
-from rbmviz.target_likelihood import TARGET_STRIDE, TargetLikelihood
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages, pages
 from rbmviz_app.page import LivePage

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import BadInput, Model
+from rbmviz.files.origin import origin
 from rbmviz.knobs import values_of
-from rbmviz.origin import origin
-from rbmviz.rbm import model_bytes
+from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
 from rbmviz.session import Panel, Race, TrainingRun, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer

@@ -9,22 +9,22 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.datasets import missing_data
 from rbmviz.errors import OutputFailure
+from rbmviz.files.metadata import data_name
+from rbmviz.files.origin import csv_bytes, origin
 from rbmviz.knobs import knobs_of, values_of
-from rbmviz.metadata import data_name
 from rbmviz.models import data_label
-from rbmviz.origin import csv_bytes, origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.session import Race, SamplingSetup
-from rbmviz.session.jobs import Job, check_size
-from rbmviz.session.sweep_scores import SweepScores, test_of
 from rbmviz.sweeps import Choice, Store, SweepPlan, measures
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import TABLES
+from rbmviz.sweeps.scores import SweepScores, test_of
 from rbmviz_app import card, controls, links, messages, pages, session
 from rbmviz_app.comparisons import own_sweeps
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
+from rbmviz_app.jobs import Job, check_size
 from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.tune.charts import (

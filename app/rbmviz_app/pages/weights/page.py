@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.charts import Chart
+from rbmviz.files.metadata import data_name
+from rbmviz.files.origin import origin
 from rbmviz.ledger import STORED_FOLDER, figure_name, stored, verdict_text
-from rbmviz.links import write_changed_panel
-from rbmviz.metadata import data_name
 from rbmviz.models import list_models
-from rbmviz.origin import origin
 from rbmviz.pages import PAGES, link_to
+from rbmviz.pages.links import write_changed_panel
 from rbmviz.session import Race, Start, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer

@@ -1,6 +1,6 @@
 """Reading files of arrays, with numpy and safetensors; nothing is ever unpickled.
 
-The app reads files of strangers by the same functions, in a process with limits (``outside``).
+The app reads files of strangers by the same functions, in a process with limits (``rbmviz_app.outside``).
 
 There are two errors. ``BadInput`` has a whole sentence. ``Damaged`` says in a few words how the content is
 invalid; the caller completes the sentence.
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load
 
-from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
+from rbmviz.files.budget import check_memory
 
 Content = bytes | Path
 """Content of a file: the bytes of an upload, or the path."""

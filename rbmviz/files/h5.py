@@ -1,7 +1,7 @@
 """Models in HDF5: the archives of rbms (PyTorch).
 
 An HDF5 file can refer to other files, and declare far more than it holds: the app reads those of strangers
-in a process with limits (``outside``).
+in a process with limits (``rbmviz_app.outside``).
 """
 
 import io
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.array_files import Content, Damaged, damaged, is_file, printable
 from rbmviz.errors import BadInput, brought_by
+from rbmviz.files.arrays import Content, Damaged, damaged, is_file, printable
 
 
 def _array(file: Any, path: str) -> Any:
