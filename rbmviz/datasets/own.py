@@ -23,7 +23,7 @@ from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
 from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, PARTS, Dataset, part_fields
 from rbmviz.errors import BadInput, quoted
-from rbmviz.files.arrays import Content, Damaged, is_file, is_folder, printable, read_arrays, read_file
+from rbmviz.files.arrays import Damaged, FileContent, is_file, is_folder, printable, read_arrays, read_file
 from rbmviz.support import checks
 
 MAX_OPTION = 999_999_999
@@ -183,7 +183,7 @@ def _unreadable(name: str, error: Exception, give: str) -> BadInput:
     return BadInput(f"'{name}' cannot be read as data ({error}); give {give}.")
 
 
-def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
+def npz(content: FileContent, name: str, binarise: str | float = "0.5") -> Dataset:
     """Read an .npz with x_train, and optionally x_validation and x_test; or with x alone.
 
     Labels are in y_train, y_validation, y_test (or y). Grey levels, 0 to 1 or 0 to 255 in the whole file, are
@@ -214,7 +214,7 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
     return _from_arrays(name, arrays, rule, lambda array: own_names.get(array, array), vocabulary)
 
 
-def npy(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
+def npy(content: FileContent, name: str, binarise: str | float = "0.5") -> Dataset:
     """Read an .npy: one array whose first axis counts the examples; values as in an .npz; no pickles."""
     rule = rule_of(binarise, f"'{name}'", 255)
     try:
@@ -389,7 +389,7 @@ READERS: dict[str, Callable[..., Dataset]] = {
 }
 
 
-def reader(content: Content, name: str) -> Callable[..., Dataset]:
+def reader(content: FileContent, name: str) -> Callable[..., Dataset]:
     """Return the function that reads this file, by the suffix of the name; its arguments are options."""
     suffix = Path(name).suffix.lower()
     if suffix not in READERS:

@@ -13,7 +13,7 @@ from safetensors.numpy import save
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.files import metadata
 from rbmviz.files.array_names import TRANSPOSED, Names, array_names, as_numpy, oriented
-from rbmviz.files.arrays import MAX_HEADER, Content, Damaged, is_file, read_arrays, read_json, text_of
+from rbmviz.files.arrays import MAX_HEADER, Damaged, FileContent, is_file, read_arrays, read_json, text_of
 from rbmviz.files.h5 import read_chains, read_h5
 from rbmviz.files.output import write_whole
 from rbmviz.rbm import RBM, Model, Statistics
@@ -271,7 +271,7 @@ def load_model_file(path: str | Path, names: Names | None = None, update: int | 
     return load_model_bytes(path, str(path), names, update)
 
 
-def _load_h5(content: Content, name: str, update: int | None) -> Model:
+def _load_h5(content: FileContent, name: str, update: int | None) -> Model:
     try:
         arrays, meta = read_h5(content, f"'{name}'", update)
     except Damaged as error:
@@ -283,7 +283,7 @@ def _load_h5(content: Content, name: str, update: int | None) -> Model:
 
 
 def load_model_bytes(
-    content: Content, name: str, names: Names | None = None, update: int | None = None
+    content: FileContent, name: str, names: Names | None = None, update: int | None = None
 ) -> Model:
     """Return the model in a file's content, as ``load_model_file`` does.
 

@@ -23,7 +23,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, knobs_of, values_of
 from rbmviz.session.compiling import COMPILING
-from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
+from rbmviz.session.equal_points import BEHIND, CostUnit, at_one_point
 from rbmviz.session.limits import RELEASE_SECONDS, check_panels
 from rbmviz.session.memory import check_room, trim
 from rbmviz.session.panel import Panel
@@ -481,7 +481,7 @@ class Race(Generic[S]):
         if not known or known[0] != asked:
             panels = {panel.key: panel for panel in self.panels}
             runs = [(shown, self._seconds_left(panels.get(key), shown)) for key, shown in snapshots]
-            self._compared = known = asked, at_common_point(runs, self.cost_unit)
+            self._compared = known = asked, at_one_point(runs, self.cost_unit)
         return [(key, shown) for (key, _), shown in zip(snapshots, known[1], strict=True)]
 
     def _seconds_left(self, panel: Panel | None, snapshot: Any) -> float:

@@ -140,7 +140,7 @@ class SamplingSnapshot(Snapshot):
         """Return the scores at a point; None if the run has not passed it, or had no sample by then."""
         return isl_points.scores_at(self, cost_unit, point)
 
-    def at_common_point(self, compared: Compared) -> Self:
+    def with_compared(self, compared: Compared) -> Self:
         """Return the snapshot with its scores at the common point."""
         scores: isl_points.ScoresAtPoint | None = compared.scores
         newest, covered = (None, None) if scores is None else scores

@@ -13,12 +13,12 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def origin_text(plan: TrainingPlan) -> str:
+def branch_text(plan: TrainingPlan) -> str:
     """Describe a training run's start: "", `` from CD at 1,200``, `` from mnist_cd1``, or `` resumed``."""
-    if plan.origin is None:
+    if plan.branch is None:
         return " resumed" if plan.checkpoint else ""
-    at = f" at {plan.origin.update:,}" if plan.origin.update else ""
-    return f" from {plan.origin.path[-1][0]}{at}"
+    at = f" at {plan.branch.update:,}" if plan.branch.update else ""
+    return f" from {plan.branch.path[-1][0]}{at}"
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

@@ -152,7 +152,7 @@ def draw_matrix() -> None:
     with left:
         chain = chain_of_table(table) if table is not None else chain_of_landscape()
     if chain is not None:
-        compare(*chain, right)
+        draw_comparison(*chain, right)
     write_address(source)
 
 
@@ -268,7 +268,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
         return None
 
 
-def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
+def draw_comparison(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
     """Draw both chains (matrices and distances), and lambda and its numbers in ``beside``."""
     law = stationary_law(A)
     with beside:
