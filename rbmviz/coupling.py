@@ -50,7 +50,7 @@ EQUATIONS: dict[str, tuple[str, ...]] = {
         r"\Pr(h = h') = \sum_h \min\{p(h \mid v),\, p(h \mid v')\}",
     ),
 }
-"""How each algorithm draws the next states (v, h) and (v', h') of a pair; see ``equations``."""
+"""How each algorithm draws the next states (v, h) and (v', h') of a pair; see ``view.formulas``."""
 
 MAX_PROPOSALS = 10_000_000
 """Residual proposals before a loop is given up and counted: a small cap adds bias. Half-step sweeps may have

@@ -45,8 +45,8 @@ class Knob:
     front
         Whether its slider is shown even where there is room for only a few; each page's ``panel.py`` decides.
     symbol
-        Its symbol in the equation of the algorithm, in LaTeX (see ``equations``); "": the equation does not
-        contain it; None: not declared.
+        Its symbol in the equation of the algorithm, in LaTeX (see ``view.formulas``); "": the equation does
+        not contain it; None: not declared.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Rates-FPCD: a Gibbs chain pushed away from where it has just been, and pulled to the data's rates."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,12 @@ class RatesFPCD(FastWeightKnobs):
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = True
+    kernel: ClassVar[str] = "driven"
+    forms: ClassVar[dict[str, dict[str, Any]]] = {
+        "driven in rows": {},
+        "driven in a history": {"alpha": 0.9},
+        "shared": {"statistics": "mean", "n_chains": 2, "share": True},
+    }
     about: ClassVar[str] = (
         "A Gibbs chain that is pushed away from where it has just been, and pulled back to the mean of the "
         r"data. It runs under $\theta + \theta_F$. After each sample, with statistics $s = (v h^\top, v, "
@@ -86,7 +92,7 @@ class RatesFPCD(FastWeightKnobs):
 
     @property
     def equation(self) -> tuple[str, ...]:
-        """The formulas of a sample; see ``equations``."""
+        """The formulas of a sample; see ``view.formulas``."""
         h = "h" if self.statistics == "sampled" else r"\mathbb{E}[h \mid v]"
         return (
             *GIBBS_UNDER_FAST_WEIGHTS,

@@ -1,6 +1,6 @@
 """Rates-herding: the chain at temperature 0 climbs from mode to mode, driven by the data's rates."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,11 @@ class RatesHerding(FastWeightKnobs):
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = True
     needs_rates: ClassVar[bool] = True
+    kernel: ClassVar[str] = "herding"
+    forms: ClassVar[dict[str, dict[str, Any]]] = {
+        "herding in rows": {},
+        "herding in a history": {"alpha": 0.9},
+    }
     about: ClassVar[str] = (
         r"A walk that climbs to a mode of $\theta + \theta_F$, setting each unit to its likelier value "
         r"until nothing changes, shows that mode, and then unlearns it: $\theta_F \leftarrow \alpha\, "

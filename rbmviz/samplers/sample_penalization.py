@@ -1,6 +1,6 @@
 """Sample penalization: each sample is made less likely, and nothing pulls back to the data."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class SamplePenalization(FastWeightKnobs):
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = False
+    kernel: ClassVar[str] = "driven"
+    forms: ClassVar[dict[str, dict[str, Any]]] = {"driven in a history": {}}
     about: ClassVar[str] = (
         r"A Gibbs chain under $\theta + \theta_F$ that makes likely no longer what it has just shown: "
         r"$\theta_F \leftarrow \alpha\, \theta_F - \varepsilon\, s$ after each sample, with its statistics "
@@ -102,7 +104,7 @@ class SamplePenalization(FastWeightKnobs):
 
     @property
     def equation(self) -> tuple[str, ...]:
-        """The formulas of a sample; see ``equations``."""
+        """The formulas of a sample; see ``view.formulas``."""
         if self.units == "symmetric":
             s = [r"\knob{units} = (x y^\top,\ x,\ y)", r"x = 2v - 1,\ y = 2h - 1"]
         else:

@@ -113,7 +113,7 @@ class Trainer(Protocol):
     about : str, optional
         What the pages say about it, in whole sentences; LaTeX between dollars (default: its docstring).
     equation : tuple of str, optional
-        How it estimates the statistics of the model, in formulas, see ``equations``.
+        How it estimates the statistics of the model, in formulas, see ``view.formulas``.
     own_stats : dict of str
         Labels of the statistics that this trainer adds to ``STATS``, by name, the most informative first.
     share_cut : method, optional

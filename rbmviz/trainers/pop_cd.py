@@ -188,7 +188,7 @@ class PopCD(CommonKnobs):
 
     @property
     def equation(self) -> tuple[str, ...]:
-        """The formulas of the weights, and of the weighted mean; see ``equations``."""
+        """The formulas of the weights, and of the weighted mean; see ``view.formulas``."""
         x = "h_i" if self.proposal == "joint" else "v_i"
         q = {
             "visible": r"p(v_i \mid h_i)",

@@ -23,7 +23,6 @@ from waiting import wait
 
 import rbmviz
 from rbmviz import BadInput, registry, save_model
-from rbmviz.browser import chains
 from rbmviz.cli import COMMANDS, main, options, to_json
 from rbmviz.cli.streams import _NeverFailing
 from rbmviz.errors import OutputFailure
@@ -142,7 +141,7 @@ def test_what_a_page_cannot_run_is_refused(capsys, monkeypatch, tmp_path):
         "sample_penalization:units=symmetric": "units = binary only, and not symmetric",
     }.items():
         assert why in ends(capsys, 2, *play, "bas_pcd", "--samplers", sampler)
-    monkeypatch.delitem(chains.WORKER_KINDS, "gibbs")
+    monkeypatch.delattr(registry.samplers["gibbs"], "kernel")
     assert "gibbs has no form for browsers: take rates_fpcd" in ends(
         capsys, 2, *play, "bas_pcd", "--samplers", "rates_fpcd", "gibbs"
     )
