@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.datasets.record import MAX_WORD_LENGTH, part_fields
+from rbmviz.datasets.fields import MAX_WORD_LENGTH, part_fields
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.files.arrays import printable
 
