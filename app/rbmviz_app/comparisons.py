@@ -98,8 +98,7 @@ def open_comparison(page: str, setup: S, rate: float) -> tuple[Race[S], bool]:
     if comparison.lost:
         comparison.lost = False
         messages.inform(
-            "Nobody was here for ten minutes, and these trainings are gone: they begin anew. To keep one for "
-            "longer, download its checkpoint."
+            "The trainings are gone: nobody was here for ten minutes. To keep one, save its checkpoint."
         )
     return comparison, is_new
 
