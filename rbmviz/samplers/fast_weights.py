@@ -12,7 +12,7 @@ from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knob, values_of
 from rbmviz.rbm import RBM, Model, Statistics
-from rbmviz.samplers import Samples, machine_memory
+from rbmviz.samplers import machine_memory
 from rbmviz.samplers.interleave import (
     ChainKnobs,
     Chains,
@@ -92,20 +92,6 @@ def start_driven(
     return one_or_many(
         [kernels.fast_weights.make_chain(v, stream, of_theta, of_R, R_R) for v, stream in chain_starts]
     )
-
-
-def sample_driven(
-    chain: DrivenChain, n: int, eps: float, alpha: float, mean_statistics: bool, k: int
-) -> Samples:
-    """Draw n samples of k sweeps each, with one update of theta_F after every sample."""
-    v, p, fast_norm = kernels.fast_weights.sample_chain(chain, n, eps, alpha, mean_statistics, k)
-    return Samples(v, p, {"sweeps": np.full(n, k), "fast_norm": fast_norm})
-
-
-def climb_driven(chain: DrivenChain, n: int, eps: float, alpha: float, max_sweeps: int) -> Samples:
-    """Climb to n modes, with one update of theta_F after every mode."""
-    v, sweeps, fast_norm = kernels.fast_weights.climb_chain(chain, n, eps, alpha, max_sweeps)
-    return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "fast_norm": fast_norm})
 
 
 def target_of(state: State) -> RBM:

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
@@ -15,7 +15,6 @@ from rbmviz.samplers.fast_weights import (
     FastWeightKnobs,
     State,
     rates_of,
-    sample_driven,
     start_driven,
     target_of,
 )
@@ -111,7 +110,9 @@ class RatesFPCD(FastWeightKnobs):
         return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        return sample_driven(chain, n, self.eps, self.alpha, self.statistics == "mean", self.k)
+        mean = self.statistics == "mean"
+        v, p, fast_norm = kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, mean, self.k)
+        return Samples(v, p, {"sweeps": np.full(n, self.k), "fast_norm": fast_norm})
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         return gibbs_round(shared, self.eps, self.alpha, self.k, self.statistics == "mean")

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
@@ -13,7 +13,6 @@ from rbmviz.samplers.fast_weights import (
     DrivenChain,
     FastWeightKnobs,
     State,
-    climb_driven,
     rates_of,
     start_driven,
     target_of,
@@ -99,7 +98,10 @@ class RatesHerding(FastWeightKnobs):
         return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        return climb_driven(chain, n, self.eps, self.alpha, self.max_sweeps)
+        v, sweeps, fast_norm = kernels.fast_weights.climb_chain(
+            chain, n, self.eps, self.alpha, self.max_sweeps
+        )
+        return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "fast_norm": fast_norm})
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         return herding_round(shared, self.eps, self.alpha, self.max_sweeps)

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
@@ -14,7 +14,6 @@ from rbmviz.samplers.fast_weights import (
     DrivenChain,
     FastWeightKnobs,
     State,
-    sample_driven,
     start_driven,
     target_of,
 )
@@ -130,7 +129,8 @@ class SamplePenalization(FastWeightKnobs):
         return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        return sample_driven(chain, n, self.eps, self.alpha, False, self.k)
+        v, p, fast_norm = kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, False, self.k)
+        return Samples(v, p, {"sweeps": np.full(n, self.k), "fast_norm": fast_norm})
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         update = penalise if self.units == "symmetric" else None
