@@ -92,7 +92,7 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
             branch = state.branches[panel - len(state.panels)]
             before = _MeasuredRun(plan, algorithms[branch.of])
             before.advance(branch.at)
-            plan_of_panel = plan._replace(branch=before.run.branch())
+            plan_of_panel = plan._replace(warm_start=before.run.warm_start())
         measured = _MeasuredRun(plan_of_panel, algorithms[panel], _judged_at(asked))
         if state.page == "coupling":
             measured.run.request_results(k=_k_of_estimates(state.settings), exact=False)

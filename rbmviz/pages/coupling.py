@@ -30,14 +30,14 @@ def setup(values: Mapping[str, Any], sources: Sources) -> CouplingSetup:
     return CouplingSetup(model.rbm, dataset, seed)
 
 
-ALGORITHMS = Table("panel")
+COUPLINGS = Table("panel")
 """The table of the page's only algorithm."""
-ALGORITHMS.add(Coupling.name, Coupling)
+COUPLINGS.add(Coupling.name, Coupling)
 
 SPEC = PageSpec(
     name="coupling",
     panels_key="c",
-    algorithms=ALGORITHMS,
+    algorithms=COUPLINGS,
     default_panels=("coupling:scale=0.5",),
     settings={
         "coupling_model": SettingSpec(

@@ -141,7 +141,7 @@ def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatc
     comparison = test.session_state["comparisons"]["train"][0]
     [panel] = comparison.panels
     assert (panel.algorithm.name, comparison.setup.dataset.name) == ("polish", "rows.csv")
-    assert panel.plan.branch.path == (("mine.npz", 0),)
+    assert panel.plan.warm_start.path == (("mine.npz", 0),)
     assert panel.plan.n_hidden == n_hidden
 
 

@@ -47,7 +47,7 @@ def test_a_trainer_has_the_hidden_units_of_what_it_begins_at(page, tiny):
     assert not test.exception
     plans = [panel.plan for panel in comparison.panels]
     assert [(plan.n_hidden, plan.replicates) for plan in plans] == [(7, 2), (3, 2), (3, 2)]
-    branched = comparison.panels[2].read(TrainingRun.branch)
+    branched = comparison.panels[2].read(TrainingRun.warm_start)
     assert {rbm.n_hidden for rbm in branched.models} == {3}
 
 

@@ -12,12 +12,12 @@ from rbmviz.metrics import ISL, Coverage, paired_error
 from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
-    Branch,
     SamplingPlan,
     SamplingRun,
     SamplingSetup,
     TrainingPlan,
     TrainingSetup,
+    WarmStart,
     isl_points,
 )
 from rbmviz.session import equal_points as points
@@ -207,7 +207,7 @@ def test_trainings_are_read_off_between_their_scores(toy):
     assert at.compared.scores.sweeps == at.compared.point
     assert at.likelihoods == shown.likelihoods  # all but the point stays current
     # A branch goes on counting, and knows nothing of before it began.
-    branch = plan._replace(branch=run.branch()).run(1, make_trainer("cd", batch_size=10))
+    branch = plan._replace(warm_start=run.warm_start()).run(1, make_trainer("cd", batch_size=10))
     branch.prepare()
     later = trained(branch, 5)
     assert [(one.update, one.sweeps) for one in later.likelihoods][-2:] == [(24, 440.0), (25, 450.0)]
@@ -240,7 +240,9 @@ def test_a_training_whose_schedule_has_ended_keeps_its_score_and_holds_nobody_ba
 
 
 def test_a_run_is_over_when_its_trainer_has_finished():
-    plan = TrainingPlan(load_dataset("bas"), 16, branch=Branch((load_model("bas_cd1").rbm,), 0, 0.0, ()))
+    plan = TrainingPlan(
+        load_dataset("bas"), 16, warm_start=WarmStart((load_model("bas_cd1").rbm,), 0, 0.0, ())
+    )
     knobs = {"learning_rate": 0.03, "n_chains": 200, "iterations": 5000}
     run = plan.run(1, make_trainer("polish", stop_at=0.8, **knobs))
     run.prepare()

@@ -7,16 +7,16 @@ from rbmviz.charts.style import colours, labels, named_apart, titles
 from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
 from rbmviz.trainers import Trainer
 from rbmviz_app.charts.ends import Curve
-from rbmviz_app.charts.style import branch_text
+from rbmviz_app.charts.style import warm_start_text
 
 
 def curves_of_trainers(comparison: Race[TrainingSetup]) -> list[Curve]:
     """Return each panel's curve, in the panel's colour and dashes, without renewing the lease."""
     snapshots = [snapshot for _, snapshot in comparison.peek()]
     algorithms = [snapshot.algorithm for snapshot in snapshots]
-    branches = [branch_text(panel.plan) for panel in comparison.panels]
-    brief = named_apart([label + branch for label, branch in zip(labels(algorithms), branches, strict=True)])
-    styles = styled(titles(algorithms, branches), colours(algorithms), comparison.slots)
+    begun = [warm_start_text(panel.plan) for panel in comparison.panels]
+    brief = named_apart([label + start for label, start in zip(labels(algorithms), begun, strict=True)])
+    styles = styled(titles(algorithms, begun), colours(algorithms), comparison.slots)
     return [Curve(*fields) for fields in zip(styles, brief, snapshots, strict=True)]
 
 

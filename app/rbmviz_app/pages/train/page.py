@@ -6,7 +6,7 @@ import streamlit as st
 
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
-from rbmviz.session import Branch, Race, TrainingSetup
+from rbmviz.session import Race, TrainingSetup, WarmStart
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import controls, messages, session
 from rbmviz_app.data_download import offer_download
@@ -208,7 +208,7 @@ def draw_adders(comparison: Race[TrainingSetup], begin_file: Any) -> None:
     def add(name: str) -> None:
         plan, rbm = comparison.setup.plan(), starts[begin_at]
         if rbm is not None:
-            plan = comparison.setup.plan_from(Branch((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
+            plan = comparison.setup.plan_from(WarmStart((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
         comparison.add(make_trainer(name), plan)
 
     controls.adders("train", {name: trainers[name].label for name in list_trainers()}, add)

@@ -136,7 +136,7 @@ def branch(comparison: Race[TrainingSetup], key: int) -> None:
     def begin(name: str) -> None:
         panel = comparison[key]
         try:
-            plan = comparison.setup.plan_from(panel.read(TrainingRun.branch))
+            plan = comparison.setup.plan_from(panel.read(TrainingRun.warm_start))
             # Herding's learning rate is the length of a step towards the data, and polishing's is small.
             of_its_own = {"herding", "polish"} & {name, panel.algorithm.name}
             same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")
