@@ -10,6 +10,9 @@ from tests.browser.live import CHROMIUM, PATIENCE, ROOT, SIZE, Live, find_chromi
 
 LEFT = "starlette.websockets.WebSocketDisconnected: WebSocket is not connected."
 
+ONE_PROCESS = ("--process-per-site", "--js-flags=--no-flush-bytecode")
+"""All pages of a profile in one process, which keeps Streamlit's scripts compiled: half the time of a load."""
+
 OURS = (ROOT / "app", ROOT / "rbmviz")
 
 
@@ -39,14 +42,18 @@ def chromium():
             pytest.fail(reason)
         pytest.skip(reason)
     expect.set_options(timeout=1000 * PATIENCE)
-    with open_chromium(path) as browser:
+    with open_chromium(path, *ONE_PROCESS) as browser:
         yield browser
 
 
 @pytest.fixture(scope="session")
-def profile(chromium):
-    """The browser profile of most pages: it keeps Streamlit's scripts, which load slowly."""
+def profile(chromium, server):
+    """The browser profile of most pages: it keeps Streamlit's scripts, which load slowly.
+
+    A small page holds the process of all others.
+    """
     context = chromium.new_context(viewport=SIZE)
+    context.new_page().goto(f"{server}/_stcore/health")
     yield context
     context.close()
 
@@ -71,8 +78,9 @@ def live(chromium, profile, server):
         return pages[-1]
 
     yield make
-    for page in profile.pages:
-        page.evaluate("localStorage.clear()")
+    held, *opened = profile.pages
+    held.evaluate("localStorage.clear()")
+    for page in opened:
         page.close()
     profile.clear_cookies()
     profile.clear_permissions()
