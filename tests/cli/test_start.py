@@ -87,7 +87,7 @@ def test_every_command_explains_itself_and_refuses_what_it_does_not_know(name, c
     assert "nonsense" in refused(capsys, name, "--nonsense=3")
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("app", "warmup")])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("app", "play", "warmup")])
 def test_every_command_does_something_without_options(name, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if name == "score":
