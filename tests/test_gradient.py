@@ -179,6 +179,7 @@ def test_a_bias_below_the_error_of_its_reference_is_not_resolved(error):
     assert resolved > 0.5 if error < 0.3 else resolved < 0.2
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_enumerated_has_a_reference_of_tempering(data):
     """Its hidden units are independent: parameters 0 but for visible biases give a known gradient."""
     b = np.linspace(-1, 1, 30)

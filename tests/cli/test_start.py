@@ -54,6 +54,7 @@ def test_what_computes_nothing_imports_no_numba(words):
     assert run.returncode == (2 if "nope" in words else 0), run.stderr
 
 
+@pytest.mark.slow
 def test_kernels_are_imported_when_they_are_named():
     """Whatever else is imported of the package, in any order, brings no kernel."""
     run = subprocess.run([sys.executable, "-c", IMPORTS_ALL], capture_output=True, text=True)
