@@ -517,6 +517,7 @@ def test_one_sampler_with_two_values_of_a_knob_that_is_no_axis():
     assert found.border == want.border
 
 
+@pytest.mark.slow
 def test_what_stands_below_the_map_is_on_the_model_of_the_chains(page):
     test = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"], "tune_y_n": "1"})
     started(test, 12)

@@ -54,6 +54,7 @@ def test_what_computes_nothing_imports_no_numba(words):
     assert run.returncode == (2 if "nope" in words else 0), run.stderr
 
 
+@pytest.mark.slow
 def test_kernels_are_imported_when_they_are_named():
     """Whatever else is imported of the package, in any order, brings no kernel."""
     run = subprocess.run([sys.executable, "-c", IMPORTS_ALL], capture_output=True, text=True)
@@ -87,7 +88,7 @@ def test_every_command_explains_itself_and_refuses_what_it_does_not_know(name, c
     assert "nonsense" in refused(capsys, name, "--nonsense=3")
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("app", "warmup")])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("app", "play", "warmup")])
 def test_every_command_does_something_without_options(name, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if name == "score":

@@ -127,6 +127,7 @@ def init_with_rates(self, model, seed, v0=None):
     return Skeleton.init(self, model, seed, v0)
 
 
+@pytest.mark.slow
 def test_a_right_sampler_that_needs_rates_keeps_the_contract(tables):
     """Exact, too, as with proposals that are drawn by the rates."""
     cls = type("Rated", (Skeleton,), {"__doc__": "It.", "needs_rates": True, "init": init_with_rates})
@@ -531,6 +532,7 @@ def negative_by_metropolis(self, state, theta, data):
     return statistics(v, mean_hidden(theta, v))
 
 
+@pytest.mark.slow
 def test_a_trainer_may_write_to_its_chains_before_it_multiplies_them(tables):
     """The parameters of an update remember a product of that update only: so do those of the contract."""
     cls = type("InPlace", (PCD,), {"__doc__": "PCD in place.", "negative": negative_by_metropolis})

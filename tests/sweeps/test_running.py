@@ -251,6 +251,7 @@ def cluster(tmp_path):
             process.wait(PATIENCE)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_worker_that_is_killed_costs_no_cell(cluster, tmp_path):
     """SIGKILL in the middle: no cell is lost, none is there twice, and the table is that of threads."""

@@ -55,6 +55,7 @@ def stopping(stop_at, rate, every):
     return steps, last
 
 
+@pytest.mark.slow
 def test_it_stops_near_the_exact_optimum_and_not_at_the_start():
     rows, begin = load_dataset("bas").train, load_model("bas_cd1").rbm
     exact = exact_gradient(begin, rows)

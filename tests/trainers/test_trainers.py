@@ -137,23 +137,17 @@ def test_the_variance_of_an_update_is_that_of_its_chains():
     )
 
 
-@pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("size", [(5, 3), (4, 7), (10, 8)])
-def test_ucd_is_unbiased(size, algorithm, k):
+@pytest.mark.parametrize(("size", "k"), [((5, 3), 1), ((4, 7), 3), ((10, 8), 1)])
+def test_ucd_is_unbiased(size, k, algorithm):
     """100,000 pairs, started at the data (UCD, theorem 1)."""
     rbm, data = simulated(*size)
     assert deviation(rbm, data, "ucd", 200, n_chains=500, t_max=1_000_000, algorithm=algorithm, k=k) < 5
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_capped_residual_loop_is_biased(algorithm, monkeypatch):
-    """Negative control, and so is a small t_max: the same pairs, the same test."""
-    rbm, data = simulated(5, 3)
-    knobs = {"n_chains": 500, "algorithm": algorithm}
-    assert deviation(rbm, data, "ucd", 800, t_max=2, **knobs) > 7
-    monkeypatch.setattr(rbmviz.coupling, "MAX_PROPOSALS", 1)
-    assert deviation(rbm, data, "ucd", 800, t_max=1_000_000, **knobs) > 7
+def test_ucd_with_a_small_t_max_is_biased():
+    """Negative control: the same pairs, the same test."""
+    assert deviation(*simulated(5, 3), "ucd", 800, n_chains=500, t_max=2) > 7
 
 
 def run(trainer, data, n, seed=0, cut=None):
@@ -300,8 +294,9 @@ def test_herding_matches_moments_and_never_rests(bits):
 
 
 # Herding never settles, and polish keeps to the rates of the model that it begins at.
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("herding", "polish")])
+@pytest.mark.parametrize("name", ["exact", "pcd"])
 def test_training_finds_the_structure(name, bits):
+    """The others are tested with their defaults, by test_gains.py."""
     trainer = make_trainer(name, learning_rate=0.3, schedule="linear")
     history = list(train(bits, trainer, n_hidden=8, iterations=2000, seed=1))
     assert len(history) == 100
