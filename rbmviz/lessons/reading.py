@@ -187,9 +187,7 @@ def read_lesson(content: bytes, file: str) -> Lesson:
     """
     name, where = file.removesuffix(".toml"), f"The lesson '{printable(file)}'"
     if not NAME.fullmatch(name):
-        raise BadInput(
-            f"{where} needs a name of lower-case letters, digits and '-', such as 'my-lesson.toml'."
-        )
+        raise BadInput(f"{where} needs a name of lower-case letters, digits and '-', as 'my-lesson.toml'.")
     if len(content) > MAX_LESSON_BYTES:
         raise BadInput(f"{where} is larger than {MAX_LESSON_BYTES:,} bytes.")
     try:

@@ -338,11 +338,7 @@ def _deviation(x: np.ndarray) -> float:
 
 
 def compare(
-    columns: Columns,
-    point: float | None = None,
-    effort: Unit = "samples",
-    by: str = "",
-    test: str = "",
+    columns: Columns, point: float | None = None, effort: Unit = "samples", by: str = "", test: str = ""
 ) -> Choice:
     """Compare all settings of a table at one point, and choose one.
 

@@ -470,9 +470,7 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
         if value != now[name]:
             # Of a seed ([entropy, spawn key], see ``seed_name``) the message has the entropy only.
             before, after = (x[0] if name == "seed" and x else x for x in (value, now[name]))
-            raise BadInput(
-                f"The checkpoint was made with {name} = {before}, not {after}: resume it with the same value."
-            )
+            raise BadInput(f"The checkpoint was made with {name} = {before}, not {after}: resume with that.")
     return checkpoint.state
 
 

@@ -76,7 +76,7 @@ SOUND_SINCE = {
     "starlette": ("1.3.1", "CVE-2026-54283"),
     "streamlit": ("1.54.0", "CVE-2026-33682"),
     "tqdm": ("4.66.3", "CVE-2024-34062"),
-    "uv": ("0.9.6", "CVE-2025-13327"),
+    "uv": ("0.9.6", "GHSA-pqhf-p39g-3x64"),
 }
 """First versions without a published problem, each as its advisory has it; add what becomes known."""
 
