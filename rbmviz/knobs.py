@@ -243,7 +243,7 @@ def read_algorithms(table: Any, texts: Sequence[str], shared: Mapping[str, str])
     check_names(classes[0], {name: "" for name in shared if name not in accepted})
     if idle := accepted - used:
         raise BadInput(
-            f"{texts[0]}: {min(idle)} is given twice, as a flag and behind the colon; give it once."
+            f"{texts[0]}: {min(idle)} is given twice, as a flag and after the colon; give it once."
         )
     return algorithms
 

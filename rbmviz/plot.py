@@ -471,7 +471,7 @@ def _styles(names: Iterable[str], tones: Sequence[str] | None = None) -> tuple[S
 def _shape(n_visible: int, *stated: Sequence[int] | None) -> tuple[int, int]:
     shape = picture_shape(n_visible, next((shape for shape in stated if shape is not None), None))
     if shape is None:
-        raise BadInput(f"plot: rows of {n_visible} units are no pictures; give their image_shape.")
+        raise BadInput(f"plot: rows of {n_visible} units are not pictures; give their image_shape.")
     return shape
 
 
@@ -525,7 +525,7 @@ def _mosaics(
 
 def _strips(named: Mapping[str, Samples], data: Dataset, width: float = CHART_WIDTH) -> list[Any]:
     if not data.classes:
-        raise BadInput(f"plot.strip: {data.name} has no labels, so that samples have no class.")
+        raise BadInput(f"plot.strip: {data.name} has no labels, so samples have no class.")
     coverage, charts = metrics.Coverage(data, metrics.coverage.COMPARED_EXAMPLES), []
     for style, run in zip(_styles(named), named.values(), strict=True):
         classes, _, spurious = coverage.kinds(run.v)

@@ -251,7 +251,7 @@ class Jobs:
     def _own(self, name: str, owner: str) -> Job:
         job = self.get(name)
         if not job.belongs_to(owner):
-            raise BadInput("Another visitor started this sweep: only that browser can command it.")
+            raise BadInput("Another visitor started this sweep: only that browser can control it.")
         return job
 
     def _begin(self) -> None:

@@ -178,7 +178,7 @@ def play(
 
 def _lesson(name: str, target: Path, options: list[str]) -> dict[str, Any]:
     if options:
-        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(options)} out.")
+        raise BadInput(f"play: the lesson decides what runs: leave {' and '.join(options)} out.")
     with brought_by("app", "A lesson as a page"):
         # By name, because the package is a layer below the app and is also installed without its libraries.
         page = importlib.import_module("rbmviz_app.play.lesson")

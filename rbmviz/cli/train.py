@@ -126,7 +126,7 @@ def train(
     checkpoint = _checked(out, history, resume, warm_start, dataset)
     (algorithm,) = read_algorithms(trainers, [trainer], knobs)
     if "iterations" in read_knobs(type(algorithm), trainer.partition(":")[2]):
-        raise BadInput("train: the number of updates is given as --iterations only, not behind the colon.")
+        raise BadInput("train: give the number of updates as --iterations, not after the colon.")
     data = load_dataset(dataset)
     start = load_model(warm_start).rbm if warm_start is not None else None
     hidden = n_hidden or (start.n_hidden if start else 16)
@@ -203,13 +203,13 @@ def _checked(out: str, history: str | None, resume: bool, warm_start: str | None
     )
     if checkpoint.is_file() and not resume:
         raise BadInput(
-            f"'{checkpoint}' is the checkpoint of an interrupted training: continue it by --resume, remove "
+            f"'{checkpoint}' is the checkpoint of an interrupted training: continue it with --resume, remove "
             "it to begin again, or give another --out."
         )
     if resume and not checkpoint.is_file():
         raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start again.")
     if resume and history and Path(history).exists():
-        raise BadInput(f"'{history}' is the history until the interrupt: name another file for the rest.")
+        raise BadInput(f"'{history}' is the history up to the interrupt: name another file for the rest.")
     return checkpoint
 
 

@@ -109,7 +109,7 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
         return load_model_file(name, names, update)
     if str(name) not in list_models() and is_file(Path(name)):
         raise BadInput(
-            f"'{name}' is not a model file, and is not opened: in the program that has written it, save the "
+            f"'{name}' is not a model file, and is not opened: in the program that wrote it, save the "
             "weights by numpy.savez('model.npz', W=W, b=b, c=c), with W of shape (n_visible, n_hidden), b of "
             "the visible and c of the hidden units, or give them to rbmviz.from_arrays there."
         )

@@ -48,7 +48,7 @@ class SamplePenalization(FastWeightKnobs):
     kernel: ClassVar[str] = "driven"
     forms: ClassVar[dict[str, dict[str, Any]]] = {"driven in a history": {}}
     about: ClassVar[str] = (
-        r"A Gibbs chain under $\theta + \theta_F$ that makes likely no longer what it has just shown: "
+        r"A Gibbs chain under $\theta + \theta_F$ that makes what it has just shown less likely: "
         r"$\theta_F \leftarrow \alpha\, \theta_F - \varepsilon\, s$ after each sample, with its statistics "
         r"$s = (v h^\top, v, h)$. Nothing pulls it back to the data. Without decay ($\alpha = 1$) the end "
         "depends on the units that $s$ is made of: with 0 and 1 only those that are on are penalised, and "

@@ -172,7 +172,7 @@ def _load(what: str, name: str, digest: str, load: Any) -> Any:
             item = load(name)
             if item.digest() != digest:
                 raise BadInput(
-                    f"The {what} '{name}' is another one here than where the sweep was made: give all "
+                    f"The {what} '{name}' is not the one with which the sweep was made: give all "
                     "machines the same file."
                 )
             _LOADED[digest] = item

@@ -163,8 +163,8 @@ class Axis:
             lo, hi, n, scale = math.nan, math.nan, 0, "?"
         if len(parts) > 4 or scale not in ("", *SCALES):
             raise BadInput(
-                f"The axis {quoted(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, and if "
-                "need be ':log', ':linear' or ':log1m' after it."
+                f"The axis {quoted(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, followed "
+                "by ':log', ':linear' or ':log1m' if needed."
             )
         return cls.spaced(knob, lo, hi, n, scale)
 

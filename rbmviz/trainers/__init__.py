@@ -471,7 +471,7 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
         if value != now[name]:
             # Of a seed ([entropy, spawn key], see ``seed_name``) the message has the entropy only.
             before, after = (x[0] if name == "seed" and x else x for x in (value, now[name]))
-            raise BadInput(f"The checkpoint was made with {name} = {before}, not {after}: resume it so.")
+            raise BadInput(f"The checkpoint was made with {name} = {before}, not {after}: resume with that.")
     return checkpoint.state
 
 
@@ -528,7 +528,7 @@ def fit(
     trainer = as_trainer(trainer)
     check_names(type(trainer), knobs)
     if not max_seconds > 0:
-        raise BadInput(f"max_seconds = {quoted(max_seconds)} does not do: give a number above 0.")
+        raise BadInput(f"max_seconds = {quoted(max_seconds)} is not valid: give a number above 0.")
     trainer = dataclasses.replace(trainer, **knobs)  # type: ignore[type-var]
     steps, begin = train(x, trainer, n_hidden, iterations, seed, warm_start, every), time.perf_counter()
     disable = None if progress_bar is None else not progress_bar

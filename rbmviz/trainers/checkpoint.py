@@ -204,6 +204,6 @@ def _pack(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     if x is None or isinstance(x, int | float):
         return x
     raise BadInput(
-        f"No checkpoint contains {name}, a {type(x).__name__}: use an array, Parameters, a Generator, a "
+        f"A checkpoint cannot contain {name}, a {type(x).__name__}: use an array, Parameters, a Generator, a "
         "dataclass or a number of Python."
     )

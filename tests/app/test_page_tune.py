@@ -393,6 +393,20 @@ def test_trainers_are_tuned_on_a_map_alone(page):
     assert drawn["verdict"].startswith("After 20 updates: ")
 
 
+@pytest.mark.parametrize("preset", ["Large steps win early", "Blank samples", "Trainers fall away"])
+def test_preset_can_be_undone(page, preset):
+    test = page(**SMALL)
+    chains = comparison_of(test)
+    panels, setup, settings = chains.panels, chains.setup, settings_of(test)
+    button(test, preset).click().run()
+    assert not test.exception
+    assert chains.panels != panels
+    assert chains.can_undo
+    test.button(key="tune_undo").click().run()
+    assert not test.exception
+    assert (chains.panels, chains.setup, settings_of(test)) == (panels, setup, settings)
+
+
 def test_the_page_says_which_cells_the_pointer_follows(page):
     def said(**more):
         return [one.value for one in page(**SMALL | more).caption if one.value.startswith("*Pointer*")]

@@ -120,7 +120,7 @@ def test_what_needs_too_much_memory_is_refused(words, capsys, tmp_path):
         (["couple", "--model="], "Unknown model ''"),
         (["couple", "--model", "bas_pcd", "--lag=--"], "--lag: '--' is not a whole number"),
         (["sample", "-n--"], "-n-- needs a value"),
-        (["export-model", "--model", "x" * 300 + ".npz", "--out", "o.npz"], "longer than a name may be"),
+        (["export-model", "--model", "x" * 300 + ".npz", "--out", "o.npz"], "too long for a name"),
         (["log-z", "--model", "line\nbreak\x1b[2J"], r"line\nbreak\x1b[2J"),
     ],
 )

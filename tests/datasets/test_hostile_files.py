@@ -320,6 +320,12 @@ def test_data_of_other_types(arrays):
     refused(load_bytes, npz(**arrays), "own.npz", match="'own.npz'")
 
 
+@pytest.mark.parametrize(("name", "other"), [("x_train", "x"), ("y_validation", "y_valid")])
+def test_two_arrays_that_mean_the_same_are_refused(name, other):
+    arrays = {"x_train": np.eye(4, dtype=np.uint8), name: np.eye(4, dtype=np.uint8), other: np.ones((4, 4))}
+    refused(load_bytes, npz(**arrays), "own.npz", match=f"holds {other} and {name}.*keep one of them")
+
+
 def test_data_by_blocks_are_the_same_bits(monkeypatch):
     """One draw after the other, whatever the block."""
     from rbmviz import rng

@@ -543,7 +543,7 @@ def test_a_warm_start_has_hidden_units_of_its_own(bits):
 def test_bad_input(bits):
     with pytest.raises(BadInput, match="warm start has 5"):
         next(train(bits, make_trainer("cd"), warm_start=RBM(np.zeros((5, 2)), np.zeros(5), np.zeros(2))))
-    with pytest.raises(BadInput, match="iterations = 0 does not do"):
+    with pytest.raises(BadInput, match="iterations = 0 is not valid"):
         next(train(bits, make_trainer("cd"), iterations=0))
     for nothing in (bits[:0], bits[0], bits[:, :0]):
         with pytest.raises(BadInput, match="training data: the shape is"):

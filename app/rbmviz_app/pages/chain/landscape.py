@@ -53,7 +53,7 @@ CHART_NOTES = {
 PRESETS = (
     Preset(
         "Two valleys",
-        "Gibbs crosses by luck. Both that unlearn cross often; only rates keep the visits right.",
+        "Gibbs crosses by luck. Both samplers that unlearn cross often; only rates keep the visits right.",
         PAGES["chain"].default_panels,
         claims=(
             "panel2.crossings > panel1.crossings + 2 at 600 samples",
@@ -295,6 +295,6 @@ def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str
         return f"rbmviz app; {link_to('chain', panels, land=land, land_depth=depth, land_seed=seed)}"
     return (
         f"rbmviz app; page How it works, panels {' '.join(panels)}, seed {seed}. The landscape is that of "
-        f"the model {land!r}, which no link opens: upload its file, or save one on the page Train by the "
-        "button Model."
+        f"the model {land!r}, which no link opens: upload its file, or save one with the Model button on "
+        "the Train page."
     )

@@ -379,9 +379,10 @@ def open_chains(plan: SweepPlan) -> Chains:
     chains = PAGE.open(setup_of(plan), lambda new, wanted: fill(new, wanted, plan))
     chains.cost_unit = "sweeps"
     if not has_chains(plan):
-        for panel in list(chains.panels):
-            chains.remove(panel.key)
-        chains.drop_undo()
+        if chains.panels:  # a preset of trainers has closed them, and can be undone
+            for panel in list(chains.panels):
+                chains.remove(panel.key)
+            chains.drop_undo()
         return chains
     keys = [panel.key for panel in chains.panels]
     if POINTER_PANEL.value not in keys:
@@ -507,7 +508,7 @@ def about_chains(chains: Chains, plan: SweepPlan) -> str:
     if fixed:
         sentences.append(
             f"*Pointer* keeps its own {' and '.join(fixed)}, which cannot change during a run; a click opens "
-            "a cell as it is."
+            "a cell with all of its values."
         )
     if len(plan.models) > 1:
         model = title_of_model(model_on_screen(plan))

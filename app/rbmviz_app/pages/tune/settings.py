@@ -192,6 +192,6 @@ def choose_rest(kind: Kind) -> None:
     controls.several(
         Settings.tune_measures,
         MORE_MEASURES,
-        help="\n".join(["Beside the ISL and the share of blank samples; each takes time.", "", *lines]),
+        help="\n".join(["Besides the ISL and the share of blank samples; each takes time.", "", *lines]),
         placeholder="nothing more",
     )
