@@ -13,7 +13,7 @@ from benchmarks.quality import dataset_of
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler
-from rbmviz.session import Allowance, Race, SamplingSetup
+from rbmviz.session import Race, SamplingSetup
 
 PANELS = ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization")
 """The panels of the first page when it opens."""
@@ -84,7 +84,7 @@ def visitor(
     del states
     yield _row("kernels", each * rate * len(made), n, each)
 
-    comparison = Race(SamplingSetup(loaded, data, allowance=Allowance()), rate)
+    comparison = Race(SamplingSetup(loaded, data), rate)
     try:
         for sampler in made:
             comparison.add(sampler)

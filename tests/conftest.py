@@ -203,7 +203,6 @@ def page(monkeypatch):
 
     # Streamlit leaves its script there, which a process that a later test starts would run.
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    monkeypatch.setattr("rbmviz_app.session.SAME_CLICK_SECONDS", 0.0)  # a test clicks faster than a hand
     opened = []
 
     def run(name, *, shell=False, state=(), **query):

@@ -1,9 +1,13 @@
 """The settings of pages that are run without a browser, by their names in the address."""
 
+import contextlib
+import csv
 import json
 
 from streamlit.testing.v1 import element_tree
+from waiting import wait
 
+from rbmviz import BadInput
 from rbmviz_app.session import ALL_SETTINGS, SettingsState
 
 
@@ -41,3 +45,15 @@ def of_setting(find):
 
 
 element_tree.ElementList.__call__ = of_setting(element_tree.ElementList.__call__)
+
+
+def origin_of_files(test):
+    """Return the origin in the page's first file, the rows of its charts, once there are some."""
+    file = test.session_state["offered files"].get("0")
+
+    def is_there():
+        with contextlib.suppress(BadInput):
+            return bool(file.make())
+
+    wait(is_there, "rows of a chart")
+    return json.loads(next(csv.DictReader(file.make().decode().splitlines()))["origin"])

@@ -274,8 +274,6 @@ def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -
     """Draw a button for each algorithm in ``labels``, {name: label}; it calls ``add`` with the name."""
 
     def try_to_add(name: str) -> None:
-        if not session.is_new_click(f"{page} add {name}"):
-            return
         try:
             add(name)
         except BadInput as error:

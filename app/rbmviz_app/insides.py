@@ -8,16 +8,11 @@ internal names                                                 without them
 ============================================================== =============================================
 ``_session_mgr._session_storage._cache.expire``                ended sessions keep their memory until the
                                                                next visitor comes
-``connect_session``, ``disconnect_session``,                   each page that a visitor leaves keeps three
-``_session_storage.list``, ``AppSession._script_event_loop``,  file descriptors for ten minutes
-``_scriptrunner``
-``_uploaded_file_mgr.file_storage``, ``_lock``                 files that belong to no page are not counted
 ``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet arrives, and
                                                                a reloaded page begins anew
 ============================================================== =============================================
 """
 
-import asyncio
 import importlib
 import logging
 from collections.abc import Callable, Iterable
@@ -61,11 +56,7 @@ If Streamlit renames one, its rule does nothing. Elements with a key are found b
 which Streamlit documents.
 """
 
-STOP_SECONDS = 1.0
-"""Seconds after which most scripts of closed browsers have stopped."""
-
 _tidying: list[Callable[[], object]] = []
-_stored_bytes: list[Callable[[], dict[str, int]]] = []
 
 
 def mend(server: Any) -> None:
@@ -73,17 +64,15 @@ def mend(server: Any) -> None:
 
     server : the started runtime of this process
     """
-    for mended in (_tidying, _stored_bytes):
-        mended.clear()  # type: ignore[attr-defined]
-    for reach, without in (
-        (_forget_sessions, "sessions that have ended keep their memory until the next visitor comes"),
-        (_close_loops, "each page that was left keeps three file descriptors for ten minutes"),
-        (_count_uploads, "files that are uploaded, and belong to no page, are not counted"),
-    ):
-        try:
-            reach(server)
-        except (AttributeError, ImportError, TypeError, ValueError) as changed:
-            log.warning("Streamlit has changed inside (%s): %s.", changed, without)
+    _tidying.clear()
+    try:
+        _forget_sessions(server)
+    except (AttributeError, TypeError) as changed:
+        log.warning(
+            "Streamlit has changed inside (%s): sessions that have ended keep their memory until the next "
+            "visitor comes.",
+            changed,
+        )
 
 
 def styled_pages(style: Path, script: Path, paths: Iterable[str]) -> list[Route]:
@@ -114,14 +103,9 @@ def styled_pages(style: Path, script: Path, paths: Iterable[str]) -> list[Route]
 
 
 def tidy() -> None:
-    """Drop expired sessions, and close loops that pages left open; call it on the server's event loop."""
+    """Drop expired sessions; call it on the server's event loop."""
     for do in _tidying:
         do()
-
-
-def stored_bytes() -> dict[str, int]:
-    """Return the bytes of the files that Streamlit holds, by session id."""
-    return {session: n for count_bytes in _stored_bytes for session, n in count_bytes().items()}
 
 
 def page_is_open() -> bool:
@@ -137,67 +121,3 @@ def _forget_sessions(server: Any) -> None:
     expire = server._session_mgr._session_storage._cache.expire
     expire()
     _tidying.append(expire)
-
-
-def _close_loops(server: Any) -> None:
-    """Close the event loop of a disconnected session; a reconnected session gets a new loop.
-
-    Streamlit gives each session a loop for libraries that need one; a loop takes three file descriptors. If
-    a script is still running when its browser disconnects, Streamlit stops it, and its loop is closed later.
-    """
-    manager = server._session_mgr
-    connect, disconnect, stored = (
-        manager.connect_session,
-        manager.disconnect_session,
-        manager._session_storage.list,
-    )
-    session_class = importlib.import_module("streamlit.runtime.app_session").AppSession
-    _assigned(session_class, "_script_event_loop", "_scriptrunner")
-
-    def close(session: Any) -> None:
-        loop, back = session._script_event_loop, manager.is_active_session(session.id)
-        if session._scriptrunner is None and not back and not loop.is_running():
-            loop.close()
-
-    def disconnect_session(session_id: str) -> None:
-        left = manager.get_active_session_info(session_id)
-        disconnect(session_id)
-        if left is not None:
-            close(left.session)
-            asyncio.get_running_loop().call_later(STOP_SECONDS, close, left.session)
-
-    def connect_session(*args: Any, **kwargs: Any) -> str:
-        session_id: str = connect(*args, **kwargs)
-        session = manager.get_active_session_info(session_id).session
-        if session._script_event_loop.is_closed():
-            session._script_event_loop = asyncio.new_event_loop()
-        return session_id
-
-    manager.disconnect_session, manager.connect_session = disconnect_session, connect_session
-
-    def close_all() -> None:
-        for info in stored():
-            close(info.session)
-
-    _tidying.append(close_all)
-
-
-def _count_uploads(server: Any) -> None:
-    files, lock = server._uploaded_file_mgr.file_storage, server._uploaded_file_mgr._lock
-
-    def count_bytes() -> dict[str, int]:
-        with lock:
-            return {
-                session: sum(len(file.data) for file in of_session.values())
-                for session, of_session in files.items()
-            }
-
-    count_bytes()
-    _stored_bytes.append(count_bytes)
-
-
-def _assigned(kind: type, *names: str) -> None:
-    """Raise AttributeError unless the constructor of a class sets these attributes."""
-    for name in names:
-        if name not in kind.__init__.__code__.co_names:  # type: ignore[misc]
-            raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")

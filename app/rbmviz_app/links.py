@@ -7,8 +7,9 @@ place. ``st.query_params`` is never written, because that would add entries to t
 import math
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -116,8 +117,23 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
         if texts.get("sweep"):  # only this browser may delete its sweeps
             data["cookie"] = f"{COOKIE}={owner()}"
         _address(key=f"{page} address", data=data)
-        own = ("present", "paused", "ui", "show") if session.EMBEDDED.value else ("present", "paused")
-        publish.link(page, {name: values for name, values in texts.items() if name not in own})
+        publish.tell(link=address_of(page)())
+
+
+def address_of(page: str, *without: str) -> Callable[[], str]:
+    """Return a function that returns a page's address as last written, for others; any thread may call it.
+
+    without : names of parts to leave out
+    """
+    written = session.WRITTEN.ensure()
+    own = {"present", "paused", *(("ui", "show") if session.EMBEDDED.value else ()), *without}
+
+    def address() -> str:
+        parts = {name: values for name, values in written.get(page, {}).items() if values and name not in own}
+        query = urlencode(parts, doseq=True, safe=":,=")
+        return f"{page}?{query}" if query else page
+
+    return address
 
 
 def texts_of(settings: Iterable[session.Setting[Any]]) -> dict[str, list[str]]:

@@ -36,6 +36,7 @@ from rbmviz.charts import Chart
 from rbmviz.charts.plot import readable
 from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
+from rbmviz.files.origin import origin
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
 from rbmviz.pages import PageSpec
@@ -330,8 +331,6 @@ class LivePage(Generic[S]):
     def apply(self, preset: Preset) -> None:
         """Apply a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
-        if not session.is_new_click(f"{self.name} preset {preset.label}"):
-            return  # else Undo would come back to this preset
         values = self.values_of(preset)
         try:
             self.show(self.setup_of(values), self.read(preset.panels)[0], values)
@@ -618,8 +617,6 @@ def draw_undo(page: str, comparison: Race[Any]) -> None:
 
 def undo(page: str, comparison: Race[Any]) -> None:
     """Undo the newest command, including the settings that it changed."""
-    if not session.is_new_click(f"{page} undo"):
-        return
     try:
         if not comparison.undo():
             st.toast(f"Too late to undo: that was only possible for {UNDO_SECONDS:g} seconds.")
@@ -674,18 +671,36 @@ def _address_of(comparison: Race[Any]) -> tuple[str, str]:
 
 def downloads(
     comparison: Race[Any],
-    origin: Callable[[], Mapping[str, Any]],
+    models: Mapping[str, Model] = MappingProxyType({}),
     code: Callable[[], str] | None = None,
     more: Sequence[Download] = (),
+    by_link: bool = False,
 ) -> None:
     """Draw the menu of files to save: the rows of the page's charts, ``more``, and its code.
 
-    origin, code : see ``controls.downloads``
+    models : the models of the panels, by name; code : see ``controls.downloads``
+    by_link : whether the page's address, and not its code, repeats the results
     """
     page, _ = _address_of(comparison)
     parts = offering(session.LIVE_PARTS.ensure(), page, comparison)
+    address = links.address_of(page, links.LESSON, links.STEP)
+
+    def file_origin() -> dict[str, Any]:
+        command = f"rbmviz app; {address()}" if by_link or code is None else code()
+        return origin_of(comparison, command, models)
+
     help = "The points of this page’s charts, and where they come from (.csv)."
-    controls.downloads(page, [Download("Data (.csv)", parts.csv, f"{page}.csv", help), *more], origin, code)
+    rows = Download("Data (.csv)", parts.csv, f"{page}.csv", help)
+    controls.downloads(page, [rows, *more], file_origin, code)
+
+
+def origin_of(
+    comparison: Race[Any], command: str, models: Mapping[str, Model] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return the origin of a page's results, which a command or code repeats; see ``rbmviz.files.origin``."""
+    setup = comparison.setup
+    seeds = range(setup.seed, setup.seed + getattr(setup, "replicates", 1))
+    return origin(command, models=models, data=[getattr(setup, "dataset", None)], seeds=seeds)
 
 
 def live_chart(

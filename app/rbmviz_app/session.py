@@ -7,9 +7,7 @@ After each click, Streamlit runs a page's whole script (or one of its fragments)
 session state is what a browser tab keeps between these runs.
 """
 
-import math
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -21,7 +19,7 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.pages import SettingSpec
 from rbmviz.pages.links import address_texts
-from rbmviz.session import Allowance, Race
+from rbmviz.session import Race
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.jobs import Job
 from rbmviz_app.share.view import Share
@@ -232,9 +230,6 @@ COMPARISONS: Entry[dict[str, tuple[Race[Any], str]]] = Entry("comparisons", dict
 NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
 """Number of the newest event taken from each canvas, by its key."""
 
-ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)
-"""Budget in bytes for the stored samples of all its runs."""
-
 TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 """Models sent from the Train page, by title."""
 
@@ -351,23 +346,6 @@ OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
 
 LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
 """The charts of each page's comparison."""
-
-
-CLICKED: Entry[dict[str, float]] = Entry("clicked", dict)
-"""Time of the last click on each button that must not act twice, by ``time.monotonic()``."""
-
-SAME_CLICK_SECONDS = 0.7
-"""Seconds within which two reports of a button are one click."""
-
-
-def is_new_click(button: str) -> bool:
-    """Return whether this click has not been taken yet.
-
-    Streamlit's page may report one click twice: in its own message, and in that of a timer or a component.
-    """
-    clicked, now = CLICKED.ensure(), time.monotonic()
-    before, clicked[button] = clicked.get(button, -math.inf), now
-    return now - before > SAME_CLICK_SECONDS
 
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)

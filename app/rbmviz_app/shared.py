@@ -21,7 +21,7 @@ from rbmviz.models import describe_model, list_models, load_pretrained, model_ti
 from rbmviz.pages import RANDOM_MODEL, Sources
 from rbmviz.sweeps import SweepPlan
 from rbmviz_app.jobs import Jobs, sweeps_folder
-from rbmviz_app.session import ALLOWANCE, TRAINED, UPLOADS
+from rbmviz_app.session import TRAINED, UPLOADS
 
 T = TypeVar("T")
 
@@ -194,4 +194,4 @@ def page_sources(lenient: bool = True) -> Sources:
 
     lenient : whether to return None for missing data
     """
-    return (_Lenient if lenient else Sources)(model_called, data, once, ALLOWANCE.ensure())
+    return (_Lenient if lenient else Sources)(model_called, data, once)

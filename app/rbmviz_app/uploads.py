@@ -6,8 +6,6 @@ which holds them until the session ends; ``CountedUploads`` guards this route.
 
 import hashlib
 import itertools
-import threading
-from collections import Counter
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -71,73 +69,39 @@ ROUTE = "/_stcore/upload_file/"
 """Streamlit's path for file uploads, followed by the ids of the session and the file."""
 
 
-class UploadedFiles:
-    """Files that Streamlit holds or receives."""
-
-    def __init__(self) -> None:
-        self._coming: Counter[str] = Counter()  # bytes by session
-        self._lock = threading.Lock()
-
-    def bytes(self) -> int:
-        """Return the bytes of all files."""
-        return sum(insides.stored_bytes().values()) + self._coming.total()
-
-    def expect(self, session: str, size: int) -> None:
-        """Count a file that a session is about to send; BadInput if there is no room for it.
-
-        One session's files may take half of the room that the server has left.
-        """
-        with self._lock:
-            own = insides.stored_bytes().get(session, 0) + self._coming[session]
-            most = max(memory.room() - self._coming.total() + own, 0) // 2
-            if own + size > most:
-                raise BadInput(
-                    f"The server has no room for this file of {size / 1e6:,.0f} MB: the files of one visitor "
-                    f"may take {most / 1e6:,.0f} MB now. Give a smaller one, or try again later."
-                )
-            self._coming[session] += size
-
-    def came(self, session: str, size: int) -> None:
-        """Stop counting a file once Streamlit has stored or refused it."""
-        with self._lock:
-            self._coming[session] -= size
-            self._coming += Counter()  # drops zeros
-
-
-@st.cache_resource(show_spinner=False)
-def uploaded_files() -> UploadedFiles:
-    """Return the files sent by this server's visitors."""
-    return UploadedFiles()
-
-
 class CountedUploads:
-    """Middleware that refuses a file if the server has no room for it, and discards its bytes."""
+    """Middleware that refuses a file larger than half of the memory that the server has left.
+
+    Files that are still coming count as there. The bytes of a refused file are discarded.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+        self._app, self._coming = app, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on or refuse it."""
-        _, _, after = scope.get("path", "").partition(ROUTE)
-        if scope["type"] != "http" or scope["method"] != "PUT" or not after:
+        if scope["type"] != "http" or scope["method"] != "PUT" or ROUTE not in scope.get("path", ""):
             await self._app(scope, receive, send)
             return
         length = Headers(scope=scope).get("content-length", "")
         if not (length.isascii() and length.isdecimal() and len(length) < 16):
             await PlainTextResponse("Say how long the file is.", 411)(scope, receive, send)
             return
-        session, size, files = after.partition("/")[0], int(length), uploaded_files()
-        try:
-            files.expect(session, size)
-        except BadInput as full:
+        size, most = int(length), max(memory.room() - self._coming, 0) // 2
+        if size > most:
             while (await receive()).get("more_body"):
                 pass  # a browser cut off while sending would not read the answer
-            await PlainTextResponse(str(full), 413)(scope, receive, send)
+            full = (
+                f"The server has no room for this file of {size / 1e6:,.0f} MB: one may have "
+                f"{most / 1e6:,.0f} MB now. Give a smaller one, or try again later."
+            )
+            await PlainTextResponse(full, 413)(scope, receive, send)
             return
+        self._coming += size
         try:
             await self._app(scope, receive, send)
         finally:
-            files.came(session, size)
+            self._coming -= size
 
 
 def _limits() -> dict[str, Any]:

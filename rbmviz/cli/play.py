@@ -25,13 +25,15 @@ from rbmviz.models import data_of, describe_model, load_model, with_rates
 from rbmviz.pages import PAGES
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers as table
-from rbmviz.session import Allowance, RunHistory, SamplingRun, SamplingSetup
-from rbmviz.session.recorder import MAX_HELD_SAMPLES
+from rbmviz.session import RunHistory, SamplingRun, SamplingSetup
 
 SEED_HELP = "Random seed; of a live page, the first of ten to choose from."
 
 MAX_REPLAY_BYTES = 100_000_000
 """Maximum bytes of packed samples in one file: browsers take too long to open a larger page."""
+
+MAX_KEPT = 100_000
+"""Maximum number of samples of a run in one file."""
 
 MAX_SIDE_BY_SIDE = 12
 """Maximum number of recorded runs side by side."""
@@ -51,12 +53,11 @@ def play(
     init: Literal["data", "random"] | None = None,
     seed: Annotated[Seed, Parameter(help=SEED_HELP)] = 0,
     n: Annotated[Count, NUMBER] = 2000,
-    last: Annotated[int, whole(1, MAX_HELD_SAMPLES)] | None = None,
+    last: Annotated[int, whole(1, MAX_KEPT)] | None = None,
     title: str | None = None,
     caption: str | None = None,
     cells: Annotated[int, whole(1, 12)] = 10,
     speed: Annotated[int, whole(1, 5000)] = 60,
-    plain: bool = False,
     out: str = DefaultName("live.html"),
     **knobs: Annotated[str, table],
 ) -> dict[str, Any]:
@@ -94,8 +95,6 @@ def play(
         Rows and columns of each panel.
     speed
         Samples per second at first.
-    plain
-        Recorded: do not compress, for browsers from before 2023.
     out
         The file, .html, or with --recorded .gif.
 
@@ -141,7 +140,7 @@ def play(
     if recorded:
         kept = _kept(n, last, len(algorithms), loaded)
         n_visible, n_hidden = loaded.rbm.W.shape
-        plan = setup._replace(allowance=Allowance(len(algorithms) * kept * -(-n_visible // 8))).plan()
+        plan = setup._replace(held=kept).plan()
         for algorithm in algorithms:
             check_state("play: the run", algorithm, n_visible, n_hidden, "give fewer chains")
         runs = [SamplingRun(1, plan, algorithm) for algorithm in algorithms]
@@ -161,7 +160,7 @@ def play(
     if not recorded:
         content = live.play_html(replay, loaded, live.starts_of(setup))
     else:
-        content = replay_html(replay, plain) if target.suffix == ".html" else moving.replay_gif(replay)
+        content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
     result = _written(target, content, {name: loaded}, shown, seed) | {"model": name}
     result["samplers"] = [
         {"name": each.algorithm.name, "knobs": values_of(each.algorithm)}
@@ -212,7 +211,7 @@ def _scored_data(model: Model, dataset: str | None, init: str | None) -> Dataset
 def _kept(n: int, last: int | None, n_runs: int, model: Model) -> int:
     """Return the number of samples of each run in the file; BadInput if the file would be too large."""
     kept = min(n, last or n)
-    most = min(MAX_HELD_SAMPLES, MAX_REPLAY_BYTES // (n_runs * -(-model.rbm.n_visible // 8)))
+    most = min(MAX_KEPT, MAX_REPLAY_BYTES // (n_runs * -(-model.rbm.n_visible // 8)))
     if kept > most:
         raise BadInput(
             f"play: {kept:,} samples of {n_runs} samplers are too much for one page: with --last {most} it "

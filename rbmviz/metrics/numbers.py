@@ -59,8 +59,6 @@ class Number:
     axis_unit : unit on axes and in tables, which show no help (default: the unit)
     text : text to show instead of the value, given a snapshot; None (the default, also as a result): show
         the value
-    slow : whether the value takes long to compute, and belongs only to the slow parts of frames (default
-        False)
     """
 
     name: str
@@ -75,7 +73,6 @@ class Number:
     best: Literal["high", "low", ""] = ""
     axis_unit: str = ""
     text: Callable[[Any], str | None] = lambda snapshot: None
-    slow: bool = False
 
     def shown(self, snapshot: Any) -> Value:
         """Return the text or the value that a panel shows."""
@@ -692,7 +689,6 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
             source="Qiu, Zhang, Wang (2020), section 3.",
             words=called("sweeps until they meet, on average"),
             text=of_pairs(_tau),
-            slow=True,
         ),
         Number(
             f"{algorithm}_cut",
@@ -705,7 +701,6 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
             source="Counted over all pairs so far.",
             words=called("cut off before they met"),
             text=of_pairs(lambda pairs: None if pairs.truncated_share else "none"),
-            slow=True,
         ),
         Number(
             f"{algorithm}_counted",
@@ -716,7 +711,6 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
             "compact",
             source="Counted, up to 100,000.",
             words=called("pairs counted"),
-            slow=True,
         ),
         Number(
             f"{algorithm}_rejected",
@@ -727,7 +721,6 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
             "pair",
             source="Qiu, Zhang, Wang (2020), figure 2, right.",
             words=called("proposals rejected for the first chain"),
-            slow=True,
         ),
         _claimed(
             f"{algorithm}_median",

@@ -27,7 +27,7 @@ def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup:
     """Return the model and the data shared by all panels."""
     model = sources.model(values["model"])
     dataset = sources.data_of(model, None if values["data"] == AUTOMATIC else values["data"])
-    return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"], sources.allowance)
+    return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"])
 
 
 def live_numbers(sampler: Sampler | None) -> list[Number]:

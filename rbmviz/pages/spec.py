@@ -10,7 +10,6 @@ from rbmviz.models import data_of, load_pretrained
 from rbmviz.pages.settings import SettingSpec
 from rbmviz.rbm import Model
 from rbmviz.registry import Table
-from rbmviz.session import Allowance
 
 AUTOMATIC = "automatic"
 """The choice of data for "the data that the model was trained on"."""
@@ -31,13 +30,11 @@ class Sources:
     data : returns the data set with a name (default: a registered data set)
     once : returns the result of a function; the app returns the same object for equal keys, so that runs
         continue
-    allowance : bytes for the held samples of all runs (default None: separate bytes for each run)
     """
 
     model: Callable[[str], Model] = load_pretrained
     data: Callable[[str], Dataset] = load_registered
     once: Callable[[Hashable, Callable[[], Any]], Any] = _make
-    allowance: Allowance | None = None
 
     def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
         """Return the data with this name for scoring a model; None: the data that the model was trained on.

@@ -32,7 +32,7 @@ def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup:
     """Return the setup of the chains beside a map of samplers."""
     model = sources.model((values["tune_models"] or SPEC.settings["tune_models"].default)[0])
     dataset = sources.data_of(model, None if values["tune_data"] == AUTOMATIC else values["tune_data"])
-    return SamplingSetup(model, dataset, 0, values["tune_start"], values["tune_kernel"], sources.allowance)
+    return SamplingSetup(model, dataset, 0, values["tune_start"], values["tune_kernel"])
 
 
 SPEC = PageSpec(

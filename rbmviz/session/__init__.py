@@ -22,7 +22,6 @@ from rbmviz.session.landscape import LandscapeRun, LandscapeSetup, LandscapeSnap
 from rbmviz.session.limits import Limits, limits
 from rbmviz.session.panel import Panel
 from rbmviz.session.race import Race
-from rbmviz.session.recorder import Allowance, write_array
 from rbmviz.session.sampling import (
     SamplingPlan,
     SamplingRun,

@@ -6,14 +6,10 @@ Meanwhile its pages respond, and a panel starts as soon as its own kernels are r
 
 All processes read the names of their jobs from one pipe. The server writes the next name when a job is done,
 so that kernels that a panel is waiting for come before all others.
-
-On Linux, one process loads the compiler while the server draws its first page, and then forks, so that the
-other processes inherit the loaded compiler.
 """
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -22,16 +18,13 @@ from collections.abc import Iterable
 from rbmviz import kernels
 from rbmviz.samplers import machine_memory
 from rbmviz.session.pools import LOW_PRIORITY
-from rbmviz.session.warm import COMPILER, JOBS, compile_jobs
+from rbmviz.session.warm import JOBS, compile_jobs
 
 RECORD = 64
 """Fixed length in bytes of a job name in the pipe, so that a process always reads a whole name."""
 
 MEMORY = 10**9
 """Bytes of memory required per compiling process, which actually uses a third of that."""
-
-FORKS = sys.platform == "linux"
-"""Whether a process that has compiled may fork; on macOS, system libraries forbid it."""
 
 
 class Compiling:
@@ -40,7 +33,7 @@ class Compiling:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._processes: list[tuple[subprocess.Popen[str], threading.Thread]] = []
-        self._most = self._now = 1  # maximum of parallel jobs: in all, and until a process has forked
+        self._most = 1  # maximum of parallel jobs
         self._pipe: int | None = None
         self._queue: list[str] = []
         self._wanted: list[str] = []  # jobs that runs are waiting for, in order of request
@@ -54,14 +47,13 @@ class Compiling:
         There is one process per core, or fewer if memory is small.
         """
         with self._lock:
-            missing = [name for name in JOBS if name == COMPILER or not kernels.compiled.is_noted(name)]
-            if missing == [COMPILER] or self._processes or self._stopped or not kernels.compiled.cache_base():
+            missing = [name for name in JOBS if not kernels.compiled.is_noted(name)]
+            if not missing or self._processes or self._stopped or not kernels.compiled.cache_base():
                 return
             self._most = max(int(min(os.cpu_count() or 1, machine_memory() / MEMORY)), 1)
-            self._now = 1 if FORKS else self._most
             self._queue, self._missing = missing, {*missing}
             jobs, self._pipe = os.pipe()
-            for _ in range(self._now):
+            for _ in range(self._most):
                 self._begin(jobs)
             os.close(jobs)
             self._give()
@@ -72,15 +64,14 @@ class Compiling:
         """Start a process that reads its jobs from a pipe."""
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-c", f"from {__name__} import main; main()", str(self._most)],
+                [sys.executable, "-P", "-c", f"from {__name__} import main; main()"],
                 stdin=jobs,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 encoding="utf-8",
-                # A process with a BLAS thread should not fork.
+                # Threads of BLAS would only take the cores from the other processes.
                 env=os.environ
                 | {"RBMVIZ_CACHE_DIR": str(kernels.compiled.cache_base()), "OPENBLAS_NUM_THREADS": "1"},
-                start_new_session=FORKS,
             )
         except OSError:  # no memory, or no interpreter found: each run compiles its kernels
             return
@@ -91,7 +82,7 @@ class Compiling:
 
     def _give(self) -> None:
         """Write the next jobs to the pipe, one per free process; _lock is held."""
-        while self._pipe is not None and self._queue and len(self._running) < self._now:
+        while self._pipe is not None and self._queue and len(self._running) < self._most:
             name = self._queue.pop(0)
             with contextlib.suppress(OSError):  # the process has ended; its follower notices
                 os.write(self._pipe, name.encode().ljust(RECORD))
@@ -117,7 +108,6 @@ class Compiling:
                     if name in self._running:
                         self._running.discard(name)
                         self._missing.discard(name)
-                        self._now = self._most
                         self._give()
         process.wait()
         with self._lock:
@@ -154,12 +144,8 @@ class Compiling:
         """End the processes when the server shuts down."""
         with self._lock:
             self._stopped = True
-            for process, follower in self._processes:
-                with contextlib.suppress(OSError):
-                    if not FORKS:
-                        process.terminate()
-                    elif follower.is_alive():  # its process group id is still valid
-                        os.killpg(process.pid, signal.SIGTERM)
+            for process, _ in self._processes:
+                process.terminate()
 
 
 COMPILING = Compiling()
@@ -167,25 +153,10 @@ COMPILING = Compiling()
 
 
 def main() -> None:
-    """Compile the jobs read from standard input, and write the name of each finished job.
-
-    The command-line argument is the number of processes that compile jobs after the first job.
-    """
+    """Compile the jobs read from standard input, and write the name of each finished job."""
     if hasattr(os, "nice"):
         os.nice(LOW_PRIORITY)
-    if not _compile_next():
-        return
-    for _ in range(int(sys.argv[1]) - 1 if FORKS else 0):
-        if os.fork() == 0:
-            break
-    while _compile_next():
-        pass
-
-
-def _compile_next() -> bool:
-    """Compile the next job; return False if there is none."""
-    if name := os.read(0, RECORD).decode().rstrip():
+    while name := os.read(0, RECORD).decode().rstrip():
         for _ in compile_jobs([name]):
             pass
-        os.write(1, f"{name}\n".encode())  # one write, because other processes write to the same pipe
-    return bool(name)
+        os.write(1, f"{name}\n".encode())

@@ -21,7 +21,7 @@ from rbmviz.session import isl_points
 from rbmviz.session.again import RunLog, again
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.improvement import Improvement
-from rbmviz.session.recorder import Allowance, Recorder
+from rbmviz.session.recorder import HELD_SAMPLES, Recorder
 from rbmviz.session.run import Run, seconds_of_step
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import (
@@ -162,7 +162,7 @@ class SamplingPlan(NamedTuple):
         (there may be more rows); None: random bits
     dataset : data against which samples are scored; None: no ISL and no classes
     kernel : kernel of the ISL
-    allowance : bytes for held samples; None: a separate allowance for this run
+    held : number of newest samples that the run holds
     """
 
     model: Model
@@ -170,7 +170,7 @@ class SamplingPlan(NamedTuple):
     v0: np.ndarray | None = None
     dataset: Dataset | None = None
     kernel: Kernel = "binary"
-    allowance: Allowance | None = None
+    held: int = HELD_SAMPLES
 
     def run(self, number: int, algorithm: Sampler) -> "SamplingRun":
         """Return the ``number``-th run of a panel."""
@@ -196,7 +196,7 @@ class SamplingRun(Run):
         if v0 is not None and v0.ndim == 2:
             v0 = v0[: sampler.n_chains] if sampler.n_chains > 1 else v0[0]
         self._v0 = v0
-        self.recorder = Recorder(n_visible, plan.allowance or Allowance())
+        self.recorder = Recorder(n_visible, plan.held)
         self.sweeps = 0
         self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, one array per chunk
         self._held_means = 0
@@ -398,7 +398,7 @@ class SamplingSetup(NamedTuple):
     seed: int = 0
     start_from: Start = "data"
     kernel: Kernel = "binary"
-    allowance: Allowance | None = None
+    held: int = HELD_SAMPLES
 
     def starts(self, n_chains: int) -> np.ndarray | None:
         """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits from the seed.
@@ -436,6 +436,4 @@ class SamplingSetup(NamedTuple):
 
     def plan(self) -> SamplingPlan:
         """Return the plan of each run."""
-        return SamplingPlan(
-            self.model, self.seed, self._all_starts(), self.dataset, self.kernel, self.allowance
-        )
+        return SamplingPlan(self.model, self.seed, self._all_starts(), self.dataset, self.kernel, self.held)

@@ -42,12 +42,6 @@ MAX_UNITS_EXACT_LIKELIHOOD = 16
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
 """Chains and temperatures of live AIS: good to a fraction of a nat if a model mixes; else its ESS warns."""
 
-REPLAY_SECONDS = 10.0
-"""Training time in seconds beyond which a freed run keeps a checkpoint, if the checkpoint is small."""
-
-KEPT_BYTES = 200_000
-"""Maximum bytes of these checkpoints, summed over the replicates of a panel."""
-
 FIRST_SWEEPS_SECONDS = 0.1
 """Seconds of sweeps that move fantasy chains away from random bits before a run's first frame."""
 
@@ -327,10 +321,6 @@ class TrainingSetup(NamedTuple):
         return TrainingPlan(self.dataset, models[0].n_hidden, self.seed, len(models), warm_start=warm_start)
 
 
-def _nbytes(rbm: RBM) -> int:
-    return rbm.W.nbytes + rbm.b.nbytes + rbm.c.nbytes
-
-
 def scored_examples(rows: np.ndarray, most: int = SCORED_EXAMPLES) -> np.ndarray:
     """Return at most ``most`` rows, evenly spaced."""
     n = min(len(rows), most)
@@ -365,10 +355,6 @@ class LikelihoodEstimator:
         if self._work is None and update > self.newest:
             self.newest = update
             self._work = self._score(update, sweeps, seconds, models)
-
-    def restore(self, likelihoods: tuple[Likelihood, ...]) -> None:
-        """Take over earlier likelihoods; only later updates are estimated."""
-        self.points, self.newest = list(likelihoods), max((point.update for point in likelihoods), default=-1)
 
     def work(self, seconds: float) -> float:
         """Work on the estimate for at most ``seconds``; return the seconds used."""
@@ -438,28 +424,6 @@ class Fantasy:
         return NewestSamples(n, v, (np.rint(255 * self._mean).astype(np.uint8),), self._v.shape[1])
 
 
-class Kept(NamedTuple):
-    """Data that a run keeps while it is freed: its likelihoods, which would take long to recompute.
-
-    If the training took longer than REPLAY_SECONDS and is small, this includes the traces, and checkpoints of
-    all replicates with their newest progress.
-
-    checkpoints, progress : one per replicate, or empty
-    names : names of the traced statistics
-    clocks : update, sweeps and seconds of each point of the traces
-    stats : float64 (points, names, replicates) or None; the traces
-    stride : number of updates between two points
-    """
-
-    likelihoods: tuple[Likelihood, ...]
-    checkpoints: tuple[bytes, ...] = ()
-    progress: tuple[Progress, ...] = ()
-    names: tuple[str, ...] = ()
-    clocks: tuple[tuple[int, float, float], ...] = ()
-    stats: np.ndarray | None = None
-    stride: int = 1
-
-
 class TrainingRun(Run):
     """Replicates of one training; a step is one update of each."""
 
@@ -488,7 +452,6 @@ class TrainingRun(Run):
         self._traces: list[Trace] = []
         self._likelihood_estimator = LikelihoodEstimator(plan)
         self._stride = 1
-        self._kept: Kept | None = None
         self._dreamed = self._credit = 0.0
 
     def _check_resumed(self) -> None:
@@ -519,10 +482,7 @@ class TrainingRun(Run):
             self._check_resumed()
         models = plan.first_models(self.algorithm)
         self.algorithm.step(self.algorithm.init(models[0], data, plan.seed), 1)
-        if self._kept is not None and self._kept.checkpoints:
-            models = self._restore(self._kept)
-            self._kept = None
-        elif self._resumed is not None:
+        if self._resumed is not None:
             self._states, models = [self._resumed], (RBM(*self._resumed.theta),)
         else:
             self._states = [self.algorithm.init(rbm, data, plan.seed + r) for r, rbm in enumerate(models)]
@@ -540,46 +500,6 @@ class TrainingRun(Run):
         while self.n and time.perf_counter() < begin + FIRST_SWEEPS_SECONDS:
             self._chains.sweep(rbm)
         self._fantasy = self._chains.newest(self.n)
-
-    def kept_state(self) -> Kept:
-        """Return the data that the run keeps while it is freed."""
-        kept = Kept(tuple(self._likelihood_estimator.points))
-        spent = (self.seconds - self._begun[2]) * self.plan.replicates
-        # A checkpoint holds parameters, perhaps also momentum and mean; the progress repeats parameters.
-        models = 5 * self.plan.replicates * _nbytes(self._models[0])
-        if spent < REPLAY_SECONDS or models > KEPT_BYTES or not self.progress:
-            return kept
-        checkpoints = tuple(
-            save_checkpoint(self.algorithm, state, self.plan.seed + r) for r, state in enumerate(self._states)
-        )
-        if sum(map(len, checkpoints)) > KEPT_BYTES:  # the trainer has many chains
-            return kept
-        names = tuple(self._traces[-1].stats) if self._traces else ()
-        return kept._replace(
-            checkpoints=checkpoints,
-            progress=tuple(replace(progress, per_chain={}) for progress in self.progress),
-            names=names,
-            clocks=tuple((trace.update, trace.sweeps, trace.seconds) for trace in self._traces),
-            stats=np.array([[trace.stats[name] for name in names] for trace in self._traces]),
-            stride=self._stride,
-        )
-
-    def restore(self, kept: Kept) -> None:
-        """Restore kept data; kept likelihoods are not estimated again."""
-        self._kept = kept
-        self._likelihood_estimator.restore(kept.likelihoods)
-
-    def _restore(self, kept: Kept) -> tuple[RBM, ...]:
-        data = self.plan.dataset.train
-        self._states = [load_checkpoint(content, data).state for content in kept.checkpoints]
-        self.progress, self._stride = kept.progress, kept.stride
-        self.n, self.sweeps, self.seconds = self._spent(kept.progress)
-        assert kept.stats is not None
-        self._traces = [
-            Trace(*clock, dict(zip(kept.names, stats, strict=True)))
-            for clock, stats in zip(kept.clocks, kept.stats, strict=True)
-        ]
-        return tuple(progress.rbm for progress in kept.progress)
 
     def copied_state(self) -> Any:
         """Return copies of the states, which share the data."""

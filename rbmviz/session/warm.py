@@ -28,10 +28,6 @@ def _model() -> Model:
     return Model(rbm, rbm.rates(_rows()))
 
 
-def _load_compiler() -> None:
-    kernels.batch.as_bits(np.zeros((1, 1), np.float32), np.zeros((1, 1), np.uint8))  # the smallest kernel
-
-
 def _sample(name: str, **knobs: Any) -> Callable[[], object]:
     return lambda: sample(_model(), make_sampler(name, **knobs), 2, init="random")
 
@@ -70,11 +66,7 @@ def _draw_and_enumerate() -> None:
     log_z(rbm)
 
 
-COMPILER = "compiler"
-"""The job that loads the compiler."""
-
 JOBS: dict[str, Callable[[], object]] = {
-    COMPILER: _load_compiler,
     "scores": _score,
     **{
         form: _sample(name, **knobs)

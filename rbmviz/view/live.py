@@ -22,7 +22,7 @@ from rbmviz.knobs import values_of
 from rbmviz.metrics import Landscape
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler
-from rbmviz.session import Allowance, SamplingRun, SamplingSetup
+from rbmviz.session import SamplingRun, SamplingSetup
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.curves import MIN_CURVE_SAMPLES, isl_plot
 from rbmviz.view.frames import Block, write_frame
@@ -73,8 +73,7 @@ def starts_of(setup: SamplingSetup) -> Starts:
 
 def runs_to_record(setup: SamplingSetup, samplers: Sequence[Sampler]) -> list[SamplingRun]:
     """Return the runs; their first RECORDED samples are the recording of a page."""
-    room = len(samplers) * RECORDED * -(-setup.model.rbm.n_visible // 8)
-    plan = setup._replace(allowance=Allowance(room)).plan()
+    plan = setup._replace(held=RECORDED).plan()
     return [SamplingRun(1, plan, sampler) for sampler in samplers]
 
 

@@ -271,13 +271,13 @@ class ReplayPage {
 
 /** @param {string} id @returns {Promise<ArrayBuffer>} a frame contained in this page */
 async function unpackedFrame(id) {
-  const script = /** @type {HTMLElement} */ (document.getElementById(id)), content = script.textContent ?? '', packed = script.dataset.packed !== 'no';
+  const script = /** @type {HTMLElement} */ (document.getElementById(id)), content = script.textContent ?? '';
   script.remove(); // free the memory of one copy
-  if (packed && !('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz play --recorded --plain" makes a file that it can show.');
+  if (!('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. Browsers from 2023 on can.');
   try {
     const text = atob(content), bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    return packed ? await inflated(bytes) : bytes.buffer;
+    return await inflated(bytes);
   } catch {
     throw new Error('The data in this file are damaged: copy or download it again.');
   }

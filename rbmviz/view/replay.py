@@ -1,8 +1,8 @@
 """Page that replays runs: one file with the samples, which needs no server or network.
 
-It uses the scripts of the live pages. Its data are one frame, as on live pages (``view.frames``), in base64,
-compressed or plain, so that the title is the only user input in the HTML. The page's security policy allows
-its own script and style, by their hashes, and nothing else.
+It uses the scripts of the live pages. Its data are one frame, as on live pages (``view.frames``), compressed
+and in base64, so that the title is the only user input in the HTML. The page's security policy allows its own
+script and style, by their hashes, and nothing else.
 """
 
 import base64
@@ -105,14 +105,10 @@ class Replay:
         return tuple(self.dataset.classes) if has_labels and self.dataset is not None else ()
 
 
-def replay_html(replay: Replay, plain: bool = False) -> bytes:
-    """Return the page, as the bytes of an HTML file.
-
-    plain : whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
-        cannot decompress (before 2023); False (the default): compressed to a third or less
-    """
+def replay_html(replay: Replay) -> bytes:
+    """Return the page, as the bytes of an HTML file."""
     script = shared_script() + "\nshowRuns((root, frame) => new ReplayPage(root, frame));\n"
-    return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script, plain=plain)
+    return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script)
 
 
 def assembled(
@@ -120,7 +116,6 @@ def assembled(
     frames: Mapping[str, bytes],
     script: str,
     policy: str = "",
-    plain: bool = False,
     sheets: Iterable[str] = (),
 ) -> bytes:
     """Return a page with one script, and frames by the ``id`` of their elements.
@@ -130,11 +125,8 @@ def assembled(
     """
     style, data = "\n".join([page_style(), *sheets]), []
     for name, frame in frames.items():
-        content = base64.b64encode(frame if plain else zlib.compress(frame, COMPRESSION)).decode()
-        packed = "no" if plain else "deflate"
-        data.append(
-            f'<script type="application/octet-stream" id="{name}" data-packed="{packed}">{content}</script>'
-        )
+        content = base64.b64encode(zlib.compress(frame, COMPRESSION)).decode()
+        data.append(f'<script type="application/octet-stream" id="{name}">{content}</script>')
     policy = (
         f"default-src 'none'; script-src {f'{source_hash(script)} {policy}'.strip()}; "
         f"style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"

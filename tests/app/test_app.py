@@ -1,7 +1,6 @@
 """The pages without a browser: contents, error messages, downloads, and frames."""
 
 import json
-import math
 import re
 import threading
 from dataclasses import replace
@@ -25,11 +24,11 @@ from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
-from rbmviz_app.charts.ends import Curve
+from rbmviz_app.charts.ends import Curve, curves_of
 from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
 from rbmviz_app.compared import amount_text
-from rbmviz_app.pages.sample.charts import curves_of, isl_chart, plane_chart
+from rbmviz_app.pages.sample.charts import isl_chart, plane_chart
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
 from rbmviz_app.pages.train.charts import (
@@ -279,8 +278,9 @@ def test_amounts_are_written_out():
     assert amount_text("sweeps", 1764.0) == "1,764 Gibbs sweeps"
 
 
-def test_a_panel_says_where_its_numbers_are_from(comparison):
+def test_a_panel_says_where_its_numbers_are_from(comparison, monkeypatch):
     """The numbers are those at the common point; a panel that is behind says so."""
+    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 0.0)
     request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
     encoder = FrameEncoder(comparison)
 
@@ -319,7 +319,8 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
 # What goes over the wire
 
 
-def test_frames_carry_what_is_new_and_nothing_twice(comparison):
+def test_frames_carry_what_is_new_and_nothing_twice(comparison, monkeypatch):
+    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
     keys = [panel.key for panel in comparison.panels]
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
     encoder = FrameEncoder(comparison)
@@ -353,9 +354,12 @@ def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, m
         return "readouts" in heads[0]
 
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
-    assert [numbers(), numbers()] == [True, True]  # of paused runs always
+    assert [numbers(), numbers()] == [True, False]
+    comparison.step(1)
+    wait_for_pause(comparison, 13)
+    assert numbers()  # of a step at once
     comparison.resume()
-    wait(lambda: all(s.n > 12 and s.status == "running" for _, s in comparison.poll()), "they go on")
+    wait(lambda: all(s.n > 13 and s.status == "running" for _, s in comparison.poll()), "they go on")
     assert numbers()  # another status
     before = [s.n for _, s in comparison.peek()]
     wait(lambda: all(s.n > n for (_, s), n in zip(comparison.poll(), before, strict=True)), "more samples")
@@ -375,50 +379,6 @@ def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, m
     comparison.pause()
     wait_for_pause(comparison)
     assert numbers()
-
-
-def test_what_came_too_soon_for_the_last_frame_of_a_run_comes_later(comparison, monkeypatch):
-    """Class strips and their like are sent twice a second; a pause may come in between."""
-    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
-    encoder = FrameEncoder(comparison)
-
-    def strips():
-        panels = read_frame(encoder.encode_next(request)).panels
-        return ["class_shares" in panel.blocks for panel in panels]
-
-    assert strips() == [True, True]
-    monkeypatch.setattr("rbmviz_app.stream.encoder.SLOW_SECONDS", 1e9)
-    comparison.step(3)
-    wait_for_pause(comparison, 15)
-    assert strips() == [False, False]
-    assert not encoder.is_behind  # not yet
-    monkeypatch.setattr("rbmviz_app.stream.encoder.SLOW_SECONDS", 0.0)
-    comparison.step(3)
-    wait_for_pause(comparison, 18)
-    encoder._clients = {
-        key: client._replace(slow_at=client.slow_at + 0.2) for key, client in encoder._clients.items()
-    }
-    assert strips() == [False, False]
-    wait(lambda: encoder.is_behind, "the time at which they are due")
-    assert strips() == [True, True]
-    assert not encoder.is_behind
-
-
-def test_slow_parts_that_are_sent_at_different_times_come_once(comparison):
-    """As those of a panel that was added later. Each frame with those of one found the others due again."""
-    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
-    encoder = FrameEncoder(comparison)
-    encoder.encode_next(request)
-    later = comparison.panels[1].key
-    encoder._clients[later] = encoder._clients[later]._replace(slow_at=0.0)
-    panels = read_frame(encoder.encode_next(request)).panels
-    assert ["class_shares" in panel.blocks for panel in panels] == [False, True]
-    assert not encoder.is_behind
-    assert encoder._slow_due_at == math.inf
-    comparison.step(1)
-    wait_for_pause(comparison, 13)
-    encoder.encode_next(request)
-    assert encoder._slow_due_at < math.inf  # what is new is due
 
 
 def test_numbers_of_a_pause_follow_the_unit_of_comparison(comparison):

@@ -4,6 +4,7 @@ import io
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from page_settings import set_settings, settings_of
 from waiting import wait
@@ -17,14 +18,13 @@ from rbmviz.samplers.fast_weights import rates_of
 from rbmviz.session.limits import check_panels
 from rbmviz.sweeps import Store
 from rbmviz_app import shared
-from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.messages import without_commands
 
 
 @pytest.fixture
 def rows():
     """A file of 60 rows of five random bits, as many as the model of the tests has visible units."""
-    return csv_bytes(map(str, range(5)), np.random.default_rng(3).integers(0, 2, (60, 5)))
+    return pd.DataFrame(np.random.default_rng(3).integers(0, 2, (60, 5))).to_csv(index=False).encode()
 
 
 def array_bytes(**arrays):
@@ -276,7 +276,7 @@ def test_a_message_on_a_page_advises_no_command(refused, said, tmp_path, monkeyp
 def test_two_visitors_with_files_of_one_name_get_scores_of_their_own(rows):
     from rbmviz.datasets import load_bytes
 
-    other = csv_bytes(map(str, range(5)), np.tile(np.eye(5, dtype=int), (12, 1)))
+    other = pd.DataFrame(np.tile(np.eye(5, dtype=int), (12, 1))).to_csv(index=False).encode()
     both = [load_bytes(content, "rows.csv") for content in (rows, other)]
     scores = [shared.training_part_isl(data, "binary") for data in both]
     assert scores[0] != scores[1]

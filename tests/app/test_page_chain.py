@@ -4,16 +4,18 @@ import functools
 
 import numpy as np
 import pytest
+from page_settings import origin_of_files
 from waiting import wait, wait_for_pause
 
 from rbmviz import RBM, Model, make_sampler
+from rbmviz.lessons import read_state
 from rbmviz.metrics import check_chain, eigenvalues, remove_self_transitions
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.pages.links import write_changed_panel
 from rbmviz.session import LandscapeSetup
 from rbmviz_app.pages import IN_BAR, page_modules
-from rbmviz_app.pages.chain.landscape import PAGE, command_of
+from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, chain_csv, ordered_chain, preset_table
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart
@@ -121,7 +123,8 @@ def comparison(open_comparison):
     return comparison
 
 
-def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
+def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison, monkeypatch):
+    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 0.0)
     request = FrameRequest(20, "landscape", "binary", 100, 6, [panel.key for panel in comparison.panels])
     encoder = FrameEncoder(comparison)
     for _ in range(2):  # each frame has them all: what was sent may be asked for again
@@ -147,15 +150,14 @@ def test_walk_charts_and_files(comparison):
     assert len(set(scale["range"])) == 2  # those of one sampler have colours of their own
 
 
-def test_the_origin_of_walks_is_a_link_only_if_one_can_open_the_landscape():
-    panels = ["gibbs", "rates_fpcd:eps=0.1"]
-    link = command_of(panels, "two halves", 8.5, 3)
-    assert "chain?" in link
-    assert all(part in link for part in ("land=two+halves", "land_depth=8.5", "land_seed=3"))
-    assert "chain?" in command_of(panels, "random weights", 8.5, 3)
-    trained = command_of(panels, "CD-k on patterns", 8.5, 3)
-    assert "chain?" not in trained
-    assert all(part in trained for part in (*panels, "seed 3", "'CD-k on patterns'", "page Train"))
+def test_origin_of_walks_is_their_link(page):
+    test = page(l=["gibbs", "rates_fpcd:eps=0.1"], land="two halves", land_depth="8.5", land_seed="3")
+    known = origin_of_files(test)
+    state = read_state(known["command"].removeprefix("rbmviz app; "))
+    shown, setup = comparison_of(test).setup, state.setup()
+    assert (setup.seed, setup.model.rbm.W.tolist()) == (3, shown.model.rbm.W.tolist())
+    assert [algorithm.name for algorithm in state.algorithms()] == ["gibbs", "rates_fpcd"]
+    assert (known["seeds"], list(known["models"])) == ([3], ["two halves"])
 
 
 # The matrix

@@ -79,8 +79,8 @@ def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
     wait(lambda: all(s.n > 50 for _, s in comparison.poll()), "samples")
     comparison.close()
     comparison.free()
+    wait(lambda: {s.status for _, s in comparison.peek()} == {"rebuilding"}, "the end of a chunk")
     n = [s.n for _, s in comparison.peek()]
-    assert {s.status for _, s in comparison.peek()} == {"rebuilding"}
     test.run()
     assert not test.exception
     wait(lambda: all(s.n > was for (_, s), was in zip(comparison.poll(), n, strict=True)), "more samples")

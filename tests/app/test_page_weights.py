@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from page_settings import origin_of_files
 from waiting import wait, wait_for_pause
 
 from rbmviz import make_trainer
@@ -15,7 +16,6 @@ from rbmviz_app.code import weights_code
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.weights import panel as weights_panel
 from rbmviz_app.pages.weights.charts import EQUAL, log_z_chart, population_titles, shares_chart, sizes_chart
-from rbmviz_app.pages.weights.page import command_of
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_frame
@@ -53,13 +53,14 @@ def test_what_names_knobs_beside_the_panels_has_those_of_the_panels_only(page):
     assert said.startswith("The link shows 'learning_rate', and these panels have the knobs k, ")
 
 
-def test_files_name_a_link_that_opens_the_same_batches():
+def test_files_name_a_link_that_opens_the_same_batches(page):
     panels = ["pop_cd:n_chains=40", "pop_cd:n_chains=7,k=3"]
-    state = read_state(command_of(panels, "bas_pcd", "random", 5, "code").removeprefix("rbmviz app; "))
+    test = page(w=panels, weights_model="bas_pcd", weights_start="random", weights_seed="5")
+    command = origin_of_files(test)["command"]
+    state = read_state(command.removeprefix("rbmviz app; "))
     setup = state.setup()
     assert (setup.seed, setup.start_from, setup.model.rbm.n_visible) == (5, "random", 16)
     assert [(one.n_chains, one.k) for one in state.algorithms()] == [(40, 1), (7, 3)]
-    assert command_of(panels, "my model", "data", 5, "code").endswith("no link opens this model.\ncode")
 
 
 def test_populations_are_named_by_what_tells_them_apart():
@@ -134,7 +135,8 @@ def test_the_code_weighs_such_batches_and_draws_them(monkeypatch, model, tmp_pat
 # What goes over the wire
 
 
-def test_frames_carry_the_heaviest_and_the_lightest(comparison):
+def test_frames_carry_the_heaviest_and_the_lightest(comparison, monkeypatch):
+    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
     request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
     encoder = FrameEncoder(comparison)
     panels = read_frame(encoder.encode_next(request)).panels

@@ -496,8 +496,6 @@ def test_the_socket_of_the_owner_and_what_is_about_his_browser_is_not_shared(sha
     before = share.view
     publish.canvas("tune", DATA | {"url": "/rbmviz/live/a-map"})
     assert share.view is before
-    publish.link("sample", {"p": ["gibbs", "rates_fpcd:eps=0.1"], "preset": []})
-    assert share.view.link == "sample?p=gibbs&p=rates_fpcd%3Aeps%3D0.1"
 
 
 def test_markdown_becomes_text_with_a_few_styles():

@@ -1,19 +1,6 @@
 """The Undo button: runs, panels and settings come back."""
 
-import pytest
 from waiting import wait
-
-from rbmviz_app import session
-
-
-@pytest.mark.parametrize(("seconds", "panels"), [(60.0, 5), (0.0, 6)])
-def test_one_click_reported_twice_adds_one_panel(page, monkeypatch, seconds, panels):
-    test = page("sample")
-    monkeypatch.setattr(session, "SAME_CLICK_SECONDS", seconds)
-    for _ in range(2):
-        test.button(key="sample add gibbs").click().run()
-        assert not test.exception
-    assert len(test.session_state["comparisons"]["sample"][0].panels) == panels
 
 
 def test_hidden_units_data_reset_and_a_closed_panel_can_be_undone(page):

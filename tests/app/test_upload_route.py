@@ -1,4 +1,6 @@
-"""Files on their way to Streamlit: counted before they are read."""
+"""Files on their way to Streamlit: measured against the server's memory before they are read."""
+
+import asyncio
 
 import pytest
 from starlette.applications import Starlette
@@ -7,30 +9,25 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from rbmviz import BadInput
 from rbmviz.session import memory
-from rbmviz_app import insides, uploads
+from rbmviz_app import uploads
 
 MB = 10**6
 
 
 @pytest.fixture
 def held(monkeypatch):
-    """The bytes that Streamlit holds, by session; 10 MB are free, half of them for the first."""
+    """The files that Streamlit holds, by name: their bytes are part of the process, which has 10 MB left."""
     monkeypatch.setenv("RBMVIZ_SERVER_MB", "520")
-    uploads.uploaded_files.clear()
     held = {}
     monkeypatch.setattr(memory, "process_bytes", lambda: 510 * MB + sum(held.values()))
-    monkeypatch.setattr(insides, "stored_bytes", lambda: held)
-    yield held
-    uploads.uploaded_files.clear()
+    return held
 
 
 @pytest.fixture
 def client(held):
     async def store(request):
-        session, n = request.path_params["session"], len(await request.body())
-        held[session] = held.get(session, 0) + n
+        held[request.path_params["file"]] = len(await request.body())
         return PlainTextResponse("", 204)
 
     routes = [Route(uploads.ROUTE + "{session}/{file}", store, methods=["PUT", "DELETE"])]
@@ -39,31 +36,50 @@ def client(held):
         yield client
 
 
-def put(client, session, size):
-    return client.put(f"{uploads.ROUTE}{session}/file", content=bytes(size))
+def put(client, name, size):
+    return client.put(f"{uploads.ROUTE}session/{name}", content=bytes(size))
 
 
-def test_files_are_refused_at_the_limit_of_a_visitor_and_of_all(client, held):
-    statuses = [put(client, "a", MB).status_code for _ in range(40)]
-    assert statuses == [204] * 5 + [413] * 35  # half of 10 MB
-    assert put(client, "b", 3 * MB).status_code == 413
-    assert put(client, "b", 2 * MB).status_code == 204  # half of what a leaves
+def test_file_larger_than_half_of_what_is_left_is_refused(client, held):
+    assert put(client, "a", 5 * MB + 1).status_code == 413
+    assert put(client, "a", 5 * MB).status_code == 204
+    assert put(client, "b", 3 * MB).status_code == 413  # half of 5
+    assert put(client, "b", 2 * MB).status_code == 204
     assert held == {"a": 5 * MB, "b": 2 * MB}
-    assert "The server has no room for this file of 3 MB" in put(client, "b", 3 * MB).text
+    assert (
+        "The server has no room for this file of 3 MB: one may have 2 MB now" in put(client, "b", 3 * MB).text
+    )
     held.clear()  # their sessions have ended
-    assert put(client, "b", 3 * MB).status_code == 204
-    assert uploads.uploaded_files()._coming == {}
+    assert put(client, "b", 5 * MB).status_code == 204
 
 
 def test_a_file_of_no_length_is_not_read(client, held):
-    answer = client.put(f"{uploads.ROUTE}a/file", content=iter([b"1", b"2"]))
+    answer = client.put(f"{uploads.ROUTE}session/a", content=iter([b"1", b"2"]))
     assert (answer.status_code, held) == (411, {})
 
 
 def test_files_that_are_still_coming_are_counted(held):
-    files = uploads.uploaded_files()
-    files.expect("a", 3 * MB)
-    with pytest.raises(BadInput):
-        files.expect("a", 3 * MB)
-    files.came("a", 3 * MB)
-    files.expect("a", 3 * MB)
+    answers = []
+
+    async def store(scope, receive, send):
+        if scope["path"].endswith("first"):  # while it comes, another one begins
+            await ask("second", 3 * MB)
+
+    async def ask(name, size):
+        async def receive():
+            return {"type": "http.request", "more_body": False}
+
+        async def send(message):
+            answers.append(message.get("status"))
+
+        headers = [(b"content-length", str(size).encode())]
+        await middleware(
+            {"type": "http", "method": "PUT", "path": uploads.ROUTE + name, "headers": headers}, receive, send
+        )
+
+    middleware = uploads.CountedUploads(store)
+    asyncio.run(ask("first", 5 * MB))
+    assert answers[0] == 413
+    answers.clear()
+    asyncio.run(ask("second", 3 * MB))
+    assert answers == []

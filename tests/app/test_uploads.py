@@ -1,12 +1,12 @@
 """Uploads stay while the session lasts; presets, lessons and sent models take them off the page."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from page_settings import settings_of
 from waiting import wait
 
 from rbmviz.rbm.files import model_bytes
-from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.pages import file_of
 from rbmviz_app.uploads import Upload
 
@@ -23,7 +23,6 @@ def of_session(test):
         "uploads",
         "trained",
         "link",
-        "allowance",
         "models on pages",
         "settings",
     )
@@ -34,7 +33,7 @@ def of_session(test):
 @pytest.fixture
 def own_data():
     """A file of 50 rows of 9 random bits."""
-    return csv_bytes(map(str, range(9)), np.random.default_rng(2).integers(0, 2, (50, 9)))
+    return pd.DataFrame(np.random.default_rng(2).integers(0, 2, (50, 9))).to_csv(index=False).encode()
 
 
 def button(test, label):

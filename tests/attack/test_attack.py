@@ -61,19 +61,18 @@ def test_a_crowded_server_goes_on(minutes, report, tmp_path):
     from tests.attack import crowding
     from tests.attack.server import serving
 
-    with serving(tmp_path / "flood.txt") as server:
+    with serving(tmp_path / "flood.txt", RBMVIZ_SERVER_MB="1000") as server:
         before, beside, rows = asyncio.run(crowding.flood(server))
         ends, more = asyncio.run(crowding.uploads(server, size=30_000_000))
         rows += more
     loads = 1000 if minutes >= LONG else 100
-    with serving(
-        tmp_path / "loads.txt", open_files=200
-    ) as server:  # each kept three: 384 of those that ended
+    # Each page that was left keeps three descriptors, as long as Streamlit keeps its session: 128 of them.
+    with serving(tmp_path / "loads.txt", open_files=1024) as server:
         drawn, more = asyncio.run(crowding.page_loads(server, loads, every=0 if minutes >= LONG else 1.0))
         assert crowding.answers(f"{server.address}/_stcore/health")
     report("\n".join(f"{what}: {value}" for what, value in (*rows, *more)))
     assert beside > before / 2
-    assert 0 < ends[204] <= 12  # half of what one visitor may have, 750 MB
+    assert 0 < ends[204] < 40  # none is larger than half of what is left
     assert ends[204] + ends[413] == 40
     # A page without room is told so; its memory comes back ten seconds after it was left.
     assert drawn["drawn"] > 0

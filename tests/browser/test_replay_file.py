@@ -45,12 +45,12 @@ COLOURED = """canvas => {
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Return the pages of two samplers: as they come, and uncompressed with a hostile heading."""
+    """Return the pages of two samplers: as they come, and with a hostile heading."""
     folder = tmp_path_factory.mktemp("replay")
     usual = ["play", "--recorded", "--model", "bas_pcd", "--samplers", "gibbs", "rates_fpcd", "-n", str(N)]
     usual += ["--cells", str(CELLS), "--init", "random", "--speed", "200"]
     assert main([*usual, "--out", str(folder / "run.html")]) == 0
-    more = ["--plain", "--title", HOSTILE, "--caption", HOSTILE, "--last", "100"]
+    more = ["--title", HOSTILE, "--caption", HOSTILE, "--last", "100"]
     assert main([*usual, *more, "--out", str(folder / "hostile.html")]) == 0
     (folder / "turned.html").write_bytes(replay_html(Replay("t", "", [turned()], BAS, (4, 4), CELLS)))
     return folder

@@ -13,7 +13,7 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import make_sampler
 from rbmviz.session import compiling
 from rbmviz.session.compiling import Compiling
-from rbmviz.session.warm import COMPILER, JOBS, jobs_of
+from rbmviz.session.warm import JOBS, jobs_of
 
 
 @pytest.fixture
@@ -41,9 +41,7 @@ def start(tmp_path, monkeypatch):
 
 def test_who_waits_for_a_job_goes_on_when_it_is_done(start, tmp_path):
     go_on = tmp_path / "go on"
-    processes = start(
-        rf"""until [ -e "{go_on}" ]; do sleep 0.01; done; printf 'compiler\ngibbs\n'; exec sleep 1000"""
-    )
+    processes = start(rf"""until [ -e "{go_on}" ]; do sleep 0.01; done; printf 'gibbs\n'; exec sleep 1000""")
     assert not processes.request(["gibbs", "scores"])
     go_on.touch()
     wait(lambda: processes.request(["gibbs"]), "gibbs")
@@ -78,7 +76,7 @@ def test_what_a_panel_waits_for_is_compiled_next(start, tmp_path):
         go_on.touch()
         wait(lambda n=done + 1: told.exists() and len(told.read_text().splitlines()) == n, "a job")
     wait(lambda: processes.request(["trainer ucd", "scores"]), "both")
-    assert told.read_text().splitlines() == [COMPILER, "trainer ucd", "scores"]
+    assert told.read_text().splitlines() == [next(iter(JOBS)), "trainer ucd", "scores"]
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo nonsense", "kill -9 $$", None])
@@ -88,22 +86,16 @@ def test_a_process_that_fails_keeps_nobody(start, script):
     assert processes.finish()
 
 
-@pytest.mark.skipif(not compiling.FORKS, reason="processes do not fork here")
-def test_a_process_that_forks_compiles_each_job_once():
+def test_process_compiles_the_jobs_that_it_reads():
     program = (
-        "import os, time; from rbmviz.session import compiling; "
-        "compiling.compile_jobs = lambda names: "
-        "[time.sleep(0.05) or os.write(1, f'{name},{os.getpid()}\\n'.encode()) for name in names]; "
+        "import os; from rbmviz.session import compiling; "
+        "compiling.compile_jobs = lambda names: [os.write(1, f'{name},\\n'.encode()) for name in names]; "
         "compiling.main()"
     )
     options = {"check": True, "capture_output": True, "text": True, "timeout": 60}
     given = "".join(name.ljust(compiling.RECORD) for name in JOBS)
-    told = subprocess.run([sys.executable, "-c", program, "3"], input=given, **options).stdout.splitlines()
-    names, processes = zip(*(line.split(",") for line in told if "," in line), strict=True)
-    assert sorted(names) == sorted(JOBS)
-    assert names[0] == next(iter(JOBS))
-    assert len(set(processes)) == 3
-    assert sorted(line for line in told if "," not in line) == sorted(JOBS)
+    told = subprocess.run([sys.executable, "-c", program], input=given, **options).stdout.splitlines()
+    assert told == [line for name in JOBS for line in (f"{name},", name)]
 
 
 def test_every_sampler_has_a_job_of_the_kernels_that_it_starts_with():
@@ -143,7 +135,7 @@ setup = page.setup(values | dict(one.split("=") for one in settings), Sources())
 for panel in page.default_panels:
     comparison = Race(setup, 30.0)
     worker = comparison.add(read_algorithm(page.algorithms, panel))
-    list(compile_jobs(worker._run.jobs()))
+    list(compile_jobs(worker.run.jobs()))
     listener = Listener()
     event.register("numba:compile", listener)
     comparison.step(100)

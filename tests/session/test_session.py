@@ -11,14 +11,13 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, log_likelihood
 from rbmviz.samplers import interleave, make_sampler, sample
 from rbmviz.session import (
-    Allowance,
     SamplingPlan,
     SamplingRun,
     TrainingPlan,
     TrainingRun,
     replay,
 )
-from rbmviz.session.recorder import MAX_HELD_SAMPLES, MIN_HELD_SAMPLES, Recorder
+from rbmviz.session.recorder import Recorder
 from rbmviz.trainers import make_trainer, train
 
 
@@ -112,30 +111,9 @@ def test_a_log_of_knobs_is_bounded(model, monkeypatch):
         run.run_log()
 
 
-def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
-    allowance = Allowance(4000)  # a byte a sample
-    plan = SamplingPlan(model, seed=2, allowance=allowance)
-    assert allowance.samples(5) == 4000
-    one = open_worker(plan, make_sampler("gibbs"))
-    one.step(5000)
-    wait(lambda: one.request_snapshot().n == 5000, "samples")
-    first, v = one.read(SamplingRun.held_samples)
-    assert (first, len(v)) == (1000, 4000)
-    open_worker(plan, make_sampler("gibbs"))
-    assert allowance.samples(5) == 2000
-    one.step(10)
-    wait(lambda: one.request_snapshot().n == 5010, "ten more")
-    wanted = sample(model, make_sampler("gibbs"), 5010, seed=2).v
-    first, v = one.read(SamplingRun.held_samples)
-    assert first == 3010
-    np.testing.assert_array_equal(v, wanted[first:])
-    assert Allowance(1).samples(784) == MIN_HELD_SAMPLES
-    assert Allowance().samples(8, 1) == MAX_HELD_SAMPLES
-
-
 def test_held_samples_are_the_newest_whatever_the_parts_in_which_they_came():
     v = np.random.default_rng(0).integers(0, 2, (3500, 9), dtype=np.uint8)
-    recorder, n = Recorder(9, Allowance(1)), 0
+    recorder, n = Recorder(9, 1000), 0
     for part in (700, 700, 1, 999, 1100):
         n += part
         recorder.append(v[n - part : n])

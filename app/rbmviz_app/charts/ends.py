@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rbmviz.charts import Rows, Style
+from rbmviz.charts import Rows, Style, styled
 from rbmviz.charts.ends import CURVE_KINDS
+from rbmviz.charts.style import colours, labels, named_apart, titles
 from rbmviz.session.equal_points import Compared
 from rbmviz_app.compared import amount_text
 
@@ -43,3 +44,17 @@ def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = 
     return [
         {"kind": "common", "x": point, "note": f"{who} compared {at_point}", "label": at_point, "side": side}
     ]
+
+
+def curves_of(
+    snapshots: Sequence[Any], slots: Sequence[int] = (), origins: Sequence[str] = ()
+) -> list[Curve]:
+    """Return the curves of all panels, in their colours and dashes, given their snapshots and slots.
+
+    origins : a word for the start of each, see ``titles``
+    """
+    algorithms = [snapshot.algorithm for snapshot in snapshots]
+    parts = zip(labels(algorithms), origins or [""] * len(algorithms), strict=True)
+    brief = named_apart([label + origin for label, origin in parts])
+    styles = styled(titles(algorithms, origins), colours(algorithms), slots)
+    return [Curve(*fields) for fields in zip(styles, brief, snapshots, strict=True)]

@@ -1,9 +1,4 @@
-"""Short texts for pages and panels, and tables as CSV files."""
-
-import csv
-import io
-from collections.abc import Iterable, Sequence
-from typing import Any
+"""Short texts for pages and panels."""
 
 from rbmviz.session import TrainingPlan
 
@@ -19,12 +14,3 @@ def warm_start_text(plan: TrainingPlan) -> str:
         return " resumed" if plan.checkpoint else ""
     at = f" at {plan.warm_start.update:,}" if plan.warm_start.update else ""
     return f" from {plan.warm_start.path[-1][0]}{at}"
-
-
-def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Return the rows as CSV with a header."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue().encode()

@@ -1,8 +1,7 @@
 """Reports of a page's script runs to its watchers; without a share, these functions do nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from rbmviz.charts import Chart
 from rbmviz_app.comparisons import comparisons_by_token
@@ -42,12 +41,6 @@ def card(content: Mapping[str, Any] | None) -> None:
         texts = ("text", "question", "do", "reveal")
         content = {**content, **{name: marked(content[name]) for name in texts}}
     tell(card=content)
-
-
-def link(page: str, parts: Mapping[str, Sequence[str]]) -> None:
-    """Publish the address that opens the page in its current state."""
-    query = urlencode({name: list(values) for name, values in parts.items() if values}, doseq=True)
-    tell(link=f"{page}?{query}" if query else page)
 
 
 def canvas(name: str, data: Mapping[str, Any]) -> None:

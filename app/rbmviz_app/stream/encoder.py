@@ -4,13 +4,12 @@ Each kind of snapshot has one encoder, registered with ``frame_encoder`` in the 
 browser can only request pictures of a page that this process has drawn, and drawing it loads ``panel.py``.
 """
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from rbmviz.metrics.numbers import Number, Value
+from rbmviz.metrics.numbers import Number
 from rbmviz.session import Race, Snapshot
 from rbmviz.view.frames import Block, write_frame
 from rbmviz.view.specs import finite
@@ -18,13 +17,10 @@ from rbmviz_app.messages import without_commands
 from rbmviz_app.stream.parts import NO_CHARTS, parts_of
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
-NUMBERS_SECONDS = 0.18
-"""Minimum seconds between frames with the numbers and texts of active runs: every fourth of 20 frames per
-second. Nobody could read them faster, and they take more than half of a frame's time; pictures come with
-every frame."""
-
-SLOW_SECONDS = 0.5
-"""Seconds between frames with the slow parts: class strips, filters, traces, some readouts."""
+NUMBERS_SECONDS = 0.4
+"""Minimum seconds between frames with the numbers, texts and slow pictures (class strips, filters, traces) of
+active runs: nobody could read them faster, and they take more than half of a frame's time. The other pictures
+come with every frame."""
 
 
 class ClientState(NamedTuple):
@@ -32,24 +28,17 @@ class ClientState(NamedTuple):
 
     run : number of the run
     newest_sent : newest number sent, by name, for items numbered and sent once, such as samples or pairs
-    slow_at : time.monotonic() of the last frame with the slow parts
-    numbers_due : whether the next frame has numbers and texts; otherwise ``encode`` skips work needed only
-        for them, and the browser keeps its old ones
+    numbers_due : whether the next frame has numbers; otherwise ``encode`` skips work needed only for them,
+        and the browser keeps its old ones
     """
 
     run: int
     newest_sent: Mapping[str, int] = MappingProxyType({})
-    slow_at: float = 0.0
     numbers_due: bool = True
 
-    @property
-    def slow_due(self) -> bool:
-        """Whether the slow parts are due again; they come only in frames with numbers."""
-        return self.numbers_due and time.monotonic() - self.slow_at > SLOW_SECONDS
-
-    def after(self, newest_sent: Mapping[str, int], slow: bool = False) -> "ClientState":
-        """Return the state after a frame with ``newest_sent``; slow : whether it had the slow parts."""
-        return ClientState(self.run, newest_sent, time.monotonic() if slow else self.slow_at)
+    def after(self, newest_sent: Mapping[str, int]) -> "ClientState":
+        """Return the state after a frame with ``newest_sent``."""
+        return self._replace(newest_sent=newest_sent)
 
 
 class PanelContent(NamedTuple):
@@ -136,42 +125,40 @@ class FrameEncoder:
         self._comparison, self._hidden = comparison, hidden
         self._request: FrameRequest | None = None
         self._clients: dict[int, ClientState] = {}  # by key of the panel
-        self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
+        self._readouts: dict[int, Sequence[Number]] = {}  # of the panel's run
         self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
-        self._numbers_of: Any = None  # the request, and run, status and knobs of each panel
+        self._numbers_of: Any = None  # the request and unit, and run, status, knobs and steps of the panels
         self._numbers_left_out = False  # from the last frame
         self._numbers_unit = ""  # the unit of comparison of the last numbers
-        self._slow_of: dict[int, Any] = {}  # the source of the last slow parts, by key of the panel
-        self._slow_due_at = math.inf  # time.monotonic() when omitted slow parts are due
         self._charts = NO_CHARTS  # the contents that the browser has, by key
 
     @property
     def is_behind(self) -> bool:
         """Whether a frame is due although nothing is new.
 
-        Such a frame has the parts that were not yet due in the last one, the numbers in another unit, or new
+        Such a frame has the numbers that were not yet due in the last one, or are in another unit, or new
         charts.
         """
-        now = time.monotonic()
         if self._newest_charts() is not self._charts:
             return True
         if self._numbers_left_out:
-            return now - self._numbers_at > NUMBERS_SECONDS
-        return now > self._slow_due_at or self._numbers_unit != self._comparison.cost_unit
+            return time.monotonic() - self._numbers_at > NUMBERS_SECONDS
+        return self._numbers_unit != self._comparison.cost_unit
 
     def _newest_charts(self) -> Mapping[str, Any]:
         parts = parts_of(self._comparison) if self._hidden == "nothing" else None
         return NO_CHARTS if parts is None else parts.renew()
 
     def _take_numbers(self, request: FrameRequest, snapshots: Snapshots) -> bool:
-        """Return whether the next frame has numbers: not too often while all runs simply continue."""
-        runs = [(key, snapshot.run, snapshot.status, snapshot.algorithm) for key, snapshot in snapshots]
-        running = any(snapshot.status == "running" for _, snapshot in snapshots)
-        same = running and self._numbers_of == (request, runs)
-        self._numbers_left_out = same and time.monotonic() - self._numbers_at <= NUMBERS_SECONDS
+        """Return whether the next frame has numbers: not too often while all runs simply go on, or rest."""
+        self._numbers_unit = self._comparison.cost_unit
+        steps = [shown.n if shown.status != "running" else None for _, shown in snapshots]
+        runs = [(key, shown.run, shown.status, shown.algorithm) for key, shown in snapshots]
+        numbers_of = request, self._numbers_unit, runs, steps
+        recent = time.monotonic() - self._numbers_at < NUMBERS_SECONDS
+        self._numbers_left_out = recent and self._numbers_of == numbers_of
         if not self._numbers_left_out:
-            self._numbers_at, self._numbers_of = time.monotonic(), (request, runs)
-            self._numbers_unit = self._comparison.cost_unit
+            self._numbers_at, self._numbers_of = time.monotonic(), numbers_of
         return not self._numbers_left_out
 
     def encode_next(self, request: FrameRequest) -> bytes:
@@ -184,10 +171,8 @@ class FrameEncoder:
         # have to be compiled: until then a paused run is shown as waiting.
         waiting = self._comparison.running
         panels = []
-        self._slow_due_at = math.inf
         newest = self._comparison.poll()
         numbers = self._take_numbers(request, newest)
-        encoded_from = newest, self._numbers_unit
         shown = newest
         if newest and numbers and (adjust_all := _encoders[type(newest[0][1])].adjust_all):
             shown = adjust_all(self._comparison, newest)
@@ -200,17 +185,14 @@ class FrameEncoder:
                 if not self._declare_readouts(key, snapshot):
                     continue
             client = client._replace(numbers_due=numbers)
-            if not client.slow_due and self._slow_of.get(key) != encoded_from:
-                self._slow_due_at = min(self._slow_due_at, client.slow_at + SLOW_SECONDS)
             content = _encoders[type(snapshot)].encode(snapshot, request, client)
             if content is not None:
                 self._clients[key] = content.client
-                slow = content.client.slow_at != client.slow_at
-                if slow:
-                    self._slow_of[key] = encoded_from
                 head, blocks = self._head(key, snapshot, content, waiting), content.blocks
                 if numbers:
-                    head["readouts"] = self._values(key, snapshot, slow)
+                    head["readouts"] = {
+                        number.name: finite(number.shown(snapshot)) for number in self._readouts[key]
+                    }
                 if self._hidden == "names":
                     head, blocks = _without_names(head, blocks)
                 elif self._hidden == "numbers" and numbers:
@@ -226,14 +208,8 @@ class FrameEncoder:
         """Record the readouts of a panel's run; return False if the panel has since been removed."""
         plans = [panel.plan for panel in self._comparison.panels if panel.key == key]
         for plan in plans:
-            readouts = _encoders[type(snapshot)].readouts(snapshot.algorithm, plan)
-            self._readouts[key] = [(number.name, number.shown, number.slow) for number in readouts]
+            self._readouts[key] = _encoders[type(snapshot)].readouts(snapshot.algorithm, plan)
         return bool(plans)
-
-    def _values(self, key: int, snapshot: Snapshot, slow: bool) -> dict[str, Any]:
-        """Return the values of a panel's readouts; slow : whether to include slow readouts."""
-        readouts = self._readouts[key]
-        return {name: finite(value(snapshot)) for name, value, is_slow in readouts if slow or not is_slow}
 
     def _head(self, key: int, snapshot: Snapshot, content: PanelContent, waiting: bool) -> dict[str, Any]:
         """Return the header of a panel's part, without its readouts."""

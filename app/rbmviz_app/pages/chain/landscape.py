@@ -1,18 +1,13 @@
 """The landscape part of the page: the energy of a small model's states, and chains that visit them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from rbmviz.charts import Chart
-from rbmviz.files.origin import origin
 from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
-from rbmviz.models import LANDSCAPE_PATTERNS
-from rbmviz.pages import PAGES, link_to
-from rbmviz.pages.chain import RANDOM_WEIGHTS
-from rbmviz.pages.links import write_changed_panel
+from rbmviz.pages import PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import LandscapeSetup, Race
@@ -20,7 +15,6 @@ from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import Settings, landscape_grid
-from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 
 VISIT_QUANTITIES = {
@@ -199,7 +193,7 @@ def draw_landscape(present: bool) -> None:
         draw_walks(comparison)
     if not present:
         st.caption(messages.plain(landscape_line(name, comparison.setup)))
-        exports(comparison, name)
+        downloads(comparison, {name: comparison.setup.model})
 
 
 def choose_landscape() -> None:
@@ -270,31 +264,3 @@ def draw_walks(comparison: Race[LandscapeSetup]) -> None:
     live_chart(comparison, "walks", make, title, "The curves begin with the first sample.")
     controls.choose(Settings.land_curve, label_visibility="collapsed")
     catch_up_settings(PAGE.name)
-
-
-def exports(comparison: Race[LandscapeSetup], land: str) -> None:
-    """Offer the data of the chart; ``land`` is the name of the displayed landscape."""
-    setup, depth = comparison.setup, Settings.land_depth.value
-
-    def file_origin() -> dict[str, Any]:
-        panels = [write_changed_panel(algorithm) for algorithm in algorithms_of(comparison)]
-        command = command_of(panels, land, depth, setup.seed)
-        return origin(command, models={land: setup.model}, seeds=[setup.seed])
-
-    downloads(comparison, file_origin)
-
-
-def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str:
-    """Return a link that repeats the walks, or the reason why no link can.
-
-    panels : panels as written in links
-    land : name of the landscape; in another session, no link opens a trained model or a model from a file
-    depth : depth of the valleys, in nats
-    """
-    if land in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
-        return f"rbmviz app; {link_to('chain', panels, land=land, land_depth=depth, land_seed=seed)}"
-    return (
-        f"rbmviz app; page How it works, panels {' '.join(panels)}, seed {seed}. The landscape is that of "
-        f"the model {land!r}, which no link opens: upload its file, or save one with the Model button on "
-        "the Train page."
-    )

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from rbmviz import BadInput
-from rbmviz.files.origin import origin
+from rbmviz.files.origin import csv_bytes, origin
 from rbmviz.knobs import Knob
 from rbmviz.metrics import (
     check_chain,
@@ -30,7 +30,6 @@ from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
 from rbmviz_app import card, controls, links, messages, session
-from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.controls import Download
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.chain.landscape import PAGE
@@ -402,11 +401,11 @@ def law_text(names: list[str], law: np.ndarray) -> str:
 
 def chain_csv(A: np.ndarray, reduced: np.ndarray, law: np.ndarray, names: list[str]) -> bytes:
     """Return both matrices and the stationary law as CSV, with one row per chain and state."""
+    columns = [f"to {name}" for name in names]
     return csv_bytes(
-        ["chain", "from", *(f"to {name}" for name in names), "stationary"],
-        (
-            [chain, name, *row, p]
+        [
+            {"chain": chain, "from": name, **dict(zip(columns, row, strict=True)), "stationary": p}
             for chain, matrix in (("A", A), ("A~", reduced))
             for name, row, p in zip(names, matrix, law, strict=True)
-        ),
+        ]
     )

@@ -10,7 +10,6 @@ from rbmviz import BadInput, Model
 from rbmviz.charts import Chart
 from rbmviz.coupling import MAX_PROPOSALS
 from rbmviz.files.metadata import data_name
-from rbmviz.files.origin import origin
 from rbmviz.metrics.numbers import digits3
 from rbmviz.pages import PAGES, RANDOM_MODEL
 from rbmviz.session import Coupling, CouplingRun, CouplingSetup, Race
@@ -220,11 +219,7 @@ def exports(comparison: Race[CouplingSetup], name: str, model: Model) -> None:
     def code() -> str:
         return coupling_code(name, setup, comparison.panels[0].algorithm)
 
-    downloads(
-        comparison,
-        lambda: origin(code(), models={name: model}, data=[setup.dataset], seeds=[setup.seed]),
-        code,
-    )
+    downloads(comparison, {name: model}, code)
 
 
 NOTHING = "The first pairs are under way."

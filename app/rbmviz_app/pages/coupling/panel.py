@@ -86,7 +86,7 @@ def encode(snapshot: CouplingSnapshot, request: FrameRequest, client: ClientStat
         elif name in sent:
             newest_sent[name] = sent[name]
     values = {"began": snapshot.began, "pair_columns": pair_columns}
-    return PanelContent(values, blocks, client.after(newest_sent, client.slow_due))
+    return PanelContent(values, blocks, client.after(newest_sent))
 
 
 _canvas = Canvas(Path(__file__).parent)

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rbmviz.charts import Chart, Rows, catalogue, styled
+from rbmviz.charts import Chart, Rows, catalogue
 from rbmviz.charts.ends import end_rows
-from rbmviz.charts.style import colours, labels, titles
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import Kernel, principal_plane
 from rbmviz.models import TrainingSetScore
@@ -23,13 +22,6 @@ later ones and their bands."""
 
 PLANE_SAMPLES = 300
 """Maximum number of each panel's samples, and of examples, in the plane of principal directions."""
-
-
-def curves_of(snapshots: Sequence[SamplingSnapshot], slots: Sequence[int] = ()) -> list[Curve]:
-    """Return the curves of all panels, given their snapshots and slots (see ``styled``)."""
-    algorithms = [snapshot.algorithm for snapshot in snapshots]
-    styles = styled(titles(algorithms), colours(algorithms), slots)
-    return [Curve(*fields) for fields in zip(styles, labels(algorithms), snapshots, strict=True)]
 
 
 def plane_chart(curves: Sequence[Curve], dataset: Dataset) -> Chart:

@@ -10,7 +10,6 @@ from rbmviz.browser.chains import RECORDED
 from rbmviz.charts import Chart
 from rbmviz.datasets import Dataset
 from rbmviz.files.metadata import data_name
-from rbmviz.files.origin import origin
 from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
@@ -20,16 +19,12 @@ from rbmviz.view.live import is_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST, Replay
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages
+from rbmviz_app.charts.ends import curves_of
 from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
-from rbmviz_app.pages.sample.charts import (
-    curves_of,
-    isl_chart,
-    plane_chart,
-    reference_label,
-)
+from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning
@@ -344,12 +339,8 @@ def exports(comparison: Race[SamplingSetup], model_name: str) -> None:
         "A web page in which these samplers run, offline, with their knobs; it contains the model and up to "
         "6,000 examples of the data (.html).",
     )
-    downloads(
-        comparison,
-        lambda: origin(code(), models={model_name: setup.model}, data=[setup.dataset], seeds=[setup.seed]),
-        code,
-        [page] if is_playable(algorithms_of(comparison), setup.model) else [],
-    )
+    more = [page] if is_playable(algorithms_of(comparison), setup.model) else []
+    downloads(comparison, {model_name: setup.model}, code, more)
 
 
 def live_file(comparison: Race[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:

@@ -122,11 +122,6 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
         blocks["v"] = Bits(newest.v[-n_new:], newest.n_visible)
     if n_new and (request.pixels == "mean" or request.view == "single"):
         blocks["mean"] = newest.p[-n_new:]
-    occupancy, blanks, slow = snapshot.occupancy, snapshot.blanks, False
-    if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
-        totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class
-        blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
-        slow = True
     if snapshot.start_picture is not None and request.view == "sequence":
         blocks["start"] = Bits(snapshot.start_picture[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once the run has been rebuilt.
@@ -139,9 +134,12 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
         "since": since_text(snapshot),
         "knobs": numeric_knobs(snapshot.algorithm),
     }
-    if slow:
+    occupancy, blanks = snapshot.occupancy, snapshot.blanks
+    if occupancy is not None and blanks is not None and occupancy.size:
+        totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class
+        blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         said["bins_before"] = snapshot.bins_before
-    return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
+    return PanelContent(said, blocks, client.after(newest_sent), warning)
 
 
 _canvas = Canvas(VIEW_FOLDER / "sample")

@@ -6,11 +6,26 @@ from typing import Any
 
 from rbmviz.charts import Chart, Rows, catalogue
 from rbmviz.charts.ends import end_rows
-from rbmviz.session import TrainingSnapshot
+from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
 from rbmviz.view.curves import cost_axis
-from rbmviz_app.charts.ends import Curve, common_rows
+from rbmviz_app.charts.ends import Curve, common_rows, curves_of
+from rbmviz_app.charts.style import warm_start_text
+
+
+def curves_of_trainers(comparison: Race[TrainingSetup]) -> list[Curve]:
+    """Return each panel's curve, without renewing the lease."""
+    snapshots = [snapshot for _, snapshot in comparison.peek()]
+    return curves_of(
+        snapshots, comparison.slots, [warm_start_text(panel.plan) for panel in comparison.panels]
+    )
+
+
+def named(curves: Sequence[Curve]) -> list[tuple[str, TrainingSnapshot]]:
+    """Return the snapshots of panels by unique name."""
+    return [(curve.name, curve.snapshot) for curve in curves]
+
 
 TRAINING_COLUMNS = ("trainer", "update", "sweeps", "seconds", "value", "low", "high")
 FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}

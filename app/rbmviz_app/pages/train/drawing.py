@@ -28,15 +28,16 @@ from rbmviz_app import controls, links
 from rbmviz_app.compared import amount_text
 from rbmviz_app.page import catch_up_settings, live_chart
 from rbmviz_app.pages.train.charts import (
+    curves_of_trainers,
     distribution_chart,
     distribution_rows,
     in_sight,
     likelihood_floor,
     likelihood_rows,
+    named,
     statistic_rows,
     training_chart,
 )
-from rbmviz_app.pages.train.naming import curves_of_trainers, named
 from rbmviz_app.pages.train.settings import Settings, units_of
 
 READ_DISTRIBUTION = {

@@ -12,8 +12,7 @@ from rbmviz_app import controls, messages, session
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, places
 from rbmviz_app.pages.train.drawing import draw_charts, levels_of
-from rbmviz_app.pages.train.naming import fresh_starts
-from rbmviz_app.pages.train.panel import train_grid
+from rbmviz_app.pages.train.panel import fresh_starts, train_grid
 from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of
 from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Preset

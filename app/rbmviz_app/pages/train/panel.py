@@ -22,6 +22,12 @@ from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
 
+def fresh_starts(comparison: Race[TrainingSetup]) -> list[Trainer]:
+    """Return the trainers that began at small random weights, not at learned ones."""
+    plan = comparison.setup.plan()
+    return [panel.algorithm for panel in comparison.panels if panel.plan == plan]
+
+
 def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Number, ...]:
     """Return a panel's numbers: the common ones, then the trainer's own statistics."""
     begun, spent = (plan.warm_start.update, plan.warm_start.seconds) if plan.warm_start else (0, 0.0)
@@ -51,7 +57,7 @@ def _trace(snapshot: TrainingSnapshot) -> np.ndarray | None:
 
 @frame_encoder(TrainingSnapshot, readouts, ("samples", "filters", "both"))
 def encode(snapshot: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode fantasies (``v`` or ``mean``) of a new update and, twice a second, ``trace`` and ``filters``.
+    """Encode fantasies (``v`` or ``mean``) of a new update and, with the numbers, ``trace`` and ``filters``.
 
     The numbers are the panel's newest; ``standing`` says after which update the likelihood was computed.
     """
@@ -64,20 +70,18 @@ def encode(snapshot: TrainingSnapshot, request: FrameRequest, client: ClientStat
             blocks["mean"] = fantasy.p[-request.cells :]
         else:
             blocks["v"] = Bits(fantasy.v[-request.cells :], fantasy.n_visible)
-    slow = client.slow_due
-    if slow:
-        trace = _trace(snapshot)
-        if trace is not None:
-            blocks["trace"] = trace
-        if request.view != "samples" and snapshot.models:
-            blocks["filters"] = filters(snapshot.models[0], request.cells)
     newest_sent = {"updates": snapshot.n} if fantasy is not None else {}
     if not client.numbers_due:
         return PanelContent({}, blocks, client.after(newest_sent))
+    trace = _trace(snapshot)
+    if trace is not None:
+        blocks["trace"] = trace
+    if request.view != "samples" and snapshot.models:
+        blocks["filters"] = filters(snapshot.models[0], request.cells)
     newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
     standing = f"Scored at {amount_text('updates', newest.update)}" if newest is not None else ""
     values = {"standing": standing, "knobs": numeric_knobs(snapshot.algorithm)}
-    return PanelContent(values, blocks, client.after(newest_sent, slow), snapshot.warning)
+    return PanelContent(values, blocks, client.after(newest_sent), snapshot.warning)
 
 
 FIRST_KNOBS = {"learning_rate": 0, "k": 1}

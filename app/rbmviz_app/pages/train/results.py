@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import BadInput, Model
-from rbmviz.files.origin import origin
 from rbmviz.knobs import values_of
 from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
@@ -15,8 +14,9 @@ from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import messages, pages, session, uploads
 from rbmviz_app.code import training_code
 from rbmviz_app.controls import Download
-from rbmviz_app.page import downloads
-from rbmviz_app.pages.train.naming import curves_of_trainers, fresh_starts
+from rbmviz_app.page import downloads, origin_of
+from rbmviz_app.pages.train.charts import curves_of_trainers
+from rbmviz_app.pages.train.panel import fresh_starts
 
 OTHER_PAGES = (
     ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),
@@ -82,7 +82,7 @@ def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
     files = [
         Download(
             "Model",
-            lambda: model_file(panel.read(TrainingRun.model), origin_of(comparison)),
+            lambda: model_file(panel.read(TrainingRun.model), origin_of(comparison, code_of(comparison))),
             "model.safetensors",
             "Parameters, rates and provenance (.safetensors), to sample or to continue from. With "
             "replicates, the first.",
@@ -96,7 +96,7 @@ def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
             icon="bookmark",
         ),
     ]
-    downloads(comparison, lambda: origin_of(comparison), lambda: code_of(comparison), files)
+    downloads(comparison, code=lambda: code_of(comparison), more=files)
     st.caption("A reload ends these trainings: *Checkpoint* continues one later.")
 
 
@@ -120,14 +120,6 @@ def code_of(comparison: Race[TrainingSetup]) -> str:
     fresh, names = fresh_starts(comparison), names_of(comparison)
     others = [names[panel.key] for panel in comparison.panels if panel.plan != comparison.setup.plan()]
     return training_code(comparison.setup, fresh, others)
-
-
-def origin_of(comparison: Race[TrainingSetup]) -> dict[str, Any]:
-    """Return the origin of the page's files."""
-    setup = comparison.setup
-    return origin(
-        code_of(comparison), data=[setup.dataset], seeds=range(setup.seed, setup.seed + setup.replicates)
-    )
 
 
 def branch(comparison: Race[TrainingSetup], key: int) -> None:

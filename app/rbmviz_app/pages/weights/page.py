@@ -1,18 +1,14 @@
 """The Weights page: CD samples weighted by the model's probabilities; effects on bias and variance."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from rbmviz.charts import Chart
 from rbmviz.files.metadata import data_name
-from rbmviz.files.origin import origin
 from rbmviz.ledger import STORED_FOLDER, figure_name, stored, verdict_text
-from rbmviz.models import list_models
-from rbmviz.pages import PAGES, link_to
-from rbmviz.pages.links import write_changed_panel
-from rbmviz.session import Race, Start, WeightSetup
+from rbmviz.pages import PAGES
+from rbmviz.session import Race, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
@@ -177,23 +173,7 @@ def exports(comparison: Race[WeightSetup], model_name: str) -> None:
     def code() -> str:
         return weights_code(model_name, starts_at, algorithms_of(comparison), setup.seed)
 
-    def file_origin() -> dict[str, Any]:
-        panels = [write_changed_panel(algorithm) for algorithm in algorithms_of(comparison)]
-        command = command_of(panels, model_name, setup.start_from, setup.seed, code())
-        return origin(command, models={model_name: setup.model}, data=[setup.dataset], seeds=[setup.seed])
-
-    downloads(comparison, file_origin, code)
-
-
-def command_of(panels: Sequence[str], model_name: str, start: Start, seed: int, like: str) -> str:
-    """Return a link that repeats the batches, or code for similar batches if no link opens the model.
-
-    panels : panels as written in links; like : code that weights similar batches
-    """
-    if model_name in list_models():
-        link = link_to("weights", panels, weights_model=model_name, weights_start=start, weights_seed=seed)
-        return f"rbmviz app; {link}"
-    return f"# Batches like these, from other random numbers: no link opens this model.\n{like}"
+    downloads(comparison, {model_name: setup.model}, code, by_link=True)  # code draws other random numbers
 
 
 BIAS_AND_VARIANCE = "population_cd_bias_variance"

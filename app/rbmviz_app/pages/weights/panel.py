@@ -50,7 +50,7 @@ def readouts(trainer: Trainer, plan: WeightSetup) -> tuple[Number, ...]:
 
 @frame_encoder(WeightSnapshot, readouts, ("weights",))
 def encode(snapshot: WeightSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode the ends and ``log_weights`` of a new batch and, twice a second, a ``histogram`` of the newest.
+    """Encode the ends and ``log_weights`` of a new batch and, with the numbers, a ``histogram``.
 
     For a large batch, ``log_weights`` are the heaviest, and ``light_log_weights`` some of the others, down to
     the lightest. ``log_total``: logarithm of the sum of the batch's weights.
@@ -74,13 +74,11 @@ def encode(snapshot: WeightSnapshot, request: FrameRequest, client: ClientState)
             some = np.linspace(0, len(lighter) - 1, min(len(lighter), MAX_WEIGHTS_SENT)).round().astype(int)
             blocks["light_log_weights"] = lighter[some].astype(np.float32)
         values["log_total"] = float(np.logaddexp.reduce(batch.log_weights))
-    slow = summary is not None and client.slow_due
-    if slow:
-        assert summary is not None
+    if summary is not None and client.numbers_due:
         values["histogram"] = [summary.low, summary.high]
         blocks["histogram"] = summary.counts.astype(np.uint32)
     newest_sent = {"batches": snapshot.n} if batch is not None else {}
-    return PanelContent(values, blocks, client.after(newest_sent, slow))
+    return PanelContent(values, blocks, client.after(newest_sent))
 
 
 _canvas = Canvas(Path(__file__).parent)
