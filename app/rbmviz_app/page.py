@@ -36,11 +36,11 @@ from rbmviz.charts import Chart
 from rbmviz.charts.plot import readable
 from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
+from rbmviz.files.origin import origin
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
-from rbmviz.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
-from rbmviz.origin import origin
 from rbmviz.pages import PageSpec
+from rbmviz.pages.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
 from rbmviz.session import Race, limits
 from rbmviz.session.multiples import with_knob
 from rbmviz.session.race import UNDO_SECONDS, Setup
@@ -697,7 +697,7 @@ def downloads(
 def origin_of(
     comparison: Race[Any], command: str, models: Mapping[str, Model] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the origin of a page's results, which a command or code repeats; see ``rbmviz.origin``."""
+    """Return the origin of a page's results, which a command or code repeats; see ``rbmviz.files.origin``."""
     setup = comparison.setup
     seeds = range(setup.seed, setup.seed + getattr(setup, "replicates", 1))
     return origin(command, models=models, data=[getattr(setup, "dataset", None)], seeds=seeds)

@@ -11,14 +11,14 @@ from page_settings import set_settings, settings_of
 from waiting import wait
 
 from rbmviz.knobs import read_algorithm
-from rbmviz.links import write_changed_panel
 from rbmviz.models import load_model
+from rbmviz.pages.links import write_changed_panel
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import SamplingSetup
-from rbmviz.session.sweep_scores import SweepScores, front_numbers, range_around
 from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, compare, table
 from rbmviz.sweeps.cell import CellResult, columns_of_measures
 from rbmviz.sweeps.from_settings import plan_of
+from rbmviz.sweeps.scores import SweepScores, front_numbers, range_around
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, files_of, origin_of, toggle
@@ -393,6 +393,20 @@ def test_trainers_are_tuned_on_a_map_alone(page):
     assert drawn["verdict"].startswith("After 20 updates: ")
 
 
+@pytest.mark.parametrize("preset", ["Large steps win early", "Blank samples", "Trainers fall away"])
+def test_preset_can_be_undone(page, preset):
+    test = page(**SMALL)
+    chains = comparison_of(test)
+    panels, setup, settings = chains.panels, chains.setup, settings_of(test)
+    button(test, preset).click().run()
+    assert not test.exception
+    assert chains.panels != panels
+    assert chains.can_undo
+    test.button(key="tune_undo").click().run()
+    assert not test.exception
+    assert (chains.panels, chains.setup, settings_of(test)) == (panels, setup, settings)
+
+
 def test_the_page_says_which_cells_the_pointer_follows(page):
     def said(**more):
         return [one.value for one in page(**SMALL | more).caption if one.value.startswith("*Pointer*")]
@@ -517,6 +531,7 @@ def test_one_sampler_with_two_values_of_a_knob_that_is_no_axis():
     assert found.border == want.border
 
 
+@pytest.mark.slow
 def test_what_stands_below_the_map_is_on_the_model_of_the_chains(page):
     test = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"], "tune_y_n": "1"})
     started(test, 12)

@@ -1,5 +1,6 @@
 """Fixtures of the browser tests: a running server, and pages in Chromium."""
 
+import functools
 import os
 
 import pytest
@@ -9,6 +10,9 @@ from tests.attack.server import serving
 from tests.browser.live import CHROMIUM, PATIENCE, ROOT, SIZE, Live, find_chromium, open_chromium
 
 LEFT = "starlette.websockets.WebSocketDisconnected: WebSocket is not connected."
+
+ONE_PROCESS = ("--process-per-site", "--js-flags=--no-flush-bytecode")
+"""All pages of a profile in one process, which keeps Streamlit's scripts compiled."""
 
 OURS = (ROOT / "app", ROOT / "rbmviz")
 
@@ -39,31 +43,39 @@ def chromium():
             pytest.fail(reason)
         pytest.skip(reason)
     expect.set_options(timeout=1000 * PATIENCE)
-    with open_chromium(path) as browser:
+    with open_chromium(path, *ONE_PROCESS) as browser:
         yield browser
 
 
 @pytest.fixture(scope="session")
-def profile(chromium):
-    """The browser profile of most pages: it keeps Streamlit's scripts, which load slowly."""
-    context = chromium.new_context(viewport=SIZE)
-    yield context
-    context.close()
+def profile(chromium, server):
+    """Return the nth browser profile with some options of a device; each keeps Streamlit's scripts.
+
+    A small page, its first, holds the process of all others.
+    """
+
+    @functools.cache
+    def made(n, **options):
+        context = chromium.new_context(viewport=SIZE, **options)
+        context.new_page().goto(f"{server}/_stcore/health")
+        return context
+
+    return made
 
 
 @pytest.fixture
-def live(chromium, profile, server):
+def live(profile, server):
     """Open pages, each a session of its own; after the test, none of them may have reported an error.
 
     Arguments of the function: ``another``, whether the page is opened in another browser, which has nothing
-    of what the first one stores; ``options`` of a device, which is another browser, too.
+    of what the others store; ``options`` of a device, which is another browser, too.
     """
-    contexts, pages = [], []
+    contexts, pages = [profile(0)], []
 
     def make(viewport=SIZE, color_scheme=None, reduced_motion=None, another=False, **options):
         if another or options:
-            contexts.append(chromium.new_context(**options))
-        page = (contexts[-1] if another or options else profile).new_page()
+            contexts.append(profile(len(contexts), **options))
+        page = contexts[-1 if another or options else 0].new_page()
         page.set_default_timeout(1000 * PATIENCE)
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
@@ -71,11 +83,11 @@ def live(chromium, profile, server):
         return pages[-1]
 
     yield make
-    for page in profile.pages:
-        page.evaluate("localStorage.clear()")
-        page.close()
-    profile.clear_cookies()
-    profile.clear_permissions()
     for context in contexts:
-        context.close()
+        held, *opened = context.pages
+        held.evaluate("localStorage.clear()")
+        for page in opened:
+            page.close()
+        context.clear_cookies()
+        context.clear_permissions()
     assert [error for page in pages for error in page.errors] == []

@@ -81,10 +81,11 @@ def find_chromium(names: tuple[str, ...] = CHROMIUM) -> str | None:
 
 
 @contextlib.contextmanager
-def open_chromium(path: str | None = None) -> Iterator[Browser]:
-    """Start a Chromium (default: the system's), and close it afterwards."""
+def open_chromium(path: str | None = None, *flags: str) -> Iterator[Browser]:
+    """Start a Chromium (default: the system's) with these flags, and close it afterwards."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path or find_chromium(), args=["--no-sandbox"])
+        options = ["--no-sandbox", *flags]
+        browser = playwright.chromium.launch(executable_path=path or find_chromium(), args=options)
         yield browser
         browser.close()
 

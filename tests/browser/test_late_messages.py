@@ -100,6 +100,7 @@ def test_a_preset_stays_where_a_slider_is_moved_before_its_answer_and_takes_back
     page.page.wait_for_url("**weights_pace=100**")
 
 
+@pytest.mark.slow
 def test_undo_within_400_ms_of_a_slider_takes_the_preset_back(weights):
     page, line = weights
     page.pick("Presets", NAME)

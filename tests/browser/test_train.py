@@ -40,6 +40,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     page.page.wait_for_url("**learning_rate=10.0**")
 
 
+@pytest.mark.slow
 def test_pause_step_and_other_data(live):
     page = live().open("train?t=cd&t=pcd&pace=50")
     page.pause()

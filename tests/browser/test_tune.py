@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.browser.live import PHONE, SIZE
+
 pytestmark = pytest.mark.browser
 
 SMALL = "tune?tune_models=bas_pcd&tune_x_n=3&tune_y_n=2&tune_y_from=0.9&tune_n=200&tune_seeds=2"
@@ -16,8 +18,20 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page = live()
     page.goto(f"{SMALL}")
     page.until(f"{MAP} && {CHAINS}.length === 1 && {RUNS}")
+    page.page.evaluate(
+        """() => {
+            window.least = 1;
+            const look = () => {
+                const map = document.querySelector('.st-key-tune-map');
+                if (map) window.least = Math.min(window.least, Number(getComputedStyle(map).opacity));
+                requestAnimationFrame(look);
+            };
+            look();
+        }"""
+    )
     page.page.get_by_role("button", name="Start").click()
     page.until(f"{MAP}.querySelector('.state').textContent.startsWith('12 of 12 runs, complete')")
+    assert page.ask("window.least") == 1  # it does not fade while it fills
     page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('After 200 samples: ')")
     assert page.ask(POINT) == "200 samples"
     # The last column, the lower row: the chain takes its knobs and goes on.
@@ -56,31 +70,12 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
 
 
-def test_map_does_not_fade_while_it_fills(live):
-    page = live()
-    page.goto(f"{SMALL}")
-    page.until(f"{MAP} && {RUNS}")
-    page.page.evaluate(
-        """() => {
-            window.least = 1;
-            const look = () => {
-                const map = document.querySelector('.st-key-tune-map');
-                if (map) window.least = Math.min(window.least, Number(getComputedStyle(map).opacity));
-                requestAnimationFrame(look);
-            };
-            look();
-        }"""
-    )
-    page.page.get_by_role("button", name="Start").click()
-    page.until(f"{MAP}.querySelector('.state').textContent.startsWith('12 of 12 runs, complete')")
-    assert page.ask("window.least") == 1
-
-
 def test_chain_is_right_below_the_map_on_a_phone(live):
     page = live()
     page.page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{SMALL}")
+    page.goto("tune")  # with charts and a table, which are below the chain
     page.until(f"{MAP} && {CHAINS}.length === 1 && {RUNS}")
+    page.page.get_by_text("Curves of the best and the chosen settings").wait_for()
     gap = f"{CHAINS}[0].getBoundingClientRect().top - {MAP}.getBoundingClientRect().bottom"
     assert 0 <= page.ask(gap) < 100
 
@@ -117,10 +112,13 @@ def test_trainers_have_a_map_alone_and_chains_come_back(live):
 
 
 def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_closed(live):
-    """Gibbs has one cell, beside the row of no other."""
-    page = live()
+    """Gibbs has one cell, beside the row of no other. On a phone the chain is right below the map."""
+    page = live(PHONE)
     page.goto(f"{SMALL}&tune_samplers=rates_fpcd&tune_samplers=gibbs")
-    page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    page.until(f"{MAP} && {CHAINS}.length === 1 && {RUNS}")
+    gap = f"{CHAINS}[0].getBoundingClientRect().top - {MAP}.getBoundingClientRect().bottom"
+    assert 0 <= page.ask(gap) < 100
+    page.page.set_viewport_size(SIZE)
     chart = page.page.locator(".map")
     chart.focus()
     for key in ("ArrowRight",) * 4:

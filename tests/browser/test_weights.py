@@ -32,6 +32,7 @@ def test_weights_come_in_and_a_slider_changes_them(live):
     page.charts.first.wait_for()
 
 
+@pytest.mark.slow
 def test_pause_step_preset_and_files(live, tmp_path):
     page = live().open("weights?weights_pace=30")
     page.pause()

@@ -23,7 +23,6 @@ from rbmviz import (
     train,
 )
 from rbmviz.coupling import ALGORITHMS, EQUATIONS
-from rbmviz.equations import MARK, equation_of, symbols_of
 from rbmviz.knobs import knob, knobs_of
 from rbmviz.registry import sampler, samplers, trainer, trainers
 from rbmviz.samplers import Samples
@@ -38,7 +37,7 @@ from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
 from rbmviz.trainers.parameters import Parameters, zeros_like
 from rbmviz.trainers.pcd import PCD
-from rbmviz.view.formulas import equation
+from rbmviz.view.formulas import MARK, equation, equation_of, symbols_of
 
 
 @pytest.mark.parametrize("name", list_samplers())
@@ -128,6 +127,7 @@ def init_with_rates(self, model, seed, v0=None):
     return Skeleton.init(self, model, seed, v0)
 
 
+@pytest.mark.slow
 def test_a_right_sampler_that_needs_rates_keeps_the_contract(tables):
     """Exact, too, as with proposals that are drawn by the rates."""
     cls = type("Rated", (Skeleton,), {"__doc__": "It.", "needs_rates": True, "init": init_with_rates})
@@ -532,6 +532,7 @@ def negative_by_metropolis(self, state, theta, data):
     return statistics(v, mean_hidden(theta, v))
 
 
+@pytest.mark.slow
 def test_a_trainer_may_write_to_its_chains_before_it_multiplies_them(tables):
     """The parameters of an update remember a product of that update only: so do those of the contract."""
     cls = type("InPlace", (PCD,), {"__doc__": "PCD in place.", "negative": negative_by_metropolis})

@@ -185,6 +185,7 @@ def test_every_claim_is_in_the_ledger():
 # What the numbers mean, on made-up results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "data", "still"), [("bas_cd1", "bas", 1), ("bas_pcd", "bas", -1)])
 def test_the_gain_of_a_large_step_is_lost_as_the_run_goes_on(model, data, still):
     """What the recipe says of shorter runs; the third model takes ten times as long."""
@@ -226,6 +227,7 @@ def test_the_hot_chain_is_the_coolest_that_moves_as_much():
     assert rates_fpcd_digits.hot(heat(1, 9, 20, 25, 28, 9, 9, 9, 9), "mnist_fpcd") == 1.5
 
 
+@pytest.mark.slow
 def test_a_sampler_that_does_not_move_draws_from_the_model(monkeypatch):
     from rbmviz.metrics import log_z
     from rbmviz.models import load_model
@@ -269,6 +271,7 @@ def test_falls_and_rises_of_trainings():
     assert numbers["peak"].value == 400
 
 
+@pytest.mark.slow
 def test_meeting_times_are_those_of_couple():
     from papers.recipes.unbiased_cd_meeting_times import CURVE, shares_met
     from rbmviz.rbm import RBM

@@ -42,7 +42,7 @@ def test_sweeps_have_the_law_of_the_model():
     v = states(6)
     weight = np.exp(v @ rbm.b) * np.prod(1 + np.exp(rbm.c + v @ rbm.W), axis=1)
     mean = weight @ v / weight.sum()
-    state, total, n = UnitByUnit.begin(1), np.zeros(6), 4000
+    state, total, n = UnitByUnit.begin(1), np.zeros(6), 2000
     for _ in range(n):
         state = state.sweep()
         total += state.v

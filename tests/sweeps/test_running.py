@@ -21,7 +21,7 @@ from waiting import PATIENCE, wait
 import rbmviz
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
-from rbmviz.rbm import save_model
+from rbmviz.rbm.files import save_model
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, run
 from rbmviz.sweeps.store import Store
 
@@ -251,6 +251,7 @@ def cluster(tmp_path):
             process.wait(PATIENCE)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_worker_that_is_killed_costs_no_cell(cluster, tmp_path):
     """SIGKILL in the middle: no cell is lost, none is there twice, and the table is that of threads."""

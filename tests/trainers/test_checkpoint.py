@@ -72,9 +72,9 @@ def test_a_state_too_large_is_refused_before_it_is_made(monkeypatch):
 def test_random_ones_are_accepted_or_refused():
     """In a process of its own, which a corrupted heap would end; what is accepted is trained on."""
     program = Path(crafted.__file__)
-    done = subprocess.run([sys.executable, program, "1", "600"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, program, "1", "200"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     result = json.loads(done.stdout)
     assert result["defects"] == []
-    assert result["accepted"] > 20
-    assert result["refused"] > 200
+    assert result["accepted"] > 6
+    assert result["refused"] > 66

@@ -6,7 +6,7 @@ import pytest
 from papers.recipes.rates_fpcd_polish import optimum
 from rbmviz import RBM, load_dataset, load_model, make_trainer, train
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
-from rbmviz.rbm import model_bytes
+from rbmviz.rbm.files import model_bytes
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,7 @@ def stopping(stop_at, rate, every):
     return steps, last
 
 
+@pytest.mark.slow
 def test_it_stops_near_the_exact_optimum_and_not_at_the_start():
     rows, begin = load_dataset("bas").train, load_model("bas_cd1").rbm
     exact = exact_gradient(begin, rows)

@@ -47,7 +47,7 @@ CHART_NOTES = {
 PRESETS = (
     Preset(
         "Two valleys",
-        "Gibbs crosses by luck. Both that unlearn cross often; only rates keep the visits right.",
+        "Gibbs crosses by luck. Both samplers that unlearn cross often; only rates keep the visits right.",
         PAGES["chain"].default_panels,
         claims=(
             "panel2.crossings > panel1.crossings + 2 at 600 samples",

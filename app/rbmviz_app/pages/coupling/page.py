@@ -9,7 +9,7 @@ import streamlit as st
 from rbmviz import BadInput, Model
 from rbmviz.charts import Chart
 from rbmviz.coupling import MAX_PROPOSALS
-from rbmviz.metadata import data_name
+from rbmviz.files.metadata import data_name
 from rbmviz.metrics.numbers import digits3
 from rbmviz.pages import PAGES, RANDOM_MODEL
 from rbmviz.session import Coupling, CouplingRun, CouplingSetup, Race

@@ -9,7 +9,7 @@ from rbmviz import BadInput
 from rbmviz.browser.chains import RECORDED
 from rbmviz.charts import Chart
 from rbmviz.datasets import Dataset
-from rbmviz.metadata import data_name
+from rbmviz.files.metadata import data_name
 from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers

@@ -11,13 +11,15 @@ from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
 from rbmviz.view.curves import cost_axis
 from rbmviz_app.charts.ends import Curve, common_rows, curves_of
-from rbmviz_app.charts.style import origin_text
+from rbmviz_app.charts.style import warm_start_text
 
 
 def curves_of_trainers(comparison: Race[TrainingSetup]) -> list[Curve]:
     """Return each panel's curve, without renewing the lease."""
     snapshots = [snapshot for _, snapshot in comparison.peek()]
-    return curves_of(snapshots, comparison.slots, [origin_text(panel.plan) for panel in comparison.panels])
+    return curves_of(
+        snapshots, comparison.slots, [warm_start_text(panel.plan) for panel in comparison.panels]
+    )
 
 
 def named(curves: Sequence[Curve]) -> list[tuple[str, TrainingSnapshot]]:

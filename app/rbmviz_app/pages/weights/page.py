@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from rbmviz.charts import Chart
+from rbmviz.files.metadata import data_name
 from rbmviz.ledger import STORED_FOLDER, figure_name, stored, verdict_text
-from rbmviz.metadata import data_name
 from rbmviz.pages import PAGES
 from rbmviz.session import Race, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
@@ -43,8 +43,8 @@ PRESETS = (
     ),
     Preset(
         "One weight takes all",
-        "500 hidden units: one of a hundred samples holds three quarters of the weight on average, and one "
-        "of a thousand still more than half, so a batch ten times as large gains little: the paper’s limit "
+        "500 hidden units: one sample in a hundred holds three quarters of the weight on average, and one "
+        "in a thousand still more than half, so a batch ten times as large gains little: the paper’s limit "
         "(section 4.2). A mixture of ten hidden states does not help.",
         (
             "pop_cd:n_chains=10",
@@ -94,7 +94,7 @@ PRESETS = (
 
 READING_NOTES = (
     f"**The chart** shows the newest samples (at most {MAX_WEIGHTS:,}), heaviest first, and their cumulative "
-    "share of the weight. Look how steeply the curve rises; at its left end is the single heaviest sample. "
+    "share of the weight. See how steeply the curve rises; at its left end is the single heaviest sample. "
     "CD weighs all samples the same and is biased (sections 3, 3.2).",
     "**Even weights can lie** On Bars and Stripes each hidden state covers one of 30 patterns, so log Z is "
     "log 30 = 3.4 nats too low: samples that would show the other patterns come once in 10¹⁶.",
@@ -180,7 +180,7 @@ BIAS_AND_VARIANCE = "population_cd_bias_variance"
 """The entry of the ledger with bias and variance of CD and pop-CD on trained models."""
 
 CAPTIONS = {
-    "sizes": "**Look** how far the curve stays below the line: that is the effective share of a batch. "
+    "sizes": "**See** how far the curve stays below the line: that is the effective share of a batch. "
     "**Try** more sweeps, or ten times the samples. Where the curve bends away, large batches contain the "
     "rare heavy weights (section 3.3).",
     "log_z": "The expected mean weight is Z for every k and proposal (section 3). **Look** for jumps: while "
