@@ -20,7 +20,7 @@ KNOWN = origin(
 )
 
 
-def test_what_an_origin_says():
+def test_origin_names_models_data_and_seeds():
     assert KNOWN["models"] == {"bas_pcd": model_digest(load_model("bas_pcd"))}
     assert KNOWN["data"] == {"bas": data_digest(load_dataset("bas"))}
     assert KNOWN["seeds"] == [3, 4]

@@ -152,9 +152,7 @@ def mended():
 
 
 @pytest.mark.parametrize(("change", "lines"), CHANGES.items())
-def test_where_streamlit_has_changed_the_server_runs_without_the_mend(
-    change, lines, server, monkeypatch, caplog
-):
+def test_server_runs_unpatched_on_unknown_streamlit(change, lines, server, monkeypatch, caplog):
     change(server, monkeypatch)
     with caplog.at_level(logging.WARNING):
         insides.mend(server)
