@@ -1,6 +1,7 @@
 """The scores of a sweep as the Tune page shows them: of the plan's settings, at one point of all curves."""
 
 import math
+import threading
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -65,7 +66,12 @@ class SweepScores:
             kept = {name: np.asarray(column)[keep] for name, column in columns.items()}
             self.columns = one_source(kept) if keep.any() else {}
         self.n_done = len(set(self.columns["identity"])) if self.columns else 0
-        self._choices = lru_cache(8)(self._compared)
+        # Several visitors have one map open: what takes a second is computed by the first of them.
+        self._lock, self._choices, self._point = (
+            threading.Lock(),
+            lru_cache(8)(self._compared),
+            lru_cache(8)(self._told),
+        )
 
     def range(self, effort: Unit) -> tuple[float, float] | None:
         """Return the first and the last point with a score of any setting; None before the first score."""
@@ -88,7 +94,8 @@ class SweepScores:
 
     def choices(self, point: float, effort: Unit, by: str) -> Mapping[str, Choice]:
         """Return the comparison on each model ("" for trainers) on which a setting has reached the point."""
-        return self._choices(point, effort, by)
+        with self._lock:
+            return self._choices(point, effort, by)
 
     def _compared(self, point: float, effort: Unit, by: str) -> dict[str, Choice]:
         found: dict[str, Choice] = {}
@@ -113,6 +120,10 @@ class SweepScores:
 
     def telling_point(self, effort: Unit, by: str) -> float | None:
         """Return the point at which settings differ most on the first model; None if unknown."""
+        with self._lock:
+            return self._point(effort, by)
+
+    def _told(self, effort: Unit, by: str) -> float | None:
         rows = select(self.columns, model=(self.plan.models or ("",))[0]) if self.columns else {}
         try:
             return telling_point(rows, effort, by) if rows and len(rows["n"]) else None

@@ -205,19 +205,25 @@ class _Grid:
         # Of two cells with the same setting and seed, the longer counts.
         ends = frame.groupby(["setting", "model", "seed", "identity"], sort=False)["x"].max().reset_index()
         longest = ends.loc[ends.groupby(["setting", "model", "seed"], sort=False)["x"].idxmax(), "identity"]
-        self.frame = frame[frame["identity"].isin(set(longest))]
+        frame = frame[frame["identity"].isin(set(longest))]
+        by_cell = frame.groupby(["setting", "model", "seed"], sort=False)
+        # Sorted, so that a cell is a slice of each column: tables of thousands of cells are compared live.
+        self.frame = frame.assign(cell=by_cell.ngroup()).sort_values(["cell", "x"], ignore_index=True)
         self.settings = list(
             self.frame[["setting", "model"]].drop_duplicates().itertuples(index=False, name=None)
         )
         self.seeds = sorted(set(self.frame["seed"].tolist()))
         places = {setting: i for i, setting in enumerate(self.settings)}
-        self.cells = []
-        for (setting, model, seed), rows in self.frame.groupby(["setting", "model", "seed"], sort=False):
-            rows = rows.sort_values("x", kind="stable")
-            x = rows["x"].to_numpy().copy()
+        scores = self.frame[[name for name in self.frame if name in measures]]
+        dead = scores.isna().all(axis=1).to_numpy() & (scores.shape[1] > 0)
+        n, efforts = self.frame["n"].to_numpy(), self.frame["x"].to_numpy()
+        self.cells, end = [], 0
+        for (setting, model, seed), size in by_cell.size().items():
+            begin, end = end, end + size
+            x = efforts[begin:end].copy()
             if COLUMN_OF[effort] != "n":
-                _spend_on(x, rows)
-            self.cells.append((places[setting, model], self.seeds.index(seed), x, rows))
+                _spend_on(x, n[begin:end], dead[begin:end])
+            self.cells.append((places[setting, model], self.seeds.index(seed), x, slice(begin, end)))
 
     def last(self) -> float:
         """Return the last point that all cells have reached."""
@@ -230,8 +236,11 @@ class _Grid:
         itself, so that n is 100 after 100 samples. A missing column gives NaN.
         """
         values = np.full((len(self.settings), len(self.seeds), len(points)), np.nan)
-        for i, j, efforts, rows in self.cells if name in self.frame else ():
-            x, where, y = efforts, points, rows[name].to_numpy(np.float64)
+        if name not in self.frame:
+            return values
+        column = self.frame[name].to_numpy(np.float64)
+        for i, j, efforts, rows in self.cells:
+            x, where, y = efforts, points, column[rows]
             if name not in SPENT:
                 x, where = np.log(np.maximum(x, 1e-12)), np.log(points)
             values[i, j] = np.interp(where, x, y, left=np.nan, right=np.nan)
@@ -261,14 +270,12 @@ class _Grid:
         return differing
 
 
-def _spend_on(x: np.ndarray, rows: Any) -> None:
-    """Extrapolate the cost of a diverged cell, in which n grows after the end, but not sweeps and seconds.
+def _spend_on(x: np.ndarray, n: np.ndarray, dead: np.ndarray) -> None:
+    """Extrapolate the cost x of a diverged cell, in which n grows after the end, but not sweeps and seconds.
 
     Otherwise, the whole table would be compared at the point where one cell diverged.
     """
-    scores = rows[[name for name in rows if name in measures]]
-    dead = scores.isna().all(axis=1).to_numpy() & (scores.shape[1] > 0)
-    n, live = rows["n"].to_numpy(), np.flatnonzero(~dead)
+    live = np.flatnonzero(~dead)
     after = np.flatnonzero(n > n[live[-1]]) if len(live) else np.arange(len(x))
     spent = x[live[-1]] if len(live) else 0.0
     if len(after) and x[after[-1]] <= spent:
