@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from benchmarks.peers import installed
-from rbmviz.provenance import processor
+from rbmviz.files.provenance import processor
 
 
 def machine() -> dict[str, Any]:

@@ -11,13 +11,13 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput
+from rbmviz.files.metadata import data_name
 from rbmviz.knobs import values_of
-from rbmviz.links import write_changed_panel
-from rbmviz.metadata import data_name
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import CURVE_COUNTS, Score
 from rbmviz.models import data_of, load_model
+from rbmviz.pages.links import write_changed_panel
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers as registered
 from rbmviz.samplers import Sampler, sample

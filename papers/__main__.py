@@ -8,8 +8,8 @@ from pathlib import Path
 from papers.recipe import Recipe, all_recipes, recipes_of
 from papers.run import as_json, refreshed, run
 from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.files.output import write_whole
 from rbmviz.ledger import PAPERS, SIZES, STORED_FOLDER, minutes_text, stored, verdict_text
-from rbmviz.output import write_whole
 
 
 def say(text: str) -> None:

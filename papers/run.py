@@ -25,17 +25,17 @@ import rbmviz
 from papers.claims import Estimate, PaperClaim, judge, measured_text
 from papers.drawing import alternative_text, picture
 from papers.recipe import Job, Measurements, Recipe, SweepRun, Work, number_text
-from rbmviz import provenance
-from rbmviz.blas import one_blas_thread
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
+from rbmviz.files import provenance
+from rbmviz.files.output import write_whole, writing
 from rbmviz.ledger import PAPERS, Size, minutes_text
 from rbmviz.models import load_model
-from rbmviz.output import write_whole, writing
 from rbmviz.samplers.interleave import on_one_thread
+from rbmviz.support.blas import one_blas_thread
 from rbmviz.sweeps import Store, cells
 from rbmviz.sweeps import run as run_cells
-from rbmviz.sweeps.cell import data_digest, forget, model_digest
+from rbmviz.sweeps.cell import forget
 from rbmviz.sweeps.run import cores
 
 OF_TEXTS = ("RECIPE", "numbers", "drawing")
@@ -298,10 +298,10 @@ def _origin(work: Sequence[Work], measured: Measurements) -> dict[str, Any]:
     for arguments in (job.arguments for job in work if isinstance(job, Job)):
         seeds |= {arguments["seed"]} if "seed" in arguments else set()
         if "model" in arguments:
-            models.setdefault(arguments["model"], model_digest(load_model(arguments["model"])))
+            models.setdefault(arguments["model"], load_model(arguments["model"]).digest())
         if "data" in arguments:
             read = load_dataset(arguments["data"], **arguments.get("data_options", {}))
-            data.setdefault(read.name, data_digest(read))
+            data.setdefault(read.name, read.digest())
     models.pop("", None)
     versions = {"version": provenance.version("rbmviz"), "commit": provenance.commit()}
     digests = {"models": models, "data": data, "seeds": sorted(seeds)}

@@ -6,9 +6,9 @@ from .coupling import couple
 from .datasets import Dataset, list_datasets, load_dataset
 from .errors import BadInput
 from .metrics import list_metrics
-from .model_files import from_arrays, load_chains
 from .models import from_sklearn, list_models, load_model, to_sklearn
-from .rbm import RBM, Model, Statistics, save_model
+from .rbm import RBM, Model, Statistics
+from .rbm.files import from_arrays, load_chains, save_model
 from .samplers import Samples, list_samplers, sample, stream
 from .sweeps.sweep import sweep
 from .trainers import list_trainers, train, trained_model

@@ -2,8 +2,8 @@
 from collections.abc import Callable
 from typing import Literal, TypedDict, Unpack, overload
 
-from rbmviz.model_files import AnyModel
 from rbmviz.rbm import Model
+from rbmviz.rbm.files import AnyModel
 from rbmviz.rng import Seed
 from rbmviz.samplers import Sampler
 from rbmviz.trainers import AnyData, Progress, Trainer

@@ -12,12 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz import checks, kernels, rng
+from rbmviz import kernels, rng
 from rbmviz.errors import BadInput, quoted
-from rbmviz.model_files import AnyModel, as_rbm
-from rbmviz.notebook import short_repr
 from rbmviz.rbm import RBM
-from rbmviz.stopping import stop_point
+from rbmviz.rbm.files import AnyModel, as_rbm
+from rbmviz.support import checks
+from rbmviz.support.notebook import short_repr
+from rbmviz.support.stopping import stop_point
 
 Algorithm = Literal["rbm", "general", "half_step"]
 ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general", "half_step")
@@ -49,7 +50,7 @@ EQUATIONS: dict[str, tuple[str, ...]] = {
         r"\Pr(h = h') = \sum_h \min\{p(h \mid v),\, p(h \mid v')\}",
     ),
 }
-"""How each algorithm draws the next states (v, h) and (v', h') of a pair; see ``equations``."""
+"""How each algorithm draws the next states (v, h) and (v', h') of a pair; see ``view.formulas``."""
 
 MAX_PROPOSALS = 10_000_000
 """Residual proposals before a loop is given up and counted: a small cap adds bias. Half-step sweeps may have

@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz import checks, rng
-from rbmviz.array_files import Damaged, read_npz, text_of
+from rbmviz import rng
 from rbmviz.errors import BadInput
+from rbmviz.files.arrays import Damaged, read_npz, text_of
+from rbmviz.files.output import write_whole
 from rbmviz.metrics import Ladder, Tempered, exact_gradient, tempered_ladders, too_large
 from rbmviz.metrics.tempering import MAX_LADDERS
-from rbmviz.output import write_whole
 from rbmviz.rbm import RBM
+from rbmviz.support import checks
 from rbmviz.trainers import Trainer, make_trainer, training
 from rbmviz.trainers.parameters import FixedParameters
 

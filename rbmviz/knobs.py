@@ -45,8 +45,8 @@ class Knob:
     front
         Whether its slider is shown even where there is room for only a few; each page's ``panel.py`` decides.
     symbol
-        Its symbol in the equation of the algorithm, in LaTeX (see ``equations``); "": the equation does not
-        contain it; None: not declared.
+        Its symbol in the equation of the algorithm, in LaTeX (see ``view.formulas``); "": the equation does
+        not contain it; None: not declared.
     """
 
     name: str
@@ -243,7 +243,7 @@ def read_algorithms(table: Any, texts: Sequence[str], shared: Mapping[str, str])
     check_names(classes[0], {name: "" for name in shared if name not in accepted})
     if idle := accepted - used:
         raise BadInput(
-            f"{texts[0]}: {min(idle)} is given twice, as a flag and behind the colon; give it once."
+            f"{texts[0]}: {min(idle)} is given twice, as a flag and after the colon; give it once."
         )
     return algorithms
 

@@ -9,19 +9,20 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.errors import BadInput, brought_by
-from rbmviz.metadata import data_name
+from rbmviz.files.metadata import data_name
 from rbmviz.metrics import Kernel, model_statistics
-from rbmviz.model_files import (
+from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.files import (
     FOLDER,
     NO_MODELS,
     AnyModel,
+    ModelHeader,
     as_rbm,
     list_models,
     load_model,
     load_pretrained,
     read_pretrained_headers,
 )
-from rbmviz.rbm import RBM, Model, ModelHeader
 from rbmviz.registry import datasets, trainers
 
 __all__ = ["FOLDER", "NO_MODELS", "list_models", "load_model", "load_pretrained", "read_pretrained_headers"]

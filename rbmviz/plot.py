@@ -26,11 +26,11 @@ from rbmviz.metrics.isl import CURVE_COUNTS, empty_isl
 from rbmviz.metrics.landscape import Order, codes
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, LIKELIHOOD
 from rbmviz.metrics.pca import evenly, principal_plane
-from rbmviz.model_files import AnyModel, as_model
 from rbmviz.models import data_of, training_set_score
-from rbmviz.notebook import grey_png, picture_shape
-from rbmviz.notebook import mosaic as tiled
+from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.samplers import Samples
+from rbmviz.support.notebook import grey_png, picture_shape
+from rbmviz.support.notebook import mosaic as tiled
 from rbmviz.trainers import Progress
 from rbmviz.trainers.pop_cd import Population
 
@@ -471,7 +471,7 @@ def _styles(names: Iterable[str], tones: Sequence[str] | None = None) -> tuple[S
 def _shape(n_visible: int, *stated: Sequence[int] | None) -> tuple[int, int]:
     shape = picture_shape(n_visible, next((shape for shape in stated if shape is not None), None))
     if shape is None:
-        raise BadInput(f"plot: rows of {n_visible} units are no pictures; give their image_shape.")
+        raise BadInput(f"plot: rows of {n_visible} units are not pictures; give their image_shape.")
     return shape
 
 
@@ -525,7 +525,7 @@ def _mosaics(
 
 def _strips(named: Mapping[str, Samples], data: Dataset, width: float = CHART_WIDTH) -> list[Any]:
     if not data.classes:
-        raise BadInput(f"plot.strip: {data.name} has no labels, so that samples have no class.")
+        raise BadInput(f"plot.strip: {data.name} has no labels, so samples have no class.")
     coverage, charts = metrics.Coverage(data, metrics.coverage.COMPARED_EXAMPLES), []
     for style, run in zip(_styles(named), named.values(), strict=True):
         classes, _, spurious = coverage.kinds(run.v)

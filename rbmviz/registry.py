@@ -19,13 +19,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Table:
-    """Named entries of one kind, read from one folder of the package."""
+    """Named entries of one kind, read from one folder of the package, if any."""
 
-    def __init__(self, kind: str, package: str) -> None:
+    def __init__(self, kind: str, package: str = "") -> None:
         self.kind = kind
         self.package = package
         self._entries: dict[str, Any] = {}
-        self._discovered = False
+        self._discovered = not package
 
     def add(self, name: str, entry: Any) -> None:
         """Register an entry; ValueError if another module has registered the same name.

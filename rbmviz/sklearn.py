@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rbmviz import checks
-from rbmviz.budget import check_state
 from rbmviz.errors import BadInput, brought_by
+from rbmviz.files.budget import check_state
 from rbmviz.knobs import read_knobs
 from rbmviz.metrics import ais_log_z, log_likelihood, too_large
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.registry import trainers
 from rbmviz.samplers import Sampler, Samples, sample
+from rbmviz.support import checks
 from rbmviz.trainers import Trainer, as_trainer, initial_rbm
 from rbmviz.trainers.batches import Batches
 from rbmviz.trainers.parameters import Parameters

@@ -5,8 +5,9 @@ import contextlib
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rbmviz import blas, load_model
+from rbmviz import load_model
 from rbmviz.metrics.ais import ais_blocks
+from rbmviz.support import blas
 
 
 def numpys_threads():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rbmviz.budget import check_memory, memory_budget
 from rbmviz.errors import BadInput
+from rbmviz.files.budget import check_memory, memory_budget
 
 
 def test_the_budget_is_a_setting(monkeypatch):

@@ -13,7 +13,7 @@ from naive import same_parameters
 
 import rbmviz
 from rbmviz import BadInput, Dataset, metrics
-from rbmviz.notebook import grey_png, mosaic
+from rbmviz.support.notebook import grey_png, mosaic
 from rbmviz.trainers import train
 
 BARS = rbmviz.load_dataset("bas@3")
@@ -43,7 +43,7 @@ def test_a_callback_or_a_time_budget_ends_a_fit_with_the_model_so_far():
     assert stopped.meta["updates"] == 7
     short = rbmviz.fit(BARS, iterations=10_000_000, every=1, max_seconds=1e-6)
     assert short.meta["updates"] == 1
-    with pytest.raises(BadInput, match="max_seconds = 0 does not do"):
+    with pytest.raises(BadInput, match="max_seconds = 0 is not valid"):
         rbmviz.fit(BARS, max_seconds=0)
     with pytest.raises(BadInput, match="cd has no knob 'momentun': did you mean 'momentum'"):
         rbmviz.fit(BARS, "cd", momentun=0.5)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from rbmviz import BadInput, links, make_sampler, make_trainer
+from rbmviz import BadInput, make_sampler, make_trainer
 from rbmviz.knobs import knobs_of, split_knobs, write_algorithm
-from rbmviz.links import read_panels
+from rbmviz.pages import links
+from rbmviz.pages.links import read_panels
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import list_samplers
 from rbmviz.trainers import list_trainers

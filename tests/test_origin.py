@@ -9,8 +9,7 @@ import pandas as pd
 
 from rbmviz import load_dataset, load_model
 from rbmviz.cli import main
-from rbmviz.origin import origin, with_origin
-from rbmviz.sweeps.cell import data_digest, model_digest
+from rbmviz.files.origin import origin, with_origin
 
 KNOWN = origin(
     'rbmviz sample --model "a <b> & c"\nprint("ü")',
@@ -21,8 +20,8 @@ KNOWN = origin(
 
 
 def test_origin_names_models_data_and_seeds():
-    assert KNOWN["models"] == {"bas_pcd": model_digest(load_model("bas_pcd"))}
-    assert KNOWN["data"] == {"bas": data_digest(load_dataset("bas"))}
+    assert KNOWN["models"] == {"bas_pcd": load_model("bas_pcd").digest()}
+    assert KNOWN["data"] == {"bas": load_dataset("bas").digest()}
     assert KNOWN["seeds"] == [3, 4]
     assert KNOWN["version"] in KNOWN["cite"]
 

@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 import rbmviz
 from rbmviz import RBM, BadInput, Model, load_model, save_model
-from rbmviz.rbm import load_model_bytes
+from rbmviz.rbm.files import load_model_bytes
 
 GENERATOR = np.random.default_rng(0)
 RBM_ = RBM(GENERATOR.normal(size=(6, 4)), GENERATOR.normal(size=6), GENERATOR.normal(size=4))

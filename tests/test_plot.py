@@ -146,7 +146,7 @@ def test_pictures_and_files(samples, tmp_path):
     assert size["width"] > size["height"] > 0
     plot.mosaic(samples["gibbs"], means=True)
     assert plot.filters("bas_pcd").to_dict()["hconcat"]
-    with pytest.raises(BadInput, match="are no pictures"):
+    with pytest.raises(BadInput, match="are not pictures"):
         plot.mosaic(np.zeros((3, 5), np.uint8))
 
 

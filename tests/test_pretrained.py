@@ -9,7 +9,6 @@ import pytest
 from rbmviz import BadInput, Model, list_models, load_dataset, load_model, make_sampler, metrics, sample
 from rbmviz.cli import main
 from rbmviz.models import describe_model, read_pretrained_headers
-from rbmviz.sweeps.cell import model_digest
 
 FOLDER = Path(__file__).parents[1] / "pretrained"
 README = (FOLDER / "README.md").read_text()
@@ -76,7 +75,7 @@ def test_a_model_is_whole_and_documented(name):
     assert model.meta["knobs"]["iterations"] == model.meta["updates"]
     row = next(line for line in README.splitlines() if line.startswith(f"| `{name}`"))
     assert model.meta["dataset"] in row
-    assert f"| `{model_digest(model)}` |" in row
+    assert f"| `{model.digest()}` |" in row
     assert f"{model.meta['updates']:,}" in row
     assert model.meta["command"] in README
     for score in model.meta["scores"].get("isl_10000", {}).values():

@@ -8,7 +8,7 @@ import pytest
 from sklearn.neural_network import BernoulliRBM
 
 from rbmviz import RBM, BadInput, Model, Statistics, from_sklearn, load_model, save_model
-from rbmviz.rbm import load_model_file
+from rbmviz.rbm.files import load_model_file
 
 
 def test_free_energy_is_the_enumerated_marginal(rbm):

@@ -6,7 +6,12 @@ import pytest
 import rbmviz
 from rbmviz import make_sampler
 from rbmviz.metrics import log_likelihood
-from rbmviz.target_likelihood import TARGET_STRIDE, TargetAverage, mean_log_likelihood, target_likelihood
+from rbmviz.samplers.target_likelihood import (
+    TARGET_STRIDE,
+    TargetAverage,
+    mean_log_likelihood,
+    target_likelihood,
+)
 
 
 @pytest.mark.parametrize("name", ["gibbs", "rates_fpcd", "rates_herding"])

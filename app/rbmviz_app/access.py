@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
 from rbmviz import BadInput
-from rbmviz.budget import memory_budget
+from rbmviz.files.budget import memory_budget
 from rbmviz.session import limits
 
 PUBLIC = "RBMVIZ_PUBLIC"
@@ -164,10 +164,7 @@ def is_own_origin(scope: Scope) -> bool:
     """
     headers = Headers(scope=scope)
     origin = headers.get("origin")
-    secure = headers.get("x-forwarded-proto", scope["scheme"]) in (
-        "https",
-        "wss",
-    )  # no page can set the header
+    secure = headers.get("x-forwarded-proto", scope["scheme"]) in ("https", "wss")  # pages cannot set it
     return origin is None or origin == f"http{'s' if secure else ''}://{headers.get('host')}"
 
 

@@ -180,7 +180,7 @@ const drawHead = (data, parent) => {
   };
   name();
   host.querySelector('.head').textContent = data.head;
-  put(host.querySelector('.said'), data.seen ? 'What this step claims is to be seen now.' : '');
+  put(host.querySelector('.said'), data.seen ? 'You can now see what this step claims.' : '');
 };
 
 /** Draw a ring around the card's target, and a button that scrolls to the target. @param {any} data @param {any} parent */

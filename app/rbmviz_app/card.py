@@ -521,6 +521,6 @@ def _draw_moves(place: LessonStep, n: int) -> None:
             on_click=show,
             args=(i,),
             key="lesson again",
-            help="Set the page as at first.",
+            help="Set the page back to the beginning of this step.",
         )
         st.button("Leave", icon=":material/close:", type="tertiary", key="lesson leave", on_click=leave)

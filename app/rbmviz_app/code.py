@@ -31,7 +31,7 @@ def load_model_lines(name: str) -> list[str]:
     if name in list_models():
         return [f'model = rbmviz.load_model("{name}")']
     return [
-        "# The model is in no list: name its file here. On the page Train the button Model saves one.",
+        "# The model is not in any list: name its file here. The Model button on the Train page saves one.",
         f'model = rbmviz.load_model("{MODEL_FILE}")',
     ]
 

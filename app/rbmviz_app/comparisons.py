@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 import streamlit as st
 
 from rbmviz.session import Race
-from rbmviz.session.jobs import Job
 from rbmviz.session.race import Setup
 from rbmviz_app import messages
+from rbmviz_app.jobs import Job
 from rbmviz_app.session import COMPARISONS, OWN_SWEEPS, SHARED_PAGE, Tab, tab_of_session
 from rbmviz_app.shared import sweep_jobs
 

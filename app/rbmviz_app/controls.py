@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 import streamlit as st
 
 from rbmviz import BadInput, Model
+from rbmviz.files.origin import with_origin
 from rbmviz.models import data_label, describe_model, list_models
-from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
 from rbmviz_app import messages, session, uploads
 from rbmviz_app.component import component
@@ -244,7 +244,7 @@ def downloads(
 ) -> None:
     """Draw the menu of files to save.
 
-    origin : returns the origin of the results, see ``rbmviz.origin``; called on the thread of ``Download``
+    origin : returns the origin of the results, see ``files.origin``; called on the thread of ``Download``
     code : returns Python code that reproduces the page's results, or computes something similar
     """
 

@@ -13,8 +13,8 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN, BadInput, quoted
-from rbmviz.links import address_texts
 from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE
+from rbmviz.pages.links import address_texts
 from rbmviz.pages.settings import Several
 from rbmviz_app import embedding, pages, presets, session, shared
 from rbmviz_app.component import component

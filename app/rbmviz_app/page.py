@@ -38,8 +38,8 @@ from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
-from rbmviz.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
 from rbmviz.pages import PageSpec
+from rbmviz.pages.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
 from rbmviz.session import Race, limits
 from rbmviz.session.multiples import with_knob
 from rbmviz.session.race import UNDO_SECONDS, Setup

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.charts.style import colours, dashes, differing_knobs, titles
-from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.session import Race
 from rbmviz.session.multiples import multiples_of
 from rbmviz.session.race import Panel
 from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
-from rbmviz.view.formulas import equation, prose
+from rbmviz.view.formulas import equation, equation_of, prose, symbols_of
 from rbmviz.view.specs import about, knob_spec, readout_specs
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
@@ -128,7 +127,7 @@ def panel_spec(
     hidden : names of hidden knobs
     dash : dashes of its curve in the charts, in pixels of line and gap; empty: a solid line
     multiples : whether the panel's menu offers more panels with other values of a knob
-    formulas_of : returns the formulas that define an algorithm, see ``rbmviz.equations``
+    formulas_of : returns the formulas that define an algorithm, see ``rbmviz.view.formulas``
     """
     algorithm = panel.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
@@ -245,7 +244,7 @@ def live_slider(
 ) -> None:
     """Draw a slider that sends its value while dragged, read with ``session.sent_by(key, "value")``.
 
-    formulas : formulas with a term that the slider changes, see ``rbmviz.equations``
+    formulas : formulas with a term that the slider changes, see ``rbmviz.view.formulas``
     """
     _live_slider(
         key=key,

@@ -19,8 +19,8 @@ from streamlit import config
 
 from rbmviz import BadInput, Model
 from rbmviz.errors import quoted
+from rbmviz.files.output import reason
 from rbmviz.lessons import Lesson
-from rbmviz.output import reason
 from rbmviz_app import access, shared
 from rbmviz_app.access import check_address, open_to_others
 

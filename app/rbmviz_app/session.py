@@ -19,11 +19,11 @@ import numpy as np
 import streamlit as st
 
 from rbmviz import Model
-from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
+from rbmviz.pages.links import address_texts
 from rbmviz.session import Allowance, Race
-from rbmviz.session.jobs import Job
 from rbmviz.session.unit_by_unit import UnitByUnit
+from rbmviz_app.jobs import Job
 from rbmviz_app.share.view import Share
 from rbmviz_app.stream.files import OfferedFiles
 from rbmviz_app.stream.parts import Parts

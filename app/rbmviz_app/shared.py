@@ -14,14 +14,13 @@ from rbmviz import Model
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.datasets.own import READERS
 from rbmviz.errors import BadInput
+from rbmviz.files.metadata import data_name
 from rbmviz.lessons import Lesson
-from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel, reference
 from rbmviz.models import describe_model, list_models, load_pretrained, model_title, read_pretrained_headers
 from rbmviz.pages import RANDOM_MODEL, Sources
-from rbmviz.session.jobs import Jobs, sweeps_folder
 from rbmviz.sweeps import SweepPlan
-from rbmviz.sweeps.cell import data_digest
+from rbmviz_app.jobs import Jobs, sweeps_folder
 from rbmviz_app.session import ALLOWANCE, TRAINED, UPLOADS
 
 T = TypeVar("T")
@@ -153,7 +152,7 @@ def _training_part_isl(key: str, kernel: Kernel, _dataset: Dataset) -> float:
 def training_part_isl(dataset: Dataset, kernel: Kernel) -> float:
     """Return the ISL of a data set's training part against its own test part."""
     # All visitors share the results, and two visitors may have files with the same name.
-    key = data_digest(dataset) if is_upload(dataset) else dataset.name
+    key = dataset.digest() if is_upload(dataset) else dataset.name
     return _training_part_isl(key, kernel, dataset)
 
 

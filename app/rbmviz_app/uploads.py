@@ -18,10 +18,10 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rbmviz import BadInput, Model, outside
+from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.session import memory
-from rbmviz_app import insides, messages
+from rbmviz_app import insides, messages, outside
 from rbmviz_app.comparisons import discard_sweeps_of
 from rbmviz_app.session import (
     EMPTIED_UPLOADERS,

@@ -14,15 +14,8 @@ import numpy as np
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.rbm import Model
+from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
-
-WORKER_KINDS = {
-    "gibbs": "gibbs",
-    "rates_fpcd": "driven",
-    "sample_penalization": "driven",
-    "rates_herding": "herding",
-}
-"""Samplers that browsers can run, and their kernels."""
 
 KERNEL_KNOBS = {
     "gibbs": ("temperature", "k"),
@@ -78,10 +71,16 @@ def leaves(path: str, state: Any) -> dict[str, Any]:
     return by_path
 
 
+def kernel_of(sampler: Sampler | type[Sampler]) -> str:
+    """Return the name of the kernel that makes a sampler's samples in browsers; "" if there is none."""
+    return vars(sampler if isinstance(sampler, type) else type(sampler)).get("kernel", "")
+
+
 def check_runs(sampler: Sampler) -> None:
     """Raise BadInput unless a browser can run the sampler."""
-    if sampler.name not in WORKER_KINDS:
-        raise BadInput(f"{sampler.name} has no form for browsers: take {', '.join(WORKER_KINDS)}.")
+    if kernel_of(sampler) not in KERNEL_KNOBS:
+        others = ", ".join(name for name in samplers if kernel_of(samplers[name]) in KERNEL_KNOBS)
+        raise BadInput(f"{sampler.name} has no form for browsers: take {others}.")
     taken = (*turnable(sampler), "share")  # one chain has nothing to share
     for name, knob in knobs_of(sampler).items():
         value = getattr(sampler, name)
@@ -93,7 +92,7 @@ def check_runs(sampler: Sampler) -> None:
 
 def turnable(sampler: Sampler) -> dict[str, Knob]:
     """Return the knobs that can be turned while a browser runs the chain, by name."""
-    names = KERNEL_KNOBS[WORKER_KINDS[sampler.name]]
+    names = KERNEL_KNOBS[kernel_of(sampler)]
     return {name: knob for name, knob in knobs_of(sampler).items() if name in names}
 
 
@@ -113,7 +112,7 @@ def chain_spec(
         other = {path for path in state if not np.array_equal(_bytes(state[path]), _bytes(first[path]))}
         changed.append({path: _source(path, state, blocks) for path in sorted(other)})
     return {
-        "kind": WORKER_KINDS[sampler.name],
+        "kind": kernel_of(sampler),
         "n_visible": model.rbm.n_visible,
         "n_hidden": model.rbm.n_hidden,
         "arrays": {path: [kind_of(x), list(x.shape), sources[path]] for path, x in first.items()},

@@ -14,7 +14,7 @@ INK = {"light": "#4b4d57", "dark": "#c6c8d0"}
 COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d", "half_step": "#a860f0"}
 """Colours of the couplings; UCD has the colour of the first."""
 SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
-"""Colour of algorithms that declare none."""
+"""Colours of algorithms that declare none. They may meet another one in a chart; dashes are never shared."""
 RAMP = ("#2952f8", "#6589fd", "#8354a7", "#af7cb6", "#e14784", "#925d48", "#ce7f56", "#b34905")
 """Colours of an increasing number, from blue through violet to orange: distinguishable with colour blindness
 and clear on both themes."""

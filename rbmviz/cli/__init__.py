@@ -86,7 +86,7 @@ def overview() -> str:
     width = max(map(len, COMMANDS))
     lines = [f"    {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()]
     head = ["usage: rbmviz COMMAND [--help] ...", "", "See Markov chains mix.", "", "commands:"]
-    return "\n".join([*head, *lines, "", "    --version  print the version and leave"])
+    return "\n".join([*head, *lines, "", "    --version  print the version and exit"])
 
 
 def print_message(message: str) -> None:
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
                 name = shortened(str(error.filename))
-                print_message(_sentence(f"'{name}' is longer than a name may be: name another."))
+                print_message(_sentence(f"'{name}' is too long for a name: give another."))
                 return 2
             if os.environ.get("RBMVIZ_TRACEBACK"):
                 traceback.print_exc()

@@ -4,10 +4,10 @@ import importlib
 from pathlib import Path
 from typing import Annotated, Any
 
-from rbmviz.array_files import printable
 from rbmviz.cli import print_result, to_json, words_of_command
 from rbmviz.cli.options import whole
 from rbmviz.errors import brought_by
+from rbmviz.files.arrays import printable
 from rbmviz.lessons import load_folder
 from rbmviz.models import list_models, load_model
 from rbmviz.sweeps.store import Store

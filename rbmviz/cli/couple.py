@@ -7,11 +7,11 @@ import numpy as np
 
 from rbmviz import coupling as coupled
 from rbmviz import rng
-from rbmviz.budget import check_memory
 from rbmviz.cli import print_message
 from rbmviz.cli.options import Count, Seed, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.errors import BadInput
+from rbmviz.files.budget import check_memory
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
 

@@ -10,7 +10,7 @@ from rbmviz.cli import print_message
 from rbmviz.cli.options import DataName, ModelName, Seed, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
-from rbmviz.datasets.record import PARTS
+from rbmviz.datasets.fields import PARTS
 from rbmviz.errors import BadInput
 from rbmviz.metrics.ais import DEFAULT_CHAINS, TEMPERATURES
 from rbmviz.metrics.monte_carlo import MAX_MONTE_CARLO, MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS

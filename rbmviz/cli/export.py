@@ -7,7 +7,7 @@ from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model, with_rates
-from rbmviz.rbm import save_model
+from rbmviz.rbm.files import save_model
 
 
 def export_model(

@@ -7,7 +7,7 @@ from typing import Any
 
 from rbmviz import cli
 from rbmviz.datasets import Dataset
-from rbmviz.origin import origin
+from rbmviz.files.origin import origin
 from rbmviz.rbm import Model
 
 FILES = "--out", "--history"

@@ -8,8 +8,8 @@ from pathlib import Path
 from rbmviz.datasets import list_datasets
 from rbmviz.datasets.raw import SOURCES, path_of
 from rbmviz.errors import BadInput
+from rbmviz.files.output import check_writable, output_path
 from rbmviz.models import FOLDER
-from rbmviz.output import check_writable, output_path
 from rbmviz.registry import datasets
 
 

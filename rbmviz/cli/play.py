@@ -9,19 +9,19 @@ from tqdm import tqdm
 
 from rbmviz.browser import scores
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
-from rbmviz.budget import check_state
 from rbmviz.cli import print_message
 from rbmviz.cli.options import MANY, NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, brought_by
+from rbmviz.files.budget import check_state
+from rbmviz.files.metadata import data_name
+from rbmviz.files.origin import with_origin
+from rbmviz.files.output import write_whole
 from rbmviz.knobs import values_of
 from rbmviz.lessons import load_lesson
-from rbmviz.metadata import data_name
 from rbmviz.models import data_of, describe_model, load_model, with_rates
-from rbmviz.origin import with_origin
-from rbmviz.output import write_whole
 from rbmviz.pages import PAGES
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers as table
@@ -178,7 +178,7 @@ def play(
 
 def _lesson(name: str, target: Path, options: list[str]) -> dict[str, Any]:
     if options:
-        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(options)} out.")
+        raise BadInput(f"play: the lesson decides what runs: leave {' and '.join(options)} out.")
     with brought_by("app", "A lesson as a page"):
         # By name, because the package is a layer below the app and is also installed without its libraries.
         page = importlib.import_module("rbmviz_app.play.lesson")

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from tqdm import tqdm
 
-from rbmviz.budget import check_memory
 from rbmviz.cli import print_message
 from rbmviz.cli.options import NUMBER, Count, ModelName, Seed, read_algorithms
 from rbmviz.cli.origins import origin_of
@@ -18,15 +17,16 @@ from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, brought_by
+from rbmviz.files.budget import check_memory
+from rbmviz.files.metadata import data_name
+from rbmviz.files.output import write_whole
 from rbmviz.knobs import values_of
-from rbmviz.metadata import data_name
 from rbmviz.models import data_of, load_model, with_rates
-from rbmviz.output import write_whole
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import start_of
-from rbmviz.target_likelihood import TargetAverage, target_likelihood
+from rbmviz.samplers.target_likelihood import TargetAverage, target_likelihood
 
 INTERRUPT_SECONDS = 0.2
 """Target time of a chunk, in seconds: an interrupt takes effect after the current chunk."""

@@ -6,12 +6,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rbmviz import metadata
-from rbmviz.array_files import Damaged, is_file, printable, read_json, read_npz, text_of
 from rbmviz.cli import print_message
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
+from rbmviz.files import metadata
+from rbmviz.files.arrays import Damaged, is_file, printable, read_json, read_npz, text_of
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, reference
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart

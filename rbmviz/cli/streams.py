@@ -7,7 +7,7 @@ from contextlib import contextmanager, redirect_stderr, suppress
 from typing import Any
 
 from rbmviz.errors import OutputFailure
-from rbmviz.output import reason
+from rbmviz.files.output import reason
 
 
 def _redirect_to_null(stream: Any) -> None:

@@ -18,9 +18,9 @@ from rbmviz.cli.options import NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import command_line
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.errors import BadInput
+from rbmviz.files.origin import csv_bytes, origin, with_origin
+from rbmviz.files.output import write_whole
 from rbmviz.knobs import write_algorithm
-from rbmviz.origin import csv_bytes, origin, with_origin
-from rbmviz.output import write_whole
 from rbmviz.session.training import BAND_OF_REPLICATES
 from rbmviz.sweeps import (
     Axis,

@@ -11,9 +11,6 @@ from tqdm import tqdm
 
 from rbmviz import metrics
 from rbmviz import trainers as training
-from rbmviz.array_files import Damaged, read_file
-from rbmviz.blas import one_blas_thread
-from rbmviz.budget import check_memory
 from rbmviz.cli import print_message
 from rbmviz.cli.options import Count, Seed, range_of, read_algorithms, texts_by_knob, whole
 from rbmviz.cli.origins import origin_of
@@ -21,11 +18,14 @@ from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.files.arrays import Damaged, read_file
+from rbmviz.files.budget import check_memory
+from rbmviz.files.origin import csv_bytes, origin, with_origin
+from rbmviz.files.output import write_whole
 from rbmviz.knobs import read_knobs
 from rbmviz.models import load_model
-from rbmviz.origin import csv_bytes, origin, with_origin
-from rbmviz.output import write_whole
-from rbmviz.rbm import RBM, Model, model_bytes
+from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session.training import (
@@ -34,6 +34,7 @@ from rbmviz.session.training import (
     MAX_UNITS_EXACT_LIKELIHOOD,
     scored_examples,
 )
+from rbmviz.support.blas import one_blas_thread
 from rbmviz.trainers import Progress, Training, trained_model
 from rbmviz.trainers.common_knobs import CommonKnobs
 
@@ -125,7 +126,7 @@ def train(
     checkpoint = _checked(out, history, resume, warm_start, dataset)
     (algorithm,) = read_algorithms(trainers, [trainer], knobs)
     if "iterations" in read_knobs(type(algorithm), trainer.partition(":")[2]):
-        raise BadInput("train: the number of updates is given as --iterations only, not behind the colon.")
+        raise BadInput("train: give the number of updates as --iterations, not after the colon.")
     data = load_dataset(dataset)
     start = load_model(warm_start).rbm if warm_start is not None else None
     hidden = n_hidden or (start.n_hidden if start else 16)
@@ -202,13 +203,13 @@ def _checked(out: str, history: str | None, resume: bool, warm_start: str | None
     )
     if checkpoint.is_file() and not resume:
         raise BadInput(
-            f"'{checkpoint}' is the checkpoint of an interrupted training: continue it by --resume, remove "
+            f"'{checkpoint}' is the checkpoint of an interrupted training: continue it with --resume, remove "
             "it to begin again, or give another --out."
         )
     if resume and not checkpoint.is_file():
         raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start again.")
     if resume and history and Path(history).exists():
-        raise BadInput(f"'{history}' is the history until the interrupt: name another file for the rest.")
+        raise BadInput(f"'{history}' is the history up to the interrupt: name another file for the rest.")
     return checkpoint
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rbmviz import registry
-from rbmviz.array_files import is_file, is_folder
 from rbmviz.datasets.own import is_path, reader, reader_of_path
 from rbmviz.datasets.raw import SOURCES, fetch, how_to_get, path_of
 from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput
+from rbmviz.files.arrays import is_file, is_folder
 
 __all__ = [
     "Dataset",

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.array_files import printable
-from rbmviz.datasets.record import MAX_WORD_LENGTH, part_fields
+from rbmviz.datasets.fields import MAX_WORD_LENGTH, part_fields
 from rbmviz.errors import BadInput, brought_by
+from rbmviz.files.arrays import printable
 
 WORD_PATTERN = re.compile(r"[^\W\d_]{2,}")
 """A word: a run of two or more letters."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import full_name, whole_option
-from rbmviz.datasets.record import part_fields
+from rbmviz.datasets.fields import part_fields
 from rbmviz.registry import dataset
 
 

@@ -1,12 +1,8 @@
 """Binarisation of grey levels: by a threshold, or by one Bernoulli draw per pixel with a fixed seed."""
 
-from typing import Any
-
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.datasets.raw import arrays
-from rbmviz.datasets.record import PARTS, Dataset, part_fields
 from rbmviz.errors import BadInput, quoted
 
 VALUES_PER_BLOCK = 2**20
@@ -80,30 +76,3 @@ def sentence(rule: str) -> str:
     if rule == "bernoulli":
         return "each bit drawn once with its grey level as the probability (fixed seed)"
     return f"a bit is 1 where the grey level is above {rule}{' of full ink' if float(rule) < 1 else ''}"
-
-
-def published_images(
-    name: str, binarise: str | float, n_train: int, default: str = "0.5", **fields: Any
-) -> Dataset:
-    """Return published images with labels, binarised: the training file gives the validation part, too.
-
-    name : name of the data set and of its file
-    binarise, default : the rule, and the rule that the name leaves out
-    n_train : images of the training part
-    **fields : further fields of the ``Dataset``: source and classes
-
-    Raises BadInput if the rule is not valid, or the data are not on this machine.
-    """
-    rule = rule_of(binarise, name)
-    raw = arrays(name)
-    x, y = ((*np.split(raw[f"{kind}_train"], [n_train]), raw[f"{kind}_test"]) for kind in "xy")
-    return Dataset(
-        name=full_name(name, rule, default),
-        **part_fields(
-            (binarised(rows, rule, name, part) for part, rows in zip(PARTS, x, strict=True)),
-            (labels.astype(np.int64) for labels in y),
-        ),
-        binarisation=sentence(rule),
-        image_shape=raw["x_test"].shape[1:],
-        **fields,
-    )

@@ -20,8 +20,8 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from rbmviz.array_files import printable
 from rbmviz.errors import BadInput, brought_by
+from rbmviz.files.arrays import printable
 
 LABELS = ("label", "labels", "class", "y")
 """Names of a column of labels, in upper or lower case."""

@@ -5,8 +5,8 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
+from rbmviz.datasets.fields import part_fields
 from rbmviz.datasets.raw import bundled
-from rbmviz.datasets.record import part_fields
 from rbmviz.registry import dataset
 
 

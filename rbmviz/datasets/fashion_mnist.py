@@ -1,7 +1,7 @@
 """Fashion-MNIST: garments in the format of MNIST."""
 
 from rbmviz.datasets import Dataset
-from rbmviz.datasets.binarise import published_images
+from rbmviz.datasets.raw import published_images
 from rbmviz.registry import dataset
 
 CLASSES = (

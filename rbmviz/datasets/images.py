@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, damaged, is_file, printable, why
 from rbmviz.errors import BadInput, brought_by
+from rbmviz.files.arrays import Damaged, damaged, is_file, printable, why
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 USUAL_SIZE = (28, 28)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from rbmviz.datasets import Dataset
+from rbmviz.datasets.fields import part_fields
 from rbmviz.datasets.raw import arrays
-from rbmviz.datasets.record import part_fields
 from rbmviz.registry import dataset
 
 

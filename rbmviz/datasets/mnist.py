@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, is_file, read_npz
 from rbmviz.datasets import Dataset
-from rbmviz.datasets.binarise import binarised, full_name, published_images, rule_of, sentence
-from rbmviz.datasets.raw import arrays, bundled
-from rbmviz.datasets.record import part_fields
-from rbmviz.output import write_whole
+from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
+from rbmviz.datasets.fields import part_fields
+from rbmviz.datasets.raw import arrays, bundled, published_images
+from rbmviz.files.arrays import Damaged, is_file, read_npz
+from rbmviz.files.output import write_whole
 from rbmviz.paths import cache_dir
 from rbmviz.registry import dataset
 

@@ -5,7 +5,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import full_name
-from rbmviz.datasets.record import PARTS, part_fields
+from rbmviz.datasets.fields import PARTS, part_fields
 from rbmviz.errors import BadInput, quoted
 from rbmviz.registry import dataset
 

@@ -22,11 +22,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, is_file, read_file, read_npz, why
 from rbmviz.datasets.bag_of_words import presence
-from rbmviz.datasets.record import MAX_WORD_LENGTH
+from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
+from rbmviz.datasets.fields import MAX_WORD_LENGTH, PARTS, part_fields
+from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput, OutputFailure, brought_by, lacking, unknown
-from rbmviz.output import REASONS, reason, write_whole
+from rbmviz.files.arrays import Damaged, is_file, read_file, read_npz, why
+from rbmviz.files.output import REASONS, reason, write_whole
 from rbmviz.paths import cache_dir
 
 Arrays = dict[str, np.ndarray]
@@ -456,3 +458,30 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
         ) from None
     shutil.rmtree(downloads, ignore_errors=True)  # also removes leftovers of killed downloads
     return target
+
+
+def published_images(
+    name: str, binarise: str | float, n_train: int, default: str = "0.5", **fields: Any
+) -> Dataset:
+    """Return published images with labels, binarised: the training file gives the validation part, too.
+
+    name : name of the data set and of its file
+    binarise, default : the rule, and the rule that the name leaves out
+    n_train : images of the training part
+    **fields : further fields of the ``Dataset``: source and classes
+
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
+    """
+    rule = rule_of(binarise, name)
+    raw = arrays(name)
+    x, y = ((*np.split(raw[f"{kind}_train"], [n_train]), raw[f"{kind}_test"]) for kind in "xy")
+    return Dataset(
+        name=full_name(name, rule, default),
+        **part_fields(
+            (binarised(rows, rule, name, part) for part, rows in zip(PARTS, x, strict=True)),
+            (labels.astype(np.int64) for labels in y),
+        ),
+        binarisation=sentence(rule),
+        image_shape=raw["x_test"].shape[1:],
+        **fields,
+    )

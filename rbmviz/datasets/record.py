@@ -2,23 +2,17 @@
 
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rbmviz.datasets.fields import MAX_CLASSES, MAX_WORD_LENGTH, PARTS, given_fields
 from rbmviz.errors import BadInput
-from rbmviz.notebook import notebook_html
-
-PARTS = ("train", "validation", "test")
-"""The parts of a data set, in this order."""
-
-MAX_CLASSES = 1000
-
-MAX_WORD_LENGTH = 100
-"""Most letters of a word of the vocabulary, or of the name of a class."""
+from rbmviz.files.provenance import digest_of
+from rbmviz.support.notebook import notebook_html
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +122,41 @@ class Dataset:
             raise BadInput(f"{self.name} has {len(self.classes):,} classes; give at most {MAX_CLASSES:,}.")
 
     @classmethod
-    def from_arrays(cls, x: Any, y: Any = None, **options: Any) -> "Dataset":
-        """Return your own arrays or data frames as a data set; ``datasets.own.from_arrays`` has the options.
+    def from_arrays(
+        cls,
+        x: Any,
+        y: Any = None,
+        *,
+        x_validation: Any = None,
+        y_validation: Any = None,
+        x_test: Any = None,
+        y_test: Any = None,
+        name: str = "your arrays",
+        binarise: str | float = "0.5",
+        image_shape: tuple[int, int] | None = None,
+    ) -> "Dataset":
+        """Return your own arrays or data frames as a data set.
+
+        Parameters
+        ----------
+        x : array or data frame (n, n_visible) or (n, rows, columns)
+            Examples: bits, or grey levels, 0 to 1 or 0 to 255 in all parts.
+        y : array (n,), optional
+            Their classes: whole numbers from 0, or names.
+        x_validation, y_validation, x_test, y_test : arrays, optional
+            The other parts, as ``x`` and ``y``. A part that is not given is held out of ``x``: a tenth, at
+            random, with a fixed seed.
+        name : str
+            Name of the data set in models trained on it (default "your arrays").
+        binarise : str or float
+            Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+        image_shape : (rows, columns), optional
+            Shape of a row as a picture (default: the shape of ``x[0]`` if ``x`` is three-dimensional).
+
+        Raises
+        ------
+        BadInput
+            If the arrays are not such numbers, or do not fit each other.
 
         Examples
         --------
@@ -139,23 +166,22 @@ class Dataset:
         >>> data.train.shape, data.test.shape, data.image_shape
         ((160, 64), (20, 64), (8, 8))
         """
-        from rbmviz.datasets.own import from_arrays  # it imports this module
-
-        return from_arrays(x, y, **options)
+        rows = {"x_train": x, "x_validation": x_validation, "x_test": x_test}
+        labels = {"y_train": y, "y_validation": y_validation, "y_test": y_test}
+        return cls(**given_fields(name, rows, labels, binarise, image_shape))
 
     def _repr_html_(self) -> str:
         return notebook_html(self, self.train, self.image_shape)
+
+    def digest(self) -> str:
+        """Return a hash of all rows, and of the labels of the training part, 16 hexadecimal digits."""
+        labels = np.zeros(0, np.int64) if self.train_labels is None else self.train_labels
+        return digest_of([self.train, self.validation, self.test, labels])
 
     @property
     def n_visible(self) -> int:
         """Number of visible units, the width of a row."""
         return self.train.shape[1]
-
-
-def part_fields(rows: Iterable[np.ndarray], labels: Iterable[np.ndarray | None]) -> dict[str, Any]:
-    """Return the rows and labels of PARTS as fields of a ``Dataset``."""
-    fields: dict[str, Any] = dict(zip(PARTS, rows, strict=True))
-    return fields | {f"{part}_labels": own for part, own in zip(PARTS, labels, strict=True)}
 
 
 def once_per_dataset(make: Callable[..., Any]) -> Callable[..., Any]:

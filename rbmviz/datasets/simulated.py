@@ -5,7 +5,7 @@ import numpy as np
 from rbmviz import kernels, rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import full_name, whole_option
-from rbmviz.datasets.record import PARTS
+from rbmviz.datasets.fields import PARTS
 from rbmviz.rbm import RBM
 from rbmviz.registry import dataset
 

@@ -1,7 +1,7 @@
 """USPS: handwritten digits of zip codes, the data of the experiments with rates-FPCD."""
 
 from rbmviz.datasets import Dataset
-from rbmviz.datasets.binarise import published_images
+from rbmviz.datasets.raw import published_images
 from rbmviz.registry import dataset
 
 

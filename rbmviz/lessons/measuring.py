@@ -9,10 +9,10 @@ from rbmviz.lessons.reading import Lesson
 from rbmviz.lessons.state import PageState
 from rbmviz.pages import Sources
 from rbmviz.session.run import Run
-from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import CellRun, cells, table
 from rbmviz.sweeps.cell import CellResult
 from rbmviz.sweeps.from_settings import plan_of
+from rbmviz.sweeps.scores import SweepScores
 
 COMPUTED_BESIDE = {
     *("likelihood", "likelihood_error", "held_out", "monte_carlo"),
@@ -92,7 +92,7 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
             branch = state.branches[panel - len(state.panels)]
             before = _MeasuredRun(plan, algorithms[branch.of])
             before.advance(branch.at)
-            plan_of_panel = plan._replace(origin=before.run.origin())
+            plan_of_panel = plan._replace(warm_start=before.run.warm_start())
         measured = _MeasuredRun(plan_of_panel, algorithms[panel], _judged_at(asked))
         if state.page == "coupling":
             measured.run.request_results(k=_k_of_estimates(state.settings), exact=False)

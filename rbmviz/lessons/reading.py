@@ -9,12 +9,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rbmviz.array_files import is_file, printable
 from rbmviz.errors import BadInput, quoted, unknown
+from rbmviz.files.arrays import is_file, printable
+from rbmviz.files.output import reason
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons.claims import StepClaim, read_claim
 from rbmviz.lessons.state import Branch, PageState, read_state
-from rbmviz.output import reason
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 
@@ -171,8 +171,8 @@ def load_folder(folder: str | Path) -> list[Lesson]:
     for file in files:
         if file.stem in shipped_lessons():
             raise BadInput(
-                f"The lesson '{printable(file.name)}' has the name of one that comes with rbmviz: name it "
-                "otherwise."
+                f"The lesson '{printable(file.name)}' has the name of one that comes with rbmviz: give it "
+                "another name."
             )
     return [load_lesson(file) for file in files]
 
@@ -187,7 +187,7 @@ def read_lesson(content: bytes, file: str) -> Lesson:
     """
     name, where = file.removesuffix(".toml"), f"The lesson '{printable(file)}'"
     if not NAME.fullmatch(name):
-        raise BadInput(f"{where} has to be named with small letters, digits and '-', as 'my-lesson.toml'.")
+        raise BadInput(f"{where} needs a name of lower-case letters, digits and '-', as 'my-lesson.toml'.")
     if len(content) > MAX_LESSON_BYTES:
         raise BadInput(f"{where} is larger than {MAX_LESSON_BYTES:,} bytes.")
     try:
@@ -276,7 +276,7 @@ def _read_step(said: Any) -> Step:
     answers = _list_of_texts(said, "answers", 2 if question else 0, 6 if question else 0, 200)
     right = said.get("right", 0)
     if not 0 <= right <= len(answers):
-        raise BadInput(f"right = {quoted(right)} is the number of no answer: give from 1 to {len(answers)}.")
+        raise BadInput(f"right = {quoted(right)} is not the number of an answer: give 1 to {len(answers)}.")
     hold = said.get("hold", False)
     if hold and not question:
         raise BadInput("hold = true lets Play wait for an answer, and there is no question.")
@@ -287,7 +287,7 @@ def _read_step(said: Any) -> Step:
     match = LOOK.fullmatch(look)
     if look and (match is None or (match[1] and int(match[1]) > len(state.panels))):
         raise BadInput(
-            f"look = {quoted(look)} is none of play, step, reset, speed, chart, presets, panel1 to "
+            f"look = {quoted(look)} is not one of play, step, reset, speed, chart, presets, panel1 to "
             f"panel{len(state.panels)}, or a number or a knob of a panel, as panel1.{_parts(state, 0)[0]}."
         )
     if match is not None and match[2]:

@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import read_algorithm
-from rbmviz.links import NO_PANEL, read_panels, write_changed_panel
 from rbmviz.pages import PAGES, RANDOM_MODEL, Sources
+from rbmviz.pages.links import NO_PANEL, read_panels, write_changed_panel
 from rbmviz.sweeps import SweepPlan
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.trainers import STATS

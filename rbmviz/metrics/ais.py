@@ -7,14 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from rbmviz import checks, kernels, rng
-from rbmviz.blas import in_threads, one_blas_thread
-from rbmviz.budget import check_memory
+from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.model_files import AnyModel, as_model
-from rbmviz.notebook import short_repr
+from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM, softplus
+from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.registry import metric
+from rbmviz.support import checks
+from rbmviz.support.blas import in_threads, one_blas_thread
+from rbmviz.support.notebook import short_repr
 
 DEFAULT_CHAINS = 128
 TEMPERATURES = 1000

@@ -5,9 +5,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from rbmviz import checks, kernels
+from rbmviz import kernels
 from rbmviz.datasets.record import Dataset, once_per_dataset
 from rbmviz.registry import metric
+from rbmviz.support import checks
 
 PERCENTILE = 99
 """Percentile of the distances of held-out data beyond which a sample counts as spurious."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz import checks
 from rbmviz.errors import BadInput
 from rbmviz.registry import metric
+from rbmviz.support import checks
 
 MIN_DRAWS = 8
 """Minimum number of draws per chain: ArviZ splits chains into halves of at least four draws."""

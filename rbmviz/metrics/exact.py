@@ -4,13 +4,14 @@ import threading
 
 import numpy as np
 
-from rbmviz import checks, kernels
-from rbmviz.blas import in_threads, one_blas_thread
-from rbmviz.budget import check_memory
+from rbmviz import kernels
 from rbmviz.errors import BadInput
-from rbmviz.model_files import AnyModel, as_rbm
+from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
+from rbmviz.rbm.files import AnyModel, as_rbm
 from rbmviz.registry import metric
+from rbmviz.support import checks
+from rbmviz.support.blas import in_threads, one_blas_thread
 
 MAX_UNITS_ENUMERATED = 25
 """Maximum number of units of the smaller layer."""

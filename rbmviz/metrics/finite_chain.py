@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from rbmviz import checks
 from rbmviz.errors import BadInput
+from rbmviz.support import checks
 
 ROUNDING = 1e-6
 """Largest accepted difference between the sum of a row and 1, for tables typed with few digits."""
@@ -81,7 +81,7 @@ def largest_removable(A: np.ndarray) -> float:
 
 
 REMOVAL_EQUATION = (r"\tilde{A} = (A - \knob{lam}\, I) / (1 - \knob{lam})",)
-"""The formula of ``remove_self_transitions``, with its term lam marked; see ``equations``."""
+"""The formula of ``remove_self_transitions``, with its term lam marked; see ``view.formulas``."""
 
 
 def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:

@@ -4,13 +4,13 @@ from collections.abc import Generator, Iterator
 
 import numpy as np
 
-from rbmviz import checks
-from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
+from rbmviz.files.budget import check_memory
 from rbmviz.metrics.exact import MAX_PROBABILITIES, probabilities
-from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.rbm import sigmoid
+from rbmviz.rbm.files import AnyModel, as_rbm
 from rbmviz.registry import metric
+from rbmviz.support import checks
 
 MAX_MATRIX_UNITS = 34
 """Largest 2 n_visible + n_hidden for a transition matrix: about 10^10 products."""

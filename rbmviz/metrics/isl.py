@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rbmviz import checks, kernels, rng
+from rbmviz import kernels, rng
 from rbmviz.datasets.record import Dataset, once_per_dataset
 from rbmviz.errors import BadInput, quoted
 from rbmviz.registry import metric
+from rbmviz.support import checks
 
 BETAS = 1.0 - np.geomspace(0.4, 0.001, 33)
 """Grid of the kernel parameter, finer towards 1. The mean kernel, slower per beta, uses every fourth."""

@@ -7,8 +7,8 @@ import numpy as np
 from rbmviz.errors import BadInput, quoted
 from rbmviz.metrics.exact import probabilities
 from rbmviz.metrics.gibbs_chain import transition_matrix
-from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.rbm import RBM
+from rbmviz.rbm.files import AnyModel, as_rbm
 
 MAX_VISIBLE_LANDSCAPE = 10
 """Maximum number of visible units: a picture has room for 2^10 states."""

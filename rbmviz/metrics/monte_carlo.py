@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rbmviz import checks, kernels, rng
-from rbmviz.blas import one_blas_thread
-from rbmviz.budget import check_memory
-from rbmviz.model_files import AnyModel, as_rbm
+from rbmviz import kernels, rng
+from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM
+from rbmviz.rbm.files import AnyModel, as_rbm
 from rbmviz.registry import metric
+from rbmviz.support import checks
+from rbmviz.support.blas import one_blas_thread
 
 MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS = 100, 10
 """Chains per row, and sweeps of each: the numbers of the authors' program."""

@@ -476,7 +476,7 @@ OF_WEIGHTS: tuple[Number, ...] = (
     _pooled(
         "ess_share",
         "Effective share",
-        "Effective sample size divided by batch size: 100 % if all samples weigh the same, 1 % if one of a "
+        "Effective sample size divided by batch size: 100 % if all samples weigh the same, 1 % if one in a "
         "hundred has all the weight. Mean over all batches. CD weighs all samples the same.",
         lambda snapshot: snapshot.ess_share,
         format="share",

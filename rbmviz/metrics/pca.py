@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz import checks
 from rbmviz.datasets.record import Dataset, once_per_dataset
 from rbmviz.errors import BadInput
+from rbmviz.support import checks
 
 MAX_EXAMPLES = 2000
 """Most training examples that the directions are computed from: 0.2 s for 784 units."""

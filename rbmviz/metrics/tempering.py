@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbmviz import checks, kernels, rng
-from rbmviz.blas import in_threads
-from rbmviz.budget import check_memory
-from rbmviz.model_files import AnyModel, as_rbm
+from rbmviz import kernels, rng
+from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM, sigmoid
+from rbmviz.rbm.files import AnyModel, as_rbm
 from rbmviz.registry import metric
+from rbmviz.support import checks
+from rbmviz.support.blas import in_threads
 
 LADDER_TEMPERATURES = 100
 """Temperatures of a ladder, as in population CD, section 4.1."""

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rbmviz.coupling import STATISTICS
-from rbmviz.errors import unknown
 from rbmviz.models import list_models
 from rbmviz.pages.settings import SettingSpec, Whole, seed_setting
 from rbmviz.pages.spec import RANDOM_MODEL, PageSpec, Sources
 from rbmviz.rbm import Model
+from rbmviz.registry import Table
 from rbmviz.session import Coupling, CouplingSetup, random_rbm
 
 
@@ -30,19 +30,14 @@ def setup(values: Mapping[str, Any], sources: Sources) -> CouplingSetup:
     return CouplingSetup(model.rbm, dataset, seed)
 
 
-class _Couplings:
-    """The table of the page's only algorithm."""
-
-    def __getitem__(self, name: str) -> type[Coupling]:
-        if name != Coupling.name:
-            raise unknown("panel", name, [Coupling.name])
-        return Coupling
-
+COUPLINGS = Table("panel")
+"""The table of the page's only algorithm."""
+COUPLINGS.add(Coupling.name, Coupling)
 
 SPEC = PageSpec(
     name="coupling",
     panels_key="c",
-    algorithms=_Couplings(),
+    algorithms=COUPLINGS,
     default_panels=("coupling:scale=0.5",),
     settings={
         "coupling_model": SettingSpec(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rbmviz.errors import BadInput, quoted
-from rbmviz.links import address_text, read_number
+from rbmviz.pages.links import address_text, read_number
 
 
 class Whole(NamedTuple):
@@ -122,5 +122,5 @@ def read_value(name: str, text: str, allowed: Allowed) -> Any:
         return text
     if text not in by_text:
         texts = list(dict.fromkeys(address_text(value) for value in by_text.values()))
-        raise BadInput(f"{name} = {quoted(text)} is none of {', '.join(texts)}.")
+        raise BadInput(f"{name} = {quoted(text)} is not one of {', '.join(texts)}.")
     return by_text[text]

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rbmviz.datasets import Dataset, load_registered
-from rbmviz.links import Algorithms
 from rbmviz.metrics.numbers import NUMBERS, Number
 from rbmviz.models import data_of, load_pretrained
 from rbmviz.pages.settings import SettingSpec
 from rbmviz.rbm import Model
+from rbmviz.registry import Table
 from rbmviz.session import Allowance
 
 AUTOMATIC = "automatic"
@@ -72,7 +72,7 @@ class PageSpec:
 
     name: str
     panels_key: str
-    algorithms: Algorithms
+    algorithms: Table
     default_panels: tuple[str, ...]
     settings: Mapping[str, SettingSpec]
     setup: Callable[[Mapping[str, Any], Sources], Any]

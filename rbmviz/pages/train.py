@@ -96,9 +96,9 @@ SPEC = PageSpec(
             "train",
             tuple(YARDSTICKS),
             "Likelihood of",
-            "The training examples, or examples held out from training: a model that learns its examples by "
-            "heart gains on the first and loses on the second. (In Bars and Stripes both are the same.) The "
-            "Monte Carlo average, over chains that start at training examples, also punishes such a model.",
+            "The training examples, or examples held out from training: a model that memorises its examples "
+            "gains on the first and loses on the second. (In Bars and Stripes both are the same.) The Monte "
+            "Carlo average, over chains that start at training examples, also punishes such a model.",
         ),
         "train_axis": SettingSpec(
             "updates",

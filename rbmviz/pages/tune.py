@@ -13,12 +13,14 @@ from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup, Start
-from rbmviz.session.jobs import MAX_SAMPLES_OF_CELL
 from rbmviz.sweeps import list_measures
 from rbmviz.sweeps.from_settings import KIND_OF
 from rbmviz.sweeps.measures import MAX_UNITS_EACH_POINT
 from rbmviz.sweeps.plan import SCALES
 from rbmviz.trainers import list_trainers
+
+MAX_SAMPLES_OF_CELL = 1_000_000
+"""Maximum budget of a cell of a sweep on a server, in samples or updates."""
 
 SPACING = (
     "*log*: equal ratios. *linear*: equal steps. *log1m*: equal ratios of 1 − x, for values close to 1, such "

@@ -16,12 +16,13 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from rbmviz import checks, registry, rng
+from rbmviz import registry, rng
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, quoted
-from rbmviz.model_files import AnyModel, as_model
-from rbmviz.notebook import data_frame, notebook_html, picture_shape
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.files import AnyModel, as_model
+from rbmviz.support import checks
+from rbmviz.support.notebook import data_frame, notebook_html, picture_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,14 @@ class Sampler(Protocol):
     about : str, optional
         Description on the pages, LaTeX between dollars (default: the docstring).
     equation : tuple of str, optional
-        Defining formulas in LaTeX; terms that knobs move are marked, see ``equations``.
+        Defining formulas in LaTeX; terms that knobs move are marked, see ``view.formulas``.
+    kernel : str, optional
+        Kernel of ``browser/engine.js`` that makes the same samples (default: browsers do not run it). Like
+        ``forms`` it is the class's own: a subclass declares it again.
+    forms : mapping of str to dict, optional
+        Compiled forms of its kernels, each with knobs that need it (default: one, of its own name).
+    form : str, optional
+        Name of the form that these knobs need.
     n_chains : int
         Chains that take turns: a knob (of ``interleave.ChainKnobs``), or a class attribute 1.
     """

@@ -10,9 +10,9 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.knobs import knob
+from rbmviz.knobs import knob, values_of
 from rbmviz.rbm import RBM, Model, Statistics
-from rbmviz.samplers import Samples, machine_memory
+from rbmviz.samplers import machine_memory
 from rbmviz.samplers.interleave import (
     ChainKnobs,
     Chains,
@@ -31,7 +31,7 @@ GIBBS_UNDER_FAST_WEIGHTS = (
     r"v \sim p(v \mid h;\ \theta + \theta_F)",
     r"\knob{k}\ \text{sweeps, then}",
 )
-"""The first formulas of a Gibbs chain with fast parameters, see ``equations``."""
+"""The first formulas of a Gibbs chain with fast parameters, see ``view.formulas``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,16 @@ class FastWeightKnobs(ChainKnobs):
         live=False,
         help="One push for all chains, by their mean: a crowd that looks like the data is hardly pushed.",
     )
+
+    @property
+    def form(self) -> str:
+        """Name of the compiled form that these knobs need: how theta_F is stored, see ``Sampler``."""
+        if self.share and self.n_chains > 1:
+            return "shared"
+        knobs: dict[str, Any] = values_of(self)
+        mean = knobs.get("statistics") == "mean"
+        in_rows = mean or not kernels.fast_weights.history_length_of(knobs["alpha"])
+        return f"{type(self).kernel} in {'rows' if in_rows else 'a history'}"  # type: ignore[attr-defined]
 
 
 def start_driven(
@@ -82,20 +92,6 @@ def start_driven(
     return one_or_many(
         [kernels.fast_weights.make_chain(v, stream, of_theta, of_R, R_R) for v, stream in chain_starts]
     )
-
-
-def sample_driven(
-    chain: DrivenChain, n: int, eps: float, alpha: float, mean_statistics: bool, k: int
-) -> Samples:
-    """Draw n samples of k sweeps each, with one update of theta_F after every sample."""
-    v, p, fast_norm = kernels.fast_weights.sample_chain(chain, n, eps, alpha, mean_statistics, k)
-    return Samples(v, p, {"sweeps": np.full(n, k), "fast_norm": fast_norm})
-
-
-def climb_driven(chain: DrivenChain, n: int, eps: float, alpha: float, max_sweeps: int) -> Samples:
-    """Climb to n modes, with one update of theta_F after every mode."""
-    v, sweeps, fast_norm = kernels.fast_weights.climb_chain(chain, n, eps, alpha, max_sweeps)
-    return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "fast_norm": fast_norm})
 
 
 def target_of(state: State) -> RBM:

@@ -42,6 +42,7 @@ class Gibbs(ChainKnobs):
     exact_chain: ClassVar[bool] = True  # at temperature 1
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = False
+    kernel: ClassVar[str] = "gibbs"
     about: ClassVar[str] = (
         r"The standard way to sample an RBM. A sweep draws all hidden units from $p(h \mid v)$, then all "
         r"pixels from $p(v \mid h)$. In the long run its samples follow the model, but a move from one "

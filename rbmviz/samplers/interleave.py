@@ -17,13 +17,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rbmviz import checks, kernels, rng
+from rbmviz import kernels, rng
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.errors import BadInput, quoted
+from rbmviz.files.metadata import data_name
 from rbmviz.knobs import knob
-from rbmviz.metadata import data_name
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
+from rbmviz.support import checks
 
 MAX_CHAINS = 1000
 """Maximum number of chains of a sampler."""

@@ -1,10 +1,10 @@
 """Rates-FPCD: a Gibbs chain pushed away from where it has just been, and pulled to the data's rates."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
@@ -15,7 +15,6 @@ from rbmviz.samplers.fast_weights import (
     FastWeightKnobs,
     State,
     rates_of,
-    sample_driven,
     start_driven,
     target_of,
 )
@@ -39,6 +38,12 @@ class RatesFPCD(FastWeightKnobs):
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = True
+    kernel: ClassVar[str] = "driven"
+    forms: ClassVar[dict[str, dict[str, Any]]] = {
+        "driven in rows": {},
+        "driven in a history": {"alpha": 0.9},
+        "shared": {"statistics": "mean", "n_chains": 2, "share": True},
+    }
     about: ClassVar[str] = (
         "A Gibbs chain that is pushed away from where it has just been, and pulled back to the mean of the "
         r"data. It runs under $\theta + \theta_F$. After each sample, with statistics $s = (v h^\top, v, "
@@ -86,7 +91,7 @@ class RatesFPCD(FastWeightKnobs):
 
     @property
     def equation(self) -> tuple[str, ...]:
-        """The formulas of a sample; see ``equations``."""
+        """The formulas of a sample; see ``view.formulas``."""
         h = "h" if self.statistics == "sampled" else r"\mathbb{E}[h \mid v]"
         return (
             *GIBBS_UNDER_FAST_WEIGHTS,
@@ -105,7 +110,9 @@ class RatesFPCD(FastWeightKnobs):
         return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        return sample_driven(chain, n, self.eps, self.alpha, self.statistics == "mean", self.k)
+        mean = self.statistics == "mean"
+        v, p, fast_norm = kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, mean, self.k)
+        return Samples(v, p, {"sweeps": np.full(n, self.k), "fast_norm": fast_norm})
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         return gibbs_round(shared, self.eps, self.alpha, self.k, self.statistics == "mean")

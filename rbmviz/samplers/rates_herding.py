@@ -1,10 +1,10 @@
 """Rates-herding: the chain at temperature 0 climbs from mode to mode, driven by the data's rates."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
@@ -13,7 +13,6 @@ from rbmviz.samplers.fast_weights import (
     DrivenChain,
     FastWeightKnobs,
     State,
-    climb_driven,
     rates_of,
     start_driven,
     target_of,
@@ -39,6 +38,11 @@ class RatesHerding(FastWeightKnobs):
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = True
     needs_rates: ClassVar[bool] = True
+    kernel: ClassVar[str] = "herding"
+    forms: ClassVar[dict[str, dict[str, Any]]] = {
+        "herding in rows": {},
+        "herding in a history": {"alpha": 0.9},
+    }
     about: ClassVar[str] = (
         r"A walk that climbs to a mode of $\theta + \theta_F$, setting each unit to its likelier value "
         r"until nothing changes, shows that mode, and then unlearns it: $\theta_F \leftarrow \alpha\, "
@@ -94,7 +98,10 @@ class RatesHerding(FastWeightKnobs):
         return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        return climb_driven(chain, n, self.eps, self.alpha, self.max_sweeps)
+        v, sweeps, fast_norm = kernels.fast_weights.climb_chain(
+            chain, n, self.eps, self.alpha, self.max_sweeps
+        )
+        return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "fast_norm": fast_norm})
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         return herding_round(shared, self.eps, self.alpha, self.max_sweeps)

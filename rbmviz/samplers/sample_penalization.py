@@ -1,10 +1,10 @@
 """Sample penalization: each sample is made less likely, and nothing pulls back to the data."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
@@ -14,7 +14,6 @@ from rbmviz.samplers.fast_weights import (
     DrivenChain,
     FastWeightKnobs,
     State,
-    sample_driven,
     start_driven,
     target_of,
 )
@@ -46,8 +45,10 @@ class SamplePenalization(FastWeightKnobs):
     exact_chain: ClassVar[bool] = False
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = False
+    kernel: ClassVar[str] = "driven"
+    forms: ClassVar[dict[str, dict[str, Any]]] = {"driven in a history": {}}
     about: ClassVar[str] = (
-        r"A Gibbs chain under $\theta + \theta_F$ that makes likely no longer what it has just shown: "
+        r"A Gibbs chain under $\theta + \theta_F$ that makes what it has just shown less likely: "
         r"$\theta_F \leftarrow \alpha\, \theta_F - \varepsilon\, s$ after each sample, with its statistics "
         r"$s = (v h^\top, v, h)$. Nothing pulls it back to the data. Without decay ($\alpha = 1$) the end "
         "depends on the units that $s$ is made of: with 0 and 1 only those that are on are penalised, and "
@@ -102,7 +103,7 @@ class SamplePenalization(FastWeightKnobs):
 
     @property
     def equation(self) -> tuple[str, ...]:
-        """The formulas of a sample; see ``equations``."""
+        """The formulas of a sample; see ``view.formulas``."""
         if self.units == "symmetric":
             s = [r"\knob{units} = (x y^\top,\ x,\ y)", r"x = 2v - 1,\ y = 2h - 1"]
         else:
@@ -128,7 +129,8 @@ class SamplePenalization(FastWeightKnobs):
         return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        return sample_driven(chain, n, self.eps, self.alpha, False, self.k)
+        v, p, fast_norm = kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, False, self.k)
+        return Samples(v, p, {"sweeps": np.full(n, self.k), "fast_norm": fast_norm})
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         update = penalise if self.units == "symmetric" else None

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from rbmviz import kernels, rng
-from rbmviz.blas import one_blas_thread
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import copy_into, empty_samples, starts
+from rbmviz.support.blas import one_blas_thread
 
 Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.blas import one_blas_thread
-from rbmviz.budget import check_memory
+from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import empty_samples
@@ -30,6 +29,7 @@ from rbmviz.samplers.shared_fast_weights import (
     take_from_round,
     target,
 )
+from rbmviz.support.blas import one_blas_thread
 
 
 @dataclass

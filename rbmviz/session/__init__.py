@@ -32,5 +32,5 @@ from rbmviz.session.sampling import (
     replay,
 )
 from rbmviz.session.snapshot import NewestSamples, Point, Snapshot
-from rbmviz.session.training import Origin, TrainingPlan, TrainingRun, TrainingSetup, TrainingSnapshot
+from rbmviz.session.training import TrainingPlan, TrainingRun, TrainingSetup, TrainingSnapshot, WarmStart
 from rbmviz.session.warm import warm_up

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from rbmviz import checks
 from rbmviz.errors import BadInput, quoted
 from rbmviz.knobs import Value, check_names, knobs_of, values_of
 from rbmviz.registry import samplers
 from rbmviz.session.pools import LONG_SECONDS
 from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.support import checks
 
 MAX_CHANGES = 10_000
 """Maximum number of logged knob changes (about 2 MB, or minutes of continuous dragging). A run with more

@@ -84,13 +84,11 @@ class Compared(NamedTuple):
 S = TypeVar("S", bound=Snapshot)
 
 
-def compare(
-    runs: Sequence[tuple[Snapshot, float]], cost_unit: CostUnit, point: float | None = None
-) -> list[Compared]:
-    """Compare runs at the last point that all have passed, ignoring runs that are catching up.
+def at_one_point(runs: Sequence[tuple[S, float]], cost_unit: CostUnit, point: float | None = None) -> list[S]:
+    """Return the snapshots with their scores at the last point that all runs have passed.
 
-    runs : sequence of (snapshot, seconds_left); see ``Compared``. A failed run is shown at the common point
-        if it got that far, and does not hold it back.
+    runs : sequence of (snapshot, seconds_left); see ``Compared``. Runs that are catching up do not count. A
+        failed run is shown at the common point if it got that far, and does not hold it back.
     point : point of the comparison, if these runs have passed it; None (the default): the common point
     """
     counted = [
@@ -103,25 +101,17 @@ def compare(
     if point is None or min(reached) < point:
         point = common_point(counted, cost_unit)
     return [
-        Compared(
-            cost_unit,
-            point,
-            None if point is None else snapshot.scores_at(cost_unit, point),
-            snapshot.passed(cost_unit),
-            max(reached),
-            min(reached),
-            seconds_left,
-            snapshot.status == "failed",
+        snapshot.with_compared(
+            Compared(
+                cost_unit,
+                point,
+                None if point is None else snapshot.scores_at(cost_unit, point),
+                snapshot.passed(cost_unit),
+                max(reached),
+                min(reached),
+                seconds_left,
+                snapshot.status == "failed",
+            )
         )
         for snapshot, seconds_left in runs
-    ]
-
-
-def at_common_point(
-    runs: Sequence[tuple[S, float]], cost_unit: CostUnit, point: float | None = None
-) -> list[S]:
-    """Return the snapshots with the scores of each run at the common point; see ``compare``."""
-    return [
-        snapshot.at_common_point(compared)
-        for (snapshot, _), compared in zip(runs, compare(runs, cost_unit, point), strict=True)
     ]

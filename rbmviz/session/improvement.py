@@ -7,6 +7,12 @@ import numpy as np
 
 from rbmviz.rbm import RBM
 from rbmviz.samplers import Sampler, Samples
+from rbmviz.samplers.target_likelihood import (
+    TARGET_STRIDE,
+    TargetAverage,
+    TargetLikelihood,
+    mean_log_likelihood,
+)
 from rbmviz.session.pools import FULL_SPEED
 from rbmviz.session.training import (
     LIVE_AIS_CHAINS,
@@ -14,7 +20,6 @@ from rbmviz.session.training import (
     MAX_UNITS_EXACT_LIKELIHOOD,
     scored_examples,
 )
-from rbmviz.target_likelihood import TARGET_STRIDE, TargetAverage, TargetLikelihood, mean_log_likelihood
 
 SHARE = 4
 """Minimum time between the starts of two estimates, as a multiple of the first one's duration."""

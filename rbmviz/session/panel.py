@@ -14,7 +14,7 @@ from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.again import Freed
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.stopping import Stopped, stopping
+from rbmviz.support.stopping import Stopped, stopping
 
 BACKLOG_SECONDS = 0.25
 """Computing time for steps that are due: a panel that cannot keep its page's rate skips the others, so that a

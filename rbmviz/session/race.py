@@ -20,17 +20,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from rbmviz.blas import one_blas_thread_for_good
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, knobs_of, values_of
 from rbmviz.session.compiling import COMPILING
-from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
+from rbmviz.session.equal_points import BEHIND, CostUnit, at_one_point
 from rbmviz.session.limits import RELEASE_SECONDS, check_panels
 from rbmviz.session.memory import check_room, trim
 from rbmviz.session.panel import Panel
 from rbmviz.session.pools import FULL_SPEED, JOB_SECONDS, LATENESS, LONG, MAX_SLOWDOWN, PACED, Pool
 from rbmviz.session.run import CHUNK_SECONDS, check_step
 from rbmviz.session.snapshot import Snapshot
+from rbmviz.support.blas import one_blas_thread_for_good
 
 LEASE_SECONDS = 30.0
 """Seconds after which a page whose snapshots nobody takes sleeps; the next request wakes it."""
@@ -481,7 +481,7 @@ class Race(Generic[S]):
         if not known or known[0] != asked:
             panels = {panel.key: panel for panel in self.panels}
             runs = [(shown, self._seconds_left(panels.get(key), shown)) for key, shown in snapshots]
-            self._compared = known = asked, at_common_point(runs, self.cost_unit)
+            self._compared = known = asked, at_one_point(runs, self.cost_unit)
         return [(key, shown) for (key, _), shown in zip(snapshots, known[1], strict=True)]
 
     def _seconds_left(self, panel: Panel | None, snapshot: Any) -> float:

@@ -21,7 +21,7 @@ from rbmviz.session.again import Log
 from rbmviz.session.limits import limits, variable_of
 from rbmviz.session.pools import LONG_SECONDS
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.stopping import Stopped, stopping
+from rbmviz.support.stopping import Stopped, stopping
 
 CHUNK_SECONDS = 0.03
 """Processor seconds of a chunk of steps; on a free core, a command waits at most this long."""

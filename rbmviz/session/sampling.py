@@ -9,14 +9,14 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from rbmviz import checks
-from rbmviz.budget import check_state
 from rbmviz.datasets import Dataset
+from rbmviz.files.budget import check_state
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
+from rbmviz.samplers.target_likelihood import TargetLikelihood
 from rbmviz.session import isl_points
 from rbmviz.session.again import RunLog, again
 from rbmviz.session.equal_points import Compared, CostUnit
@@ -36,7 +36,7 @@ from rbmviz.session.snapshot import (
     Status,
 )
 from rbmviz.session.warm import jobs_of
-from rbmviz.target_likelihood import TargetLikelihood
+from rbmviz.support import checks
 
 MAX_SHOWN_SAMPLES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
@@ -140,7 +140,7 @@ class SamplingSnapshot(Snapshot):
         """Return the scores at a point; None if the run has not passed it, or had no sample by then."""
         return isl_points.scores_at(self, cost_unit, point)
 
-    def at_common_point(self, compared: Compared) -> Self:
+    def with_compared(self, compared: Compared) -> Self:
         """Return the snapshot with its scores at the common point."""
         scores: isl_points.ScoresAtPoint | None = compared.scores
         newest, covered = (None, None) if scores is None else scores

@@ -170,7 +170,7 @@ class Snapshot:
         """Return the scores at a point; None if the run has not passed it, or had no scores yet."""
         return None
 
-    def at_common_point(self, compared: Any) -> Self:
+    def with_compared(self, compared: Any) -> Self:
         """Return the snapshot with its scores at the common point."""
         return replace(self, compared=compared)
 

@@ -249,8 +249,8 @@ class TrainingSnapshot(Snapshot):
         return replace(self, models=(), fantasy=None, traces=(), per_chain={})
 
 
-class Origin(NamedTuple):
-    """The starting point of a branch.
+class WarmStart(NamedTuple):
+    """Where a run starts that goes on from parameters of another one, or of a model.
 
     models : parameters of each replicate
     update, seconds, sweeps : updates, training time and sweeps of all chains up to the branch
@@ -270,7 +270,7 @@ class TrainingPlan(NamedTuple):
     n_hidden : number of hidden units
     seed, replicates : replicates have the seeds seed, seed + 1, ..., and each equals ``rbmviz.train`` with
         its seed
-    origin : start at these parameters (a warm start; UCD, figure 9); None: at small random weights
+    warm_start : start at these parameters (a warm start; UCD, figure 9); None: at small random weights
     checkpoint : continue from this checkpoint, with one replicate; empty: no checkpoint
     """
 
@@ -278,13 +278,13 @@ class TrainingPlan(NamedTuple):
     n_hidden: int
     seed: int = 0
     replicates: int = 1
-    origin: Origin | None = None
+    warm_start: WarmStart | None = None
     checkpoint: bytes = b""
 
     def first_models(self, trainer: Trainer) -> tuple[RBM, ...]:
         """Return the initial parameters of every replicate of a trainer."""
-        if self.origin is not None:
-            return self.origin.models
+        if self.warm_start is not None:
+            return self.warm_start.models
         data = self.dataset.train
         return tuple(initial_rbm(data, self.n_hidden, self.seed + r, trainer) for r in range(self.replicates))
 
@@ -321,10 +321,10 @@ class TrainingSetup(NamedTuple):
         """Return the plan of each run."""
         return TrainingPlan(*self)
 
-    def plan_from(self, origin: Origin) -> TrainingPlan:
+    def plan_from(self, warm_start: WarmStart) -> TrainingPlan:
         """Return the plan of a run that starts at learned weights and has as many hidden units as they do."""
-        models = origin.models
-        return TrainingPlan(self.dataset, models[0].n_hidden, self.seed, len(models), origin=origin)
+        models = warm_start.models
+        return TrainingPlan(self.dataset, models[0].n_hidden, self.seed, len(models), warm_start=warm_start)
 
 
 def _nbytes(rbm: RBM) -> int:
@@ -469,9 +469,9 @@ class TrainingRun(Run):
     catches_up = True
 
     def __init__(self, number: int, plan: TrainingPlan, trainer: Trainer) -> None:
-        origin = plan.origin
-        super().__init__(number, plan, trainer, *((origin.update, origin.seconds) if origin else ()))
-        self.sweeps = origin.sweeps if origin else 0.0
+        before = plan.warm_start
+        super().__init__(number, plan, trainer, *((before.update, before.seconds) if before else ()))
+        self.sweeps = before.sweeps if before else 0.0
         self._begun = self.n, self.sweeps, self.seconds
         self._resumed = None
         if plan.checkpoint:
@@ -671,20 +671,20 @@ class TrainingRun(Run):
         self._likelihood_estimator.work(CHUNK_SECONDS)
         return True
 
-    def origin(self) -> Origin:
+    def warm_start(self) -> WarmStart:
         """Return the starting point for a branch from the current model."""
-        before = self.plan.origin.path if self.plan.origin else ()
+        before = self.plan.warm_start.path if self.plan.warm_start else ()
         models = self._models or self.plan.first_models(self.algorithm)
         path = (*before, (self.algorithm.label, self._begun[0]))
-        return Origin(models, self.n, self.seconds, path, self.sweeps)
+        return WarmStart(models, self.n, self.seconds, path, self.sweeps)
 
     def model(self, **more: Any) -> Model | None:
         """Return the model of replicate 0, with rates and provenance; None before the first update."""
         if not self.progress:
             return None
         more["updates"] = self.n
-        if self.plan.origin is not None:
-            more["warm_start"] = [list(stage) for stage in self.plan.origin.path]
+        if self.plan.warm_start is not None:
+            more["warm_start"] = [list(stage) for stage in self.plan.warm_start.path]
         return trained_model(self.plan.dataset, self.algorithm, self.progress[0], self.plan.seed, **more)
 
     def checkpoint(self) -> bytes:

@@ -10,6 +10,7 @@ from rbmviz import kernels, rng
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z
 from rbmviz.rbm import RBM, Model
+from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
 
@@ -74,14 +75,12 @@ COMPILER = "compiler"
 
 JOBS: dict[str, Callable[[], object]] = {
     COMPILER: _load_compiler,
-    "gibbs": _sample("gibbs"),
     "scores": _score,
-    "rates in rows": _sample("rates_fpcd"),
-    "rates in a history": _sample("sample_penalization"),
-    "herding in rows": _sample("rates_herding"),
-    "herding in a history": _sample("rates_herding", alpha=0.9),
-    **{f"sampler {name}": _sample(name) for name in list_samplers()},
-    "shared": _sample("rates_fpcd", statistics="mean", n_chains=2, share=True),
+    **{
+        form: _sample(name, **knobs)
+        for name in list_samplers()
+        for form, knobs in vars(samplers[name]).get("forms", {name: {}}).items()
+    },
     **{f"trainer {name}": _train(name) for name in list_trainers()},
     "large products": _multiply,
     "pictures and log Z": _draw_and_enumerate,
@@ -132,13 +131,4 @@ def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:
     scored : whether samples are scored against data
     """
     names = ["scores"] if scored else []
-    in_rows = getattr(
-        sampler, "statistics", "sampled"
-    ) == "mean" or not kernels.fast_weights.history_length_of(getattr(sampler, "alpha", 1.0))
-    regime = "in rows" if in_rows else "in a history"
-    kind = {"rates_fpcd": "rates", "sample_penalization": "rates", "rates_herding": "herding"}
-    if getattr(sampler, "share", False) and sampler.n_chains > 1:
-        names.append("shared")
-    else:
-        names.append(f"{kind[sampler.name]} {regime}" if sampler.name in kind else sampler.name)
-    return [name for name in names if name in JOBS]
+    return [name for name in (*names, getattr(sampler, "form", sampler.name)) if name in JOBS]

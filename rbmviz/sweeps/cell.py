@@ -20,7 +20,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rbmviz.checks import MAX_EXACT_INTEGER
 from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
@@ -31,6 +30,7 @@ from rbmviz.rbm import Model
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import on_one_thread, starts_at_data
+from rbmviz.support.checks import MAX_EXACT_INTEGER
 from rbmviz.sweeps.measures import SamplerEvidence, TrainerEvidence, measures
 from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan
 from rbmviz.trainers import Trainer, Training, train
@@ -98,27 +98,6 @@ class Cell:
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
-def model_digest(model: Model) -> str:
-    """Return a hash of a model's parameters and rates, 16 hexadecimal digits; its metadata do not count."""
-    parts = [model.rbm.W, model.rbm.b, model.rbm.c]
-    parts += [model.rates.W, model.rates.b, model.rates.c] if model.rates is not None else []
-    return _digest_of(parts)
-
-
-def data_digest(dataset: Dataset) -> str:
-    """Return a hash of the rows and labels of all parts of a data set, 16 hexadecimal digits."""
-    labels = np.zeros(0, np.int64) if dataset.train_labels is None else dataset.train_labels
-    return _digest_of([dataset.train, dataset.validation, dataset.test, labels])
-
-
-def _digest_of(arrays: Sequence[np.ndarray]) -> str:
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()[:16]
-
-
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -175,7 +154,7 @@ def provide(loaded: Model | Dataset) -> str:
     A worker process on another machine, which does not have the file that a cell names, is given it this way
     once.
     """
-    digest = model_digest(loaded) if isinstance(loaded, Model) else data_digest(loaded)
+    digest = loaded.digest()
     with _LOADED_LOCK:
         _LOADED.setdefault(digest, loaded)
     return digest
@@ -191,10 +170,9 @@ def _load(what: str, name: str, digest: str, load: Any) -> Any:
     with _LOADED_LOCK:
         if digest not in _LOADED:
             item = load(name)
-            is_now = model_digest(item) if isinstance(item, Model) else data_digest(item)
-            if is_now != digest:
+            if item.digest() != digest:
                 raise BadInput(
-                    f"The {what} '{name}' is another one here than where the sweep was made: give all "
+                    f"The {what} '{name}' is not the one with which the sweep was made: give all "
                     "machines the same file."
                 )
             _LOADED[digest] = item

@@ -338,11 +338,7 @@ def _deviation(x: np.ndarray) -> float:
 
 
 def compare(
-    columns: Columns,
-    point: float | None = None,
-    effort: Unit = "samples",
-    by: str = "",
-    test: str = "",
+    columns: Columns, point: float | None = None, effort: Unit = "samples", by: str = "", test: str = ""
 ) -> Choice:
     """Compare all settings of a table at one point, and choose one.
 
@@ -383,11 +379,11 @@ def compare(
     where = np.array([point])
     reached = grid.reached(where)[..., 0]
     if not reached.any():
-        raise BadInput(f"No setting of the sweep has reached {point:,g} {effort}: take a smaller point.")
+        raise BadInput(f"No setting of the sweep has reached {point:,g} {effort}: choose a smaller point.")
     scores, sign = grid.at(where, by)[..., 0], _sign(by)
     if not np.isfinite(scores).any():
         raise BadInput(
-            f"The sweep knows no number of '{by}' at {point:,g} {effort}: choose by another measure."
+            f"The sweep has no number for '{by}' at {point:,g} {effort}: choose by another measure."
         )
     # Seeds that have reached the point in all settings, and settings in which any seed has reached it.
     common, there = _common(reached), np.asarray(reached.any(axis=1))
@@ -399,7 +395,7 @@ def compare(
     if not np.isfinite(ranked).any():
         raise BadInput(
             f"Every setting lacks a number of '{by}' with some seed at {point:,g} {effort}: choose by "
-            "another measure, or take a smaller point."
+            "another measure, or choose a smaller point."
         )
     best = int(ranked.argmax())
     rounding = SCORE_ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
@@ -654,6 +650,6 @@ def robustness(
     if not settings:
         raise BadInput(
             f"No setting has a number of '{by}' on each of the {len(models)} models with the same seed at "
-            f"{point:,g} {effort}: take a smaller point, or another measure."
+            f"{point:,g} {effort}: choose a smaller point, or another measure."
         )
     return sorted(settings, key=lambda setting: -_sign(by) * setting.mean)

@@ -14,13 +14,13 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from rbmviz.array_files import Damaged, read_json
-from rbmviz.checks import whole
 from rbmviz.errors import BadInput, quoted, unknown
+from rbmviz.files.arrays import Damaged, read_json
 from rbmviz.knobs import Knob, Value, knobs_of, write_algorithm
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.effort import Unit
 from rbmviz.registry import Table, samplers, trainers
+from rbmviz.support.checks import whole
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]
@@ -163,8 +163,8 @@ class Axis:
             lo, hi, n, scale = math.nan, math.nan, 0, "?"
         if len(parts) > 4 or scale not in ("", *SCALES):
             raise BadInput(
-                f"The axis {quoted(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, and if "
-                "need be ':log', ':linear' or ':log1m' after it."
+                f"The axis {quoted(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, followed "
+                "by ':log', ':linear' or ':log1m' if needed."
             )
         return cls.spaced(knob, lo, hi, n, scale)
 

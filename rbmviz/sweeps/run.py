@@ -22,11 +22,11 @@ from concurrent.futures import (
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rbmviz import checks
-from rbmviz.blas import one_blas_thread, one_blas_thread_for_good
 from rbmviz.errors import BadInput, OutputFailure
-from rbmviz.output import reason
-from rbmviz.stopping import Stopped
+from rbmviz.files.output import reason
+from rbmviz.support import checks
+from rbmviz.support.blas import one_blas_thread, one_blas_thread_for_good
+from rbmviz.support.stopping import Stopped
 from rbmviz.sweeps.cell import Cell, CellResult, CellRun, data_of_cell, model_of, version_of
 from rbmviz.sweeps.store import Store
 

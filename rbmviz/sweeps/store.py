@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz.errors import BadInput, OutputFailure
-from rbmviz.output import check_writable, writing
+from rbmviz.files.output import check_writable, writing
 from rbmviz.sweeps.cell import SPENT, Cell, CellResult, columns_of, columns_of_measures
 from rbmviz.sweeps.plan import SweepPlan
 
@@ -140,9 +140,7 @@ class Store:
         """Let others read while this process writes, if the disk allows it."""
         try:
             if db.execute("pragma journal_mode = wal").fetchone()[0] == "wal":
-                db.execute(
-                    "select count(*) from sqlite_master"
-                ).fetchone()  # fails where it only seems to work
+                db.execute("select count(*) from sqlite_master").fetchone()  # fails where it only seems to
                 return True
         except sqlite3.OperationalError:
             pass
@@ -174,9 +172,8 @@ class Store:
             self._check_folder()
             if not self.file.is_file():
                 raise BadInput(f"'{self.folder}' holds no sweep: 'rbmviz sweep --out DIR' makes one.")
-        address = f"{self.file.absolute().as_uri()}?mode={'ro' if read else 'rwc'}" + f"&vfs={VFS}" * bool(
-            VFS
-        )
+        mode = "ro" if read else "rwc"
+        address = f"{self.file.absolute().as_uri()}?mode={mode}" + f"&vfs={VFS}" * bool(VFS)
         try:
             with contextlib.closing(sqlite3.connect(address, _BUSY_SECONDS, uri=True)) as db:
                 yield db

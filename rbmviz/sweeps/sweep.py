@@ -8,19 +8,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz.checks import whole
 from rbmviz.errors import BadInput, quoted
+from rbmviz.files.output import write_whole
 from rbmviz.knobs import Value, write_algorithm
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.effort import Unit
-from rbmviz.model_files import AnyModel, as_model
-from rbmviz.notebook import data_frame
-from rbmviz.output import write_whole
-from rbmviz.rbm import Model, model_bytes
+from rbmviz.rbm import Model
+from rbmviz.rbm.files import AnyModel, as_model, model_bytes
 from rbmviz.registry import samplers as registered
 from rbmviz.samplers import Sampler
+from rbmviz.support.checks import whole
+from rbmviz.support.notebook import data_frame
 from rbmviz.sweeps import figures
-from rbmviz.sweeps.cell import cells, model_digest
+from rbmviz.sweeps.cell import cells
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan
@@ -237,8 +237,4 @@ def _model(value: Any) -> str | Model:
 
 def _name(model: str | Model, store: Store) -> str:
     """Return the name of a model in the plan; for an object, the path of the file to write it to."""
-    return (
-        model
-        if isinstance(model, str)
-        else str(store.folder.resolve() / f"_{model_digest(model)}.safetensors")
-    )
+    return model if isinstance(model, str) else str(store.folder.resolve() / f"_{model.digest()}.safetensors")

@@ -20,15 +20,16 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbmviz import checks, registry, rng
-from rbmviz.budget import check_state
+from rbmviz import registry, rng
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, quoted
+from rbmviz.files.budget import check_state
 from rbmviz.knobs import check_names, knobs_of, values_of
 from rbmviz.metrics.numbers import TRAINER_STATISTICS
-from rbmviz.model_files import AnyModel, as_rbm
-from rbmviz.notebook import data_frame, short_repr
 from rbmviz.rbm import RBM, Model, Statistics
+from rbmviz.rbm.files import AnyModel, as_rbm
+from rbmviz.support import checks
+from rbmviz.support.notebook import data_frame, short_repr
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 AnyData = Dataset | str | Path | ArrayLike
@@ -112,7 +113,7 @@ class Trainer(Protocol):
     about : str, optional
         What the pages say about it, in whole sentences; LaTeX between dollars (default: its docstring).
     equation : tuple of str, optional
-        How it estimates the statistics of the model, in formulas, see ``equations``.
+        How it estimates the statistics of the model, in formulas, see ``view.formulas``.
     own_stats : dict of str
         Labels of the statistics that this trainer adds to ``STATS``, by name, the most informative first.
     share_cut : method, optional
@@ -470,7 +471,7 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
         if value != now[name]:
             # Of a seed ([entropy, spawn key], see ``seed_name``) the message has the entropy only.
             before, after = (x[0] if name == "seed" and x else x for x in (value, now[name]))
-            raise BadInput(f"The checkpoint was made with {name} = {before}, not {after}: resume it so.")
+            raise BadInput(f"The checkpoint was made with {name} = {before}, not {after}: resume with that.")
     return checkpoint.state
 
 
@@ -527,7 +528,7 @@ def fit(
     trainer = as_trainer(trainer)
     check_names(type(trainer), knobs)
     if not max_seconds > 0:
-        raise BadInput(f"max_seconds = {quoted(max_seconds)} does not do: give a number above 0.")
+        raise BadInput(f"max_seconds = {quoted(max_seconds)} is not valid: give a number above 0.")
     trainer = dataclasses.replace(trainer, **knobs)  # type: ignore[type-var]
     steps, begin = train(x, trainer, n_hidden, iterations, seed, warm_start, every), time.perf_counter()
     disable = None if progress_bar is None else not progress_bar

@@ -8,7 +8,7 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.stopping import stop_point
+from rbmviz.support.stopping import stop_point
 from rbmviz.trainers.parameters import FixedParameters, Parameters
 
 MAX_COMPARED_CHAINS = 256

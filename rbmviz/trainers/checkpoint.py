@@ -21,9 +21,9 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from rbmviz import rng
-from rbmviz.array_files import Damaged, damaged
-from rbmviz.budget import check_state
 from rbmviz.errors import MAX_SHOWN, BadInput
+from rbmviz.files.arrays import Damaged, damaged
+from rbmviz.files.budget import check_state
 from rbmviz.knobs import values_of
 from rbmviz.rbm import RBM
 from rbmviz.trainers import Trainer, check_data, make_trainer
@@ -204,6 +204,6 @@ def _pack(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     if x is None or isinstance(x, int | float):
         return x
     raise BadInput(
-        f"No checkpoint contains {name}, a {type(x).__name__}: use an array, Parameters, a Generator, a "
+        f"A checkpoint cannot contain {name}, a {type(x).__name__}: use an array, Parameters, a Generator, a "
         "dataclass or a number of Python."
     )

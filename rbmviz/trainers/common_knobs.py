@@ -51,7 +51,7 @@ class CommonKnobs:
         r"u \leftarrow \knob{momentum}\, u + g - \knob{weight_decay}\, W",
         r"\theta \leftarrow \theta + \knob{learning_rate}_{\knob{schedule}}\, u",
     )
-    """The update that every trainer makes, with its own estimate of the model's side; see ``equations``."""
+    """The update that every trainer makes, with its estimate of the model's side; see ``view.formulas``."""
 
     learning_rate: float = learning_rate()
     schedule: str = schedule()

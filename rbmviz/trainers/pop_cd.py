@@ -5,13 +5,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from rbmviz import checks, kernels, rng
+from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knob
-from rbmviz.model_files import AnyModel, as_rbm
-from rbmviz.notebook import short_repr
 from rbmviz.rbm import RBM
+from rbmviz.rbm.files import AnyModel, as_rbm
 from rbmviz.registry import trainer
+from rbmviz.support import checks
+from rbmviz.support.notebook import short_repr
 from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
@@ -187,7 +188,7 @@ class PopCD(CommonKnobs):
 
     @property
     def equation(self) -> tuple[str, ...]:
-        """The formulas of the weights, and of the weighted mean; see ``equations``."""
+        """The formulas of the weights, and of the weighted mean; see ``view.formulas``."""
         x = "h_i" if self.proposal == "joint" else "v_i"
         q = {
             "visible": r"p(v_i \mid h_i)",

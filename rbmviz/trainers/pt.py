@@ -10,7 +10,7 @@ from rbmviz.knobs import knob
 from rbmviz.metrics.tempering import inverse_temperatures, swaps_taken
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
-from rbmviz.stopping import stop_point
+from rbmviz.support.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from rbmviz import kernels, rng
-from rbmviz.blas import one_blas_thread
 from rbmviz.errors import BadInput
 from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
+from rbmviz.support.blas import one_blas_thread
 from rbmviz.trainers import Progress, check_data
 from rbmviz.trainers.batches import Batches, mean_hidden, statistics, sweep, too_large, variances
 from rbmviz.trainers.parameters import (

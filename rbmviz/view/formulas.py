@@ -1,16 +1,24 @@
-"""Prose with formulas: LaTeX between dollar signs, shown as MathML in panels and by Streamlit elsewhere.
+r"""Equations and prose with formulas: LaTeX, shown as MathML in panels and by Streamlit elsewhere.
 
 Streamlit's Markdown does not reach canvases. Browsers draw MathML natively, so nothing is fetched.
+
+``equation`` of a sampler or trainer is a tuple of short formulas in order of computation. Where a knob
+controls a term, ``\knob{eps}`` prints the symbol that the knob declares (``knobs.Knob.symbol``). Pages show
+the formulas beside the knobs. If the value of a knob changes a formula, ``equation`` is a property.
 """
 
 import functools
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from latex2mathml.converter import convert
 
-from rbmviz.equations import MARK
 from rbmviz.errors import BadInput, quoted
+from rbmviz.knobs import knobs_of
+
+MARK = re.compile(r"\\knob\{(\w+)\}")
+"""Pattern of a term that a knob controls; its group is the name of the knob."""
 
 REPAIRS = (
     (r"<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>"),  # "distributed as" is an operator, with space around it
@@ -64,7 +72,7 @@ def prose(text: str) -> Prose:
 
 
 def equation(formulas: Sequence[str], symbols: Mapping[str, str]) -> list[str]:
-    r"""Return formulas whose terms are marked (``rbmviz.equations``) as MathML.
+    r"""Return formulas whose terms are marked (``rbmviz.view.formulas``) as MathML.
 
     A term becomes ``<mrow class="term" data-knob="eps">``, underlined by the panel's style.
 
@@ -77,3 +85,19 @@ def equation(formulas: Sequence[str], symbols: Mapping[str, str]) -> list[str]:
         return re.sub(r'class="term (\w+)"', r'class="term" data-knob="\1"', element)
 
     return [markup(formula) for formula in formulas]
+
+
+def equation_of(algorithm: Any) -> tuple[str, ...]:
+    """Return the formulas of an algorithm: its own, then the formulas shared by all algorithms of its kind.
+
+    Parameters
+    ----------
+    algorithm : Sampler or Trainer
+        A record of knobs; ``equation`` and ``update_equation`` may both be missing.
+    """
+    return (*getattr(algorithm, "equation", ()), *getattr(algorithm, "update_equation", ()))
+
+
+def symbols_of(algorithm: Any) -> dict[str, str]:
+    """Return the symbol of each knob that has one, by name: LaTeX."""
+    return {name: knob.symbol for name, knob in knobs_of(algorithm).items() if knob.symbol}

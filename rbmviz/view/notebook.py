@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rbmviz.datasets import Dataset
 from rbmviz.errors import brought_by
-from rbmviz.model_files import AnyModel
+from rbmviz.rbm.files import AnyModel
 from rbmviz.samplers import Sampler
 
 if TYPE_CHECKING:

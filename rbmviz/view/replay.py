@@ -17,11 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rbmviz.array_files import printable
 from rbmviz.charts import Style, styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
-from rbmviz.equations import equation_of, symbols_of
+from rbmviz.files.arrays import printable
 from rbmviz.knobs import Value, knobs_of, value_text, values_of
 from rbmviz.metrics.numbers import SCORES, Number
 from rbmviz.samplers import Sampler
@@ -30,7 +29,7 @@ from rbmviz.session.history import Kinds
 from rbmviz.session.snapshot import FEWEST_SCORED
 from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
 from rbmviz.view.curves import isl_plot, score_rows
-from rbmviz.view.formulas import equation, prose
+from rbmviz.view.formulas import equation, equation_of, prose, symbols_of
 from rbmviz.view.frames import Bits, Block, write_frame
 from rbmviz.view.specs import about, class_shares, finite, rarest_first, readout_specs
 

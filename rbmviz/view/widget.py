@@ -16,16 +16,16 @@ from typing import Any
 import anywidget
 import traitlets
 
-from rbmviz import checks
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, turnable
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Value, values_of
-from rbmviz.model_files import AnyModel, as_model
 from rbmviz.models import data_of, describe_model, with_rates
 from rbmviz.rbm import Model
+from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.samplers import Sampler, as_sampler
 from rbmviz.session import RunHistory, SamplingSetup, Start
+from rbmviz.support import checks
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.live import check_playable, live_frames, live_script, runs_to_record, starts_of
 from rbmviz.view.replay import FASTEST, Replay, page_style

@@ -18,15 +18,15 @@ from rbmviz.charts import Style
 from rbmviz.charts.ends import spread
 from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
-from rbmviz.links import write_changed_panel
 from rbmviz.metrics import principal_plane
-from rbmviz.rbm import save_model
+from rbmviz.pages.links import write_changed_panel
+from rbmviz.rbm.files import save_model
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
 from rbmviz_app.charts.ends import Curve
-from rbmviz_app.charts.style import origin_text
+from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
 from rbmviz_app.compared import amount_text
 from rbmviz_app.pages.sample.charts import curves_of, isl_chart, plane_chart
@@ -612,10 +612,10 @@ def test_lessons_branch_and_the_way_to_the_sample_page(page):
     test.button(key="branch ucd").click().run()
     assert not test.exception
     assert [panel.algorithm.name for panel in comparison.panels] == ["cd", "ucd"]
-    origin = comparison.panels[1].plan.origin
-    assert origin.update > 20
-    wait(lambda: comparison.poll()[1][1].n > origin.update, "updates of the branch")
-    assert origin_text(comparison.panels[1].plan) == f" from CD-k at {origin.update:,}"
+    branch = comparison.panels[1].plan.warm_start
+    assert branch.update > 20
+    wait(lambda: comparison.poll()[1][1].n > branch.update, "updates of the branch")
+    assert warm_start_text(comparison.panels[1].plan) == f" from CD-k at {branch.update:,}"
     next(button for button in test.button if button.label == "Four prototypes").click().run()
     assert not test.exception
     assert comparison.setup.dataset.name == "modes"
@@ -756,8 +756,8 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page, monkeyp
     training = test.session_state["comparisons"]["train"][0]
     [panel] = training.panels
     assert (panel.algorithm.name, training.setup.dataset.name) == ("polish", "bas")
-    assert panel.plan.origin.models == (comparison.setup.model.rbm,)
-    assert panel.plan.origin.path == (("bas_cd1", 0),)
+    assert panel.plan.warm_start.models == (comparison.setup.model.rbm,)
+    assert panel.plan.warm_start.path == (("bas_cd1", 0),)
 
 
 def test_a_collapse_leaves_the_other_curves_their_height():

@@ -14,8 +14,8 @@ from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson, read_lesson, read_state, shipped_lessons
-from rbmviz.links import address_text
 from rbmviz.pages import PAGES as SPECS
+from rbmviz.pages.links import address_text
 from rbmviz.view.formulas import mathml
 from rbmviz_app import shared
 from rbmviz_app.claims import panel_names

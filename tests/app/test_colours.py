@@ -22,9 +22,9 @@ from rbmviz.charts.style import (
     ramp,
     shades,
 )
+from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup
-from rbmviz.trainers import list_trainers
 from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS
 from rbmviz_app.pages.coupling.charts import STYLES
 
@@ -37,13 +37,13 @@ NEIGHBOURS = 5
 BACKGROUNDS = {"light": "#ffffff", "dark": "#171614"}
 
 TOGETHER = {
-    "samplers": [*map(colour, list_samplers()), *SPARE_COLOURS[:2]],
-    "trainers": [colour(name) for name in list_trainers()],
+    "samplers": [*(colour(name) for name in samplers if samplers[name].colour), *SPARE_COLOURS[:2]],
+    "trainers": [*(colour(name) for name in trainers if trainers[name].colour), SPARE_COLOURS[0]],
     "couplings": [*COUPLING_COLOURS.values(), colour("cd"), GREY],
     "matrices": list(CHAIN_COLOURS),
     "ramp": [RAMP[0], RAMP[-1]],
 }
-"""Colours of curves that may be in one chart."""
+"""Colours of curves that may be in one chart. Those that declare none share spare ones; dashes differ."""
 
 
 def test_the_distance_is_the_published_one():

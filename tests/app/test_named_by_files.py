@@ -8,7 +8,7 @@ import pytest
 from rbmviz import BadInput, Model, cli
 from rbmviz.datasets import load_registered
 from rbmviz.models import load_pretrained
-from rbmviz.rbm import save_model
+from rbmviz.rbm.files import save_model
 
 PATHS = [
     "data.csv",

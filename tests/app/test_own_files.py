@@ -9,10 +9,10 @@ from page_settings import set_settings, settings_of
 from waiting import wait
 
 from rbmviz import RBM, BadInput, Model
-from rbmviz.budget import check_memory
 from rbmviz.datasets import raw
+from rbmviz.files.budget import check_memory
 from rbmviz.models import random_model
-from rbmviz.rbm import load_model_bytes, model_bytes
+from rbmviz.rbm.files import load_model_bytes, model_bytes
 from rbmviz.samplers.fast_weights import rates_of
 from rbmviz.session.limits import check_panels
 from rbmviz.sweeps import Store
@@ -141,7 +141,7 @@ def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatc
     comparison = test.session_state["comparisons"]["train"][0]
     [panel] = comparison.panels
     assert (panel.algorithm.name, comparison.setup.dataset.name) == ("polish", "rows.csv")
-    assert panel.plan.origin.path == (("mine.npz", 0),)
+    assert panel.plan.warm_start.path == (("mine.npz", 0),)
     assert panel.plan.n_hidden == n_hidden
 
 

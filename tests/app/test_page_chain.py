@@ -7,10 +7,10 @@ import pytest
 from waiting import wait, wait_for_pause
 
 from rbmviz import RBM, Model, make_sampler
-from rbmviz.links import write_changed_panel
 from rbmviz.metrics import check_chain, eigenvalues, remove_self_transitions
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
+from rbmviz.pages.links import write_changed_panel
 from rbmviz.session import LandscapeSetup
 from rbmviz_app.pages import IN_BAR, page_modules
 from rbmviz_app.pages.chain.landscape import PAGE, command_of

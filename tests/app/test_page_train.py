@@ -9,7 +9,7 @@ from rbmviz import RBM, BadInput, Model, make_trainer, train
 from rbmviz.charts import Style
 from rbmviz.charts.style import DASHES
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.rbm import model_bytes
+from rbmviz.rbm.files import model_bytes
 from rbmviz.session import TrainingRun, TrainingSetup
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app.charts.ends import Curve
@@ -47,7 +47,7 @@ def test_a_trainer_has_the_hidden_units_of_what_it_begins_at(page, tiny):
     assert not test.exception
     plans = [panel.plan for panel in comparison.panels]
     assert [(plan.n_hidden, plan.replicates) for plan in plans] == [(7, 2), (3, 2), (3, 2)]
-    branched = comparison.panels[2].read(TrainingRun.origin)
+    branched = comparison.panels[2].read(TrainingRun.warm_start)
     assert {rbm.n_hidden for rbm in branched.models} == {3}
 
 

@@ -11,14 +11,14 @@ from page_settings import set_settings, settings_of
 from waiting import wait
 
 from rbmviz.knobs import read_algorithm
-from rbmviz.links import write_changed_panel
 from rbmviz.models import load_model
+from rbmviz.pages.links import write_changed_panel
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import SamplingSetup
-from rbmviz.session.sweep_scores import SweepScores, front_numbers, range_around
 from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, compare, table
 from rbmviz.sweeps.cell import CellResult, columns_of_measures
 from rbmviz.sweeps.from_settings import plan_of
+from rbmviz.sweeps.scores import SweepScores, front_numbers, range_around
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, files_of, origin_of, toggle
@@ -391,6 +391,20 @@ def test_trainers_are_tuned_on_a_map_alone(page):
     drawn = map_of(test)
     assert (drawn["cost_unit"], drawn["by"]) == ("updates", "log_likelihood_validation")
     assert drawn["verdict"].startswith("After 20 updates: ")
+
+
+@pytest.mark.parametrize("preset", ["Large steps win early", "Blank samples", "Trainers fall away"])
+def test_preset_can_be_undone(page, preset):
+    test = page(**SMALL)
+    chains = comparison_of(test)
+    panels, setup, settings = chains.panels, chains.setup, settings_of(test)
+    button(test, preset).click().run()
+    assert not test.exception
+    assert chains.panels != panels
+    assert chains.can_undo
+    test.button(key="tune_undo").click().run()
+    assert not test.exception
+    assert (chains.panels, chains.setup, settings_of(test)) == (panels, setup, settings)
 
 
 def test_the_page_says_which_cells_the_pointer_follows(page):

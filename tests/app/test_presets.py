@@ -7,7 +7,7 @@ from page_settings import settings_of
 from preset_runs import PAGES, claims_of, live_page, measured
 
 from rbmviz import make_trainer
-from rbmviz.metadata import data_name
+from rbmviz.files.metadata import data_name
 from rbmviz.models import load_pretrained
 
 PRESETS = [(name, preset) for name in PAGES for preset in live_page(name).presets]

@@ -5,7 +5,7 @@ import pytest
 from page_settings import settings_of
 from waiting import wait
 
-from rbmviz.rbm import model_bytes
+from rbmviz.rbm.files import model_bytes
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.pages import file_of
 from rbmviz_app.uploads import Upload

@@ -12,7 +12,7 @@ from rbmviz.cli import COMMANDS as NAMES
 from rbmviz.cli import main
 from rbmviz.cli.options import app_of
 from rbmviz.models import load_model
-from rbmviz.rbm import model_bytes
+from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import samplers, trainers
 from tests.attack import mutate
 from tests.attack.families import Family, bits, make_data, make_model, small_model

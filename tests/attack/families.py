@@ -22,16 +22,18 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, metrics, outside, sample
+from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, metrics, sample
 from rbmviz.coupling import couple
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.rbm import Statistics, model_bytes
+from rbmviz.rbm import Statistics
+from rbmviz.rbm.files import model_bytes
 from rbmviz.samplers import list_samplers
 from rbmviz.session import RunLog, replay
 from rbmviz.sweeps import Budget, CellRun, Store, SweepPlan, cells, compare
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS
 from rbmviz.trainers import list_trainers
 from rbmviz.trainers.checkpoint import MAGIC, load_checkpoint, save_checkpoint
+from rbmviz_app import outside
 from tests.attack import mutate
 from tests.attack.mutate import Rng, pick
 

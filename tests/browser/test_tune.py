@@ -70,6 +70,16 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
 
 
+def test_chain_is_right_below_the_map_on_a_phone(live):
+    page = live()
+    page.page.set_viewport_size({"width": 390, "height": 844})
+    page.goto("tune")  # with charts and a table, which are below the chain
+    page.until(f"{MAP} && {CHAINS}.length === 1 && {RUNS}")
+    page.page.get_by_text("Curves of the best and the chosen settings").wait_for()
+    gap = f"{CHAINS}[0].getBoundingClientRect().top - {MAP}.getBoundingClientRect().bottom"
+    assert 0 <= page.ask(gap) < 100
+
+
 @pytest.mark.slow
 def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
     """The best cell of the one before may lie where the other has none."""

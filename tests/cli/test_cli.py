@@ -413,8 +413,8 @@ def test_an_interrupted_training_resumes_to_the_same_bits(capsys, tmp_path, monk
     assert "model after 40 updates is kept; --resume continues" in output.err
     assert load_model(cut / "m.safetensors").meta["updates"] == 40
     message = refused(capsys, *words, *files[cut])
-    assert "is the checkpoint of an interrupted training: continue it by --resume" in message
-    assert "is the history until the interrupt" in refused(capsys, *words, *files[cut], "--resume")
+    assert "is the checkpoint of an interrupted training: continue it with --resume" in message
+    assert "is the history up to the interrupt" in refused(capsys, *words, *files[cut], "--resume")
     rest = ["--out", cut / "m.safetensors", "--history", cut / "rest.csv", "--resume"]
     again = [sys.executable, "-m", "rbmviz", *map(str, [*words, *rest])]
     subprocess.run(again, check=True, capture_output=True)

@@ -23,7 +23,6 @@ from rbmviz import (
     train,
 )
 from rbmviz.coupling import ALGORITHMS, EQUATIONS
-from rbmviz.equations import MARK, equation_of, symbols_of
 from rbmviz.knobs import knob, knobs_of
 from rbmviz.registry import sampler, samplers, trainer, trainers
 from rbmviz.samplers import Samples
@@ -38,7 +37,7 @@ from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
 from rbmviz.trainers.parameters import Parameters, zeros_like
 from rbmviz.trainers.pcd import PCD
-from rbmviz.view.formulas import equation
+from rbmviz.view.formulas import MARK, equation, equation_of, symbols_of
 
 
 @pytest.mark.parametrize("name", list_samplers())

@@ -5,6 +5,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,20 @@ def test_import_contracts():
     command = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([command], cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def test_core_path_in_the_document_is_the_room_of_the_budget():
+    """The files to read first, in this order; all are there, as a missing file would count nothing."""
+    root = Path(__file__).parents[2]
+    section = (
+        (root / "docs/architecture.md").read_text().partition("## The core path")[2].partition("\n## ")[0]
+    )
+    named = re.findall(r"^\d+\. `([^`]+)`", section, re.MULTILINE)
+    rooms = tomllib.loads((root / ".ci/budget.toml").read_text())["room"]
+    assert next(iter(rooms)) == "core"  # the first room that matches has a file
+    assert [re.sub("^rbmviz_app/", "app/rbmviz_app/", name) for name in named] == rooms["core"]["files"]
+    assert [name for name in rooms["core"]["files"] if not (root / name).is_file()] == []
+    assert rooms["core"]["budget"] <= 5000
 
 
 def test_every_module_imports():

@@ -30,7 +30,7 @@ PAGES = [
 ]
 WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text() or "```pycon" in page.read_text()]
 MODULES = """
-    rbm models model_files samplers trainers coupling datasets datasets.record trainers.pop_cd metrics.isl
+    rbm rbm.files models samplers trainers coupling datasets datasets.record trainers.pop_cd metrics.isl
     metrics.exact metrics.ais metrics.pca plot sklearn testing sweeps.plan sweeps.cell sweeps.choose
     sweeps.sweep view.notebook
 """.split()

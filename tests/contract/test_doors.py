@@ -9,7 +9,7 @@ import pytest
 
 import rbmviz
 from rbmviz import RBM, BadInput, list_samplers, list_trainers, make_sampler, make_trainer, metrics, rng
-from rbmviz.array_files import why
+from rbmviz.files.arrays import why
 from rbmviz.gradient import gradient_quality
 from rbmviz.knobs import knobs_of
 from rbmviz.rbm import Statistics

@@ -79,7 +79,7 @@ def test_the_list_of_data_says_what_is_missing(monkeypatch):
 
 
 def test_an_empty_list_of_models_says_where_it_looked(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("rbmviz.model_files.FOLDER", tmp_path)
+    monkeypatch.setattr("rbmviz.rbm.files.FOLDER", tmp_path)
     assert main(["list", "models"]) == 0
     assert "No pretrained model is in '" in capsys.readouterr().err
     with pytest.raises(BadInput, match="No pretrained model is in '"):

@@ -68,11 +68,15 @@ def test_models_are_found_in_a_checkout_that_is_not_installed():
 
 
 SOUND_SINCE = {
-    "pillow": ("11.3", "CVE-2025-48379"),
+    "distributed": ("2026.1.1", "CVE-2026-23528"),
+    "pillow": ("12.3", "CVE-2026-55379"),
+    "pytest": ("9.0.3", "CVE-2025-71176"),
     "scikit-learn": ("1.5.0", "CVE-2024-5206"),
-    "starlette": ("0.49.1", "CVE-2025-62727"),
+    "setuptools": ("78.1.1", "CVE-2025-47273"),
+    "starlette": ("1.3.1", "CVE-2026-54283"),
     "streamlit": ("1.54.0", "CVE-2026-33682"),
     "tqdm": ("4.66.3", "CVE-2024-34062"),
+    "uv": ("0.9.6", "GHSA-pqhf-p39g-3x64"),
 }
 """First versions without a published problem, each as its advisory has it; add what becomes known."""
 
@@ -81,7 +85,8 @@ def test_lowest_versions_have_none_of_these_problems():
     def numbers(version):
         return [*map(int, version.split("."))]
 
-    named = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    named = [PYPROJECT["build-system"]["requires"], PROJECT["dependencies"]]
+    named += PROJECT["optional-dependencies"].values()
     floors = [re.match(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", line) for lines in named for line in lines]
     lowest = [(found[1], found[2]) for found in floors if found]
     assert set(SOUND_SINCE) <= dict(lowest).keys()

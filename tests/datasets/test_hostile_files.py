@@ -18,14 +18,15 @@ import pandas
 import pytest
 from PIL import Image
 
-from rbmviz import RBM, BadInput, Model, outside
-from rbmviz.array_files import Damaged, read_json
+from rbmviz import RBM, BadInput, Model
 from rbmviz.cli import main
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.datasets.binarise import binarised
+from rbmviz.files.arrays import Damaged, read_json
 from rbmviz.metrics import ais_log_z, log_z, model_statistics, too_large
 from rbmviz.models import load_model
-from rbmviz.rbm import load_model_bytes, model_bytes
+from rbmviz.rbm.files import load_model_bytes, model_bytes
+from rbmviz_app import outside
 
 
 def zipped(files: dict[str, bytes], method=zipfile.ZIP_DEFLATED) -> bytes:
@@ -317,6 +318,12 @@ def test_pipes_devices_and_folders_are_refused(tmp_path, monkeypatch):
 )
 def test_data_of_other_types(arrays):
     refused(load_bytes, npz(**arrays), "own.npz", match="'own.npz'")
+
+
+@pytest.mark.parametrize(("name", "other"), [("x_train", "x"), ("y_validation", "y_valid")])
+def test_two_arrays_that_mean_the_same_are_refused(name, other):
+    arrays = {"x_train": np.eye(4, dtype=np.uint8), name: np.eye(4, dtype=np.uint8), other: np.ones((4, 4))}
+    refused(load_bytes, npz(**arrays), "own.npz", match=f"holds {other} and {name}.*keep one of them")
 
 
 def test_data_by_blocks_are_the_same_bits(monkeypatch):

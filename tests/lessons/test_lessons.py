@@ -9,6 +9,7 @@ import pytest
 
 from rbmviz import BadInput
 from rbmviz.datasets import load_registered
+from rbmviz.files.metadata import data_name
 from rbmviz.lessons import (
     check_lesson,
     load_folder,
@@ -20,7 +21,6 @@ from rbmviz.lessons import (
     shipped_lessons,
 )
 from rbmviz.lessons.claims import measure, read_claim
-from rbmviz.metadata import data_name
 from rbmviz.metrics import Coverage, eigenvalues, isl, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
@@ -263,9 +263,9 @@ BAD = {
     "link": [
         ('link = "papers?x=1"', "Unknown page with live panels 'papers'"),
         ('link = "chain?land_dept=1"', "did you mean 'land_depth'"),
-        ('link = "chain?land_depth=99"', "land_depth = '99' is none of 2, 2.5"),
+        ('link = "chain?land_depth=99"', "land_depth = '99' is not one of 2, 2.5"),
         ('link = "chain?l=gibs"', "did you mean 'gibbs'"),
-        ('link = "sample?model=../x"', "model = '../x' is none of"),
+        ('link = "sample?model=../x"', "model = '../x' is not one of"),
         ('link = "chain?v=2"', "Unknown setting of the page chain 'v'"),
         ('link = "weights?w=cd"', "are all pop_cd"),
         ('link = "chain?l=none"', "has 1 panels"),
@@ -273,7 +273,7 @@ BAD = {
         ('link = "tune?tune_x_from=x"', "'x' is not a number"),
         ('link = "tune?tune_x_from=-1"', "is not a number from 0 to 10000"),
         ('link = "tune?tune_knobs=__import__(1)"', "is not a list of names and numbers"),
-        ('link = "tune?tune_models=mnist_fpcd&tune_models=../x"', "tune_models = '../x' is none of"),
+        ('link = "tune?tune_models=mnist_fpcd&tune_models=../x"', "tune_models = '../x' is not one of"),
         ('link = "tune?tune_x_n=40&tune_y_n=40"', "the map has 8,000 runs and may have 400"),
         ('link = "train?train_seed=-1"', "is not a whole number from 0"),
         ('link = "train?replicates=101"', "is not a whole number from 1 to 100"),
@@ -297,12 +297,12 @@ BAD = {
         ('text = "a\\u0007"', "control character"),
     ],
     "right": [
-        ("right = 3", "right = 3 is the number of no answer"),
+        ("right = 3", "right = 3 is not the number of an answer"),
         ('right = "2"', "is not a whole number"),
     ],
     "look": [
-        ('look = "panel9"', "look = 'panel9' is none of play"),
-        ('look = "body"', "is none of play"),
+        ('look = "panel9"', "look = 'panel9' is not one of play"),
+        ('look = "body"', "is not one of play"),
         ('look = "panel1.crossing"', "to look at 'crossing': did you mean 'crossings'"),
     ],
     "question": [('questoin = "x"', "did you mean 'question'"), ("", "answers is a list of 0 to 0 texts")],
@@ -332,7 +332,7 @@ def test_an_error_names_the_file_and_the_step(part, text, said):
         (b"\xff", "mine.toml", "is not TOML in UTF-8"),
         (b"", "mine.toml", "it has no 'title'"),
         (b"a = " + b"[" * 5000, "mine.toml", "is not TOML"),
-        (GOOD.encode(), "Mine.toml", "small letters"),
+        (GOOD.encode(), "Mine.toml", "lower-case letters"),
         (GOOD.encode() + b"#" * 200_000, "mine.toml", "is larger than 200,000 bytes"),
         (GOOD.replace("minutes = 5", "minutes = 0").encode(), "mine.toml", "minutes is a whole number"),
         (b'title = "x"\nabout = "x"\nminutes = 1\nstep = [1]', "mine.toml", "step 1: it is not a table"),

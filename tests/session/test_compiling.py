@@ -9,6 +9,7 @@ import pytest
 from waiting import wait
 
 from rbmviz import kernels
+from rbmviz.registry import samplers
 from rbmviz.samplers import make_sampler
 from rbmviz.session import compiling
 from rbmviz.session.compiling import Compiling
@@ -105,13 +106,17 @@ def test_forking_process_compiles_each_job_once():
     assert sorted(line for line in told if "," not in line) == sorted(JOBS)
 
 
+def test_every_sampler_has_a_job_of_the_kernels_that_it_starts_with():
+    assert all(len(jobs_of(samplers[name](), scored=False)) == 1 for name in samplers)
+
+
 def test_a_panel_needs_the_regime_of_its_knobs():
     assert jobs_of(make_sampler("gibbs")) == ["scores", "gibbs"]
-    assert jobs_of(make_sampler("rates_fpcd"), scored=False) == ["rates in rows"]
-    assert jobs_of(make_sampler("rates_fpcd", alpha=0.9), scored=False) == ["rates in a history"]
+    assert jobs_of(make_sampler("rates_fpcd"), scored=False) == ["driven in rows"]
+    assert jobs_of(make_sampler("rates_fpcd", alpha=0.9), scored=False) == ["driven in a history"]
     mean = make_sampler("rates_fpcd", alpha=0.9, statistics="mean")
-    assert jobs_of(mean, scored=False) == ["rates in rows"]
-    assert jobs_of(make_sampler("sample_penalization"), scored=False) == ["rates in a history"]
+    assert jobs_of(mean, scored=False) == ["driven in rows"]
+    assert jobs_of(make_sampler("sample_penalization"), scored=False) == ["driven in a history"]
     assert jobs_of(make_sampler("rates_herding", alpha=0.9), scored=False) == ["herding in a history"]
     assert jobs_of(make_sampler("rates_fpcd", n_chains=2, share=True), scored=False) == ["shared"]
 

@@ -12,12 +12,12 @@ from rbmviz.metrics import ISL, Coverage, paired_error
 from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
-    Origin,
     SamplingPlan,
     SamplingRun,
     SamplingSetup,
     TrainingPlan,
     TrainingSetup,
+    WarmStart,
     isl_points,
 )
 from rbmviz.session import equal_points as points
@@ -31,6 +31,10 @@ def run_of(model, toy, sampler, n, seed=5):
     run = SamplingPlan(model, seed=seed, dataset=toy).run(1, sampler)
     run.prepare()
     return advance(run, n)
+
+
+def places(runs, cost_unit, point=None):
+    return [snapshot.compared for snapshot in points.at_one_point(runs, cost_unit, point)]
 
 
 def advance(run, n):
@@ -100,28 +104,28 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     scored = shown[0].curve[-1].n  # of 300 sweeps; the other has 500
     assert points.common_point(shown, "sweeps") == max(n for n in points.POINTS["sweeps"] if n <= scored)
     assert points.common_point([], "samples") is None
-    first, second = points.compare([(one, False) for one in shown], "sweeps")
+    first, second = places([(one, False) for one in shown], "sweeps")
     assert first.point == second.point
     assert first.scores.isl.spent.samples > second.scores.isl.spent.samples
     assert (first.behind, second.behind) == (True, False)
     assert (first.held_back, second.held_back) == (False, True)
     # A point that is held, for a chart that is drawn now and then, is taken as long as all have passed it.
     held = points.POINTS["samples"][5]
-    assert points.compare([(one, False) for one in shown], "samples", held)[0].point == held
-    assert points.compare([(one, False) for one in shown], "samples", 200)[0].point < 200
+    assert places([(one, False) for one in shown], "samples", held)[0].point == held
+    assert places([(one, False) for one in shown], "samples", 200)[0].point < 200
     # A late panel does not hold the others back, and neither does a failed one.
     late = run_of(model, toy, make_sampler("gibbs"), 3).view("paused")
     for away in ((late, True), (replace(late, status="failed"), False)):
-        *_, compared = points.compare([(shown[0], False), (shown[1], False), away], "samples")
+        *_, compared = places([(shown[0], False), (shown[1], False), away], "samples")
         assert compared.scores is None
         assert compared.point == points.common_point(shown, "samples")
-    assert points.compare([(shown[0], False), (late, False)], "samples")[0].point == 3
+    assert places([(shown[0], False), (late, False)], "samples")[0].point == 3
     # What a page shows of a panel is what it had scored at the common point.
-    one, two = points.at_common_point([(shown[0], False), (late, False)], "samples")
+    one, two = points.at_one_point([(shown[0], False), (late, False)], "samples")
     first = isl_points.scores_at(shown[0], "samples", 3)
     assert (one.newest, one.covered) == (first.isl, first.counts)
     assert (one.n, one.compared.most_passed, two.newest.n) == (300, isl_points.passed(shown[0], "samples"), 3)
-    assert points.at_common_point([(late, True)], "samples")[0].newest is None
+    assert points.at_one_point([(late, True)], "samples")[0].newest is None
 
 
 def test_points_of_seconds_have_two_digits():
@@ -149,9 +153,9 @@ def test_differences_are_paired_point_by_point(model, toy):
         assert one.std_error == pytest.approx(difference.std(ddof=1) / math.sqrt(len(toy.test)))
     assert {one[3:] for one in isl_points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
     assert all(one.samples == one.other_samples == one.point for one in found)
-    compared = points.compare([(one, False) for one in shown], "samples")
+    compared = places([(one, False) for one in shown], "samples")
     assert isl_points.best(compared) == int(np.argmax([one.scores.isl.isl for one in compared]))
-    assert isl_points.best(points.compare([], "samples")) is None
+    assert isl_points.best(places([], "samples")) is None
 
 
 def test_groups_at_random_have_the_error_of_all_points():
@@ -171,7 +175,7 @@ def test_groups_at_random_have_the_error_of_all_points():
 
 def test_panel_catching_up_is_not_ranked_best(model, toy):
     runs = [run_of(model, toy, make_sampler("gibbs", k=k), 40).view("paused") for k in (1, 5)]
-    compared = points.compare([(one, 0.0) for one in runs], "samples")
+    compared = places([(one, 0.0) for one in runs], "samples")
     first = best(compared)
     late = [one._replace(seconds_left=1.0) if i == first else one for i, one in enumerate(compared)]
     assert (first, best(late)) in [(0, 1), (1, 0)]
@@ -198,22 +202,22 @@ def test_trainings_are_read_off_between_their_scores(toy):
     a, b = (one.train[0] for one in shown.likelihoods[7:9])
     assert between.train[0] == pytest.approx(0.75 * a + 0.25 * b)
     assert shown.scores_at("updates", 21) is None
-    [at] = points.at_common_point([(shown, False)], "sweeps")
+    [at] = points.at_one_point([(shown, False)], "sweeps")
     assert at.compared.point == max(point for point in points.POINTS["sweeps"] if point <= 400)
     assert at.compared.scores.sweeps == at.compared.point
     assert at.likelihoods == shown.likelihoods  # all but the point stays current
     # A branch goes on counting, and knows nothing of before it began.
-    branch = plan._replace(origin=run.origin()).run(1, make_trainer("cd", batch_size=10))
+    branch = plan._replace(warm_start=run.warm_start()).run(1, make_trainer("cd", batch_size=10))
     branch.prepare()
     later = trained(branch, 5)
     assert [(one.update, one.sweeps) for one in later.likelihoods][-2:] == [(24, 440.0), (25, 450.0)]
     assert later.scores_at("updates", 12) is None
-    [compared] = points.compare([(later, False)], "sweeps")
+    [compared] = places([(later, False)], "sweeps")
     assert (compared.scores.update, compared.point) == (22, 422)
     # Who has no chains makes no sweeps, and nobody waits for it.
     exact = plan.run(1, make_trainer("exact", batch_size=10))
     exact.prepare()
-    both = points.compare([(trained(exact, 3), False), (shown, False)], "sweeps")
+    both = places([(trained(exact, 3), False), (shown, False)], "sweeps")
     assert (both[0].passed, both[0].scores, both[0].behind, both[0].held_back) == (None, None, False, False)
     assert both[1].point == at.compared.point
 
@@ -227,16 +231,18 @@ def test_ended_schedule_keeps_its_score_and_blocks_nobody(toy):
     (run, ended), (_, going) = training(20, schedule="linear", iterations=20), training(200)
     assert run.max_steps() == 0
     shown = [replace(ended, status="finished"), going]
-    mine, other = points.compare([(one, 0.0) for one in shown], "updates")
-    assert mine.point == other.point == points.compare([(shown[1], 0.0)], "updates")[0].point > 20
+    mine, other = places([(one, 0.0) for one in shown], "updates")
+    assert mine.point == other.point == places([(shown[1], 0.0)], "updates")[0].point > 20
     assert mine.scores == shown[0].likelihoods[-1]
     assert mine.scores.update == 20
     # Without an end it would be the last point that both have passed.
-    assert points.compare([(ended, 0.0), (going, 0.0)], "updates")[0].point <= 20
+    assert places([(ended, 0.0), (going, 0.0)], "updates")[0].point <= 20
 
 
 def test_a_run_is_over_when_its_trainer_has_finished():
-    plan = TrainingPlan(load_dataset("bas"), 16, origin=Origin((load_model("bas_cd1").rbm,), 0, 0.0, ()))
+    plan = TrainingPlan(
+        load_dataset("bas"), 16, warm_start=WarmStart((load_model("bas_cd1").rbm,), 0, 0.0, ())
+    )
     knobs = {"learning_rate": 0.03, "n_chains": 200, "iterations": 5000}
     run = plan.run(1, make_trainer("polish", stop_at=0.8, **knobs))
     run.prepare()

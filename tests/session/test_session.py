@@ -293,10 +293,10 @@ def test_a_branch_goes_on_from_where_it_left(open_worker, toy):
     worker = open_worker(TrainingPlan(toy, 3, seed=5), make_trainer("pcd"))
     worker.step(25)
     left = finished(worker, 25)
-    origin = worker.read(TrainingRun.origin)
-    assert (origin.update, origin.path) == (25, (("PCD", 0),))
+    start = worker.read(TrainingRun.warm_start)
+    assert (start.update, start.path) == (25, (("PCD", 0),))
     ucd = make_trainer("ucd", schedule="constant")
-    branch = open_worker(TrainingPlan(toy, 3, seed=5, origin=origin), ucd)
+    branch = open_worker(TrainingPlan(toy, 3, seed=5, warm_start=start), ucd)
     branch.step(10)
     shown = finished(branch, 35)
     *_, want = train(toy, ucd, 3, 10, seed=5, warm_start=left.models[0])
@@ -304,7 +304,7 @@ def test_a_branch_goes_on_from_where_it_left(open_worker, toy):
     assert shown.likelihoods[0].update == 25
     model = branch.read(TrainingRun.model)
     assert (model.meta["updates"], model.meta["warm_start"]) == (35, [["PCD", 0]])
-    again = branch.read(TrainingRun.origin)
+    again = branch.read(TrainingRun.warm_start)
     assert again.path == (("PCD", 0), ("UCD", 25))
 
 

@@ -203,14 +203,14 @@ def test_others_are_compared_at_their_own_first_samples(model, toy):
     turned, other = (begun(model, toy, make_sampler("rates_fpcd", eps=eps), 600) for eps in (0.01, 0.1))
 
     def compared():
-        return points.at_common_point([(run.view("paused"), 0.0) for run in (turned, other)], "samples")
+        return points.at_one_point([(run.view("paused"), 0.0) for run in (turned, other)], "samples")
 
     assert [one.compared.point for one in compared()] == [584, 584]
     advance(other, 110)
     turn(turned, 49, eps=1.0, alpha=0.0)
     few, waits_not = compared()
     assert (few.newest, few.too_few, waits_not.newest.n, waits_not.compared.point) == (None, True, 665, 665)
-    assert points.compare([(turned.view("paused"), 0.0)], "samples")[0].point is None
+    assert points.at_one_point([(turned.view("paused"), 0.0)], "samples")[0].compared.point is None
     advance(turned, 61)
     a, b = compared()
     v, w = turned.held_samples()[1], other.held_samples()[1]

@@ -19,7 +19,7 @@ from rbmviz.knobs import knobs_of
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import pattern_model
-from rbmviz.rbm import save_model
+from rbmviz.rbm.files import save_model
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import interleave
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, list_measures
@@ -368,7 +368,7 @@ def test_changed_model_or_data_are_refused(tmp_path):
     save_model(pattern_model(["0101", "1010"], 4.0), tmp_path / "m.npz")
     CellRun(cell)  # this process still has the model
     forget()
-    with pytest.raises(BadInput, match="another one here than where the sweep was made"):
+    with pytest.raises(BadInput, match="not the one with which the sweep was made"):
         CellRun(cell)
     (tmp_path / "m.npz").unlink()
     with pytest.raises(BadInput, match="no model file"):

@@ -93,6 +93,14 @@ def test_rounding_tells_nothing_apart():
     assert len(compare(table({0.1: [0.3 + 1e-9] * 3, 0.5: [0.3] * 3})).region) == 1
 
 
+def test_no_setting_is_told_apart_between_two_that_are_tied():
+    """The second is surely worse than the best; the third, whose seeds vary, may be as good as either."""
+    exact = {0.1: [0.0, 0.01, -0.01], 0.5: [-0.5, -0.51, -0.49]}
+    assert len(compare(table(exact)).region) == 1
+    choice = compare(table(exact | {0.2: [-3.0, 2.0, -1.0]}))
+    assert [each.in_region for each in choice.settings] == [True] * 3
+
+
 def test_one_seed_tells_nothing_apart():
     choice = compare(table({0.1: [0.0], 0.5: [-30.0]}))
     assert len(choice.region) == 2
@@ -221,7 +229,7 @@ def test_a_table_of_trainers_names_measures_of_trainers():
     cells = table({0.1: [-1.0, -2.0]})
     for name in ("isl_validation", "isl_test"):
         cells.pop(name)
-    with pytest.raises(BadInput, match="knows no number of 'log_likelihood_validation'"):
+    with pytest.raises(BadInput, match="has no number for 'log_likelihood_validation'"):
         compare(cells | {"log_likelihood_validation": np.full(len(cells["n"]), math.nan)})
 
 

@@ -21,7 +21,7 @@ from waiting import PATIENCE, wait
 import rbmviz
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
-from rbmviz.rbm import save_model
+from rbmviz.rbm.files import save_model
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, run
 from rbmviz.sweeps.store import Store
 

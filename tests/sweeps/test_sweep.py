@@ -103,6 +103,6 @@ def test_unknown_name_leaves_the_stored_plan_unchanged(tmp_path):
 
 def test_one_model_under_two_names_is_refused(tmp_path):
     copy = tmp_path / "copy.safetensors"
-    rbmviz.rbm.save_model(rbmviz.load_model("bas_pcd"), copy)
+    rbmviz.save_model(rbmviz.load_model("bas_pcd"), copy)
     with pytest.raises(BadInput, match="are the same"):
         rbmviz.sweep(["bas_pcd", str(copy)], "gibbs", {"k": [1]}, n=20, out=tmp_path / "out")

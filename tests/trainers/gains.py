@@ -12,8 +12,8 @@ import numpy as np
 
 from rbmviz import load_dataset, make_trainer, train
 from rbmviz.metrics import independent_log_likelihood
+from rbmviz.samplers.target_likelihood import mean_log_likelihood
 from rbmviz.session.training import scored_examples
-from rbmviz.target_likelihood import mean_log_likelihood
 
 STOCHASTIC = ("cd", "pcd", "fpcd", "pop_cd", "pt", "ucd")
 OWN = "own.csv"

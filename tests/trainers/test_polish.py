@@ -6,7 +6,7 @@ import pytest
 from papers.recipes.rates_fpcd_polish import optimum
 from rbmviz import RBM, load_dataset, load_model, make_trainer, train
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
-from rbmviz.rbm import model_bytes
+from rbmviz.rbm.files import model_bytes
 
 
 @pytest.fixture(scope="module")

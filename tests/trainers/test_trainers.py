@@ -520,7 +520,7 @@ def test_blas_threads_change_nothing(monkeypatch):
     """Sums over 500 hidden units come out in another order on several threads, if they are let."""
     data = np.random.default_rng(0).integers(0, 2, (200, 784), dtype=np.uint8)
     trainer, found = make_trainer("fpcd", iterations=5), []
-    monkeypatch.setattr("rbmviz.blas._holders", 0)  # what other tests hold for good is put aside
+    monkeypatch.setattr("rbmviz.support.blas._holders", 0)  # what other tests hold for good is put aside
     for threads in (1, 4):
         with threadpool_limits(limits=threads, user_api="blas"):
             found.append(trainer.step(trainer.init(initial_rbm(data, 500, 0), data, 0), 5).rbm)
@@ -543,7 +543,7 @@ def test_a_warm_start_has_hidden_units_of_its_own(bits):
 def test_bad_input(bits):
     with pytest.raises(BadInput, match="warm start has 5"):
         next(train(bits, make_trainer("cd"), warm_start=RBM(np.zeros((5, 2)), np.zeros(5), np.zeros(2))))
-    with pytest.raises(BadInput, match="iterations = 0 does not do"):
+    with pytest.raises(BadInput, match="iterations = 0 is not valid"):
         next(train(bits, make_trainer("cd"), iterations=0))
     for nothing in (bits[:0], bits[0], bits[:, :0]):
         with pytest.raises(BadInput, match="training data: the shape is"):

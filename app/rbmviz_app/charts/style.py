@@ -13,12 +13,12 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def origin_text(plan: TrainingPlan) -> str:
+def warm_start_text(plan: TrainingPlan) -> str:
     """Describe a training run's start: "", `` from CD at 1,200``, `` from mnist_cd1``, or `` resumed``."""
-    if plan.origin is None:
+    if plan.warm_start is None:
         return " resumed" if plan.checkpoint else ""
-    at = f" at {plan.origin.update:,}" if plan.origin.update else ""
-    return f" from {plan.origin.path[-1][0]}{at}"
+    at = f" at {plan.warm_start.update:,}" if plan.warm_start.update else ""
+    return f" from {plan.warm_start.path[-1][0]}{at}"
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

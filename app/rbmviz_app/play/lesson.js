@@ -253,7 +253,7 @@ class LessonPage {
   moves() {
     /** @param {string} text @param {number} step */
     const move = (text, step) => element('button', { type: 'button', id: text, text, disabled: step < 0 || step >= this.steps.length, onclick: () => this.go(step) });
-    return element('div', { class: 'moves' }, move('Back', this.at - 1), move('Next', this.at + 1), element('button', { type: 'button', id: 'again', text: 'Again', title: 'Set the page as at first.', onclick: () => this.open(this.at) }));
+    return element('div', { class: 'moves' }, move('Back', this.at - 1), move('Next', this.at + 1), element('button', { type: 'button', id: 'again', text: 'Again', title: 'Set the page back to the beginning of this step.', onclick: () => this.open(this.at) }));
   }
 }
 

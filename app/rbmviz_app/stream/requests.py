@@ -129,7 +129,7 @@ def _knob_change(message: dict[str, Any]) -> KnobChange:
 def _press(message: dict[str, Any]) -> Press:
     press = Press(**message)
     if press.press not in PRESSES:
-        raise BadInput(f"press is none of {', '.join(PRESSES)}.")
+        raise BadInput(f"press is not one of {', '.join(PRESSES)}.")
     if not isinstance(press.page, str) or not PAGE_OF_PRESSES.fullmatch(press.page):
         raise BadInput("page is not 16 hexadecimal digits.")
     if not _whole(press.n, 1, MAX_INTEGER):

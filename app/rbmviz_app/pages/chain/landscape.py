@@ -6,13 +6,13 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.charts import Chart
-from rbmviz.links import write_changed_panel
+from rbmviz.files.origin import origin
 from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.models import LANDSCAPE_PATTERNS
-from rbmviz.origin import origin
 from rbmviz.pages import PAGES, link_to
 from rbmviz.pages.chain import RANDOM_WEIGHTS
+from rbmviz.pages.links import write_changed_panel
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import LandscapeSetup, Race
@@ -53,7 +53,7 @@ CHART_NOTES = {
 PRESETS = (
     Preset(
         "Two valleys",
-        "Gibbs crosses by luck. Both that unlearn cross often; only rates keep the visits right.",
+        "Gibbs crosses by luck. Both samplers that unlearn cross often; only rates keep the visits right.",
         PAGES["chain"].default_panels,
         claims=(
             "panel2.crossings > panel1.crossings + 2 at 600 samples",
@@ -295,6 +295,6 @@ def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str
         return f"rbmviz app; {link_to('chain', panels, land=land, land_depth=depth, land_seed=seed)}"
     return (
         f"rbmviz app; page How it works, panels {' '.join(panels)}, seed {seed}. The landscape is that of "
-        f"the model {land!r}, which no link opens: upload its file, or save one on the page Train by the "
-        "button Model."
+        f"the model {land!r}, which no link opens: upload its file, or save one with the Model button on "
+        "the Train page."
     )

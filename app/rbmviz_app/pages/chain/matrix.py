@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.files.origin import origin
 from rbmviz.knobs import Knob
 from rbmviz.metrics import (
     check_chain,
@@ -28,7 +29,6 @@ from rbmviz.metrics.finite_chain import (
 from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
-from rbmviz.origin import origin
 from rbmviz_app import card, controls, links, messages, session
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.controls import Download
@@ -152,7 +152,7 @@ def draw_matrix() -> None:
     with left:
         chain = chain_of_table(table) if table is not None else chain_of_landscape()
     if chain is not None:
-        compare(*chain, right)
+        draw_comparison(*chain, right)
     write_address(source)
 
 
@@ -268,7 +268,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
         return None
 
 
-def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
+def draw_comparison(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
     """Draw both chains (matrices and distances), and lambda and its numbers in ``beside``."""
     law = stationary_law(A)
     with beside:

@@ -9,9 +9,9 @@ import streamlit as st
 from rbmviz import BadInput, Model
 from rbmviz.charts import Chart
 from rbmviz.coupling import MAX_PROPOSALS
-from rbmviz.metadata import data_name
+from rbmviz.files.metadata import data_name
+from rbmviz.files.origin import origin
 from rbmviz.metrics.numbers import digits3
-from rbmviz.origin import origin
 from rbmviz.pages import PAGES, RANDOM_MODEL
 from rbmviz.session import Coupling, CouplingRun, CouplingSetup, Race
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results

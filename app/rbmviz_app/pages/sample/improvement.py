@@ -7,9 +7,9 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset
 from rbmviz.metrics.numbers import SCORED_EXAMPLES
-from rbmviz.session import Origin, Race, SamplingRun, SamplingSetup, TrainingSetup
+from rbmviz.samplers.target_likelihood import TARGET_STRIDE, TargetLikelihood
+from rbmviz.session import Race, SamplingRun, SamplingSetup, TrainingSetup, WarmStart
 from rbmviz.session.training import MAX_HIDDEN
-from rbmviz.target_likelihood import TARGET_STRIDE, TargetLikelihood
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages, pages
 from rbmviz_app.page import LivePage
@@ -49,7 +49,7 @@ def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
     trained = TrainingSetup(dataset, n_hidden, setup.seed)
     values = {"train_data": dataset.name, "hidden": n_hidden, "train_seed": setup.seed, "replicates": 1}
     try:
-        plan = trained.plan_from(Origin((rbm,), 0, 0.0, ((name, 0),)))
+        plan = trained.plan_from(WarmStart((rbm,), 0, 0.0, ((name, 0),)))
         page.show(trained, [make_trainer("polish", stop_at=0.1)], values, plan)
     except BadInput as error:
         messages.note(error)

@@ -9,9 +9,9 @@ from rbmviz import BadInput
 from rbmviz.browser.chains import RECORDED
 from rbmviz.charts import Chart
 from rbmviz.datasets import Dataset
-from rbmviz.metadata import data_name
+from rbmviz.files.metadata import data_name
+from rbmviz.files.origin import origin
 from rbmviz.models import data_label, describe_model, training_set_score
-from rbmviz.origin import origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler

@@ -8,7 +8,7 @@ from rbmviz import BadInput
 from rbmviz.charts.style import titles
 from rbmviz.knobs import knobs_of, write_knobs
 from rbmviz.session import Race, SamplingSetup
-from rbmviz.session.sweep_scores import front_numbers, range_around, spacing_of
+from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
 from rbmviz_app import messages, pages
 from rbmviz_app.panel import algorithms_of
 

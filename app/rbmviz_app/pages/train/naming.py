@@ -7,16 +7,16 @@ from rbmviz.charts.style import colours, labels, named_apart, titles
 from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
 from rbmviz.trainers import Trainer
 from rbmviz_app.charts.ends import Curve
-from rbmviz_app.charts.style import origin_text
+from rbmviz_app.charts.style import warm_start_text
 
 
 def curves_of_trainers(comparison: Race[TrainingSetup]) -> list[Curve]:
     """Return each panel's curve, in the panel's colour and dashes, without renewing the lease."""
     snapshots = [snapshot for _, snapshot in comparison.peek()]
     algorithms = [snapshot.algorithm for snapshot in snapshots]
-    origins = [origin_text(panel.plan) for panel in comparison.panels]
-    brief = named_apart([label + origin for label, origin in zip(labels(algorithms), origins, strict=True)])
-    styles = styled(titles(algorithms, origins), colours(algorithms), comparison.slots)
+    begun = [warm_start_text(panel.plan) for panel in comparison.panels]
+    brief = named_apart([label + start for label, start in zip(labels(algorithms), begun, strict=True)])
+    styles = styled(titles(algorithms, begun), colours(algorithms), comparison.slots)
     return [Curve(*fields) for fields in zip(styles, brief, snapshots, strict=True)]
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
-from rbmviz.session import Origin, Race, TrainingSetup
+from rbmviz.session import Race, TrainingSetup, WarmStart
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import controls, messages, session
 from rbmviz_app.data_download import offer_download
@@ -69,8 +69,8 @@ PRESETS = (
     Preset(
         "UCD wins",
         "Bars and Stripes of 3 × 3 pixels. The learning rate falls to 0 within 3,000 updates, so noise "
-        "averages out and bias remains. UCD, with 1,000 pairs, staggers for long and ends best: above pop-CD "
-        "and PCD by some hundredths of a nat, above CD by half a nat. It takes the longest.",
+        "averages out and bias remains. UCD, with 1,000 pairs, is erratic for a long time and ends best: "
+        "above pop-CD and PCD by a few hundredths of a nat, above CD by half a nat. It takes the longest.",
         (
             *(f"{name}:{FALLING_RATE}" for name in ("cd", "pcd", "pop_cd")),
             f"ucd:{FALLING_RATE},n_chains=1000,t_max=100",
@@ -98,7 +98,7 @@ PRESETS = (
     ),
     Preset(
         "A yardstick that punishes",
-        "CD and PCD learn their examples by heart. By *training* both climb above the true model, −55.5 nats;"
+        "CD and PCD memorise their examples. By *training* both climb above the true model, −55.5 nats;"
         " by *held out* and by the *Monte Carlo average* of unbiased CD’s paper they fall.",
         (
             "cd:learning_rate=0.5,batch_size=500,initial_scale=0.2",
@@ -208,7 +208,7 @@ def draw_adders(comparison: Race[TrainingSetup], begin_file: Any) -> None:
     def add(name: str) -> None:
         plan, rbm = comparison.setup.plan(), starts[begin_at]
         if rbm is not None:
-            plan = comparison.setup.plan_from(Origin((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
+            plan = comparison.setup.plan_from(WarmStart((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
         comparison.add(make_trainer(name), plan)
 
     controls.adders("train", {name: trainers[name].label for name in list_trainers()}, add)

@@ -15,7 +15,7 @@ from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import rarest_first, shape_of
-from rbmviz_app.charts.style import origin_text
+from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.compared import amount_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -24,7 +24,7 @@ from rbmviz_app.stream.requests import FrameRequest
 
 def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Number, ...]:
     """Return a panel's numbers: the common ones, then the trainer's own statistics."""
-    begun, spent = (plan.origin.update, plan.origin.seconds) if plan.origin else (0, 0.0)
+    begun, spent = (plan.warm_start.update, plan.warm_start.seconds) if plan.warm_start else (0, 0.0)
     own = own_numbers(type(trainer))
     return (*OF_EVERY_TRAINER, trainers_speed(begun, spent), RECONSTRUCTION, *own)
 
@@ -98,12 +98,12 @@ def train_grid(
 ) -> None:
     """Draw the trainers' panels; see ``sample_grid``."""
     dataset = comparison.setup.dataset
-    origins = [origin_text(panel.plan) for panel in comparison.panels]
-    names = titles(algorithms_of(comparison), origins, marks)
+    begun = [warm_start_text(panel.plan) for panel in comparison.panels]
+    names = titles(algorithms_of(comparison), begun, marks)
     specs = panel_specs(comparison, readouts, front, names, marks=marks)
-    for spec, panel, origin in zip(specs, comparison.panels, origins, strict=True):
+    for spec, panel, start in zip(specs, comparison.panels, begun, strict=True):
         spec["trace_label"] = next(iter(panel.algorithm.own_stats.values()), "")
-        spec["head"][1] = (spec["head"][1] + origin).strip()
+        spec["head"][1] = (spec["head"][1] + start).strip()
         spec["n_hidden"] = panel.plan.n_hidden
         spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import BadInput, Model
+from rbmviz.files.origin import origin
 from rbmviz.knobs import values_of
-from rbmviz.origin import origin
-from rbmviz.rbm import model_bytes
+from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
 from rbmviz.session import Panel, Race, TrainingRun, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
@@ -136,7 +136,7 @@ def branch(comparison: Race[TrainingSetup], key: int) -> None:
     def begin(name: str) -> None:
         panel = comparison[key]
         try:
-            plan = comparison.setup.plan_from(panel.read(TrainingRun.origin))
+            plan = comparison.setup.plan_from(panel.read(TrainingRun.warm_start))
             # Herding's learning rate is the length of a step towards the data, and polishing's is small.
             of_its_own = {"herding", "polish"} & {name, panel.algorithm.name}
             same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")

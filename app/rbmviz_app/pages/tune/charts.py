@@ -8,9 +8,9 @@ from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, Style, styled
 from rbmviz.charts.style import RAMP
 from rbmviz.knobs import value_text
 from rbmviz.metrics.effort import Unit
-from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
+from rbmviz.sweeps.scores import SweepScores
 from rbmviz.view.curves import cost_axis
 from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label
 

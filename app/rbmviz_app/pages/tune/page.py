@@ -9,22 +9,22 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.datasets import missing_data
 from rbmviz.errors import OutputFailure
+from rbmviz.files.metadata import data_name
+from rbmviz.files.origin import csv_bytes, origin
 from rbmviz.knobs import knobs_of, values_of
-from rbmviz.metadata import data_name
 from rbmviz.models import data_label
-from rbmviz.origin import csv_bytes, origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.session import Race, SamplingSetup
-from rbmviz.session.jobs import Job, check_size
-from rbmviz.session.sweep_scores import SweepScores, test_of
 from rbmviz.sweeps import Choice, Store, SweepPlan, measures
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import TABLES
+from rbmviz.sweeps.scores import SweepScores, test_of
 from rbmviz_app import card, controls, links, messages, pages, session
 from rbmviz_app.comparisons import own_sweeps
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
+from rbmviz_app.jobs import Job, check_size
 from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.tune.charts import (
@@ -379,9 +379,10 @@ def open_chains(plan: SweepPlan) -> Chains:
     chains = PAGE.open(setup_of(plan), lambda new, wanted: fill(new, wanted, plan))
     chains.cost_unit = "sweeps"
     if not has_chains(plan):
-        for panel in list(chains.panels):
-            chains.remove(panel.key)
-        chains.drop_undo()
+        if chains.panels:  # a preset of trainers has closed them, and can be undone
+            for panel in list(chains.panels):
+                chains.remove(panel.key)
+            chains.drop_undo()
         return chains
     keys = [panel.key for panel in chains.panels]
     if POINTER_PANEL.value not in keys:
@@ -507,7 +508,7 @@ def about_chains(chains: Chains, plan: SweepPlan) -> str:
     if fixed:
         sentences.append(
             f"*Pointer* keeps its own {' and '.join(fixed)}, which cannot change during a run; a click opens "
-            "a cell as it is."
+            "a cell with all of its values."
         )
     if len(plan.models) > 1:
         model = title_of_model(model_on_screen(plan))

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.effort import Unit
-from rbmviz.session.sweep_scores import SweepScores, first_measure, units_of
 from rbmviz.sweeps import Choice, SweepPlan, answer, measures
 from rbmviz.sweeps.choose import MOSTLY_BLANK, undirected
 from rbmviz.sweeps.plan import TABLES, GridSetting
+from rbmviz.sweeps.scores import SweepScores, first_measure, units_of
 from rbmviz_app.component import component
 from rbmviz_app.session import sent_by
 

@@ -3,8 +3,8 @@
 import functools
 from pathlib import Path
 
-from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Store, SweepPlan
+from rbmviz.sweeps.scores import SweepScores
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

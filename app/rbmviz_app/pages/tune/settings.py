@@ -10,11 +10,11 @@ from rbmviz.pages import PAGES, SettingSpec
 from rbmviz.pages.settings import FreeText
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
-from rbmviz.session.sweep_scores import front_numbers, range_around, spacing_of
 from rbmviz.sweeps import list_measures, measures
 from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Kind
+from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, session
 from rbmviz_app.session import AXES_PUT_AWAY, PageSettings
@@ -192,6 +192,6 @@ def choose_rest(kind: Kind) -> None:
     controls.several(
         Settings.tune_measures,
         MORE_MEASURES,
-        help="\n".join(["Beside the ISL and the share of blank samples; each takes time.", "", *lines]),
+        help="\n".join(["Besides the ISL and the share of blank samples; each takes time.", "", *lines]),
         placeholder="nothing more",
     )

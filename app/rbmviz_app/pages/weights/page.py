@@ -6,12 +6,12 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.charts import Chart
+from rbmviz.files.metadata import data_name
+from rbmviz.files.origin import origin
 from rbmviz.ledger import STORED_FOLDER, figure_name, stored, verdict_text
-from rbmviz.links import write_changed_panel
-from rbmviz.metadata import data_name
 from rbmviz.models import list_models
-from rbmviz.origin import origin
 from rbmviz.pages import PAGES, link_to
+from rbmviz.pages.links import write_changed_panel
 from rbmviz.session import Race, Start, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
@@ -47,8 +47,8 @@ PRESETS = (
     ),
     Preset(
         "One weight takes all",
-        "500 hidden units: one of a hundred samples holds three quarters of the weight on average, and one "
-        "of a thousand still more than half, so a batch ten times as large gains little: the paper’s limit "
+        "500 hidden units: one sample in a hundred holds three quarters of the weight on average, and one "
+        "in a thousand still more than half, so a batch ten times as large gains little: the paper’s limit "
         "(section 4.2). A mixture of ten hidden states does not help.",
         (
             "pop_cd:n_chains=10",
@@ -98,7 +98,7 @@ PRESETS = (
 
 READING_NOTES = (
     f"**The chart** shows the newest samples (at most {MAX_WEIGHTS:,}), heaviest first, and their cumulative "
-    "share of the weight. Look how steeply the curve rises; at its left end is the single heaviest sample. "
+    "share of the weight. See how steeply the curve rises; at its left end is the single heaviest sample. "
     "CD weighs all samples the same and is biased (sections 3, 3.2).",
     "**Even weights can lie** On Bars and Stripes each hidden state covers one of 30 patterns, so log Z is "
     "log 30 = 3.4 nats too low: samples that would show the other patterns come once in 10¹⁶.",
@@ -200,7 +200,7 @@ BIAS_AND_VARIANCE = "population_cd_bias_variance"
 """The entry of the ledger with bias and variance of CD and pop-CD on trained models."""
 
 CAPTIONS = {
-    "sizes": "**Look** how far the curve stays below the line: that is the effective share of a batch. "
+    "sizes": "**See** how far the curve stays below the line: that is the effective share of a batch. "
     "**Try** more sweeps, or ten times the samples. Where the curve bends away, large batches contain the "
     "rare heavy weights (section 3.3).",
     "log_z": "The expected mean weight is Z for every k and proposal (section 3). **Look** for jumps: while "

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import rng
 from rbmviz.metrics import ais_log_z, log_z
 from rbmviz.metrics.exact import MAX_UNITS_ENUMERATED
 from rbmviz.rbm import RBM
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import copy_into, empty_samples
+from rbmviz.support import checks
 
 TARGET_STRIDE = 100
 """Number of samples between the models of an average."""

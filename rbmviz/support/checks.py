@@ -24,7 +24,7 @@ def whole(what: str, x: Any, lo: int = 0, hi: int = MAX_EXACT_INTEGER) -> int:
     if is_number and lo <= x <= hi and x == int(x):
         return int(x)
     upper = "up" if hi == MAX_EXACT_INTEGER else f"to {hi:,}"
-    raise BadInput(f"{what} = {quoted(x)} does not do: give a whole number from {lo} {upper}.")
+    raise BadInput(f"{what} = {quoted(x)} is not valid: give a whole number from {lo} {upper}.")
 
 
 def numbers(what: str, x: Any) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Reading files of arrays, with numpy and safetensors; nothing is ever unpickled.
 
-The app reads files of strangers by the same functions, in a process with limits (``outside``).
+The app reads files of strangers by the same functions, in a process with limits (``rbmviz_app.outside``).
 
 There are two errors. ``BadInput`` has a whole sentence. ``Damaged`` says in a few words how the content is
 invalid; the caller completes the sentence.
@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load
 
-from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
+from rbmviz.files.budget import check_memory
 
-Content = bytes | Path
+FileContent = bytes | Path
 """Content of a file: the bytes of an upload, or the path."""
 
 is_file, is_folder = os.path.isfile, os.path.isdir
@@ -99,7 +99,7 @@ def _numbers_or_text(array: Any, name: str) -> np.ndarray:
 
 
 def read_arrays(
-    content: Content, suffix: str, choose: Choose
+    content: FileContent, suffix: str, choose: Choose
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Return arrays of an .npz, .npy or .safetensors file.
 
@@ -138,7 +138,7 @@ def read_arrays(
             return {name: _numbers_or_text(found[name], name) for name in choose(found.files)}, {}
 
 
-def read_npz(content: Content, wanted: Collection[str]) -> dict[str, np.ndarray]:
+def read_npz(content: FileContent, wanted: Collection[str]) -> dict[str, np.ndarray]:
     """Return those arrays of an .npz file that are wanted and that it has; see ``read_arrays``."""
     return read_arrays(content, ".npz", lambda names: [name for name in names if name in wanted])[0]
 

@@ -13,11 +13,11 @@ from waiting import PATIENCE, wait
 from rbmviz import BadInput, Model
 from rbmviz.datasets import load_dataset
 from rbmviz.models import load_model
-from rbmviz.rbm import save_model
-from rbmviz.session import jobs as module
-from rbmviz.session.jobs import JOB_FILE, Jobs, sweeps_folder
-from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.rbm.files import save_model
 from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, run, table
+from rbmviz.sweeps.scores import SweepScores
+from rbmviz_app import jobs as module
+from rbmviz_app.jobs import JOB_FILE, Jobs, sweeps_folder
 
 
 def plan_of(values=2, seeds=2, samples=50, **given):
@@ -69,7 +69,7 @@ def test_child_has_low_priority_and_ends_with_its_server(jobs):
 
 def test_child_of_a_killed_server_ends_too(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from rbmviz.session.jobs import Jobs; "
+        "import sys, time; from pathlib import Path; from rbmviz_app.jobs import Jobs; "
         "from rbmviz.sweeps import Store; jobs = Jobs(Path(sys.argv[1])); "
         "job = jobs.start(Store(sys.argv[2]).plan(), 'x', 'me')\n"
         "while job._process is None: time.sleep(.01)\n"

@@ -1,7 +1,7 @@
 """The sweeps of a server: each is a folder with an owner and, while it runs, a child process.
 
 A sweep belongs to the server, not to the page that started it: it goes on when the page is closed. One runs
-at a time, at low priority. The child (``python -m rbmviz.session.jobs DIR``) computes what is missing in its
+at a time, at low priority. The child (``python -m rbmviz_app.jobs DIR``) computes what is missing in its
 folder until it ends, or its standard input is closed: by a pause, or because the server has ended. Pages read
 the folder's file while it is written. A sweep of a visitor's own models or data is private: its folder has
 them, only that visitor's session lists it, and it goes with the session.
@@ -27,13 +27,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz.array_files import printable
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.files.arrays import printable
+from rbmviz.files.output import write_whole, writing
 from rbmviz.models import load_model
-from rbmviz.output import write_whole, writing
+from rbmviz.pages.tune import MAX_SAMPLES_OF_CELL
 from rbmviz.paths import cache_dir
-from rbmviz.rbm import Model, model_bytes
+from rbmviz.rbm import Model
+from rbmviz.rbm.files import model_bytes
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, limits, variable_of
 from rbmviz.sweeps import Store, SweepPlan, cells, run
 
@@ -50,8 +52,8 @@ NICENESS = 10
 
 MAX_SWEEP_TITLE = 100
 
-MAX_SAMPLES_OF_CELL, MAX_SECONDS_OF_CELL = 1_000_000, 600
-"""Maximum budget of a cell on a server, in samples and in seconds."""
+MAX_SECONDS_OF_CELL = 600
+"""Maximum budget of a cell on a server, if it is in seconds."""
 
 Own = Mapping[str, Model | Dataset]
 """Models and data of one visitor, by name."""
@@ -249,7 +251,7 @@ class Jobs:
     def _own(self, name: str, owner: str) -> Job:
         job = self.get(name)
         if not job.belongs_to(owner):
-            raise BadInput("Another visitor started this sweep: only that browser can command it.")
+            raise BadInput("Another visitor started this sweep: only that browser can control it.")
         return job
 
     def _begin(self) -> None:

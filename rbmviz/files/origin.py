@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz import provenance
-from rbmviz.datasets import Dataset
-from rbmviz.rbm import Model
-from rbmviz.sweeps.cell import data_digest, model_digest
+from rbmviz.files import provenance
 
 ORIGIN_KEY = "origin"
 """Name of the entry, array, column or tag that holds a file's origin."""
@@ -22,15 +19,15 @@ ORIGIN_KEY = "origin"
 def origin(
     command: str,
     *,
-    models: Mapping[str, Model] | None = None,
-    data: Sequence[Dataset | None] = (),
+    models: Mapping[str, Any] | None = None,
+    data: Sequence[Any] = (),
     seeds: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Return the origin of results, as JSON values.
 
     command : command or Python code that repeats them
     models : models by the names under which they were loaded
-    data : data sets; None is left out
+    data : data sets; None is left out. Both have a ``digest``.
     seeds : seeds of the runs
 
     Returns
@@ -39,10 +36,10 @@ def origin(
         ``program``, ``version``, ``commit`` ("" in an installation), ``models`` and ``data`` (digests by
         name), ``seeds``, ``command``, ``cite``.
     """
-    digests = {name: model_digest(model) for name, model in (models or {}).items()}
+    digests = {name: model.digest() for name, model in (models or {}).items()}
     return {
         **{"program": "rbmviz", "version": provenance.version("rbmviz"), "commit": provenance.commit()},
-        **{"models": digests, "data": {each.name: data_digest(each) for each in data if each is not None}},
+        **{"models": digests, "data": {each.name: each.digest() for each in data if each is not None}},
         **{"seeds": list(seeds), "command": command, "cite": provenance.how_to_cite()},
     }
 

@@ -7,22 +7,17 @@ default has changed.
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import read_algorithm, values_of, write_algorithm
+from rbmviz.registry import Table
 
 NO_PANEL = "none"
 """Entry in a link for a page without panels."""
 
 
-class Algorithms(Protocol):
-    """Algorithms by name: a table of the registry, or a dictionary."""
-
-    def __getitem__(self, name: str, /) -> Any: ...
-
-
-def read_panels(table: Algorithms, texts: Sequence[str]) -> tuple[list[Any], list[str]]:
+def read_panels(table: Table, texts: Sequence[str]) -> tuple[list[Any], list[str]]:
     """Return the algorithms that can be read, and one sentence for each that cannot."""
     read, refused = [], []
     for text in texts:

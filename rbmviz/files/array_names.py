@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.array_files import printable
 from rbmviz.errors import BadInput, quoted
+from rbmviz.files.arrays import printable
 
 OTHER_ARRAY_NAMES = {
     "W": ("w", "weight", "weights", "weight_matrix", "components_"),

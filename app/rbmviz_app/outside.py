@@ -22,11 +22,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from safetensors.numpy import load, save
 
-from rbmviz.array_files import printable
-from rbmviz.budget import memory_budget
 from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.errors import BadInput
-from rbmviz.rbm import Model, load_model_bytes, model_bytes
+from rbmviz.files.arrays import printable
+from rbmviz.files.budget import memory_budget
+from rbmviz.rbm import Model
+from rbmviz.rbm.files import load_model_bytes, model_bytes
 
 SECONDS = 30
 """Most seconds for reading a file."""

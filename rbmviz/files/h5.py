@@ -1,7 +1,7 @@
 """Models in HDF5: the archives of rbms (PyTorch).
 
 An HDF5 file can refer to other files, and declare far more than it holds: the app reads those of strangers
-in a process with limits (``outside``).
+in a process with limits (``rbmviz_app.outside``).
 """
 
 import io
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.array_files import Content, Damaged, damaged, is_file, printable
 from rbmviz.errors import BadInput, brought_by
+from rbmviz.files.arrays import Damaged, FileContent, damaged, is_file, printable
 
 
 def _array(file: Any, path: str) -> Any:
@@ -41,7 +41,7 @@ def _text(file: Any, path: str) -> str:
 
 
 @contextmanager
-def _opened(content: Content, what: str) -> Iterator[Any]:
+def _opened(content: FileContent, what: str) -> Iterator[Any]:
     with brought_by("models", f"Reading {what}"):
         import h5py
     with damaged():
@@ -52,7 +52,7 @@ def _opened(content: Content, what: str) -> Iterator[Any]:
 
 
 def read_h5(
-    content: Content, what: str, update: int | None = None
+    content: FileContent, what: str, update: int | None = None
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Return the arrays W, b, c of a model in HDF5, and its metadata.
 
@@ -88,7 +88,7 @@ def _updates(names: list[str]) -> list[int]:
     return sorted(int(n[1]) for name in names if (n := re.fullmatch(r"update_(\d{1,15})", name)))
 
 
-def read_chains(content: Content, what: str) -> np.ndarray | None:
+def read_chains(content: FileContent, what: str) -> np.ndarray | None:
     """Return the chains of an archive of rbms, (chains, n_visible); None if it has none."""
     with _opened(content, what) as file:
         return _numbers(file, "parallel_chains")

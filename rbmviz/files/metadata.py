@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.array_files import printable
 from rbmviz.errors import BadInput, quoted
+from rbmviz.files.arrays import printable
 
 MAX_TEXT = 5000
 """Maximum length in characters of one text; a path has at most 4,096."""

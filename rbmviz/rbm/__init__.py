@@ -1,41 +1,25 @@
-"""The restricted Boltzmann machine: parameters, their statistics, and model files.
+"""The restricted Boltzmann machine: parameters and their statistics; ``files`` reads and writes its files.
 
 ``rbmviz.glossary`` explains the terms.
 """
 
-import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from safetensors import safe_open
-from safetensors.numpy import save
 
-from rbmviz import checks, metadata
-from rbmviz.array_files import MAX_HEADER, Content, Damaged, is_file, read_arrays, read_json, text_of
-from rbmviz.array_names import TRANSPOSED, Names, array_names, oriented
 from rbmviz.errors import BadInput, quoted
-from rbmviz.h5_files import read_h5
-from rbmviz.notebook import data_frame, notebook_html, picture_shape, short_repr
-from rbmviz.output import write_whole
-
-SCHEMA = 1
+from rbmviz.files import metadata
+from rbmviz.files.provenance import digest_of
+from rbmviz.support import checks
+from rbmviz.support.notebook import data_frame, notebook_html, picture_shape, short_repr
 
 MAX_PARAMETER = 1e30
 """Largest absolute value of a parameter: sums of larger values could overflow float32."""
 
 ENTRIES_PER_BLOCK = 2**22
 """Most numbers in a block of rows: bounds the temporary memory of row-wise results."""
-
-ARRAYS_HEADER = 2**11
-"""Most bytes of the header of a .safetensors besides the metadata: names, shapes and places of six arrays."""
-
-H5_SUFFIXES = (".h5", ".hdf5")
-
-ARRAYS = (*"Wbc", *(f"rates.{name}" for name in "Wbc"))
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -220,6 +204,11 @@ class Model:
         shape = picture_shape(self.rbm.n_visible, self.meta.get("image_shape"))
         return notebook_html(self, None if shape is None else self.rbm.W.T, shape)
 
+    def digest(self) -> str:
+        """Return a hash of the parameters and rates, 16 hexadecimal digits; the metadata do not count."""
+        parts = (self.rbm,) if self.rates is None else (self.rbm, self.rates)
+        return digest_of(array for part in parts for array in (part.W, part.b, part.c))
+
     def history_frame(self) -> Any:
         """Return the history as a pandas DataFrame, a row for each record."""
         return data_frame(self.history)
@@ -230,150 +219,3 @@ class Model:
         if self.rates is not None and self.rates.W.shape != self.rbm.W.shape:
             raise BadInput(f"The rates have shape {self.rates.W.shape}; the model has {self.rbm.W.shape}.")
         object.__setattr__(self, "meta", metadata.checked(self.meta))
-
-
-def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
-    """Return the content of a model file, .safetensors or .npz.
-
-    Arrays (float32): W, b, c, and rates.W, rates.b, rates.c if the model has rates.
-    Header string ``rbmviz`` (in .npz an array of one string): JSON of the schema version and ``model.meta``.
-
-    Raises BadInput if the metadata are longer than readers accept.
-    """
-    arrays = {"W": model.rbm.W, "b": model.rbm.b, "c": model.rbm.c}
-    if model.rates is not None:
-        arrays |= {f"rates.{name}": getattr(model.rates, name) for name in "Wbc"}
-    header = json.dumps({"schema": SCHEMA, **model.meta}, sort_keys=True)
-    if len(json.dumps(header)) > MAX_HEADER - ARRAYS_HEADER:  # .safetensors has it as a text within JSON
-        raise BadInput(f"The model's metadata are too long for a file: at most {MAX_HEADER:,} bytes of JSON.")
-    if suffix == ".safetensors":
-        return save(arrays, metadata={"rbmviz": header})
-    content = io.BytesIO()
-    np.savez(content, rbmviz=np.array(header), **arrays)  # type: ignore[arg-type]
-    return content.getvalue()
-
-
-def save_model(model: Model | RBM, path: str | Path) -> None:
-    """Write a model: the whole file or none.
-
-    Parameters
-    ----------
-    model : Model or RBM
-        What is written; an RBM has no rates and no metadata.
-    path : str or Path
-        Ends in .safetensors or .npz (see ``model_bytes``).
-
-    Raises
-    ------
-    BadInput
-        If it is not a model, or the name ends otherwise.
-    OutputFailure
-        If the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> model = rbmviz.load_model("bas_pcd")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     rbmviz.save_model(model, f"{folder}/mine.npz")
-    ...     again = rbmviz.load_model(f"{folder}/mine.npz")
-    >>> bool((again.rbm.W == model.rbm.W).all())
-    True
-    """
-    if isinstance(model, RBM):
-        model = Model(model)
-    if not isinstance(model, Model):
-        raise BadInput(f"{quoted(model)} is not a model to save: give a Model or an RBM, and then the file.")
-    suffix = Path(path).suffix
-    if suffix not in (".safetensors", ".npz"):
-        raise BadInput(f"A model file ends in .safetensors or .npz, not '{Path(path).name}'.")
-    write_whole(path, model_bytes(model, suffix))
-
-
-def load_model_file(path: str | Path, names: Names | None = None, update: int | None = None) -> Model:
-    """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters.
-
-    Raises
-    ------
-    BadInput
-        If the file is missing, truncated, of another format (pickles
-        are never read), or its arrays do not fit each other.
-    """
-    path = Path(path)
-    if not is_file(path):
-        raise BadInput(f"There is no model file '{path}'; 'rbmviz list models' shows the pretrained ones.")
-    return load_model_bytes(path, str(path), names, update)
-
-
-def _load_h5(content: Content, name: str, update: int | None) -> Model:
-    try:
-        arrays, meta = read_h5(content, f"'{name}'", update)
-    except Damaged as error:
-        raise BadInput(f"'{name}' is not a readable model file ({error}).") from None
-    try:
-        return Model(RBM(**arrays), None, meta)
-    except BadInput as error:
-        raise BadInput(f"'{name}': {error}") from None
-
-
-def load_model_bytes(
-    content: Content, name: str, names: Names | None = None, update: int | None = None
-) -> Model:
-    """Return the model in a file's content, as ``load_model_file`` does.
-
-    content : the bytes (of an upload), or the file that contains them
-    name : the file's name for error messages; its suffix determines the format
-    names, update : see ``load_model``
-
-    Raises BadInput if the content is not a valid model file.
-    """
-    suffix = Path(name).suffix
-    if suffix in H5_SUFFIXES:
-        return _load_h5(content, name, update)
-    if update is not None:
-        raise BadInput(f"'{name}' holds one model: leave update = {update} out.")
-    keys: dict[str, str] = {}
-    names_in_file: Names = {}
-
-    def choose(available: list[str]) -> list[str]:
-        nonlocal names_in_file
-        names_in_file = array_names([array for array in available if array != "rbmviz"], names, f"'{name}'")
-        keys.update({array.removesuffix(TRANSPOSED): key for key, array in names_in_file.items()})
-        keys.update({array: array for array in (*ARRAYS[3:], "rbmviz") if array in available})
-        return list(keys)
-
-    try:
-        found, texts = read_arrays(content, suffix if suffix == ".npz" else ".safetensors", choose)
-        text = found.pop("rbmviz", None)
-        meta = read_json(texts.get("rbmviz", "{}") if text is None else text_of(text, "rbmviz"))
-    except Damaged as error:
-        raise BadInput(
-            f"'{name}' is not a readable model file ({error}); give a .safetensors or an .npz with W, b, c."
-        ) from None
-    arrays = {keys[array]: value for array, value in found.items()}
-    schema = meta.pop("schema", SCHEMA) if isinstance(meta, dict) else SCHEMA
-    if not isinstance(schema, int) or schema > SCHEMA:
-        raise BadInput(f"'{name}' was written by a newer rbmviz; update rbmviz to read it.")
-    try:
-        rates = Statistics(*(arrays.pop(array) for array in ARRAYS[3:])) if len(arrays) == 6 else None
-        rbm = RBM(**oriented({key: arrays.pop(key) for key in "Wbc"}, names_in_file, names))
-        return Model(rbm, rates, meta)
-    except BadInput as error:
-        raise BadInput(f"'{name}': {error}") from None
-
-
-class ModelHeader(NamedTuple):
-    """Numbers of units and metadata of a model file."""
-
-    n_visible: int
-    n_hidden: int
-    meta: Mapping[str, Any]
-
-
-def read_model_header(path: Path) -> ModelHeader:
-    """Read the header of a .safetensors model of the package, without its weights: 24 of them take 4 ms."""
-    with safe_open(path, "numpy") as file:
-        meta = read_json((file.metadata() or {}).get("rbmviz", "{}"))
-        n_visible, n_hidden = (file.get_slice(bias).get_shape()[0] for bias in "bc")
-    meta.pop("schema", None)
-    return ModelHeader(n_visible, n_hidden, metadata.checked(meta))

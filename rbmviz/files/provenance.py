@@ -1,14 +1,18 @@
 """The provenance of results: commit, machine, and citation of the program."""
 
 import functools
+import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
 
 RESULT_SOURCES = ("rbmviz", "app", "pretrained")
 """Folders of a checkout that determine results and their display."""
@@ -49,6 +53,15 @@ def commit() -> str:
     except (OSError, subprocess.SubprocessError):  # no git here, or it does not answer
         return ""
     return f"{name}-changed" if name and changed else name
+
+
+def digest_of(arrays: Iterable[np.ndarray]) -> str:
+    """Return a hash of arrays with their types and shapes, 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:16]
 
 
 def how_to_cite() -> str:
