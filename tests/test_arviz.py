@@ -59,7 +59,7 @@ def test_the_command_writes_the_tree(tmp_path, more, capsys):
     assert json.loads(tree.attrs["meta"])["origin"]["seeds"] == [4]
 
 
-def test_data_that_do_not_fit_are_refused_before_anything_is_sampled(tmp_path, monkeypatch, capsys):
+def test_mismatched_data_are_refused_before_sampling(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Gibbs, "step", lambda *_: pytest.fail("sampled in vain"))
     command = ["sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "5", "--dataset", "digits"]
     assert main([*command, "--out", str(tmp_path / "x.nc")]) == 2

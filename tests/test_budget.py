@@ -17,7 +17,7 @@ def test_the_budget_is_a_setting(monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1e3", "many", "١٢", "9" * 13])
-def test_a_setting_that_is_no_size_is_refused(monkeypatch, text):
+def test_invalid_size_setting_is_refused(monkeypatch, text):
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", text)
     with pytest.raises(BadInput, match="RBMVIZ_MEMORY_MB"):
         memory_budget()

@@ -16,7 +16,7 @@ def layers_of(drawing, mark):
     return [layer for layer in drawing.spec()["layer"] if layer["mark"]["type"] == mark]
 
 
-def test_a_canvas_draws_the_points_that_have_a_place():
+def test_canvas_draws_only_finite_points():
     points = [("a", 10, 0.123456789), ("a", 1, 2), ("b", 0, 4), ("b", 2.0, float("nan")), ("b", 3, None)]
     rows = [{"kind": "point", "name": name, "x": x, "y": y} for name, x, y in points]
     rows += [

@@ -103,7 +103,7 @@ def test_the_seed_decides(rbm, data):
     assert gradient_quality(rbm, data, "cd", 40, seed=3) != gradient_quality(rbm, data, "cd", 40, seed=4)
 
 
-def test_what_cannot_be_measured_is_refused(rbm, data):
+def test_gradient_quality_refuses_bad_arguments(rbm, data):
     with pytest.raises(BadInput, match="whole number from 40 up"):
         gradient_quality(rbm, data, "cd", 39)
     with pytest.raises(BadInput, match="burn_in"):
@@ -180,7 +180,7 @@ def test_a_bias_below_the_error_of_its_reference_is_not_resolved(error):
 
 
 @pytest.mark.slow
-def test_a_model_that_cannot_be_enumerated_has_a_reference_of_tempering(data):
+def test_large_model_has_a_tempering_reference(data):
     """Its hidden units are independent: parameters 0 but for visible biases give a known gradient."""
     b = np.linspace(-1, 1, 30)
     large, rows = RBM(np.zeros((30, 26)), b, np.zeros(26)), np.eye(30, dtype=np.uint8)

@@ -19,7 +19,7 @@ KNOWN = origin(
 )
 
 
-def test_what_an_origin_says():
+def test_origin_names_models_data_and_seeds():
     assert KNOWN["models"] == {"bas_pcd": load_model("bas_pcd").digest()}
     assert KNOWN["data"] == {"bas": load_dataset("bas").digest()}
     assert KNOWN["seeds"] == [3, 4]

@@ -90,7 +90,7 @@ def test_other_names_of_the_arrays(tmp_path, theirs, stated):
     assert same(rbmviz.from_arrays(theirs, stated))
 
 
-def test_what_is_not_stated_is_not_guessed(tmp_path):
+def test_ambiguous_arrays_are_refused(tmp_path):
     two = {"W": RBM_.W, "vbias": RBM_.b, "visible_bias": RBM_.b, "hbias": RBM_.c}
     for arrays, names, said in (
         (

@@ -150,7 +150,7 @@ def test_pictures_and_files(samples, tmp_path):
         plot.mosaic(np.zeros((3, 5), np.uint8))
 
 
-def test_what_cannot_be_drawn(samples, monkeypatch):
+def test_plots_refuse_what_they_cannot_draw(samples, monkeypatch):
     with pytest.raises(BadInput, match="a is 5; give Samples, or several by name"):
         plot.isl({"a": 5})
     with pytest.raises(BadInput, match="do not say their model: name the data"):

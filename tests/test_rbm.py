@@ -85,7 +85,7 @@ def test_bad_files_are_refused_in_one_sentence(model, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["m.safetensors", "m.npz"])
-def test_what_could_not_be_read_again_is_not_written(rbm, tmp_path, name):
+def test_save_refuses_metadata_too_long_to_read_back(rbm, tmp_path, name):
     for notes in (["x" * 4000] * 300, ['"' * 4000] * 150):  # quotation marks take more bytes in JSON
         with pytest.raises(BadInput, match="metadata are too long"):
             save_model(Model(rbm, None, {"notes": notes}), tmp_path / name)

@@ -81,7 +81,7 @@ def test_without_anywidget_a_sentence_says_what_to_install(monkeypatch):
     assert str(refused.value).endswith("""run 'pip install "rbmviz[notebook]"'.""")
 
 
-def test_a_knob_that_kernels_of_browsers_do_not_know_is_not_offered():
+def test_knobs_unsupported_in_browsers_are_not_offered():
     """Else its slider would do nothing."""
 
     @dataclass(frozen=True, kw_only=True)

@@ -107,7 +107,7 @@ def in_parts(name: str, x: dict[str, np.ndarray], y: dict[str, np.ndarray | None
 
 
 def own_name(name: str, option: object, default: object) -> str:
-    """Return the name of one's own data, with the option if it is not the default."""
+    """Return the name of your own data, with the option if it is not the default."""
     return name if str(option) == str(default) else f"{name}@{option}"
 
 

@@ -54,7 +54,7 @@ def test_other_addresses_are_refused_unless_the_server_is_public(address, monkey
 
 
 @pytest.mark.parametrize("name", ["RBMVIZ_PANELS", "RBMVIZ_SERVER_MB", "RBMVIZ_MEMORY_MB"])
-def test_a_limit_that_is_none_ends_the_server_before_anybody_is_answered(name, monkeypatch, capsys):
+def test_invalid_limit_stops_the_server_at_once(name, monkeypatch, capsys):
     monkeypatch.setenv(name, "many")
     with pytest.raises(SystemExit) as ended:
         client(monkeypatch)
@@ -105,7 +105,7 @@ def test_a_public_server_is_known_by_its_names(monkeypatch, capsys):
 @pytest.mark.parametrize(
     "name", ["*", "http://rbm.example.org", "rbm.example.org:8501", "a b", "x" * 9 + "*"]
 )
-def test_hosts_that_are_no_names_are_refused(name, monkeypatch, capsys):
+def test_invalid_host_names_are_refused(name, monkeypatch, capsys):
     monkeypatch.setenv(access.PUBLIC, "1")
     monkeypatch.setenv(access.HOSTS, f"rbm.example.org,{name}")
     with pytest.raises(SystemExit) as ended:
@@ -210,7 +210,7 @@ def test_a_page_with_a_policy_of_its_own_keeps_it(monkeypatch):
     "origins",
     ["moodle.example.org", "https://a.example; script-src *", "*", "https://a.example/page", "'self'"],
 )
-def test_what_is_no_origin_ends_the_server_with_one_sentence(origins, monkeypatch, capsys):
+def test_invalid_frame_ancestors_stop_the_server(origins, monkeypatch, capsys):
     monkeypatch.setenv(access.FRAME_ANCESTORS, origins)
     with pytest.raises(SystemExit) as ended:
         client(monkeypatch)

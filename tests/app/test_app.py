@@ -69,7 +69,7 @@ def test_names_of_namesakes_tell_them_apart():
     assert len({colour(name) for name in list_samplers()}) == len(list_samplers())
 
 
-def test_a_panel_that_is_ready_says_that_it_waits(open_comparison, model, monkeypatch):
+def test_ready_panel_says_that_it_waits(open_comparison, model, monkeypatch):
     """Panels begin together: the one that compiles longest holds the others back."""
     ready, prepare = threading.Event(), SamplingRun.prepare
 
@@ -414,7 +414,7 @@ def test_shares_of_classes_are_of_all_samples_and_blank_ones_are_of_no_class(com
     np.testing.assert_array_equal(shares, [[64, 0], [0, 255]])
 
 
-def test_a_chain_that_stays_empty_is_named(comparison):
+def test_empty_chain_is_named(comparison):
     request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
     off = Model(RBM(np.zeros((5, 3)), np.full(5, -30.0), np.zeros(3)))
     comparison.change(comparison.setup._replace(model=off, start_from="random"))
@@ -556,7 +556,7 @@ def test_train_page_follows_its_link(page):
     assert len(comparison.poll()[0][1].models) == 2
 
 
-def test_data_that_cannot_be_had_are_named_and_the_page_stays_alive(page, monkeypatch, tmp_path):
+def test_unavailable_data_are_named_and_the_page_survives(page, monkeypatch, tmp_path):
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     test = page("train", train_data="reviews")
     assert any("reviews" in error.value for error in test.error)

@@ -48,7 +48,7 @@ def test_a_step_about_another_part_of_a_page_has_its_question(page):
 
 
 @pytest.mark.parametrize("page", SPECS)
-def test_what_a_preset_sets_can_stand_in_a_link(page):
+def test_every_setting_of_a_preset_fits_in_a_link(page):
     spec = SPECS[page]
     for preset in live_page(page).presets:
         said = [(spec.panels_key, text) for text in preset.panels]
@@ -79,7 +79,7 @@ def test_a_page_and_a_link_make_the_same_runs(page):
 
 
 @pytest.mark.parametrize("name", [name for name in SPECS if name != "tune"])  # whose steps have small maps
-def test_a_link_may_have_every_number_that_a_page_offers(page, name):
+def test_every_number_a_page_offers_fits_in_a_link(page, name):
     test = page(name)
     settings = SPECS[name].settings
     boxes = {box.key.partition(" ")[0]: (box.min, box.max) for box in test.number_input}
@@ -312,7 +312,7 @@ def test_the_doors_open_the_units_and_two_lessons(page, door, opened):
         assert [one.value for one in test.title] == [UNITS_QUESTION]
 
 
-def test_a_lesson_that_was_read_is_counted_on_the_path(page):
+def test_finished_lesson_is_counted_on_the_path(page):
     lesson = load_lesson("stick")
     test = page("learn", shell=True, state={"lesson reached": {"stick": len(lesson.steps)}})
     assert re.fullmatch(r"The path: \d+ lessons, 1 read", test.header[0].value)

@@ -45,7 +45,7 @@ AT = Compared(
         ),
     ],
 )
-def test_what_a_panel_says_of_the_common_point(changed, made, text):
+def test_panel_states_its_comparison_point(changed, made, text):
     assert point_text(AT._replace(**changed), "updates", made) == text
 
 

@@ -37,7 +37,7 @@ def test_a_click_is_answered_with_its_file(client, offered):
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_a_button_that_is_drawn_again_keeps_its_address_and_makes_the_newest(client, offered):
+def test_redrawn_button_keeps_its_address_and_offers_the_newest(client, offered):
     first = offered.offer("Samples", OfferedFile("a", lambda: b"first"))
     other = offered.offer("Curves", OfferedFile("b", lambda: b"curves"))
     assert offered.offer("Samples", OfferedFile("a", lambda: b"second")) == first != other
@@ -45,7 +45,7 @@ def test_a_button_that_is_drawn_again_keeps_its_address_and_makes_the_newest(cli
     assert client.post(other).content == b"curves"
 
 
-def test_what_cannot_be_made_yet_says_why_and_a_fault_is_logged(client, offered, caplog):
+def test_unavailable_file_says_why_and_faults_are_logged(client, offered, caplog):
     def refuse():
         raise BadInput("There are no results yet.")
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_made_yet_says_why_and_a_fault_is_logged(client, offered,
 
 
 @pytest.mark.parametrize("path", ["guessed/0", "{token}/7", "{token}x/0", "{token}/" + 5000 * "1"])
-def test_what_nobody_offers_is_told_in_one_sentence(client, offered, path):
+def test_unknown_files_are_refused_in_one_sentence(client, offered, path):
     offered.offer("Samples", OfferedFile("a", lambda: b""))
     answer = client.post(files.files_path() + path.format(token=offered.token))
     assert (answer.status_code, answer.text) == (
@@ -70,7 +70,7 @@ def test_what_nobody_offers_is_told_in_one_sentence(client, offered, path):
     )
 
 
-def test_a_session_that_has_ended_offers_nothing(client):
+def test_ended_session_offers_nothing(client):
     address = OfferedFiles().offer("Samples", OfferedFile("a", lambda: b"content"))
     assert client.post(address).status_code == 404
 

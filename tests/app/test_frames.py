@@ -8,7 +8,7 @@ from rbmviz.view.frames import write_frame
 from tests.frames import read_frame, read_header
 
 
-def test_what_is_written_is_read_again():
+def test_frames_survive_a_round_trip():
     frame = read_frame(cases.WHOLE)
     assert frame.request == cases.REQUEST
     assert [panel.head for panel in frame.panels] == cases.HEADS
@@ -35,6 +35,6 @@ def test_the_header_can_be_read_alone():
     assert header["panels"][0]["blocks"][0] == ["v", "bits", [3, 11]]
 
 
-def test_what_json_cannot_hold_is_not_written():
+def test_frame_heads_must_be_json():
     with pytest.raises(ValueError, match="JSON"):
         write_frame({}, [({"n": float("nan")}, {})])

@@ -75,7 +75,7 @@ def other_manager(server, monkeypatch):
 
 
 @pytest.mark.parametrize("change", [other_storage, other_manager])
-def test_where_streamlit_has_changed_the_server_runs_without_the_mend(change, server, monkeypatch, caplog):
+def test_server_runs_unpatched_on_unknown_streamlit(change, server, monkeypatch, caplog):
     change(server, monkeypatch)
     with caplog.at_level(logging.WARNING):
         insides.mend(server)

@@ -56,7 +56,7 @@ def test_a_hostile_link_opens_the_page_all_the_same(visit, name, kind):
         assert not re.search(r"(?<!\\)\]\(http|(?<!\\)<img|(?<!\\):red|http://evil", text)
 
 
-def test_a_value_that_a_setting_cannot_have_is_named_with_what_stands_instead(visit):
+def test_invalid_setting_is_named_with_its_replacement(visit):
     test = visit(
         "train", hidden="abc", pace="30", part="train", train_data="bas@3", train_seed="7.0", log="1"
     )
@@ -97,7 +97,7 @@ def test_an_address_opens_again_where_the_page_has_other_words_for_a_value(
     assert address_of(test)[key] == [value]
 
 
-def test_an_address_gives_every_setting_that_makes_samples(visit, address_of):
+def test_address_has_every_setting_of_the_samples(visit, address_of):
     """It opens the same runs even if a default has changed."""
     said = address_of(visit("train", t="cd"))
     assert {name: said[name] for name in PAGES["train"].run_settings()} == {
@@ -109,7 +109,7 @@ def test_an_address_gives_every_setting_that_makes_samples(visit, address_of):
     assert not set(said) - {"t", *PAGES["train"].run_settings()}  # no other default
 
 
-def test_what_a_list_begins_with_stands_in_no_address(visit, address_of):
+def test_default_of_a_list_is_left_out_of_the_address(visit, address_of):
     test = visit("train", t=["pop_cd", "cd"])
     assert test.selectbox(key="statistic").value == "ess"
     assert "statistic" not in address_of(test)

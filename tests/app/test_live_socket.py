@@ -164,7 +164,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
-def test_what_makes_no_sense_ends_the_connection_with_a_reason(client, comparison, text):
+def test_invalid_messages_close_the_connection_with_a_reason(client, comparison, text):
     before = comparison.panels[0].algorithm
     with connect(client) as socket:
         socket.send_text(text)
@@ -197,7 +197,7 @@ def test_a_whole_number_beyond_all_floats_is_refused_at_the_door():
     assert read_message(text, registered_views()).knobs == {"point": 2**53}
 
 
-def test_what_our_pages_say_is_understood():
+def test_messages_of_our_pages_are_accepted():
     views = registered_views()
     most = json.dumps(REQUEST | {"fps": MAX_FPS, "panels": list(range(MAX_PANELS))})
     assert read_message(most, views).fps == MAX_FPS
@@ -207,7 +207,7 @@ def test_what_our_pages_say_is_understood():
         read_message("{}", views)
 
 
-def test_a_knob_of_a_panel_that_has_gone_is_no_harm(client):
+def test_knob_of_a_removed_panel_is_ignored(client):
     with connect(client) as socket:
         socket.send_json({"panel": 77, "knobs": {"eps": 0.1}})
         socket.send_json(REQUEST)
@@ -230,7 +230,7 @@ def test_connections_to_one_page_are_bounded(client):
     wait(lambda: not live._connections, "all have gone")
 
 
-def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, comparison, monkeypatch):
+def test_newest_value_of_a_knob_wins_without_a_restart(client, comparison, monkeypatch):
     turned, turn = [], comparison.set_live_knobs
     first, go_on = threading.Event(), threading.Event()
 
@@ -273,7 +273,7 @@ def test_frame_comes_with_the_end_of_a_job(client, comparison, monkeypatch):
         assert len(set(shown)) > 3  # a frame with numbers may follow its pictures
 
 
-def test_what_ends_while_nobody_waits_is_not_missed():
+def test_end_of_a_job_without_waiters_is_remembered():
     async def ends():
         end = live.EndOfJob()
         end.note()
@@ -328,7 +328,7 @@ def test_a_request_replaces_the_frames_that_are_to_come(client, comparison):
             assert frame(socket)["request"]["cells"] == cells
 
 
-def test_a_page_at_rest_that_shows_other_panels_is_answered_at_once(client, comparison, monkeypatch):
+def test_paused_page_with_other_panels_is_answered_at_once(client, comparison, monkeypatch):
     """Else it would wait for the frame by which dead connections are found: seconds without a picture."""
     taken, take_request = [], live.PendingMessages.take_request
 
@@ -462,7 +462,7 @@ def test_buttons_act_in_the_order_of_their_presses_and_frames_say_whether_the_pa
         assert frame(socket)["running"]
 
 
-def test_what_is_sent_again_after_a_lost_connection_acts_once(client, comparison):
+def test_resent_presses_act_once(client, comparison):
     """The answer was lost, or the press, or both, and the dead connection still works on it."""
     comparison.pause()
     n = paused(comparison)

@@ -58,7 +58,7 @@ def test_only_pretrained_models_are_loaded_by_name(here, name):
     assert len(str(refused.value)) < 1000
 
 
-def test_chains_begin_at_no_file_that_a_model_names(here, rbm, capsys):
+def test_chains_open_no_file_named_by_a_model(here, rbm, capsys):
     save_model(Model(rbm, None, {"dataset": str(here / "data.csv")}), "model.npz")
     command = "sample --model model.npz --sampler gibbs -n 5 --init data --out out.npz".split()
     assert cli.main(command) == 2

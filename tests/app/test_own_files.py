@@ -74,7 +74,7 @@ def test_an_uploaded_model_is_the_choice_of_its_page(page, model, rbm):
 @pytest.mark.parametrize(
     ("name", "setting"), [("weights", "weights_model"), ("coupling", "coupling_model"), ("chain", "land")]
 )
-def test_a_page_leaves_a_model_that_has_gone(page, address_of, model, name, setting):
+def test_page_leaves_a_removed_model(page, address_of, model, name, setting):
     """Its file was removed on the page that it was uploaded to, or replaced by a model that does not fit."""
     sample = page("sample", p=["gibbs"])
     sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
@@ -93,7 +93,7 @@ def test_a_page_leaves_a_model_that_has_gone(page, address_of, model, name, sett
     assert not test.session_state["comparisons"][name][0].can_undo  # no setting restores the file
 
 
-def test_a_page_leaves_data_that_have_gone(page, address_of, model, rows):
+def test_page_leaves_removed_data(page, address_of, model, rows):
     sample = page("sample", p=["gibbs"])
     sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     sample.file_uploader(key="score_data").upload("rows.csv", rows).run()
@@ -232,7 +232,7 @@ def test_score_against_takes_a_file(page, model, rows, address_of):
     assert any("again in Settings of Sample or Train." in one.value for one in coupling.warning)
 
 
-def test_a_file_that_cannot_be_read_is_refused_at_the_door(page):
+def test_unreadable_upload_is_refused(page):
     test = page("sample", p=["gibbs"])
     test.file_uploader(key="score_data").upload("rows.csv", b"a,b\n1,\xff\n").run()
     assert not test.exception

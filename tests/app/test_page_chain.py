@@ -215,7 +215,7 @@ def test_an_edited_matrix_and_lambda_are_what_is_drawn(page):
         (edited([0, 1, 0], [0, 0, 1], [1, 0, 0]), "A state never stays"),
     ],
 )
-def test_what_is_no_chain_is_said_in_a_sentence(page, state, says):
+def test_invalid_matrix_is_explained_on_the_page(page, state, says):
     test = page(little="matrix", state=state)
     said = [element.value for kind in (test.warning, test.error, test.info) for element in kind]
     assert any(says in sentence for sentence in said), said
@@ -351,7 +351,7 @@ def test_charts_that_are_drawn_before_their_rows_know_where_they_end(log):
     assert encoding["y"]["scale"]["domain"] == ([1e-4, 1] if log else [0, 1])
 
 
-def test_a_chain_that_begins_at_its_law_has_no_distance_to_draw_on_a_log_scale(page):
+def test_stationary_chain_has_no_distance_on_a_log_scale(page):
     state = edited([1, 0, 0], [0.5, 0.5, 0], [0, 0.5, 0.5])
     test = page(little="matrix", chain_log="true", state=state)
     assert "Both chains start in the stationary distribution" in text_of(test)

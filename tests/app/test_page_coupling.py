@@ -56,7 +56,7 @@ def test_the_pairs_on_show_are_those_of_the_library(comparison):
         assert pair.path[-1] == (v != v2).sum()
 
 
-def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
+def test_results_below_the_panels_equal_the_library(comparison):
     worker = comparison.panels[0]
     comparison.resume()
 
@@ -280,7 +280,7 @@ def test_a_broken_link_is_named(page):
     assert comparison_of(test).panels[0].algorithm.scale == 0.5
 
 
-def test_what_is_folded_costs_nothing(page):
+def test_closed_folds_cost_nothing(page):
     """No pairs of another lag, and no exact curve; a fold that is opened and closed again stops both."""
     test = page()
     comparison = comparison_of(test)

@@ -38,7 +38,7 @@ def test_a_full_server_shows_one_sentence_instead_of_panels_and_opens_when_there
     assert len(test.session_state["comparisons"]["sample"][0].panels) == 4
 
 
-def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatch):
+def test_preset_without_room_changes_no_panel(page, monkeypatch):
     test = page("sample", model="bas_pcd", p=["gibbs"])
     comparison = test.session_state["comparisons"]["sample"][0]
     before = comparison.panels
@@ -60,7 +60,7 @@ def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatc
     assert [line for line in lines if line.startswith(plain("bas_pcd: "))]
 
 
-def test_hidden_units_that_have_no_room_are_refused(page, monkeypatch):
+def test_too_many_hidden_units_are_refused(page, monkeypatch):
     test = page("train", t=["cd"])
     comparison = test.session_state["comparisons"]["train"][0]
     wait(lambda: comparison.poll()[0][1].n > 3, "updates")

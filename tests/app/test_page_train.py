@@ -79,7 +79,7 @@ def test_a_checkpoint_is_downloaded_once_there_is_one(page):
         checkpoint_file(Unbegun())
 
 
-def test_a_checkpoint_that_is_refused_is_opened_once_its_data_are_chosen(page):
+def test_refused_checkpoint_opens_once_its_data_are_chosen(page):
     training = train(load_dataset("modes"), make_trainer("cd"), n_hidden=4, iterations=3)
     next(training)
     test = page("train", t=["cd"], train_data="bas")
@@ -175,7 +175,7 @@ def test_titles_of_models_that_are_sent_to_other_pages_differ(page, monkeypatch)
     assert list(test.session_state["trained"]) == ["CD-k on bas, 1 update", "CD-k on bas, 1 update (2)"]
 
 
-def test_a_band_that_reaches_below_zero_is_cut_on_a_log_scale():
+def test_band_below_zero_is_clipped_on_a_log_scale():
     values = [(4.0, 2.0, 6.0), (3.0, -1.0, 7.0), (-0.5, -2.0, 1.0)]
     rows = [
         {
@@ -197,7 +197,7 @@ def test_a_band_that_reaches_below_zero_is_cut_on_a_log_scale():
 
 
 @pytest.mark.parametrize("part", ["train", "test"])
-def test_a_trainer_that_is_not_above_independent_pixels_is_named(page, part):
+def test_trainer_below_independent_pixels_is_named(page, part):
     """Bars and Stripes of 3 x 3: each pixel is on in half of the patterns, -9 log 2 = -6.24 nats."""
     query = {"train_data": "bas@3", "hidden": "8", "part": part, "paused": "1"}
     test = page("train", t=["cd:learning_rate=0.3", "pcd:learning_rate=0.000001"], **query)

@@ -296,7 +296,7 @@ def test_a_click_opens_a_setting_and_a_second_one_closes_it(clicked):
     assert texts_beside(comparison) == []
 
 
-def test_a_click_that_is_refused_changes_nothing(clicked):
+def test_refused_click_changes_nothing(clicked):
     texts = [f"rates_fpcd:eps={eps}" for eps in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)][:MAX_OPEN]
     comparison, click = clicked("rates_fpcd", *texts)
     setup, before = comparison.setup, texts_beside(comparison)
@@ -306,7 +306,7 @@ def test_a_click_that_is_refused_changes_nothing(clicked):
     assert (comparison.setup, texts_beside(comparison)) == (setup, before)
 
 
-def test_a_plan_that_cannot_be_says_why(page):
+def test_impossible_plan_says_why(page):
     test = page(**(SMALL | {"tune_x_from": "5", "tune_x_to": "6"}))
     assert [one.value for one in test.info] == ["rates_fpcd: eps = 5.0 is outside 0, or 0.0001 to 1."]
     test = page(**(SMALL | {"tune_x_n": "40", "tune_y_n": "40"}))
@@ -338,7 +338,7 @@ def test_axes_come_back_with_what_is_tuned(page):
     assert len(tune("trainers")[0]["values"]) == 4
 
 
-def test_link_to_a_sweep_that_is_gone_says_so(page):
+def test_link_to_a_deleted_sweep_says_so(page):
     test = page(sweep="20260101-000000-abcdef", **SMALL)
     assert "no such sweep" in test.warning[0].value
     assert map_of(test)["status"].endswith("press Start.")
@@ -532,7 +532,7 @@ def test_one_sampler_with_two_values_of_a_knob_that_is_no_axis():
 
 
 @pytest.mark.slow
-def test_what_stands_below_the_map_is_on_the_model_of_the_chains(page):
+def test_results_below_the_map_follow_the_model_of_the_chains(page):
     test = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"], "tune_y_n": "1"})
     started(test, 12)
     set_settings(test, on="bas_cd1")

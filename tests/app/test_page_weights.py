@@ -43,7 +43,7 @@ def named(comparison):
 # Views
 
 
-def test_what_names_knobs_beside_the_panels_has_those_of_the_panels_only(page):
+def test_presenting_offers_only_knobs_of_the_panels(page):
     """Presenting offers what a panel shows, under its name there; a link that names another knob says so."""
     test = page(present="1", paused="1")
     [offered] = [one for one in test.multiselect if one.label == "Knobs that stay"]

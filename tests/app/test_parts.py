@@ -69,7 +69,7 @@ def test_a_frame_has_a_chart_only_when_it_has_a_new_point(comparison, parts):
     assert charts(FrameEncoder(comparison, "numbers")) is None  # a quiz hides them
 
 
-def test_a_chart_that_the_page_has_not_drawn_again_is_gone(comparison, parts):
+def test_chart_not_redrawn_is_removed(comparison, parts):
     parts.begin_run()
     parts.offer("isl", lambda: chart_of(comparison), "Scores")
     parts.offer("more", lambda: chart_of(comparison), "Folded")
@@ -84,7 +84,7 @@ def test_a_chart_that_the_page_has_not_drawn_again_is_gone(comparison, parts):
     assert charts(encoder) == {"isl": True}
 
 
-def test_a_chart_that_fails_is_logged_once_and_ends_nothing(comparison, parts, caplog):
+def test_failing_chart_is_logged_once_and_stops_nothing(comparison, parts, caplog):
     parts.offer("broken", lambda: {}["x"], "")
     parts.offer("no number", lambda: chart_of(comparison, float("inf")), "")
     parts.offer("whole", lambda: chart_of(comparison), "")

@@ -24,7 +24,7 @@ def named(values):
 
 @pytest.mark.claims
 @pytest.mark.parametrize(("name", "preset"), PRESETS, ids=named(PRESETS))
-def test_what_a_preset_claims_is_so(name, preset):
+def test_claims_of_a_preset_hold(name, preset):
     """At its own seed, after as many steps as a visitor sees; and it is not so of the panel beside it."""
     live = live_page(name)
     claims = claims_of(live, preset)
@@ -149,7 +149,7 @@ def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slu
     ]
 
 
-def test_what_else_a_link_says_comes_before_its_preset(page):
+def test_parameters_of_a_link_override_its_preset(page):
     test = page("chain", preset="decay-hurts", land_depth="5.0", l="gibbs")
     comparison = test.session_state["comparisons"]["chain"][0]
     assert [panel.algorithm.name for panel in comparison.panels] == ["gibbs"]

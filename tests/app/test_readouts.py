@@ -130,7 +130,7 @@ def test_no_label_of_a_number_is_written_a_second_time():
     assert second == []
 
 
-def test_what_a_turn_changed_is_said_at_equally_many_samples(model, toy):
+def test_change_of_a_knob_is_compared_at_equal_samples(model, toy):
     """The ISL of the first n samples since the newest turn, and of the first n before it."""
     run = SamplingSetup(model, toy).plan().run(1, make_sampler("rates_fpcd", eps=0.0))
     run.prepare()

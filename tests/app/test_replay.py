@@ -83,7 +83,7 @@ def test_no_text_of_a_person_is_markup(bas):
     assert parts(html)[3].request["title"] == parts(html)[3].request["caption"] == HOSTILE
 
 
-def test_what_is_kept_of_a_run_is_what_its_scores_count(bas):
+def test_history_keeps_what_coverage_counts(bas):
     """The page counts by itself: it needs of each sample what ``Coverage`` says of it."""
     for history, kinds in zip(bas.histories, bas.kinds, strict=True):
         coverage = Coverage(bas.dataset, 5000, history.algorithm.n_chains)

@@ -20,7 +20,7 @@ def report(state, widget, value):
     widget["on_change"](*widget["args"])
 
 
-def test_a_widget_that_was_drawn_before_a_preset_reports_nothing(state):
+def test_widget_older_than_a_preset_reports_nothing(state):
     seed, start = Settings.weights_seed, Settings.weights_start
     old = seed.widget(), start.widget()
     report(state, old[0], 3)
@@ -45,7 +45,7 @@ def test_keys_return_after_many_revisions_and_their_late_messages_are_ignored(st
     assert Settings.weights_seed.value == 3 * session.KEYS - 1
 
 
-def test_what_a_choice_brings_with_it_is_set_with_it(state):
+def test_choosing_a_setting_sets_its_companions(state):
     widget = Settings.weights_seed.widget(lambda: session.show({"weights_start": "random"}))
     report(state, widget, 2)
     assert (Settings.weights_seed.value, Settings.weights_start.value) == (2, "random")

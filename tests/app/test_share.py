@@ -101,7 +101,7 @@ def test_a_share_ends_when_it_is_stopped_when_its_page_is_gone_and_after_a_day(s
     assert stopped.over
 
 
-def test_what_a_run_of_the_page_does_not_draw_again_goes(share):
+def test_elements_not_redrawn_are_removed(share):
     share.publish_chart("isl", {"label": "ISL"})
     share.publish(drawing={"hidden": []})
     share.end_run()
@@ -116,7 +116,7 @@ def test_what_a_run_of_the_page_does_not_draw_again_goes(share):
     assert (share.view.page, share.view.question, share.view.card) == ("learn", "", None)
 
 
-def test_all_watchers_get_the_same_bytes_and_who_comes_later_a_key_frame(share, comparison, clock):
+def test_watchers_get_the_same_bytes_and_latecomers_a_key_frame(share, comparison, clock):
     async def test():
         broadcast = Broadcast(share, clock)
         first, second = Watcher(), Watcher()
@@ -143,9 +143,7 @@ def test_all_watchers_get_the_same_bytes_and_who_comes_later_a_key_frame(share, 
     run(test)
 
 
-def test_a_watcher_that_falls_behind_gets_one_key_frame_when_it_has_sent_what_it_was_sending(
-    share, comparison, clock
-):
+def test_slow_watcher_gets_one_key_frame(share, comparison, clock):
     async def test():
         broadcast, slow = Broadcast(share, clock), Watcher()
         broadcast.watchers.add(slow)
@@ -195,7 +193,7 @@ def test_changes_of_the_page_are_sent_once_it_is_drawn(share, clock):
     run(test)
 
 
-def test_a_page_that_was_away_for_a_moment_is_shown_again(share, clock):
+def test_page_returns_after_a_short_absence(share, clock):
     """A paused one, too: else those who watch would read that it is closed."""
 
     async def test():
@@ -248,7 +246,7 @@ def test_large_frames_come_more_rarely(share, clock, monkeypatch):
 
 
 @pytest.mark.parametrize("hides", ["names", "numbers"])
-def test_a_step_that_asks_gives_watchers_no_byte_of_its_answer(share, comparison, clock, monkeypatch, hides):
+def test_asking_step_sends_watchers_no_answer(share, comparison, clock, monkeypatch, hides):
     names = ("Gibbs", "rates-FPCD")
     monkeypatch.setattr(publish, "SHARED_PAGE", session.Entry("none", lambda: share))
     comparisons_by_token()["quiz"] = comparison
@@ -408,7 +406,7 @@ def test_a_vote_travels_as_an_index_and_goes_with_its_connection(client, share):
     wait(lambda: share.votes() == [0, 0, 0], "the votes are gone")
 
 
-def test_who_is_silent_is_sent_away_and_may_come_back(client, monkeypatch):
+def test_silent_watcher_is_disconnected_and_may_return(client, monkeypatch):
     monkeypatch.setattr(routes, "ALIVE_SECONDS", 0.05)
     with connect(client) as socket:
         code, _ = closed(socket)
@@ -428,7 +426,7 @@ def test_no_copy_is_taken_of_a_quiz_whose_address_has_the_answer(client, share):
     assert "location" not in answer.headers
 
 
-def test_a_token_that_is_over_says_so_on_the_page_and_on_the_socket(client, share):
+def test_expired_token_is_reported_on_page_and_socket(client, share):
     share.stop()
     for token in ("abcd", "guessed"):
         answer = client.get(f"/watch/{token}")
@@ -581,7 +579,7 @@ def test_the_drawing_of_a_small_rbm_is_shared_and_followed(page, clock):
 @pytest.mark.parametrize(
     ("name", "lesson", "hidden"), [("sample", "quiz", "names"), ("chain", "stick", "numbers")]
 )
-def test_a_step_that_asks_hides_from_watchers_until_it_is_answered(page, name, lesson, hidden):
+def test_asking_step_hides_panels_from_watchers_until_answered(page, name, lesson, hidden):
     test = page(name, shell=True, lesson=lesson, step="1")
     share = test.session_state["shared page"] = Share(lesson)
     test.run()
@@ -602,7 +600,7 @@ def test_a_server_shares_so_many_views_and_one_more_is_a_sentence(page, monkeypa
     assert any("shares 0 views already" in toast.value for toast in test.toast)
 
 
-def test_what_to_do_before_others_watch_is_said_before_anything_is_shared(page, monkeypatch):
+def test_share_says_beforehand_whether_others_can_connect(page, monkeypatch):
     test = page("learn", shell=True)
     assert button.ONLY_HERE in [one.value for one in test.markdown]
     monkeypatch.setattr(button.access, "ADDRESSES_OF_COMMAND", ["192.168.0.7"])

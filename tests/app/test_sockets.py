@@ -86,7 +86,7 @@ def test_a_page_of_ours_and_a_program_are_let_in(client, page, origin):
 
 
 @pytest.mark.parametrize(("path", "rate"), list(zip(WHERE, (STREAMLIT, LIVE, WATCHING), strict=True)))
-def test_a_message_that_is_too_long_ends_the_connection(client, page, path, rate, monkeypatch):
+def test_too_long_message_closes_the_connection(client, page, path, rate, monkeypatch):
     monkeypatch.setattr(sockets, "PENALTY_SECONDS", 0.0)
     with connect(client, path) as socket:
         socket.send_text("x" * (rate.size - 1) + "é")
@@ -97,7 +97,7 @@ def test_a_message_that_is_too_long_ends_the_connection(client, page, path, rate
     assert page.read == ["x" * rate.size]
 
 
-def test_what_comes_too_fast_waits_and_nothing_is_lost(client, page, monkeypatch):
+def test_fast_messages_wait_and_none_is_lost(client, page, monkeypatch):
     """As after a lost connection, when all that a page has said meanwhile comes at once."""
     monkeypatch.setattr(sockets, "STREAMLIT", Rate(50, 20, 100))
     with connect(client) as socket:
@@ -120,7 +120,7 @@ def test_a_flood_ends_the_connection_and_its_sender_waits(client, page, monkeypa
     assert len(page.read) < 100
 
 
-def test_who_has_gone_is_not_waited_for(client, page, monkeypatch):
+def test_closed_connections_are_not_waited_for(client, page, monkeypatch):
     monkeypatch.setattr(sockets, "STREAMLIT", Rate(0.01, 5, 100))
     monkeypatch.setattr(sockets, "PATIENCE_SECONDS", 1e6)
     with connect(client) as socket:
@@ -235,7 +235,7 @@ def test_seconds_of_a_script_are_those_of_its_thread(monkeypatch):
     assert scripts.interval(time.monotonic()) > 0.05
 
 
-def test_a_connection_that_has_ended_takes_no_turn_of_others():
+def test_closed_connection_delays_no_other():
     async def left():
         together, sent = sockets.Turns(Rate(1, 1, 10)), asyncio.Queue()
         inbox = sockets.Inbox(Rate(1000, 1000, 10), sent.get, together)

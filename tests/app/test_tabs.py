@@ -42,6 +42,6 @@ def test_link_opened_in_a_tab_takes_only_the_share_along(open_in_tab, address_of
 
 
 @pytest.mark.parametrize("sent", ["", "5" * 31, "5" * 33, "../" + "5" * 29, "G" * 32])
-def test_key_that_no_browser_makes_is_no_key(monkeypatch, sent):
+def test_invalid_visitor_key_is_ignored(monkeypatch, sent):
     monkeypatch.setattr(type(tabs.st.context), "cookies", {tabs.TAB_COOKIE: sent})
     assert tabs.key_of_browser() == ""

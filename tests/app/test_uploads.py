@@ -61,7 +61,7 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, own_data):
         assert place not in again.session_state["uploads"]
 
 
-def test_a_model_file_that_a_reload_forgets_is_named(page, model, address_of):
+def test_forgotten_model_file_is_named_after_a_reload(page, model, address_of):
     test = page("sample", shell=True, p=["gibbs"])
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     assert address_of(test)["model"] == ["mine.npz"]

@@ -79,7 +79,7 @@ def test_a_crowded_server_goes_on(minutes, report, tmp_path):
     assert drawn["drawn"] + drawn["told that there is no room"] == loads, drawn
 
 
-def test_what_is_killed_leaves_whole_files(minutes, report):
+def test_killed_commands_leave_whole_files(minutes, report):
     from tests.attack.kills import kill
 
     rounds = max(round(minutes / 2), 1)

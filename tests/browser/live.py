@@ -54,7 +54,8 @@ FIRST_SCREEN = """() => {
     const all = within(document.body)
         .filter(e => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }));
     const texts = all.filter(e => !e.matches('script, style, title, option, kbd, .spoken, .spoken *, math *')
-            && !e.matches('[data-testid=stIconMaterial], [translate=no], [data-testid=stSkipToContent]'))
+            && !e.matches('.names *, [translate=no]')
+            && !e.matches('[data-testid=stIconMaterial], [data-testid=stSkipToContent]'))
         .flatMap(e => [...e.childNodes]).filter(node => node.nodeType === Node.TEXT_NODE)
         .map(node => {
             const range = document.createRange();

@@ -149,7 +149,7 @@ def test_the_words_of_the_newest_sample_are_shown_after_fast_steps(scripts):
     assert page.locator(".words").text_content() == "second"
 
 
-def test_beside_the_landscape_no_state_is_under_the_finger(scripts):
+def test_pointing_beside_the_landscape_selects_no_state(scripts):
     page = scripts(*SHARED, APP / "pages" / "chain" / "panel.js")
     at = """pointer => new LandscapePicture({ land: { order: [0, 1], edges: [0, 0.5, 1] }, heights: {},
         pointer, grid: { back: [0, 0, 0] } }, [], null, 100, 100).hover"""
@@ -165,7 +165,7 @@ def test_a_short_logarithmic_axis_has_ticks(scripts, low, high):
     assert all(low * 0.999 <= tick <= high * 1.001 for tick in ticks)
 
 
-def test_a_widget_that_is_closed_while_it_opens_stops(scripts):
+def test_widget_closed_while_opening_stops(scripts):
     page, live = scripts(), rbmviz.play("bas_pcd", ["gibbs"])
     state = {name: live.get_state()[name] for name in ("_run", "_live", "knobs", "seed", "playing")}
     for name in ("_run", "_live"):
@@ -213,7 +213,7 @@ def test_ticks_have_labels_that_differ(scripts, low, high, percent):
     assert len(set(labels)) == len(labels), labels
 
 
-def test_an_open_help_that_is_removed_leaves_nothing_behind(scripts):
+def test_removed_help_leaves_nothing_behind(scripts):
     page = scripts(*SHARED, body="<div style='height: 5000px'></div>")
     listening = page.evaluate("""async () => {
         const listening = new Set(), { addEventListener: add, removeEventListener: remove } = window;
@@ -279,7 +279,7 @@ def test_a_number_is_typed_to_its_end_although_the_page_is_drawn_again(scripts):
     assert (box.input_value(), page.evaluate("changes.length")) == ("0.75", 1)
 
 
-def test_a_vote_for_a_step_that_is_over_is_not_sent(scripts):
+def test_vote_for_a_past_step_is_not_sent(scripts):
     page = watchers(scripts)
     sent = page.evaluate("""async () => {
         await show(sockets[0], 'Step 1');

@@ -124,7 +124,7 @@ def test_a_quiz_hides_who_draws(live):
     page.until("getComputedStyle(panels[0].querySelector('header')).visibility === 'visible'")
 
 
-def test_a_browser_that_denies_storage_has_the_card_and_the_line_for_newcomers(live):
+def test_card_and_welcome_line_work_without_storage(live):
     page = live(another=True)
     denied = "{ get() { throw new DOMException('denied', 'SecurityError'); } }"
     page.page.add_init_script(f"Object.defineProperty(window, 'localStorage', {denied})")

@@ -122,7 +122,7 @@ def test_heads_say_in_symbols_what_differs(live):
         )
 
 
-def test_a_knob_that_is_dragged_or_held_by_a_key_acts_without_a_restart(live):
+def test_dragged_or_held_knob_acts_without_a_restart(live):
     page, sent, closed = live(), [], []
 
     def watch(socket):
@@ -309,7 +309,7 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     assert not switch.is_checked()
 
 
-def test_a_page_that_streamlit_has_lost_is_opened_again_once_at_the_step_of_each_panel(live):
+def test_page_lost_by_streamlit_reopens_once_at_each_step(live):
     """Panels that were paused at full speed stand at steps of their own."""
     page = live().open("?p=gibbs&p=gibbs:k=2&paused_at=70&paused_at=30")
     page.until(f"panels.map(p => p.dataset.n).join() === '70,30' && {PAUSED}")
@@ -329,7 +329,7 @@ def test_a_page_that_streamlit_has_lost_is_opened_again_once_at_the_step_of_each
 
 
 @pytest.mark.slow
-def test_while_steps_are_made_again_the_address_stays(live):
+def test_address_is_kept_while_steps_are_repeated(live):
     """A second reload, or a copy of the link, then still comes to the same step."""
     page = live().open("?p=gibbs:k=100&paused_at=20000&speed=5")
     page.until("panels[0].dataset.n > 20")
@@ -580,7 +580,7 @@ def nothing_moves(page):
     assert places == before
 
 
-def test_what_is_wrong_with_a_link_stands_over_the_page(live):
+def test_errors_of_a_link_are_shown_above_the_page(live):
     page = live().open("?p=gibbs&speed=5&cells=77")
     page.page.get_by_text("The link gives values that settings of this page cannot have").wait_for()
     page.page.get_by_text("Compare by").wait_for()  # the last row over the panels

@@ -378,7 +378,7 @@ def test_workers_that_failed_before_play_are_one_sentence(opened, lesson):
     page.said.clear()
 
 
-def test_who_begins_again_has_no_curve_of_the_samples_before(opened, lesson):
+def test_restart_clears_earlier_curves(opened, lesson):
     page = opened("lesson.html#2")
     page.page.locator(".card").get_by_role("radio", name="Neither").click()
     show(page, 600)
@@ -388,7 +388,7 @@ def test_who_begins_again_has_no_curve_of_the_samples_before(opened, lesson):
     assert page(points) == [0, 0]
 
 
-def test_a_walk_that_a_script_changes_while_it_rests_is_drawn(opened, lesson):
+def test_paused_walk_is_redrawn_after_a_change(opened, lesson):
     page = opened("lesson.html")
     page.page.locator(".card").get_by_text("wait for your answer").wait_for()
     ground = "[...rbmviz.lesson.page.grid.panels.get(0).target]"

@@ -371,7 +371,7 @@ def test_train_writes_a_model_with_rates_and_a_history(capsys, tmp_path):
     assert "16 visible units, the data 64" in message
 
 
-def test_a_training_that_diverges_leaves_the_last_finite_model(capsys, tmp_path):
+def test_diverged_training_leaves_the_last_finite_model(capsys, tmp_path):
     message = refused(
         capsys, "train", "--dataset", "bas", "--trainer", "cd", "--n-hidden", 7, "--iterations", 1000,
         "--learning-rate", 10, "--weight-decay", 1, "--out", tmp_path / "b.safetensors",
@@ -432,7 +432,7 @@ def csv_of(path) -> list[dict[str, str]]:
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def test_what_cannot_be_resumed(capsys, tmp_path):
+def test_resume_refuses_other_runs(capsys, tmp_path):
     words = ["train", "--dataset", "bas", "--trainer", "cd", "--n-hidden", 5, "--iterations", 20]
     words += ["--out", tmp_path / "m.safetensors"]
     checkpoint = tmp_path / "m.checkpoint"
@@ -522,7 +522,7 @@ def test_sigterm_is_what_ctrl_c_is(tmp_path):
     assert left.state.update == result["updates"]
 
 
-def test_an_interrupted_ais_keeps_the_chains_that_are_done(capsys, monkeypatch):
+def test_interrupted_ais_keeps_finished_chains(capsys, monkeypatch):
     def blocks(*args, **more):
         yield np.log(np.arange(1.0, 33.0))
         raise KeyboardInterrupt
@@ -566,7 +566,7 @@ def test_sampling_says_whether_it_improves_the_model(capsys, tmp_path):
     assert "likelihood" not in run(capsys, *words, "--model", "bas_cd1")
 
 
-def test_pairs_that_were_cut_off_early_have_not_met_within_ten_sweeps(capsys, model_file):
+def test_early_truncated_pairs_have_not_met_within_ten_sweeps(capsys, model_file):
     words = ["couple", "--model", model_file, "--replications", 300, "--seed", 1, "--max-sweeps", 3]
     result = run(capsys, *words)
     assert result["truncated"] > 0

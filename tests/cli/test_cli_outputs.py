@@ -109,7 +109,7 @@ def test_random_models_have_a_range(text, capsys):
         "train --dataset digits --trainer cd --n-hidden 1000000 --iterations 20 --out".split(),
     ],
 )
-def test_what_needs_too_much_memory_is_refused(words, capsys, tmp_path):
+def test_commands_beyond_memory_are_refused(words, capsys, tmp_path):
     out = [tmp_path / "m.safetensors"] if words[-1] == "--out" else []
     assert "GB of memory" in ends(capsys, 2, *words, *out)
 
@@ -124,11 +124,11 @@ def test_what_needs_too_much_memory_is_refused(words, capsys, tmp_path):
         (["log-z", "--model", "line\nbreak\x1b[2J"], r"line\nbreak\x1b[2J"),
     ],
 )
-def test_words_that_are_nothing(words, sentence, capsys):
+def test_meaningless_words_are_refused(words, sentence, capsys):
     assert sentence in ends(capsys, 2, *words)
 
 
-def test_what_a_page_cannot_run_is_refused(capsys, monkeypatch, tmp_path):
+def test_play_refuses_models_too_large_for_a_page(capsys, monkeypatch, tmp_path):
     large, out = tmp_path / "large.npz", tmp_path / "live.html"
     n = 3300
     np.savez(large, W=np.zeros((n, n), np.float32), b=np.zeros(n, np.float32), c=np.zeros(n, np.float32))
@@ -179,7 +179,7 @@ def test_one_file_under_two_names(out, history, capsys, tmp_path, monkeypatch):
     assert (tmp_path / "hard").read_text() == "precious"
 
 
-def test_what_is_read_is_not_written_over(capsys, tmp_path, monkeypatch, bas_file):
+def test_commands_do_not_overwrite_their_inputs(capsys, tmp_path, monkeypatch, bas_file):
     model, copy = tmp_path / "m.safetensors", tmp_path / "m.npz"
     for path in (model, copy):
         save_model(load_model("bas_pcd"), path)
@@ -223,7 +223,7 @@ def test_what_is_read_is_not_written_over(capsys, tmp_path, monkeypatch, bas_fil
 
 
 @pytest.mark.parametrize("command", ["train", "sample", "export-model"])
-def test_names_that_cannot_be_files(command, capsys, tmp_path, monkeypatch):
+def test_invalid_file_names_are_refused(command, capsys, tmp_path, monkeypatch):
     suffix = {"train": ".safetensors", "sample": ".npz", "export-model": ".npz"}[command]
     words = {"train": TRAIN, "sample": SAMPLE, "export-model": ["export-model", "--model", "bas_pcd"]}[
         command
@@ -323,7 +323,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, full, spare):
     assert (names(disk), (disk / "f").read_bytes(), names(spare)) == (["f"], b"old", [])
 
 
-def test_a_checkpoint_that_cannot_be_written_stops_nobody(capsys, tmp_path):
+def test_unwritable_checkpoint_stops_no_training(capsys, tmp_path):
     """The file may be no larger than the model, and the checkpoint, with the state beside it, is."""
     out = tmp_path / "m.safetensors"
     assert main([*TRAIN, "--out", str(out)]) == 0
@@ -341,7 +341,7 @@ def test_a_checkpoint_that_cannot_be_written_stops_nobody(capsys, tmp_path):
     assert (out.read_bytes(), names(tmp_path)) == (want, ["m.safetensors"])
 
 
-def test_a_real_disk_that_is_full(capsys, tmp_path, spare):
+def test_full_disk_is_reported(capsys, tmp_path, spare):
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
@@ -648,7 +648,7 @@ def test_interrupts_that_libraries_lose_are_interrupts(capsys, monkeypatch):
     assert reached == ["the end of the compilation"]
 
 
-def test_a_signal_that_the_parent_ignores_is_ignored(capsys, monkeypatch):
+def test_signal_ignored_by_the_parent_stays_ignored(capsys, monkeypatch):
     """As nohup asks for."""
     monkeypatch.setattr("rbmviz.metrics.log_z", lambda rbm: me(signal.SIGHUP) or 1.0)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -740,7 +740,7 @@ def test_a_killed_download_is_begun_anew(capsys, tmp_path, monkeypatch):
     assert names(cache / "downloads") == []
 
 
-def test_a_cache_folder_that_cannot_be_written_fails_a_download(capsys, tmp_path, monkeypatch):
+def test_unwritable_cache_folder_fails_a_download(capsys, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path / "file"))
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)

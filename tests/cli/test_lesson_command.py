@@ -45,7 +45,7 @@ def test_the_status_says_whether_all_claims_hold(capsys, tmp_path):
         (["list", "stick"], "it takes no file"),
     ],
 )
-def test_what_cannot_be_checked_is_refused(capsys, words, said):
+def test_lesson_command_refuses_unreadable_lessons(capsys, words, said):
     assert main(["lesson", *words]) == 2
     assert said in capsys.readouterr().err
 
@@ -68,7 +68,7 @@ def test_a_folder_of_lessons_is_checked_before_the_app_is_served(capsys, tmp_pat
         (r"\class{x}{x}", r"has \class, which is not allowed"),
     ],
 )
-def test_a_formula_that_pages_cannot_show_is_refused_in_one_sentence(capsys, tmp_path, formula, said):
+def test_unsupported_formula_is_refused_in_one_sentence(capsys, tmp_path, formula, said):
     path = tmp_path / "mine.toml"
     in_text = GOOD.replace('text = "With $a < b$."', f"text = '''Thus ${formula}$.'''")
     for lesson in (f"{GOOD}\nformula = '''{formula}'''\n", in_text):

@@ -48,7 +48,7 @@ def help_of(capsys, *words) -> str:
 @pytest.mark.parametrize(
     "words", ["", "--help", "--version", "list", "train --help", "app --help", "sample --sampler nope"]
 )
-def test_what_computes_nothing_imports_no_numba(words):
+def test_commands_without_computation_do_not_import_numba(words):
     run = subprocess.run([sys.executable, "-c", RUNS, *words.split()], capture_output=True, text=True)
     assert run.stderr.splitlines()[-1] == "imported:"
     assert run.returncode == (2 if "nope" in words else 0), run.stderr
@@ -117,13 +117,13 @@ def test_the_nearest_command_is_named(capsys):
         ("sample --model bas_pcd --sampler gibbs:k=1,k=2 -n 3 --out s.npz", "'k'"),
     ],
 )
-def test_what_is_given_twice_is_refused(words, option, capsys, tmp_path, monkeypatch):
+def test_options_given_twice_are_refused(words, option, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert f"{option} is given twice" in refused(capsys, *words.split())
     assert not [*tmp_path.iterdir()]
 
 
-def test_what_collects_may_be_repeated(capsys, tmp_path):
+def test_list_options_may_be_repeated(capsys, tmp_path):
     words = [
         "sweep",
         "--model",
@@ -206,7 +206,7 @@ def test_help_says_a_shared_knob_once():
 
 
 @pytest.mark.parametrize("name", ["m.pkl", "m.joblib", "m.pt", "m.npy", "model"])
-def test_a_file_that_is_no_model_is_not_opened(name, capsys, tmp_path):
+def test_non_model_file_is_not_opened(name, capsys, tmp_path):
     (tmp_path / name).write_bytes(b"cos\nsystem\n(S'touch opened'\ntR.")
     said = refused(capsys, "log-z", "--model", tmp_path / name)
     assert f"{name}' is not a model file, and is not opened" in said

@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
     return made
 
 
-def test_what_it_returns(capsys, folder):
+def test_sweep_show_returns_its_cells(capsys, folder):
     result = run(capsys, "sweep", "show", folder)
     assert (result["done"], result["of"], result["failed"]) == (8, 8, [])
     assert len(result["cells"]) == 4
@@ -156,7 +156,7 @@ def test_files(capsys, folder, tmp_path):
     assert png.read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_is_refused_before_anything_is_computed(capsys, folder, tmp_path):
+def test_sweep_refuses_bad_axes_before_computing(capsys, folder, tmp_path):
     out, known = tmp_path / "new", ["--model", "bas_pcd", "--sampler", "rates_fpcd"]
     before = sorted(os.listdir(folder))
     for words, sentence in (
@@ -198,13 +198,13 @@ def test_what_is_refused_before_anything_is_computed(capsys, folder, tmp_path):
     assert sorted(os.listdir(folder)) == before
 
 
-def test_a_scheduler_that_does_not_answer(capsys, tmp_path, monkeypatch):
+def test_unreachable_scheduler_is_reported(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("rbmviz.sweeps.cluster.CONNECT_SECONDS", 0.2)
     assert main([*SMALL, "--out", str(tmp_path / "s"), "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "No Dask scheduler answers at 'tcp://127.0.0.1:9'" in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_written(capsys, folder, monkeypatch, tmp_path):
+def test_unwritable_folder_is_reported(capsys, folder, monkeypatch, tmp_path):
     """As on a disk that is read-only, also for root: the file that is tried first cannot be made."""
 
     def touch(self, **more):

@@ -387,7 +387,7 @@ SUBTLE_SAMPLERS = {
 
 
 @pytest.mark.parametrize("what", SUBTLE_SAMPLERS)
-def test_a_sampler_that_is_nearly_right_is_refused(what, tables):
+def test_nearly_right_sampler_is_refused(what, tables):
     why, changed = SUBTLE_SAMPLERS[what]
     cls = type("Nearly", (Skeleton,), {"__doc__": "Nearly right.", **changed})
     with pytest.raises(AssertionError, match=why):
@@ -411,7 +411,7 @@ SUBTLE_TRAINERS = {
 
 
 @pytest.mark.parametrize("what", SUBTLE_TRAINERS)
-def test_a_trainer_that_is_nearly_right_is_refused(what, tables):
+def test_nearly_right_trainer_is_refused(what, tables):
     why, changed = SUBTLE_TRAINERS[what]
     cls = type("Nearly", (CD,), {"__doc__": "Nearly right.", **changed})
     with pytest.raises(AssertionError, match=why):
@@ -546,7 +546,7 @@ def test_a_base_with_knobs_has_to_be_a_dataclass(tables):
         sampler("hidden", label="Hidden", paper="none")(type("Hidden", (base,), {"__doc__": "Hidden."}))
 
 
-def test_what_is_no_class_model_or_algorithm_is_refused_in_a_sentence():
+def test_contract_checks_refuse_wrong_arguments():
     for given in ("gibbs", Skeleton()):
         with pytest.raises(AssertionError, match="give the class itself, not an instance or a name"):
             check_sampler(given)
@@ -579,7 +579,7 @@ def test_each_promise_has_a_control():
         assert len(promises) == len(broken)
 
 
-def test_what_is_not_decorated_is_refused():
+def test_undecorated_classes_are_refused():
     with pytest.raises(AssertionError, match=r"it is not decorated with rbmviz.registry.sampler"):
         check_sampler(type("Plain", (), {}))
 

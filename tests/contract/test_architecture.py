@@ -87,7 +87,7 @@ def test_a_class_with_a_check_of_its_own_is_refused():
     assert "picky" not in registry.samplers
 
 
-def test_a_file_that_does_not_import_fails_loudly(tmp_path, monkeypatch):
+def test_broken_plugin_fails_loudly(tmp_path, monkeypatch):
     (tmp_path / "broken_algorithms").mkdir()
     (tmp_path / "broken_algorithms" / "__init__.py").touch()
     (tmp_path / "broken_algorithms" / "bad.py").write_text("raise RuntimeError('half written')")

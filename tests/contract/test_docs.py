@@ -100,7 +100,7 @@ def test_commands_are_understood():
             read_algorithms(table, named if isinstance(named, list) else [named], knobs)
 
 
-def test_what_is_named_is_there():
+def test_files_and_tests_named_in_docs_exist():
     """Files and tests that the pages name exist in this repository."""
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     for page in PAGES:

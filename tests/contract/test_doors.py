@@ -74,20 +74,20 @@ def test_no_knob_takes_what_is_no_value(kind, name):
                     assert type(knob.check(number(1), name)) is knob.kind
 
 
-def test_names_that_are_none_are_short():
+def test_refused_names_are_shortened():
     refused(make_trainer, "x" * 100_000)
     refused(make_trainer, "cd", **{"x" * 100_000: 1})
 
 
 @pytest.mark.parametrize("seed", NO_SEED, ids=short)
-def test_what_is_no_seed(seed, model):
+def test_invalid_seeds_are_refused(seed, model):
     refused(rng.seed_sequence, seed)
     refused(rbmviz.sample, model, make_sampler("gibbs"), 3, seed)
     refused(rbmviz.couple, model.rbm, np.zeros((2, 5), np.uint8), seed=seed)
 
 
 @pytest.mark.parametrize("rows", NO_BITS.values(), ids=NO_BITS)
-def test_rows_that_are_no_bits(rows, model, toy):
+def test_non_binary_rows_are_refused(rows, model, toy):
     rbm, some = model.rbm, toy.test
     refused(rbmviz.couple, rbm, rows)
     refused(rbmviz.pop_weights, rbm, rows)
@@ -109,7 +109,7 @@ def test_rows_that_are_no_bits(rows, model, toy):
 
 
 @pytest.mark.parametrize("n", NO_NUMBER, ids=short)
-def test_numbers_that_are_none(n, model, toy):
+def test_malformed_numbers_are_refused(n, model, toy):
     rbm, v0, gibbs = model.rbm, np.zeros((2, 5), np.uint8), make_sampler("gibbs")
     refused(rbmviz.sample, model, gibbs, n)
     refused(rbmviz.stream, model, gibbs, chunk=n)
@@ -134,7 +134,7 @@ def test_numbers_that_are_none(n, model, toy):
     [None, "x", 1j, NAN, INF, HUGE, 1e300, [], [[1], [1, 2]], object(), np.full((5, 3), "1")],
     ids=short,
 )
-def test_parameters_that_are_none(bad):
+def test_malformed_parameters_are_refused(bad):
     good = {"W": np.zeros((5, 3)), "b": np.zeros(5), "c": np.zeros(3)}
     for kind, name in itertools.product((RBM, Statistics), good):
         refused(kind, **{**good, name: bad})
@@ -142,7 +142,7 @@ def test_parameters_that_are_none(bad):
             refused(kind, **{**good, name: np.full(good[name].shape, bad, object)})
 
 
-def test_what_is_too_large_is_refused_at_once(model, toy):
+def test_requests_beyond_memory_are_refused(model, toy):
     assert "GB" in refused(rbmviz.sample, model, make_sampler("gibbs"), 2**50)
     assert "GB" in refused(rbmviz.stream, model, make_sampler("gibbs"), chunk=2**50)
     assert "GB" in refused(rbmviz.train, toy, make_trainer("cd"), n_hidden=2**40)
@@ -185,7 +185,7 @@ KNOBS = {"eps": 0.03, "alpha": 1.0, "k": 1, "statistics": "sampled", "n_chains":
     ],
     ids=short,
 )
-def test_a_record_that_no_run_has_left(wrong, model):
+def test_malformed_replay_record_is_refused(wrong, model):
     right = {"sampler": "rates_fpcd", "seed": 0, "start": None}
     right["changes"] = ((0, KNOBS), (3, KNOBS | {"eps": 0.1}))
     for n in (2, 7):  # before the last change of knobs, and after it
@@ -235,7 +235,7 @@ def test_no_samples_have_no_score_of_whatever_type_they_are(toy):
         assert "no samples" in refused(metrics.isl, np.zeros((0, 5), dtype), toy.test, toy.validation)
 
 
-def test_what_is_no_model_and_no_data(rbm, toy):
+def test_wrong_models_and_data_are_refused(rbm, toy):
     for wrong in (None, 5, [1], "bas_pcd"):
         refused(rbmviz.Model, wrong)
         if wrong != "bas_pcd":

@@ -62,7 +62,7 @@ def test_the_app(without, monkeypatch, capsys):
     )
 
 
-def test_what_is_no_extra_is_no_bad_input(monkeypatch):
+def test_broken_installation_is_not_reported_as_missing_extra(monkeypatch):
     """A module of our own that is missing is a mistake of the installation."""
     monkeypatch.delitem(sys.modules, "rbmviz_app.serve", raising=False)
     monkeypatch.setitem(sys.modules, "rbmviz_app.access", None)

@@ -39,7 +39,7 @@ def test_widgets_of_settings_are_drawn_in_one_file():
     assert files_with(r"setting\.(widget|fold)\(") == ["controls.py"]
 
 
-def test_what_is_drawn_every_second_has_a_place_of_its_own():
+def test_only_timer_redraws_every_second():
     """Else what stands below moves up now and then: see ``rbmviz_app.timer.every_second``."""
     assert files_with("run_every=") == ["timer.py"]
 

@@ -49,11 +49,11 @@ def test_no_name_has_two_meanings():
     }
 
 
-def test_what_is_said_twice_is_the_same():
+def test_duplicated_constants_agree():
     assert kernels.STREAM_LANES == rng.STREAM_LANES
 
 
-def test_a_name_that_stands_twice_is_found():
+def test_duplicated_name_is_found():
     source = "A = 1\nB: int = 2\n(C, D) = 3, 4\nT = TypeVar('T')\n_E = 5\nclass F: ...\nlower = 6\n"
     assert defined(ast.parse(source)) == {"A", "B", "C", "D", "F"}
 

@@ -251,7 +251,7 @@ def test_missing_data_say_how_to_get_them(monkeypatch, tmp_path):
         load_dataset("upsp")
 
 
-def test_files_that_are_not_the_published_data(monkeypatch, tmp_path):
+def test_unpublished_files_are_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     g = np.random.default_rng(0)
     x, y = g.integers(0, 256, (7291, 16, 16), dtype=np.uint8), np.zeros(7291, np.uint8)
@@ -316,7 +316,7 @@ def test_own_npy(order, tmp_path):
             np.testing.assert_array_equal(getattr(data, part), getattr(wanted, part))
 
 
-def test_an_npy_that_is_no_data(tmp_path):
+def test_malformed_npy_is_refused(tmp_path):
     """Pickled objects are never read."""
     for content, sentence in (
         (np.array([{}, []], dtype=object), "neither numbers nor text"),
@@ -368,7 +368,7 @@ def test_own_csv(tmp_path):
     assert (len(data.train), len(data.validation), len(data.test)) == (16, 2, 2)
 
 
-def test_own_files_that_are_refused(tmp_path):
+def test_invalid_own_files_are_refused(tmp_path):
     zeros, packed = np.zeros((5, 2), np.uint8), {"n_features": 9, "stems": np.array(["a"] * 9)}
     np.savez(tmp_path / "nan.npz", x=np.full((5, 3), np.nan))
     np.savez(tmp_path / "negative.npz", x=np.linspace(-1, 1, 15).reshape(5, 3))
@@ -631,7 +631,7 @@ def test_large_images_of_one_size_are_resized():
     assert load_bytes(zipped(files), "own.zip").image_shape == (64, 64)
 
 
-def test_images_that_are_refused(tmp_path):
+def test_malformed_images_are_refused(tmp_path):
     good = {f"{i}.png": png(np.eye(4) * 40 * i) for i in range(8)}
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match=r"empty' holds no PNG or JPEG"):
@@ -820,7 +820,7 @@ def test_film_reviews_from_the_installed_package(monkeypatch, tmp_path, capsys):
     check_film_reviews()
 
 
-def test_downloads_that_fail_leave_nothing(mirror, monkeypatch, tmp_path):
+def test_failed_downloads_leave_nothing(mirror, monkeypatch, tmp_path):
     with pytest.raises(BadInput, match=r"could not be downloaded \(http.*usps\.bz2: 404 File not found\)"):
         fetch("usps")
     _, files = mnist_files()
@@ -851,7 +851,7 @@ def test_the_second_host_serves_when_the_first_is_down(mirror, monkeypatch, tmp_
     np.testing.assert_array_equal(raw.arrays("mnist")["x_test"], want["x_test"])
 
 
-def test_a_cache_that_cannot_be_written(mirror, monkeypatch, tmp_path):
+def test_unwritable_cache_is_reported(mirror, monkeypatch, tmp_path):
     want, files = mnist_files()
     publish(mirror, "mnist", files, monkeypatch, shapes=want)
     (tmp_path / "cache").mkdir()

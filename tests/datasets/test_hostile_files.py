@@ -224,7 +224,7 @@ def test_the_door_gives_what_python_reads(model):
         (b"PK", "m.npz", ""),
     ],
 )
-def test_models_that_are_refused(content, name, why):
+def test_invalid_models_are_refused(content, name, why):
     refused(load_model_bytes, content, name, match=f"'{name}'.*{why}")
 
 
@@ -278,7 +278,7 @@ def test_metadata_as_they_are_kept(model):
 # Paths
 
 
-def test_what_is_no_regular_file(tmp_path, monkeypatch):
+def test_pipes_devices_and_folders_are_refused(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "pipe.npz")
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "zero.npz").symlink_to("/dev/zero")
@@ -415,13 +415,13 @@ def test_rows_as_programs_write_them(text, encoding):
         ("0,1\n0,\x1b[31m\n", r"row 2, column 2 holds ' \[31m'"),
     ],
 )
-def test_rows_that_are_refused(text, why):
+def test_malformed_rows_are_refused(text, why):
     said = refused(load_bytes, text.encode(), "own.csv", match=f"'own.csv'.*{why}|'own.csv': {why}")
     assert "x_train" not in said
     assert "@" not in said
 
 
-def test_texts_that_are_refused():
+def test_malformed_texts_are_refused():
     text = b"\n".join(b"one two three four five six" for _ in range(9))
     for content, why in ((text + b"\0", "NUL bytes"), (text.decode().encode("utf-16"), "UTF-8|NUL")):
         refused(load_bytes, content, "own.txt", match=why)
@@ -453,7 +453,7 @@ def test_texts_that_are_refused():
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"model_meta": {"dataset": 3}}')}, "dataset"),
     ],
 )
-def test_sample_files_that_are_refused(arrays, why, tmp_path, capsys):
+def test_malformed_sample_files_are_refused(arrays, why, tmp_path, capsys):
     np.savez(tmp_path / "s.npz", **arrays)
     assert main(["score", str(tmp_path / "s.npz"), "--dataset", "bas"]) == 2
     said = capsys.readouterr().err

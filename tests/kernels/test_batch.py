@@ -80,7 +80,7 @@ def test_only_bits_have_lists(monkeypatch):
     assert (bits == x).all()
 
 
-def test_when_lists_pay():
+def test_index_lists_are_used_for_sparse_products():
     """Few active bits in a large product; not dense ones, not small ones, not a single row."""
     assert batch.beats_blas(100 * 784 // 4, 100, 784, 500)
     assert not batch.beats_blas(100 * 784 // 2, 100, 784, 500)

@@ -68,7 +68,7 @@ def test_a_damaged_kernel_cache_is_repaired(damage, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("other", ["argument", "processor", "version"])
-def test_code_that_was_compiled_for_something_else_is_not_run(other, tmp_path, monkeypatch):
+def test_code_compiled_for_other_inputs_is_not_run(other, tmp_path, monkeypatch):
     """Whatever its name says: a shared folder is filled by other machines, and by other versions."""
     monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
     assert cached() == (4.0, 0)
@@ -114,7 +114,7 @@ def test_a_full_cache_can_be_read_only(tmp_path, monkeypatch):
     assert cached() == (4.0, 1)
 
 
-def test_a_note_is_in_the_cache_for_those_who_come_later(tmp_path, monkeypatch):
+def test_cache_holds_a_note(tmp_path, monkeypatch):
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compiled, "_noted", set())
     monkeypatch.setattr(_jit, "CACHE_FOLDER", _jit._cache_folder())

@@ -88,7 +88,7 @@ def test_a_step_with_a_goal_is_a_challenge():
         (f'{GOAL}\nwon_by = "1~2@0:eps=0.2"', "Unknown page with live panels"),
     ],
 )
-def test_what_is_no_challenge_is_refused(lines, said):
+def test_malformed_challenges_are_refused(lines, said):
     with pytest.raises(BadInput) as caught:
         read_lesson(changed(claims=lines), "mine.toml")
     assert str(caught.value).startswith("The lesson 'mine.toml', step 1: ")

@@ -61,7 +61,7 @@ def changed(**parts):
 
 @pytest.mark.claims
 @pytest.mark.parametrize("name", shipped_lessons())
-def test_what_a_lesson_claims_is_so(name):
+def test_claims_of_a_lesson_hold(name):
     """At the seed of each step, after as many samples as the claim says."""
     for step, measured in check_lesson(load_lesson(name)):
         for one in measured:
@@ -83,7 +83,7 @@ def test_a_lesson_needs_no_download_and_asks_each_question_whole(name):
 
 
 @pytest.mark.parametrize("name", shipped_lessons())
-def test_who_does_what_a_step_says_sees_what_it_claims(name):
+def test_instructions_of_a_step_reach_its_claims(name):
     """The text names a number of presses, or of samples, after which all claims of the step are decided."""
     for step in load_lesson(name).steps:
         done = max([presses(step), *plays(step)])
@@ -339,7 +339,7 @@ def test_an_error_names_the_file_and_the_step(part, text, said):
         (b'title = "x"\nabout = "x"\nminutes = 1\nstep = []', "mine.toml", "there are 0 steps"),
     ],
 )
-def test_what_is_no_lesson_is_refused(content, file, said):
+def test_malformed_lessons_are_refused(content, file, said):
     with pytest.raises(BadInput, match=said):
         read_lesson(content, file)
 
@@ -367,7 +367,7 @@ def test_each_page_has_all_that_a_claim_needs():
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if PAGES[page].run_settings()])
-def test_a_setup_is_made_of_the_settings_that_say_so(page):
+def test_setup_uses_its_declared_settings(page):
     """Links always give these."""
     asked = []
 

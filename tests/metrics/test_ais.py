@@ -124,7 +124,7 @@ def test_a_seed_gives_the_same_weights_on_any_number_of_threads(monkeypatch):
     assert not np.isin(ais_log_z(rbm, n_chains=70, betas=50, seed=5).log_weights, want).any()
 
 
-def test_what_does_not_fit_is_refused():
+def test_bad_arguments_are_refused():
     rbm = random_rbm(16, 3, 1, 0)
     for betas in (1, [0, 1, 0.5], [0.1, 1], [0, 0.9], [0, np.nan, 1], [[0, 1]]):
         with pytest.raises(BadInput, match="AIS"):

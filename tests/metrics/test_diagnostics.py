@@ -45,7 +45,7 @@ def test_one_chain_and_stuck_chains():
     assert apart.ess < 3
 
 
-def test_what_does_not_fit_is_refused():
+def test_bad_arguments_are_refused():
     for wrong in (np.zeros((2, 7)), np.zeros((0, 20)), np.zeros((2, 3, 20)), 1.0):
         with pytest.raises(BadInput, match="chains, 8 or more draws"):
             chain_diagnostics(wrong)
@@ -53,7 +53,7 @@ def test_what_does_not_fit_is_refused():
         chain_diagnostics([[np.nan] * 20])
 
 
-def test_a_chain_that_sticks_has_few_effective_samples_as_arviz_says():
+def test_effective_sample_size_of_a_stuck_chain_equals_arviz():
     arviz_stats = pytest.importorskip("arviz_stats")
     pytest.importorskip("arviz_base")
     samples = rbmviz.sample("bas_pcd", "gibbs", n=4000, v0=rbmviz.load_dataset("bas").train[1])

@@ -67,7 +67,7 @@ def test_the_second_eigenvalue_shrinks_in_most_chains_that_stay_a_lot():
     assert share_that_slows(any_rows, 6) > 0.55
 
 
-def test_a_chain_that_swings_settles_no_more():
+def test_periodic_chain_never_settles():
     A = np.array([[0.1, 0, 0.45, 0.45], [0, 0.1, 0.45, 0.45], [0.45, 0.45, 0.1, 0], [0.45, 0.45, 0, 0.1]])
     less = remove_self_transitions(A, 0.1)
     start, law = np.eye(4)[0], stationary_law(A)
@@ -115,7 +115,7 @@ def test_more_than_the_smallest_stay_is_refused():
         ([["a", "b"], ["c", "d"]], "give an array of numbers"),
     ],
 )
-def test_what_is_no_chain_is_refused(A, says):
+def test_matrices_that_are_not_stochastic_are_refused(A, says):
     with pytest.raises(BadInput, match=says):
         check_chain(A)
 
@@ -141,7 +141,7 @@ def test_chains_are_resized_and_rows_normalised():
     assert normalise_rows(np.zeros((2, 2))) is None
 
 
-def test_what_a_step_is_worth():
+def test_speed_up_is_the_ratio_of_logarithms():
     assert speed_up(0.81, 0.9) == pytest.approx(0.5)
     assert speed_up(0.5, 1.0) == 0  # it swings for ever
     assert speed_up(1.0, 0.5) is None

@@ -65,7 +65,7 @@ def test_distances_fall_to_zero_and_agree_with_the_matrix():
     assert total_variation([1, 0, 0], [0, 0.25, 0.75]) == 1
 
 
-def test_what_is_too_large_or_does_not_fit_is_refused():
+def test_large_or_mismatched_chains_are_refused():
     with pytest.raises(BadInput, match="sweep_law"):
         transition_matrix(random_rbm(13, 9))
     with pytest.raises(BadInput, match="at most 32 units"):

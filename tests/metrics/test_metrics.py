@@ -78,7 +78,7 @@ def test_the_beta_that_was_asked_for_is_taken_among_near_ones(kernel):
             metric.value(1 - 2e-6)
 
 
-def test_what_is_no_beta_counter_or_count_is_refused():
+def test_isl_refuses_bad_betas_and_counters():
     for wrong, says in (
         ({"counters": np.int32}, "counters = .* is not one of uint8, uint16, uint32, int64"),
         ({"counters": "bogus"}, "counters = 'bogus' is not one of"),
@@ -179,7 +179,7 @@ def test_examples_are_prepared_once_for_a_data_set(toy, monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])
-def test_what_is_kept_does_not_grow_with_the_samples(kernel):
+def test_memory_of_the_metric_is_bounded(kernel):
     """All that the metric holds, as it would be written; a curve has a point for each count passed."""
     metric, sizes, points = ISL(bits(2, 9), bits(3, 7), kernel=kernel), [], []
     for part in np.array_split(bits(1, 15_000), 3):
@@ -343,7 +343,7 @@ def test_blank_samples_are_spurious_and_visit_no_class():
     assert (coverage.visited, coverage.class_coverage) == (2, 0.75)
 
 
-def test_an_empty_image_that_belongs_to_the_data_is_not_blank():
+def test_empty_image_of_the_data_is_not_blank():
     data = load_dataset("bas")
     coverage = Coverage(data)
     assert (coverage.blank_below, coverage.visited) == (0, 0)
@@ -469,7 +469,7 @@ def test_more_units_than_the_inner_table_holds(monkeypatch):
     assert h_mean[9] == pytest.approx(terms[2:].sum() / terms.sum(), rel=1e-5)
 
 
-def test_what_is_too_large_is_refused():
+def test_enumeration_of_large_models_is_refused():
     rbm = RBM(np.zeros((26, 30)), np.zeros(26), np.zeros(30))
     with pytest.raises(BadInput, match=r"26 units.*AIS"):
         log_z(rbm)

@@ -152,7 +152,7 @@ def test_how_many_replications_would_decide():
         ("pairs", Estimate(2.0, 0.3, 5), "pairs: 2 ± 0.3"),
     ],
 )
-def test_of_a_logarithm_readers_see_the_factor(label, estimate, text):
+def test_logarithms_are_shown_as_factors(label, estimate, text):
     assert measured_text(label, estimate) == text
 
 

@@ -228,7 +228,7 @@ def test_the_hot_chain_is_the_coolest_that_moves_as_much():
 
 
 @pytest.mark.slow
-def test_a_sampler_that_does_not_move_draws_from_the_model(monkeypatch):
+def test_sampler_with_step_size_0_draws_from_the_model(monkeypatch):
     from rbmviz.metrics import log_z
     from rbmviz.models import load_model
 

@@ -126,7 +126,7 @@ def test_another_line_of_code_is_another_job_and_another_text_is_not(monkeypatch
     assert identity_with("2", "a claim") != first
 
 
-def test_a_run_that_there_is_not_is_refused(tmp_path):
+def test_missing_run_is_refused(tmp_path):
     with pytest.raises(BadInput, match="'toy' has no medium run: choose --size quick or full"):
         run("toy", TOY, tmp_path, "medium")
     (tmp_path / "file").touch()

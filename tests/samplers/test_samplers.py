@@ -224,7 +224,7 @@ def test_pre_activations_do_not_drift(sweeps):
 
 @pytest.mark.parametrize(("alpha", "n"), [(1.0, 20_000), (0.99, 3000), (0.95, 3000)])
 @pytest.mark.parametrize("name", ["rates_fpcd", "rates_herding"])
-def test_what_driven_chains_keep_is_what_their_target_says(name, alpha, n):
+def test_driven_chains_sample_their_target(name, alpha, n):
     """After n samples the next ones are drawn from theta + theta_F: v's means are those of its h.
 
     Where nothing decays, theta_F is the small difference of eps t R and as many samples, in float32; else it

@@ -39,7 +39,7 @@ def start(tmp_path, monkeypatch):
         one.finish()
 
 
-def test_who_waits_for_a_job_goes_on_when_it_is_done(start, tmp_path):
+def test_waiters_of_a_job_resume_when_it_is_done(start, tmp_path):
     go_on, first = tmp_path / "go on", next(iter(JOBS))
     processes = start(
         rf"""until [ -e "{go_on}" ]; do sleep 0.01; done; printf '{first}\n'; exec sleep 1000"""
@@ -61,7 +61,7 @@ def test_kernels_that_another_server_has_compiled_keep_nobody_waiting(start, mon
     assert not processes.request(["shared"])
 
 
-def test_what_a_panel_waits_for_is_compiled_next(start, tmp_path):
+def test_job_a_panel_waits_for_is_compiled_next(start, tmp_path):
     """The process does a job whenever there is a file; it writes what it has done."""
     go_on, told = tmp_path / "go on", tmp_path / "told"
     read = "dd bs=64 count=1 2>/dev/null | sed 's/ *$//'"
@@ -82,7 +82,7 @@ def test_what_a_panel_waits_for_is_compiled_next(start, tmp_path):
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo nonsense", "kill -9 $$", None])
-def test_a_process_that_fails_keeps_nobody(start, script):
+def test_failed_process_blocks_nobody(start, script):
     processes = start(script)
     wait(lambda: processes.request(JOBS), "the end of all waiting")
     assert processes.finish()

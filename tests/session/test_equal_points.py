@@ -79,7 +79,7 @@ def test_scores_at_a_point_are_those_of_the_samples_up_to_it(model, toy, cost_un
             assert abs(scores.counts.switches - coverage.switches) <= 3
 
 
-def test_what_a_run_has_passed_never_changes(model, toy):
+def test_points_a_run_has_passed_never_change(model, toy):
     run = run_of(model, toy, make_sampler("rates_fpcd"), 50)
     early = run.view("paused")
     late = advance(run, 400).view("paused")
@@ -173,7 +173,7 @@ def test_groups_at_random_have_the_error_of_all_points():
     assert math.isnan(paired_error(groups[0][:1], groups[1][:1]))
 
 
-def test_a_panel_that_catches_up_is_not_the_best(model, toy):
+def test_panel_catching_up_is_not_ranked_best(model, toy):
     runs = [run_of(model, toy, make_sampler("gibbs", k=k), 40).view("paused") for k in (1, 5)]
     compared = places([(one, 0.0) for one in runs], "samples")
     first = best(compared)
@@ -222,7 +222,7 @@ def test_trainings_are_read_off_between_their_scores(toy):
     assert both[1].point == at.compared.point
 
 
-def test_a_training_whose_schedule_has_ended_keeps_its_score_and_holds_nobody_back(toy):
+def test_ended_schedule_keeps_its_score_and_blocks_nobody(toy):
     def training(n, **knobs):
         run = TrainingPlan(toy, 3).run(1, make_trainer("pcd", **knobs))
         run.prepare()
@@ -252,7 +252,7 @@ def test_a_run_is_over_when_its_trainer_has_finished():
     assert "stop_at" in run.view("finished").warning
 
 
-def test_a_trainer_that_is_added_catches_up_and_counts_from_then_on(open_comparison, toy):
+def test_added_trainer_catches_up_before_it_counts(open_comparison, toy):
     comparison = open_comparison(TrainingSetup(toy, 3), make_trainer("cd", batch_size=10), rate=100.0)
     comparison.step(200)
     wait(lambda: comparison.poll()[0][1].passed("updates") == 200, "a scored update")

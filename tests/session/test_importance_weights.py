@@ -174,7 +174,7 @@ def test_chains_may_begin_at_random_bits_and_data_must_fit(model, toy):
         WeightSetup(model, wide).starts()
 
 
-def test_a_log_z_that_another_panel_has_found_is_shown(model, toy):
+def test_log_z_found_by_another_panel_is_shown(model, toy):
     first, second = (begun(WeightSetup(model, toy), make_trainer("pop_cd")) for _ in range(2))
     assert first.view("paused").reference is None
     while first.background_work(paused=True):
@@ -196,7 +196,7 @@ def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
 # Models that grow
 
 
-def test_a_log_z_that_has_failed_is_not_asked_for_again_and_again(model, monkeypatch):
+def test_failed_log_z_is_not_retried(model, monkeypatch):
     def broken(rbm):
         raise MemoryError("no room")
 

@@ -34,7 +34,7 @@ def test_a_thinned_curve_keeps_its_best_value_at_every_place(best):
     assert below_best(half) == below_best(whole)
 
 
-def test_a_value_that_is_not_finite_is_not_the_best():
+def test_non_finite_value_is_never_best():
     half = thinned(curve(-4.0, np.nan, -3.0, -2.0, -5.0))
     assert [one.update for one in half] == [0, 2, 3, 4]
     assert [one.update for one in thinned(curve(np.nan, np.nan))] == [0]
@@ -67,7 +67,7 @@ def test_the_monte_carlo_average_is_computed_for_the_present_model_once_it_is_as
 
 
 @pytest.mark.parametrize(("name", "knobs"), [("cd", {"schedule": "linear"}), ("polish", {"stop_at": 0.9})])
-def test_a_training_that_has_ended_makes_no_more_steps_and_scores_its_last_model(name, knobs):
+def test_ended_training_scores_its_last_model(name, knobs):
     run = TrainingPlan(load_dataset("bas"), 4).run(1, make_trainer(name, iterations=301, **knobs))
     run.prepare()
     run.advance_to(1000)

@@ -68,7 +68,7 @@ def test_long_update_stops_when_its_page_has_gone(long_update):
     assert n_of(page) == 0  # it stopped after a sweep
 
 
-def test_update_that_was_stopped_is_made_again(pages):
+def test_stopped_update_is_repeated(pages):
     digits, trainer = load_dataset("digits"), make_trainer("pcd", n_chains=2000, k=20)
     page = pages(TrainingSetup(digits, 500), trainer)
     wait(lambda: n_of(page) >= 1, "an update")

@@ -38,7 +38,7 @@ def test_four_values_lie_around_the_one_that_is_there(knob, value, found):
     assert four_values(knobs_of(make_sampler("rates_fpcd"))[knob], value) == found
 
 
-def test_a_value_or_a_knob_that_does_not_exist_is_refused():
+def test_unknown_knobs_and_values_are_refused():
     for knob, values in (("eps", [70.0]), ("eps", ["large"]), ("hot", [1.0])):
         with pytest.raises(BadInput):
             with_knob(make_sampler("rates_fpcd"), knob, values)

@@ -108,7 +108,7 @@ def test_late_panel_catches_up_and_stays_in_step(page):
     assert not late.catches_up
 
 
-def test_panel_that_cannot_catch_up_joins_where_it_is(page, monkeypatch):
+def test_panel_unable_to_catch_up_joins_where_it_is(page, monkeypatch):
     monkeypatch.setattr(panel_module, "CATCH_UP_SECONDS", 0.05)
     monkeypatch.setattr(SamplingRun, "max_steps", lambda run: 1)
     run_for(page, seconds=0)
@@ -134,7 +134,7 @@ def test_panels_whose_clock_stands_do_no_work(page):
     assert steps(page) == before
 
 
-def test_page_that_nobody_looks_at_sleeps_and_wakes_in_step(page, monkeypatch):
+def test_unwatched_page_sleeps_and_wakes_in_step(page, monkeypatch):
     monkeypatch.setattr(race_module, "LEASE_SECONDS", 0.2)
     page.resume()
     wait(lambda: min(steps(page)) > 10, "steps")

@@ -69,7 +69,7 @@ def test_blank_samples_are_in_no_class_of_a_bin(toy):
     assert scores.blanks.sum() == 140
 
 
-def test_what_waits_to_be_scored_is_bounded(model, toy):
+def test_queue_of_unscored_samples_is_bounded(model, toy):
     scores = Scores(toy, "binary")
     samples = sample(model, make_sampler("gibbs"), 7, seed=1)
     end = time.monotonic() + 0.2

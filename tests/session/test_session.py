@@ -319,7 +319,7 @@ def test_a_checkpoint_does_not_go_on_with_chains_of_another_number(open_worker, 
     assert "is one of pt" in other.request_snapshot().error
 
 
-def test_a_training_that_diverges_keeps_the_last_good_model(open_worker, toy):
+def test_diverged_training_keeps_the_last_good_model(open_worker, toy):
     worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd", weight_decay=1.0))
     worker.step(5)
     good = finished(worker, 5)

@@ -91,7 +91,7 @@ def test_after_a_turn_all_numbers_are_of_the_samples_since(model, toy):
     assert shown.bins_before == math.ceil(700 / shown.bin_width)
 
 
-def test_what_was_before_a_turn_stays_as_points(model, toy, monkeypatch):
+def test_points_before_a_turn_are_kept(model, toy, monkeypatch):
     monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 0.0)
     run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1), 700)
     before = run.view("paused")
@@ -155,7 +155,7 @@ def test_knobs_that_no_sample_was_made_with_are_no_turn(model, toy):
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])
-def test_a_run_that_is_made_again_has_the_same_scores(open_comparison, model, toy, kernel):
+def test_repeated_run_has_the_same_scores(open_comparison, model, toy, kernel):
     """Freed memory, a reconnect, Undo: from the log, in other chunks, without anybody who looks."""
     setup = SamplingSetup(model, toy, seed=4, kernel=kernel)
     comparison = open_comparison(setup, make_sampler("rates_fpcd", n_chains=2))
@@ -228,7 +228,7 @@ def test_others_are_compared_at_their_own_first_samples(model, toy):
     assert there.newest.isl == isl(w[:50], toy.test, toy.validation).isl
 
 
-def test_a_turned_panel_that_was_added_late_counts_again_after_fifty_samples(open_comparison, model, toy):
+def test_late_turned_panel_counts_after_fifty_samples(open_comparison, model, toy):
     comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"))
 
     def made():

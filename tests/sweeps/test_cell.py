@@ -139,7 +139,7 @@ def test_a_cell_takes_one_core(monkeypatch):
     assert pools
 
 
-def test_a_budget_of_sweeps_ends_with_the_last_sample_that_is_complete():
+def test_budget_of_sweeps_ends_with_a_complete_sample():
     found = table(plan(algorithms=["rates_herding:eps=0.3"], budget=Budget("sweeps", 333), start="random"))
     model, sampler = rbmviz.load_model("bas_pcd"), rbmviz.make_sampler("rates_herding", eps=0.3)
     spent = np.cumsum(rbmviz.sample(model, sampler, 400, seed=7, init="random").info["sweeps"])
@@ -266,7 +266,7 @@ class Again(Gibbs):
         del sys.modules["imported_again"]
 
 
-def test_a_sampler_that_this_process_does_not_have_is_named():
+def test_unregistered_sampler_is_named():
     with pytest.raises(BadInput, match="no such sampler"):
         version_now("sampler", "no such sampler")
 
@@ -331,7 +331,7 @@ def test_trainers_have_a_quantity_of_their_own():
     assert none["note"][0] == "This trainer has no quantity of its own."
 
 
-def test_a_training_that_diverges_is_a_result():
+def test_diverged_training_is_a_result():
     # Each update multiplies the weights by 1 - 10 * 1.
     found = table(training(algorithms=["cd:learning_rate=10,weight_decay=1"], budget=Budget("updates", 300)))
     assert found["n"].tolist() == [*CURVE_COUNTS[CURVE_COUNTS < 300], 300]
@@ -340,7 +340,7 @@ def test_a_training_that_diverges_is_a_result():
     assert "diverged" in found["note"][0]
 
 
-def test_what_cannot_be_measured_is_not_a_number_and_says_why(tmp_path):
+def test_unmeasurable_scores_are_nan_with_a_reason(tmp_path):
     rows = rbmviz.load_dataset("bas").train
     bare = Dataset("bare", rows, rows[:0], rows[:0], "", "")
     [cell] = cells(plan(metrics=list_measures("sampler")))
@@ -359,7 +359,7 @@ def test_what_cannot_be_measured_is_not_a_number_and_says_why(tmp_path):
     assert "too large to enumerate" in large["note"][0]
 
 
-def test_a_model_or_data_that_are_others_than_planned_are_refused(tmp_path):
+def test_changed_model_or_data_are_refused(tmp_path):
     save_model(pattern_model(["0101", "1010"], 3.0), tmp_path / "m.npz")
     rows = np.eye(4, dtype=np.uint8)
     np.savez(tmp_path / "d.npz", x_train=rows, x_valid=rows, x_test=rows)
@@ -383,7 +383,7 @@ def test_a_model_or_data_that_are_others_than_planned_are_refused(tmp_path):
         ({"data": "mnist5k"}, "784 units and the model 16"),
     ],
 )
-def test_what_cannot_be_loaded_is_refused_before_anything_runs(given, said):
+def test_missing_models_and_data_are_refused_before_any_run(given, said):
     with pytest.raises(BadInput, match=said):
         cells(plan(**given))
 

@@ -107,14 +107,14 @@ def test_one_seed_tells_nothing_apart():
     assert math.isnan(choice.settings[1].std_error)
 
 
-def test_a_sweep_that_is_not_complete_is_compared_by_the_seeds_that_are():
+def test_incomplete_sweep_is_compared_by_complete_seeds():
     choice = compare(table({0.1: [0.0, 0.0, 100.0], 0.5: [-1.0, -1.2], 0.2: [1.0, 1.0]}))
     assert choice.seeds == (0, 1)
     assert choice.best.knobs["eps"] == 0.2  # the lucky third seed of 0.1 does not count
     assert choice.settings[-1].difference == pytest.approx(-2.1)
 
 
-def test_a_setting_that_diverged_is_last_and_not_in_the_region():
+def test_diverged_setting_is_ranked_last():
     choice = compare(table({0.1: [0.0, 0.0], 0.5: [np.nan, 3.0]}))
     assert choice.best.knobs["eps"] == 0.1
     assert not choice.settings[1].in_region
@@ -139,7 +139,7 @@ def test_equal_seconds_are_not_equal_samples():
     assert compare(cells, effort="seconds").point == pytest.approx(0.1)  # all have got so far
 
 
-def test_a_setting_that_has_not_got_so_far_is_counted():
+def test_unfinished_setting_is_counted():
     short = table({0.5: [[0.0, 9.0]]})
     choice = compare(joined(table({0.1: [1.0]}), short), point=100)
     assert (len(choice.settings), choice.not_reached) == (1, 1)
@@ -233,7 +233,7 @@ def test_a_table_of_trainers_names_measures_of_trainers():
         compare(cells | {"log_likelihood_validation": np.full(len(cells["n"]), math.nan)})
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_incomparable_cells_are_refused():
     cells = table({0.1: [0.0], 0.5: [1.0]})
     with pytest.raises(BadInput, match="has reached"):
         compare(cells, point=1e6)
@@ -258,7 +258,7 @@ def test_results_of_two_models_or_versions_under_one_name_are_not_mixed(column):
 
 
 @pytest.mark.parametrize("effort", ["sweeps", "seconds"])
-def test_a_training_that_diverged_keeps_none_of_the_others_from_their_end(effort):
+def test_diverged_training_stops_no_other(effort):
     found = table({0.1: [[-4.0, -3.0, -2.0, -1.0]] * 2, 0.5: [[-1.0, np.nan, np.nan, np.nan]] * 2})
     found["isl_test"] = np.where(np.isnan(found["isl_validation"]), np.nan, found["isl_test"])
     for name in ("isl_test_error", "blank"):
@@ -275,7 +275,7 @@ def test_a_training_that_diverged_keeps_none_of_the_others_from_their_end(effort
     assert choice.not_reached == 0
 
 
-def test_a_training_that_diverged_at_once_leaves_the_others_their_points():
+def test_early_divergence_leaves_others_their_points():
     found = table({0.1: [[-4.0, -3.0, -2.0, -1.0]] * 2, 0.5: [[np.nan] * 4] * 2})
     for name in ("isl_test", "isl_test_error", "blank", "sweeps", "seconds"):
         lost = 0.0 if name in ("sweeps", "seconds") else np.nan

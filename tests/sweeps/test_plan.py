@@ -139,7 +139,7 @@ def test_axes_are_read_from_text():
         ),
     ],
 )
-def test_what_is_no_plan_is_refused_in_one_sentence(given, said):
+def test_invalid_plans_are_refused_in_one_sentence(given, said):
     with pytest.raises(BadInput, match=said) as refused:
         plan(
             **given,

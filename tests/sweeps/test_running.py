@@ -89,7 +89,7 @@ def test_processes_compute_the_same(made, on_threads, store):
     same(store.read(made).columns, on_threads)
 
 
-def test_what_is_there_is_not_computed_again(made, on_threads, store, monkeypatch):
+def test_stored_cells_are_not_recomputed(made, on_threads, store, monkeypatch):
     run(made[:3], store)
     outcome = run(made, store)
     assert (outcome.cells, outcome.stored, outcome.computed) == (8, 3, 5)
@@ -151,7 +151,7 @@ def test_an_interrupt_keeps_what_is_computed(made, on_threads, store):
     same(store.read(made).columns, on_threads)
 
 
-def test_an_interrupt_keeps_results_that_nobody_has_taken_yet(made, store):
+def test_interrupt_keeps_uncollected_results(made, store):
     submitted = []
 
     class Remembering(ThreadPoolExecutor):
@@ -215,7 +215,7 @@ def test_workers_that_are_lost_for_good_end_the_sweep(made, store):
         run(made, store, Lost(1))
 
 
-def test_a_scheduler_that_does_not_answer(made, store, monkeypatch):
+def test_unreachable_scheduler_is_reported(made, store, monkeypatch):
     monkeypatch.setattr("rbmviz.sweeps.cluster.CONNECT_SECONDS", 0.2)
     for address in ("tcp://127.0.0.1:9", "nonsense://x", "tcp://"):
         with pytest.raises(BadInput, match="No Dask scheduler answers at"):
@@ -253,7 +253,7 @@ def cluster(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.compiled
-def test_a_worker_that_is_killed_costs_no_cell(cluster, tmp_path):
+def test_killed_worker_loses_no_cell(cluster, tmp_path):
     """SIGKILL in the middle: no cell is lost, none is there twice, and the table is that of threads."""
     address, workers = cluster
     plan = plan_of(5, 4)
@@ -344,7 +344,7 @@ def test_a_strange_number_of_workers_is_refused(workers, made, store):
         run(made, store, workers=workers)
 
 
-def test_an_executor_that_was_shut_down_is_said(made, store):
+def test_shut_down_executor_is_reported(made, store):
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
     with pytest.raises(BadInput, match="were lost"):

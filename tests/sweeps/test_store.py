@@ -40,7 +40,7 @@ def same(one, other):
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
-def test_what_is_written_is_read_in_the_order_of_the_plan(written, plan, results):
+def test_store_reads_in_the_order_of_the_plan(written, plan, results):
     found = written.read(cells(plan))
     assert found.cells == 6
     same(found.columns, table(results))

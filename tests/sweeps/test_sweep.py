@@ -85,14 +85,14 @@ def test_a_model_object_and_a_class_of_ones_own(tmp_path, monkeypatch):
         ({"metrics": 5}, "metrics are 5"),
     ],
 )
-def test_what_does_not_fit_is_one_sentence(tmp_path, changed, why):
+def test_bad_sweeps_are_refused_in_one_sentence(tmp_path, changed, why):
     arguments = {"models": "bas_pcd", "samplers": "rates_fpcd", "grid": GRID, "out": tmp_path / "out"}
     with pytest.raises(BadInput, match=why):
         rbmviz.sweep(**{**arguments, **changed})
     assert not (tmp_path / "out").exists()
 
 
-def test_a_name_that_is_unknown_leaves_the_plan_of_the_folder_as_it_is(tmp_path):
+def test_unknown_name_leaves_the_stored_plan_unchanged(tmp_path):
     out = tmp_path / "out"
     rbmviz.sweep("bas_pcd", "gibbs", {"k": [1, 2]}, n=20, replications=1, out=out)
     before = Store(out).plan()

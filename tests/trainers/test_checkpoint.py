@@ -51,13 +51,13 @@ def test_values_that_do_not_fit_each_other():
 @pytest.mark.parametrize(
     "text", [b"", b"[" * 90_000, b"null", b"[]", b"\xff\xfe"], ids=lambda text: repr(text[:4])
 )
-def test_text_that_is_no_checkpoint(text):
+def test_malformed_checkpoints_are_refused(text):
     arrays, _ = crafted.take_apart(real("cd"))
     refused(crafted.put_together(arrays, None, text))
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff" * 100, b"\x02" + b"\0" * 7 + b"{}"])
-def test_content_that_is_no_safetensors(content):
+def test_malformed_safetensors_are_refused(content):
     refused(crafted.sign(content))
 
 

@@ -387,7 +387,7 @@ def test_the_box_holds(bits):
     assert same_parameters(run(dataclasses.replace(free, box=100.0), bits, 30).rbm, run(free, bits, 30).rbm)
 
 
-def test_pairs_that_are_cut_off_are_said(bits):
+def test_truncated_pairs_are_reported(bits):
     strong = RBM(np.random.default_rng(0).normal(0, 4, (6, 4)), np.zeros(6), np.zeros(4))
     trainer = make_trainer("ucd", t_max=2)
     told = trainer.step(trainer.init(strong, bits, 0), 1)
