@@ -155,7 +155,7 @@ def test_the_origin_of_walks_is_a_link_only_if_one_can_open_the_landscape():
     assert "chain?" in command_of(panels, "random weights", 8.5, 3)
     trained = command_of(panels, "CD-k on patterns", 8.5, 3)
     assert "chain?" not in trained
-    assert all(part in trained for part in (*panels, "seed 3", "'CD-k on patterns'", "page Train"))
+    assert all(part in trained for part in (*panels, "seed 3", "'CD-k on patterns'", "Train page"))
 
 
 # The matrix
