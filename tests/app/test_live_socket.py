@@ -265,6 +265,7 @@ def test_frame_comes_with_the_end_of_a_job(client, comparison, monkeypatch):
             socket.send_json(REQUEST)
             shown.append(frame(socket)["panels"][0]["n"])
 
+    wait(lambda: comparison.peek()[0][1].n > 0, "a start")
     with connect(client) as socket:
         reader = threading.Thread(target=read, args=(socket,), daemon=True)
         reader.start()
