@@ -29,6 +29,7 @@ from waiting import close
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
 from rbmviz.session import Race
+from rbmviz.session.compiling import COMPILING
 
 SHELL = Path(__file__).parents[1] / "app" / "shell.py"
 
@@ -54,6 +55,13 @@ atexit.register(app_test.TMP_DIR.cleanup)  # Streamlit leaves it to Python, whic
 def pytest_addoption(parser):
     text = "how long each attack lasts (pytest -m attack), default 1"
     parser.addoption("--attack-minutes", type=float, default=1.0, metavar="M", help=text)
+
+
+def pytest_sessionstart(session):
+    """Compile all kernels before the processes of a whole run begin: each would compile them anew."""
+    if session.config.getoption("numprocesses", None) and not os.environ.get("NUMBA_DISABLE_JIT"):
+        COMPILING.start()
+        COMPILING.finish()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -95,8 +95,11 @@ def switch_page(page: str) -> None:
 
     The browser's Back button returns to the page being left, with these parameters.
     """
+    # What the page had written into its address: a step that has just opened may not be in the browser's yet.
+    written = session.WRITTEN.ensure().get(session.OPENED_PAGE.value, {})
+    left = {name: values for name, values in written.items() if values}
+    left = left or {name: links.in_address(name) for name in st.query_params}
     session.OPENED_PAGE.set(page)
-    left = {name: links.in_address(name) for name in st.query_params}
     st.switch_page(pages.file_of(page), query_params=left)
 
 

@@ -99,6 +99,9 @@ def draw_reader() -> None:
         REDUCED_MOTION.set(True)
         for comparison, _ in COMPARISONS.value.values():
             comparison.pause()
+            if not comparison.seen:  # it waits for Play in its first state
+                comparison.reset()
+                comparison.drop_undo()
 
     with st.container(key="reader"):  # takes no space
         # Scripts from our own files, not a component: components are loaded later than some charts.

@@ -113,7 +113,7 @@ class Race(Generic[S]):
         # The unit of comparison; runs without ``step_unit`` are not compared.
         self.cost_unit: CostUnit = getattr(setup, "step_unit", "samples")
         self._compared: tuple[Any, ...] = ()
-        self._asked_at = time.monotonic()
+        self._asked_at, self.seen = time.monotonic(), False  # and whether anybody has ever taken snapshots
         self._queued = self._again = False  # whether a job waits or works, and whether another is to follow
         self._queued_at = math.inf
         self._turn = 0
@@ -445,7 +445,7 @@ class Race(Generic[S]):
 
     def poll(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order, and keep the page awake."""
-        before, self._asked_at = self._asked_at, time.monotonic()
+        before, self._asked_at, self.seen = self._asked_at, time.monotonic(), True
         away = self._asked_at - before
         if (
             away > LEASE_SECONDS / 2 and self.closed_at is None

@@ -74,16 +74,18 @@ def test_back_in_the_browser_opens_the_step_before(live):
     page = live()
     page.goto("learn?lesson=stick&step=1")
     head = page.page.locator(".st-key-lesson")
+    drawn = page.page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
     for step in range(1, 5):
         head.get_by_text(f"step\u00a0{step}\u00a0of").wait_for()
-        page.until(f"{STEP} === '{step}' && panels.length > 0")
-        page.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+        page.until(f"{STEP} === '{step}' && panels.length > 0 && location.search.includes('seed=')")
+        drawn.wait_for()
         if step < 4:
             page.page.locator(".st-key-lesson-next button").click()
     for step in (3, 2):
         page.page.go_back()
         head.get_by_text(f"step\u00a0{step}\u00a0of").wait_for()
         page.until(f"{STEP} === '{step}'")
+        drawn.wait_for()  # a page that is still being drawn writes its own step into the address
     page.page.go_forward()
     head.get_by_text("step\u00a03\u00a0of").wait_for()
     page.until(f"{STEP} === '3'")
