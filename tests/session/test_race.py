@@ -554,6 +554,7 @@ def test_panels_are_refused_when_memory_or_the_page_is_full(model, toy, monkeypa
 # Several pages
 
 
+@pytest.mark.slow  # measures a rate, which a busy machine does not give
 def test_paced_page_keeps_its_samples_beside_pages_at_full_speed(open_comparison, model, toy):
     full = [open_comparison(SamplingSetup(model, toy), *FOUR) for _ in range(3)]
     paced = open_comparison(SamplingSetup(model, toy), *FOUR, rate=60.0)
