@@ -92,3 +92,14 @@ def test_knobs_unsupported_in_browsers_are_not_offered():
     assert list(live.knobs[0]) == ["temperature", "k"]
     with pytest.raises(rbmviz.BadInput, match="gap = 0 only, and not 2"):
         rbmviz.play("bas_pcd", [GibbsWithGap(gap=2)])
+
+
+def test_sampler_with_its_own_step_has_no_kernel_of_its_parent():
+    """Else a browser would run the parent's steps under its name."""
+
+    class LazyGibbs(samplers["gibbs"]):
+        def step(self, state, n):
+            return super().step(state, n)
+
+    with pytest.raises(rbmviz.BadInput, match="has no form for browsers"):
+        rbmviz.play("bas_pcd", [LazyGibbs()])

@@ -8,9 +8,9 @@ single chain is that chain's state, not a list.
 import contextlib
 import functools
 import os
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 from weakref import WeakKeyDictionary
@@ -243,18 +243,17 @@ def _pool(process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="rbmviz-chains")
 
 
-_THIS_THREAD = threading.local()
+_ALONE: ContextVar[bool] = ContextVar("alone", default=False)  # of each thread its own
 
 
 @contextlib.contextmanager
 def on_one_thread() -> Iterator[None]:
     """Advance chains only on the calling thread within the block, for runs that already fill the cores."""
-    before = getattr(_THIS_THREAD, "alone", False)
-    _THIS_THREAD.alone = True
+    token = _ALONE.set(True)
     try:
         yield
     finally:
-        _THIS_THREAD.alone = before
+        _ALONE.reset(token)
 
 
 def interleave(sampler: Any, state: S | Chains[S], n: int) -> Samples:
@@ -281,7 +280,7 @@ def interleave(sampler: Any, state: S | Chains[S], n: int) -> Samples:
             turns = slice(i, n, count)
             copy_into(out, turns, step(state.each[(first + i) % count], len(range(n)[turns])))
 
-    busy, threads = min(n, count), 1 if getattr(_THIS_THREAD, "alone", False) else THREADS
+    busy, threads = min(n, count), 1 if _ALONE.get() else THREADS
     blocks = np.array_split(np.arange(busy), max(min(threads, busy, n // SAMPLES_PER_THREAD), 1))
     if len(blocks) == 1:
         advance(blocks[0])

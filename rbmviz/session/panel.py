@@ -241,10 +241,8 @@ class Panel:
             self.snapshot = dataclasses.replace(snapshot, error=self.error) if self.error else snapshot
             self._stale = False
         if self.error != self.snapshot.error:  # the snapshot itself has failed
-            self.snapshot, self._stale = (
-                dataclasses.replace(self.snapshot, status="failed", error=self.error),
-                False,
-            )
+            self.snapshot = dataclasses.replace(self.snapshot, status="failed", error=self.error)
+            self._stale = False
 
     # Memory
 

@@ -93,6 +93,7 @@ class Race(Generic[S]):
     rate : steps per second of every panel; infinity (the default) is full speed
     limited : whether a command that would exceed the server's limits raises BadInput and changes nothing
     n : steps of the page's clock when it last started or stopped
+    seen : whether anybody has taken its snapshots yet
     """
 
     def __init__(self, setup: S, rate: float = math.inf, limited: bool = False) -> None:
@@ -113,16 +114,13 @@ class Race(Generic[S]):
         # The unit of comparison; runs without ``step_unit`` are not compared.
         self.cost_unit: CostUnit = getattr(setup, "step_unit", "samples")
         self._compared: tuple[Any, ...] = ()
-        self._asked_at, self.seen = time.monotonic(), False  # and whether anybody has ever taken snapshots
+        self._asked_at, self.seen = time.monotonic(), False
         self._queued = self._again = False  # whether a job waits or works, and whether another is to follow
         self._queued_at = math.inf
         self._turn = 0
         self._used = 0.0  # processor seconds of the last job
         self._due_at = 0.0
-        self._aside: dict[Pool, Panel | None] = {
-            FULL_SPEED: None,
-            LONG: None,
-        }  # panels with a job of their own
+        self._aside: dict[Pool, Panel | None] = {FULL_SPEED: None, LONG: None}  # who has a job of its own
         self._listeners: tuple[Callable[[], None], ...] = ()
 
     # The clock
@@ -198,7 +196,7 @@ class Race(Generic[S]):
     def _new(self, plan: Any, algorithm: Any, key: int | None = None, taken: Sequence[int] = ()) -> Panel:
         """Return a panel; key : that of the panel that it replaces; taken : slots of the others."""
         old = None if key is None else self._panel(key)
-        taken = taken if old is None else [slot for slot in range(old.slot)]
+        taken = taken if old is None else range(old.slot)
         if key is None:
             key, self._keys = self._keys, self._keys + 1
         number = self._numbers[key] = self._numbers.get(key, 0) + 1
@@ -447,9 +445,7 @@ class Race(Generic[S]):
         """Return key and newest snapshot of every panel, in order, and keep the page awake."""
         before, self._asked_at, self.seen = self._asked_at, time.monotonic(), True
         away = self._asked_at - before
-        if (
-            away > LEASE_SECONDS / 2 and self.closed_at is None
-        ):  # a job may be finding the page asleep just now
+        if away > LEASE_SECONDS / 2 and self.closed_at is None:  # a job may find the page asleep just now
             with self.lock:
                 if away > LEASE_SECONDS and math.isfinite(self.rate):
                     self._since = self._asked_at

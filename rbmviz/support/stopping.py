@@ -1,10 +1,10 @@
 """Points at which long work stops when nobody waits for it any more: between two sweeps of an update."""
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 
-_THIS_THREAD = threading.local()
+_WHEN: ContextVar[Callable[[], bool] | None] = ContextVar("when", default=None)  # of each thread its own
 
 
 class Stopped(Exception):
@@ -14,16 +14,14 @@ class Stopped(Exception):
 @contextlib.contextmanager
 def stopping(when: Callable[[], bool] | None) -> Iterator[None]:
     """Let ``stop_point`` raise Stopped on this thread within the block, once ``when`` returns True."""
-    before = getattr(_THIS_THREAD, "when", None)
-    _THIS_THREAD.when = when
+    token = _WHEN.set(when)
     try:
         yield
     finally:
-        _THIS_THREAD.when = before
+        _WHEN.reset(token)
 
 
 def stop_point() -> None:
     """Raise Stopped if nobody waits for this thread's work; see ``stopping``."""
-    when = getattr(_THIS_THREAD, "when", None)
-    if when is not None and when():
+    if (when := _WHEN.get()) is not None and when():
         raise Stopped

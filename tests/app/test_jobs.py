@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import load_dataset
 from rbmviz.models import load_model
 from rbmviz.rbm.files import save_model
-from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, run, table
+from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, compare, run, table
+from rbmviz.sweeps import scores as scores_module
 from rbmviz.sweeps.scores import SweepScores
 from rbmviz_app import jobs as module
 from rbmviz_app.jobs import JOB_FILE, Jobs, sweeps_folder
@@ -228,3 +231,24 @@ def test_each_model_has_a_best_setting_of_its_own_and_scores_wait_for_a_common_p
     assert first.end("samples") == 50
     # Results of another plan in the same folder do not count.
     assert SweepScores(plan_of(), table(results)).n_done == 4
+
+
+def test_map_opened_by_two_visitors_is_compared_once(monkeypatch):
+    """Each comparison holds the interpreter, and with it everybody's pictures."""
+    plan, calls, both = plan_of(), [], threading.Barrier(2)
+    scores = SweepScores(plan, table(CellRun(cell).finish() for cell in cells(plan)))
+
+    def compared(*given):
+        calls.append(given)
+        time.sleep(0.2)
+        return compare(*given)
+
+    def open_map(_):
+        both.wait()
+        return scores.choices(50, "samples", "isl_validation")
+
+    monkeypatch.setattr(scores_module, "compare", compared)
+    with ThreadPoolExecutor(2) as visitors:
+        first, second = visitors.map(open_map, range(2))
+    assert first is second
+    assert len(calls) == 1

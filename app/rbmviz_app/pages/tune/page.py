@@ -38,7 +38,7 @@ from rbmviz_app.pages.tune.charts import (
 )
 from rbmviz_app.pages.tune.panel import MapView, asked_view, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
-from rbmviz_app.pages.tune.recorded import recording_of, scores_of
+from rbmviz_app.pages.tune.recorded import recording_of
 from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
 from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
 from rbmviz_app.shared import is_known_model, model_called, own_content, sweep_jobs, title_of_model
@@ -76,11 +76,9 @@ class Shown(NamedTuple):
 
     def scores(self) -> SweepScores:
         """Read the results that are there; equal states give the same object."""
-        if self.recording is not None:
-            return scores_of(self.recording.folder)
-        if self.job is None:
+        if self.store is None:
             return SweepScores(self.plan, {})
-        return _scores(str(self.job.folder), self.job.done, self.plan)
+        return _scores(str(self.store.folder), self.job.done if self.job else self.plan.size, self.plan)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)

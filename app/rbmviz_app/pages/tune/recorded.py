@@ -4,7 +4,6 @@ import functools
 from pathlib import Path
 
 from rbmviz.sweeps import Store, SweepPlan
-from rbmviz.sweeps.scores import SweepScores
 
 RECORDINGS = Path(__file__).parent / "recordings"
 
@@ -19,9 +18,3 @@ def recorded() -> list[tuple[SweepPlan, Store]]:
 def recording_of(plan: SweepPlan | None) -> Store | None:
     """Return the recording of a plan; None if there is none."""
     return next((store for known, store in recorded() if known == plan), None)
-
-
-@functools.cache
-def scores_of(folder: Path) -> SweepScores:
-    """Return the scores of a recording, which all visitors share."""
-    return SweepScores(Store(folder).plan(), Store(folder).read().columns)
