@@ -155,8 +155,8 @@ class Sampler(Protocol):
     equation : tuple of str, optional
         Defining formulas in LaTeX; terms that knobs move are marked, see ``view.formulas``.
     kernel : str, optional
-        Kernel of ``browser/engine.js`` that makes the same samples (default: browsers do not run it). Like
-        ``forms`` it is the class's own: a subclass declares it again.
+        Kernel of ``browser/engine.js`` that makes the same samples (default: browsers do not run it). A class
+        with a ``step`` of its own declares it again.
     forms : mapping of str to dict, optional
         Compiled forms of its kernels, each with knobs that need it (default: one, of its own name).
     form : str, optional
