@@ -24,6 +24,9 @@ SHIPPED = Path(str(resources.files("rbmviz.lessons"))) / "shipped"
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 """Pattern of lesson names, which are file names without the suffix."""
 
+DOTTED = re.compile(rb"""(?<![\w"'-])(?:[\w"'-]++\s*\.\s*){50}""")
+"""A key of so many parts that the standard library's reader, quadratic in them, would take seconds."""
+
 MAX_LESSON_BYTES, MAX_STEPS_OF_LESSON, MAX_CLAIMS = 200_000, 40, 8
 
 MAX_TITLE, MAX_CARD_TEXT = 80, 1500
@@ -190,6 +193,8 @@ def read_lesson(content: bytes, file: str) -> Lesson:
         raise BadInput(f"{where} needs a name of lower-case letters, digits and '-', as 'my-lesson.toml'.")
     if len(content) > MAX_LESSON_BYTES:
         raise BadInput(f"{where} is larger than {MAX_LESSON_BYTES:,} bytes.")
+    if DOTTED.search(content):
+        raise BadInput(f"{where} has a key of more than 50 parts joined by dots.")
     try:
         said = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # ValueError: also of texts that are not UTF-8

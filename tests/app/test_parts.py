@@ -1,5 +1,7 @@
 """Charts in frames: made when there is a new point, sent once, and none of them ends the page."""
 
+from types import SimpleNamespace
+
 import pytest
 from waiting import wait, wait_for_pause
 
@@ -62,8 +64,9 @@ def test_a_frame_has_a_chart_only_when_it_has_a_new_point(comparison, parts):
     assert not encoder.is_behind
     comparison.step(2)
     wait_for_pause(comparison, 5)
-    wait(lambda: encoder.is_behind, "the charts")
-    sent = charts(encoder)
+    came = []  # frames with numbers may come before
+    wait(lambda: came.append(charts(encoder)) or came[-1], "the charts")
+    sent = came[-1]
     assert (sent["isl"]["notes"], sent["still"]) == (["5 samples"], True)
     assert set(charts(FrameEncoder(comparison))) == {"isl", "still"}  # another browser gets all
     assert charts(FrameEncoder(comparison, "numbers")) is None  # a quiz hides them
@@ -98,8 +101,8 @@ def test_failing_chart_is_logged_once_and_stops_nothing(comparison, parts, caplo
 
 def test_the_more_charts_cost_the_less_often_they_are_made(comparison, parts, monkeypatch):
     now = [0.0, 0.0]  # of the clock, and of the thread
-    monkeypatch.setattr(live.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(live.time, "thread_time", lambda: now[1])
+    clock = SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: now[1])
+    monkeypatch.setattr(live, "time", clock)  # not that of the threads of runs
     monkeypatch.setattr(live, "LEAST_SECONDS", 0.25)
     monkeypatch.setattr(live._threads, "submit", lambda make: make())
 
