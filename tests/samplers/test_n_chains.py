@@ -291,6 +291,7 @@ def test_the_newest_rounds_of_the_chains_are_compared(toy, monkeypatch):
         want, got = chain_diagnostics(values), metric._computing.result(60)
         assert (got.rhat, got.ess) == (want.rhat, want.ess)
         assert metric.newest is got
+    assert "bulk ESS" in agreement.Agreement.numbers[1].source  # as chain_diagnostics computes it
     assert agreement.Agreement(toy, 1000).rounds == 40 <= 100_000 // 1000
 
 
