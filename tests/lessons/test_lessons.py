@@ -332,7 +332,7 @@ def test_an_error_names_the_file_and_the_step(part, text, said):
         (b"\xff", "mine.toml", "is not TOML in UTF-8"),
         (b"", "mine.toml", "it has no 'title'"),
         (b"a = " + b"[" * 5000, "mine.toml", "is not TOML"),
-        (b"a" + b" . 'b'" * 40_000 + b" = 1", "mine.toml", "a key of more than 50 parts"),
+        (b"a" + b" . 'b'" * 40_000 + b" = 1", "mine.toml", "a key of over 50 dotted parts"),
         (GOOD.encode(), "Mine.toml", "lower-case letters"),
         (GOOD.encode() + b"#" * 200_000, "mine.toml", "is larger than 200,000 bytes"),
         (GOOD.replace("minutes = 5", "minutes = 0").encode(), "mine.toml", "minutes is a whole number"),
