@@ -6,6 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+import waiting
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
@@ -44,7 +45,7 @@ def server():
 
 
 def run(test):
-    asyncio.run(asyncio.wait_for(test(), 60))
+    waiting.run(asyncio.wait_for(test(), 60))
 
 
 def open_page(server, session=None):

@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.routing import WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
-from waiting import wait
+from waiting import run, wait
 
 from rbmviz_app import sockets
 from rbmviz_app.share.routes import watch_path
@@ -247,6 +247,6 @@ def test_closed_connection_delays_no_other():
         filling.cancel()
         return [message["type"] for message in read], together.due(inbox._now()) - inbox._now()
 
-    read, wait_of_others = asyncio.run(left())
+    read, wait_of_others = run(left())
     assert read == ["websocket.receive", "websocket.disconnect"]
     assert wait_of_others <= 1
