@@ -2,8 +2,7 @@
 
 import json
 
-from rbmviz.charts import Bars, ChartAxis, Curves, Legend, Level, Style, styled
-from rbmviz.charts.axes import LEGEND_LETTERS
+from rbmviz.charts import Bars, ChartAxis, Curves, Legend, Level, styled
 from rbmviz.charts.curves import BAND_OPACITY, LEVEL_DASH, LINE_WIDTH
 from rbmviz.charts.ends import end_rows
 from rbmviz.view.live import engine_data
@@ -100,15 +99,6 @@ def test_bars_have_sides_and_cells_have_shades():
     [cell] = cells.content(cells.of([row | {"share": 0.25} for row in rows[:1]]).rows, "Heat map")["bars"]
     assert (cell["text"], cell["opacity"]) == ("0.25", 0.5)
     assert cells.spec()["title"] == "A"
-
-
-def test_a_legend_has_lines_that_a_phone_has_room_for():
-    name = "best, pointer: Learning rate 1, Sweeps 10"
-    drawing = Curves(X, Y, "name", (Style(name, "#111111"),), legend=Legend(limit=0))
-    text = layers_of(drawing, "line")[0]["encoding"]["color"]["legend"]["labelExpr"]
-    lines = json.loads(text.removesuffix("[datum.label]")[1:-1])[name]
-    assert " ".join(lines) == name
-    assert max(map(len, lines)) <= LEGEND_LETTERS
 
 
 def test_on_a_phone_ends_that_would_overlap_have_one_name():

@@ -177,16 +177,3 @@ def test_a_bias_below_the_error_of_its_reference_is_not_resolved(error):
     assert np.mean([x.std_error for x in found]) == pytest.approx(corrected.std(), rel=0.35)
     resolved = np.mean([x.resolved for x in found])
     assert resolved > 0.5 if error < 0.3 else resolved < 0.2
-
-
-@pytest.mark.slow
-def test_large_model_has_a_tempering_reference(data):
-    """Its hidden units are independent: parameters 0 but for visible biases give a known gradient."""
-    b = np.linspace(-1, 1, 30)
-    large, rows = RBM(np.zeros((30, 26)), b, np.zeros(26)), np.eye(30, dtype=np.uint8)
-    found = gradient_quality(large, rows, "cd", 40)
-    assert found.reference == "parallel tempering"
-    assert 0 < found.reference_error < 1e-4
-    reference = tempered(large, rows, tempered_ladders(large, samples=2000, burn_in=1, n_temperatures=5))
-    slope = reference.mean[-56:-26]
-    np.testing.assert_allclose(slope, 1 / 30 - 1 / (1 + np.exp(-b)), atol=0.07)

@@ -4,9 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-import rbmviz
 from rbmviz.ledger import (
     STORED_FOLDER,
     VERDICTS,
@@ -69,7 +67,3 @@ def test_variants_are_counted_apart():
         assert counts == {name: verdicts.count((variant, name)) for name in VERDICTS}
     [half] = [claim for result in ledger() for claim in result["claims"] if claim["claim"] == "mean_tau_half"]
     assert verdict_text(half) == f"variant: {half['verdict']}"
-
-
-def test_the_package_has_no_recipes():
-    assert not list(Path(rbmviz.__file__).parent.rglob("recipes"))

@@ -1,8 +1,6 @@
 """Colours are told apart by protan, deutan and tritan eyes, and stand out from both backgrounds."""
 
-import tomllib
 from itertools import combinations, pairwise
-from pathlib import Path
 
 import pytest
 from colour_vision import ciede2000, contrast, distance
@@ -76,14 +74,6 @@ def test_every_colour_stands_out_from_the_background(theme):
     }
     assert faint == {}
     assert contrast(INK[theme], BACKGROUNDS[theme]) > 4.5  # words
-
-
-@pytest.mark.parametrize("theme", BACKGROUNDS)
-def test_the_colour_of_buttons_is_that_of_no_algorithm(theme):
-    config = tomllib.loads((Path(__file__).parents[2] / "app/.streamlit/config.toml").read_text())
-    own = config["theme"][theme]["primaryColor"]
-    shown = {*RAMP, *(c for colours in TOGETHER.values() for c in colours)}
-    assert [c for c in shown if distance(own, c) < APART] == []
 
 
 def test_neighbours_of_a_ramp_are_told_apart():

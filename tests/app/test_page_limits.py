@@ -60,18 +60,6 @@ def test_preset_without_room_changes_no_panel(page, monkeypatch):
     assert [line for line in lines if line.startswith(plain("bas_pcd: "))]
 
 
-def test_too_many_hidden_units_are_refused(page, monkeypatch):
-    test = page("train", t=["cd"])
-    comparison = test.session_state["comparisons"]["train"][0]
-    wait(lambda: comparison.poll()[0][1].n > 3, "updates")
-    monkeypatch.setenv("RBMVIZ_SERVER_MB", "1")
-    test.number_input(key="hidden").set_value(2000)
-    test.selectbox(key="train_data").set_value("mnist5k").run()
-    assert not test.exception
-    assert any("The panels continue as they were." in error.value for error in test.error)
-    assert (comparison.setup.dataset.name, comparison.poll()[0][1].run) == ("bas", 1)
-
-
 def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
     """Without Streamlit's server: what it calls is called here."""
     test = page("sample", model="bas_pcd", p=["gibbs", "rates_fpcd"], speed="200")

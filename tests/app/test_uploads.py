@@ -84,26 +84,6 @@ def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, own_data):
     assert test.file_uploader(key="own_data 1").value is None  # there it can be given again
 
 
-def test_a_preset_on_a_page_without_a_file_can_be_undone(page):
-    test = page("train", shell=True)
-    button(test, "Four prototypes").click().run()
-    assert not taken_off(test)
-    assert test.session_state["comparisons"]["train"][0].can_undo
-
-
-def test_a_step_of_a_lesson_chooses_its_model_and_the_file_stays_in_the_list(page, model):
-    test = page("sample", shell=True)
-    test.file_uploader(key="sample_own").upload("mine.safetensors", model_bytes(model)).run()
-    comparison = test.session_state["comparisons"]["sample"][0]
-    assert comparison.setup.model.rbm.n_visible == 5
-    test.query_params = {"lesson": "stick", "step": "3"}
-    test.session_state["opened page"] = "learn"
-    test.run()
-    assert not test.exception
-    assert comparison.setup.model.rbm.n_visible == 784
-    assert "mine.safetensors" in test.selectbox(key="model").options
-
-
 def test_a_model_sent_to_a_page_is_chosen_there(page, model, monkeypatch):
     opened = []
     monkeypatch.setattr("streamlit.switch_page", opened.append)

@@ -24,7 +24,7 @@ from rbmviz.lessons.claims import measure, read_claim
 from rbmviz.metrics import Coverage, eigenvalues, isl, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
-from rbmviz.pages import PAGES, Sources
+from rbmviz.pages import PAGES
 from rbmviz.samplers import make_sampler, sample
 from tests.lessons.doing import plays, presses
 
@@ -242,13 +242,6 @@ def test_the_speed_up_of_the_text_is_exact():
     assert speed_up(before, after) == pytest.approx(1.7, abs=0.02)
 
 
-def test_the_score_by_hand_is_right():
-    clouds = [0.9**4, 0.9**3 * 0.1, 0.1**4]
-    assert [round(x, 4) for x in clouds] == [0.6561, 0.0729, 0.0001]
-    assert np.log(clouds[0]) == pytest.approx(-0.42, abs=0.005)
-    assert np.log(np.mean(clouds)) == pytest.approx(-1.41, abs=0.005)
-
-
 def test_a_good_lesson_is_read():
     lesson = read_lesson(GOOD.encode(), "a-lesson.toml")
     [step] = lesson.steps
@@ -262,20 +255,16 @@ def test_a_good_lesson_is_read():
 BAD = {
     "link": [
         ('link = "papers?x=1"', "Unknown page with live panels 'papers'"),
-        ('link = "chain?land_dept=1"', "did you mean 'land_depth'"),
         ('link = "chain?land_depth=99"', "land_depth = '99' is not one of 2, 2.5"),
         ('link = "chain?l=gibs"', "did you mean 'gibbs'"),
         ('link = "sample?model=../x"', "model = '../x' is not one of"),
-        ('link = "chain?v=2"', "Unknown setting of the page chain 'v'"),
         ('link = "weights?w=cd"', "are all pop_cd"),
         ('link = "chain?l=none"', "has 1 panels"),
         ('link = "train?t=cd"\nbranch = "panel1 at 60 updates: pop_cd:k=0"', "branch: pop_cd: k = 0"),
         ('link = "tune?tune_x_from=x"', "'x' is not a number"),
-        ('link = "tune?tune_x_from=-1"', "is not a number from 0 to 10000"),
         ('link = "tune?tune_knobs=__import__(1)"', "is not a list of names and numbers"),
         ('link = "tune?tune_models=mnist_fpcd&tune_models=../x"', "tune_models = '../x' is not one of"),
         ('link = "tune?tune_x_n=40&tune_y_n=40"', "the map has 8,000 runs and may have 400"),
-        ('link = "train?train_seed=-1"', "is not a whole number from 0"),
         ('link = "train?replicates=101"', "is not a whole number from 1 to 100"),
         ('link = "sample?kept=0123"', "names files of your own"),
     ],
@@ -283,16 +272,12 @@ BAD = {
         ('claims = ["__import__(1) > 1 at 1 samples"]', "is not written as 'panel1.crossings > 3 at"),
         ('claims = ["panel3.crossings > 1 at 10 samples"]', "about panel 3 of 2"),
         ('claims = ["panel1.isl > 1 at 10 samples"]', "Unknown number of the page chain 'isl'"),
-        ('claims = ["panel1.crossings > 1 at 10 updates"]', "has to end in 1 to 100,000 samples"),
         ('claims = ["panel1.crossings > 1 at 999999999 samples"]', "has to end in 1 to 100,000 samples"),
         ('claims = ["panel1.crossings > panel1.crossings@5 at 10 samples"]', "only claims of presets have"),
-        ('claims = ["panel1.crossings > 1 at 10 samples, not of panel2"]', "only claims of presets have"),
         ("claims = [1]", "claims is a list of 0 to 8 texts"),
     ],
     "text": [
         ('text = "<script>alert(1)</script>"', "without HTML or pictures"),
-        ('text = "![x](http://x)"', "without HTML or pictures"),
-        ('text = ""', "text is empty"),
         (f'text = "{"x" * 2000}"', "has 2,000 characters and may have 1,500"),
         ('text = "a\\u0007"', "control character"),
     ],
@@ -302,7 +287,6 @@ BAD = {
     ],
     "look": [
         ('look = "panel9"', "look = 'panel9' is not one of play"),
-        ('look = "body"', "is not one of play"),
         ('look = "panel1.crossing"', "to look at 'crossing': did you mean 'crossings'"),
     ],
     "question": [('questoin = "x"', "did you mean 'question'"), ("", "answers is a list of 0 to 0 texts")],
@@ -329,15 +313,12 @@ def test_an_error_names_the_file_and_the_step(part, text, said):
     ("content", "file", "said"),
     [
         (b"title = ", "mine.toml", "is not TOML in UTF-8"),
-        (b"\xff", "mine.toml", "is not TOML in UTF-8"),
         (b"", "mine.toml", "it has no 'title'"),
-        (b"a = " + b"[" * 5000, "mine.toml", "is not TOML"),
-        (b"a" + b" . 'b'" * 40_000 + b" = 1", "mine.toml", "a key of over 50 dotted parts"),
+        (b"a" + b" . 'b'" * 30_000 + b" = 1", "mine.toml", "a key of over 50 dotted parts"),
         (GOOD.encode(), "Mine.toml", "lower-case letters"),
         (GOOD.encode() + b"#" * 200_000, "mine.toml", "is larger than 200,000 bytes"),
         (GOOD.replace("minutes = 5", "minutes = 0").encode(), "mine.toml", "minutes is a whole number"),
         (b'title = "x"\nabout = "x"\nminutes = 1\nstep = [1]', "mine.toml", "step 1: it is not a table"),
-        (b'title = "x"\nabout = "x"\nminutes = 1\nstep = []', "mine.toml", "there are 0 steps"),
     ],
 )
 def test_malformed_lessons_are_refused(content, file, said):
@@ -365,20 +346,6 @@ def test_each_page_has_all_that_a_claim_needs():
         assert state.algorithms()
         assert state == read_state(f"http://127.0.0.1:8501/{page}?paused_at=30&lesson=stick&step=1")
     assert read_state("http://127.0.0.1:8501/?p=gibbs").page == "sample"
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if PAGES[page].run_settings()])
-def test_setup_uses_its_declared_settings(page):
-    """Links always give these."""
-    asked = []
-
-    class Noted(dict):
-        def __getitem__(self, name):
-            asked.append(name)
-            return super().__getitem__(name)
-
-    PAGES[page].setup(Noted(read_state(page).settings), Sources())
-    assert set(asked) == set(PAGES[page].run_settings())
 
 
 def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():
