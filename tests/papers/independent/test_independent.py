@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tests.papers.independent import compare, coupling, fast_weights, polish, population
-from tests.papers.independent.plain import Model, expected_statistics, statistics
+from tests.papers.independent import compare, coupling, fast_weights, polish
 
 FOLDER = compare.ROOT / "tests" / "papers" / "independent"
 MOST = 4.0
@@ -59,15 +58,6 @@ def test_both_chains_of_a_coupling_are_gibbs_chains(specialised):
         assert chisquare(counts, law[::-1] / law.sum() * n).pvalue < 1e-6
 
 
-def test_enumeration_is_over_all_states():
-    g = np.random.default_rng(4)
-    rbm = Model(g.normal(size=(3, 2)), g.normal(size=3), g.normal(size=2))
-    v = (np.arange(32)[:, None] >> np.arange(3) & 1).astype(float)
-    h = (np.arange(32)[:, None] >> np.arange(3, 5) & 1).astype(float)
-    p = np.exp(((v @ rbm.W) * h).sum(axis=1) + v @ rbm.b + h @ rbm.c)
-    np.testing.assert_allclose(p @ statistics(v, h) / p.sum(), expected_statistics(rbm))
-
-
 def test_meeting_times_are_the_stored_ones():
     agree(compare.meeting(2, 150, general=False))
 
@@ -82,14 +72,6 @@ def test_bias_and_variance_are_the_stored_ones():
 
 def test_weights_that_a_million_samples_meet_are_the_stored_ones():
     agree(compare.weights(3))
-
-
-def test_pop_cd_without_weights_is_cd():
-    g = np.random.default_rng(5)
-    rbm = Model(np.zeros((4, 16)), g.normal(size=4), g.normal(size=16))
-    v = g.integers(0, 2, (6, 4)).astype(float)
-    draws = [population.negative(rbm, v, 1, weigh, np.random.default_rng(6)) for weigh in (True, False)]
-    np.testing.assert_allclose(*draws)  # all weights are equal where W is 0
 
 
 @pytest.mark.parametrize(("series", "alpha", "eps"), [("alpha = 1", 1.0, 0.1), ("alpha = 0.95", 0.95, 0.003)])
