@@ -217,14 +217,6 @@ def test_progress_is_lines_where_there_is_no_terminal(capsys, tmp_path, monkeypa
     assert "which alone would take" in lines[-1]
 
 
-def test_progress_is_a_bar_on_a_terminal(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("rbmviz.cli.streams._NeverFailing.isatty", lambda self: True, raising=False)
-    assert main([*SMALL, "--out", str(tmp_path / "s")]) == 0
-    shown = capsys.readouterr().err
-    assert "100%" in shown
-    assert "4/4" in shown
-
-
 def test_results_of_other_code_are_shown_and_computed_anew(capsys, tmp_path, monkeypatch):
     out = tmp_path / "made"
     with monkeypatch.context() as patch:
