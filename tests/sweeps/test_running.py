@@ -128,12 +128,9 @@ def test_one_cell_that_fails_costs_no_other(made, on_threads, store, monkeypatch
 
     monkeypatch.setattr(running, "compute", failing)
     outcome = run(made, store)
-    assert sorted(failed.reason for failed in outcome.failed) == [
-        "This one diverges.",
-        "ZeroDivisionError: division by zero",
-    ]
+    reasons = ["This one diverges.", "ZeroDivisionError: division by zero"]
+    assert sorted(failed.reason for failed in outcome.failed) == sorted(store.failures()) == reasons
     assert outcome.computed == 6
-    assert sorted(store.failures()) == sorted(failed.reason for failed in outcome.failed)
     monkeypatch.undo()
     assert run(made, store).computed == 2
     same(store.read(made).columns, on_threads)
@@ -197,12 +194,6 @@ def test_full_disk_ends_the_sweep_and_keeps_what_was_written(made, on_threads, s
     same(store.read(made).columns, on_threads)
 
 
-def test_another_version_of_the_code_is_refused(made, monkeypatch):
-    monkeypatch.setattr(running, "version_of", lambda kind, name: "0" * 16)
-    with pytest.raises(BadInput, match="another version of rbmviz"):
-        running.compute(made[0])
-
-
 def test_workers_that_are_lost_for_good_end_the_sweep(made, store):
     class Lost(ThreadPoolExecutor):
         def submit(self, *args, **kwargs):
@@ -215,12 +206,11 @@ def test_workers_that_are_lost_for_good_end_the_sweep(made, store):
         run(made, store, Lost(1))
 
 
-def test_unreachable_scheduler_is_reported(made, store, monkeypatch):
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "tcp://"])
+def test_unreachable_scheduler_is_reported(address, made, store, monkeypatch):
     monkeypatch.setattr("rbmviz.sweeps.cluster.CONNECT_SECONDS", 0.2)
-    for address in ("tcp://127.0.0.1:9", "nonsense://x", "tcp://"):
-        with pytest.raises(BadInput, match="No Dask scheduler answers at"):
-            run(made, store, scheduler=address)
-    assert store.done(made) == set()
+    with pytest.raises(BadInput, match="No Dask scheduler answers at"):
+        run(made, store, scheduler=address)
 
 
 # A real cluster: a scheduler and two worker processes on this machine
@@ -342,13 +332,6 @@ def test_no_old_cell_is_reused_when_code_or_model_have_changed(changed, tmp_path
 def test_a_strange_number_of_workers_is_refused(workers, made, store):
     with pytest.raises(BadInput, match="workers"):
         run(made, store, workers=workers)
-
-
-def test_shut_down_executor_is_reported(made, store):
-    executor = ThreadPoolExecutor(1)
-    executor.shutdown()
-    with pytest.raises(BadInput, match="were lost"):
-        run(made, store, executor)
 
 
 def test_threads_of_ones_own_are_interrupted_and_keep_their_blas(made, store, monkeypatch):
