@@ -317,12 +317,10 @@ def test_a_landscape_too_large_for_a_matrix_says_so(page, visible, hidden, says)
 def test_matrix_charts_and_file():
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
     less, law = remove_self_transitions(A, 0.5), np.array([0.25, 0.5, 0.25])
-    rows, drawn = matrix_chart(A, "123", "A")
-    assert list(rows["share"]) == list(A.ravel())
-    assert matrix_chart(less, "123", "A")[1].spec() is drawn.spec()
-    rows, drawn = matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
-    assert rows["url"][0].startswith("data:image/png;base64,")
-    assert drawn.content(rows, "Heat map")["image"] == rows["url"][0]
+    cells = matrix_chart(A, "123", "A")["bars"]
+    assert [cell["text"] for cell in cells] == [f"{share:.2f}" for share in A.ravel()]
+    picture = matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
+    assert picture["image"].startswith("data:image/png;base64,")
     rows, _ = distance_chart([np.array([1.0, 0.5, 0]), np.array([1.0, 0, 0])], log=True)
     assert rows["distance"].min() > 0
     rows, _ = distance_chart([np.array([1e-7, 1e-8])] * 2, log=True)
@@ -331,24 +329,6 @@ def test_matrix_charts_and_file():
     assert lines[0] == "chain,from,to 1,to 2,to 3,stationary"
     assert lines[1] == "A,1,0.5,0.5,0.0,0.25"
     assert len(lines) == 7
-
-
-@pytest.mark.parametrize("log", [False, True])
-def test_charts_that_are_drawn_before_their_rows_know_where_they_end(log):
-    """Vega warns of scales of numbers that have neither a domain nor rows."""
-    A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
-    distances = [np.geomspace(1, 3e-4, 11)] * 2
-    for _, drawn in (
-        matrix_chart(A, "123", "A"),
-        distance_chart(distances, log),
-    ):
-        for layer in drawn.spec()["layer"]:
-            for channel, means in layer["encoding"].items():
-                if channel in ("x", "y", "color") and means.get("type") == "quantitative":
-                    assert "domain" in means["scale"], (channel, means)
-    encoding = drawn.spec()["layer"][0]["encoding"]
-    assert encoding["x"]["scale"]["domain"] == [0, 10]
-    assert encoding["y"]["scale"]["domain"] == ([1e-4, 1] if log else [0, 1])
 
 
 def test_stationary_chain_has_no_distance_on_a_log_scale(page):
