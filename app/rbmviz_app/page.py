@@ -663,7 +663,7 @@ def downloads(
         command = f"rbmviz app; {address()}" if by_link or code is None else code()
         return origin_of(comparison, command, models)
 
-    help = "The points of this page’s charts, and where they come from (.csv)."
+    help = "The points of this page’s charts, once there are any, and where they come from (.csv)."
     rows = Download("Data (.csv)", parts.csv, f"{page}.csv", help)
     controls.downloads(page, [rows, *more], file_origin, code)
 
@@ -699,8 +699,10 @@ def live_chart(
 
 def draw_chart(content: Content | None, key: str, nothing: str = "", height: int = 300) -> None:
     """Draw a chart that does not change while it is shown; see ``live_chart``."""
-    _place(key, nothing, height, still=content)
-    if content is not None:
+    if content is None:
+        st.caption(nothing)
+    else:
+        _place(key, "", height, still=content)
         publish.chart(key, content)
 
 
