@@ -483,9 +483,9 @@ def _drawn(chart: Chart, width: float = CHART_WIDTH) -> Any:
 
 def _finished(chart: Any) -> Any:
     """Return a chart in the style for light paper."""
-    words = {"labelColor": INK["light"], "titleColor": INK["light"]}
-    note = {"note": {"color": INK["light"], "fill": INK["light"]}}
-    title = {"color": INK["light"], "fontSize": 12}
+    words = {"labelColor": INK, "titleColor": INK}
+    note = {"note": {"color": INK, "fill": INK}}
+    title = {"color": INK, "fontSize": 12}
     chart.config = {"axis": words, "legend": words, "style": note, "title": title, "view": {"stroke": None}}
     return chart
 

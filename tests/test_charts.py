@@ -95,10 +95,10 @@ def test_bars_have_sides_and_cells_have_shades():
     assert (content["x"]["names"], content["bars"][0]["colour"]) == (names, "#111111")
     below = bars.of([rows[0] | {"y2": float("nan")}])
     assert bars.content(below.rows, "") is None
-    cells = Bars(ChartAxis("x", names=names), ChartAxis("y", names=names), text_size=10, title="A")
+    cells = Bars(ChartAxis("x", names=names), ChartAxis("y", names=names), title="A")
     [cell] = cells.content(cells.of([row | {"share": 0.25} for row in rows[:1]]).rows, "Heat map")["bars"]
     assert (cell["text"], cell["opacity"]) == ("0.25", 0.5)
-    assert cells.spec()["title"] == "A"
+    assert cells.empty("Heat map")["label"] == "A"
 
 
 def test_on_a_phone_ends_that_would_overlap_have_one_name():

@@ -1,5 +1,6 @@
 """Widgets shared by the pages, each for one setting; downloads; the uploader of models."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, TypeVar
@@ -11,8 +12,7 @@ from rbmviz.files.origin import with_origin
 from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
 from rbmviz_app import messages, session, uploads
-from rbmviz_app.component import component
-from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
+from rbmviz_app.session import ALL_SETTINGS, Setting, set_undrawn
 from rbmviz_app.shared import (
     MODELS_OF_COMMAND,
     own_data,
@@ -20,11 +20,11 @@ from rbmviz_app.shared import (
     pretrained_line,
     title_of_model,
 )
-from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
 
-_download = component("download", ["download.js"], ["download.css"])
+_one_file = threading.Lock()
+"""Files are made one at a time, because a large one holds the interpreter."""
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,11 +222,10 @@ def own_model(setting: Setting[str], key: str, label: str) -> None:
 
 
 class Download(NamedTuple):
-    """A file to download: label, function that returns its bytes, file name, help, icon in ``download.js``.
+    """A file to download: label, function that returns its bytes, file name, help, and Material icon.
 
-    The function runs after the click, on its own thread, and the page does not wait for it. That thread has
-    no session: every ``Setting`` and ``Entry`` silently returns its default there. Read them while the page
-    is drawn and close over their values, as ``files`` in ``pages/train/results.py`` does.
+    The function runs after the click, on a thread without a session: every ``Setting`` and ``Entry`` silently
+    returns its default there. Read them while the page is drawn and close over their values.
     """
 
     label: str
@@ -249,15 +248,24 @@ def downloads(
     """
 
     def making(download: Download) -> Callable[[], bytes]:
-        return lambda: with_origin(download.make(), download.file, origin())
+        def make() -> bytes:
+            with _one_file:
+                return with_origin(download.make(), download.file, origin())
+
+        return make
 
     with st.popover("Save", icon=":material/download:", key=f"{page} save"):
         with st.container(horizontal=True):
             for download in offered:
-                button = f"download_file {page} {download.label}"
-                address = OFFERED_FILES.ensure().offer(button, OfferedFile(download.file, making(download)))
-                fields = {name: getattr(download, name) for name in ("label", "file", "help", "icon")}
-                _download(key=button, data=fields | {"address": address}, width="content")
+                st.download_button(
+                    download.label,
+                    making(download),
+                    download.file,
+                    key=f"download_file {page} {download.label}",
+                    help=download.help,
+                    on_click="ignore",  # the page need not be drawn again
+                    icon=f":material/{download.icon}:",
+                )
         if code is not None:
             _draw_code(page, code)
 

@@ -41,7 +41,6 @@ SELECTORS = {
     "stMarkdownContainer": "a text: its links are large enough to touch",
     "stCaptionContainer": "a caption: enough contrast",
     "stAlert": "an error over the page: its box is drawn only while there is one",
-    "stVegaLiteChart": "a chart: fitted to the window while presenting, hidden while a quiz asks",
     "stBidiComponent": "a component: has the panels in its shadow root",
     "stButton": "a button: large enough to touch, and its tooltip leaves after a click",
     "stButtonGroup": "buttons of one choice: beside their label",

@@ -32,8 +32,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from rbmviz import BadInput, Model
-from rbmviz.charts import Chart
-from rbmviz.charts.plot import readable
+from rbmviz.charts.plot import Content
 from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.files.origin import origin
@@ -627,31 +626,6 @@ def undo(page: str, comparison: Race[Any]) -> None:
     session.show(session.undo_settings(page, comparison.undoable_commands))
 
 
-def draw_chart(
-    chart: Chart,
-    key: str,
-    alt: str,
-    nothing: str = "",
-    width: Any = "stretch",
-    height: Any = "content",
-) -> None:
-    """Draw a chart, or the text ``nothing`` if there are no rows yet.
-
-    key : widget key; alt : description for screen readers; height :
-        "stretch" for a main chart: a style sheet sets its height with and without rows, and while it loads
-    """
-    rows, plot = chart
-    with st.container(key=f"main chart {key}") if height == "stretch" else nullcontext():
-        if nothing and rows.empty:
-            st.caption(nothing)
-            return
-        size = PRESENTED_FONT_PIXELS if links.presenting() else 0
-        height = "stretch" if size else height  # presenting.css makes it as tall as the window allows
-        spec = readable(plot.spec(), st.context.theme.type, size)
-        st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
-        publish.chart(key, chart, alt)
-
-
 FOLDED_HEIGHT = 260
 """Pixels of a plot under *More charts*."""
 
@@ -689,7 +663,7 @@ def downloads(
         command = f"rbmviz app; {address()}" if by_link or code is None else code()
         return origin_of(comparison, command, models)
 
-    help = "The points of this page’s charts, and where they come from (.csv)."
+    help = "The points of this page’s charts, once there are any, and where they come from (.csv)."
     rows = Download("Data (.csv)", parts.csv, f"{page}.csv", help)
     controls.downloads(page, [rows, *more], file_origin, code)
 
@@ -719,8 +693,21 @@ def live_chart(
     """
     page, token = _address_of(comparison)
     offering(session.LIVE_PARTS.ensure(), page, comparison).offer(key, make, alt)
-    size = PRESENTED_FONT_PIXELS if links.presenting() else 0
-    data = {"url": live_path() + token, "part": key, "nothing": nothing, "size": size}
     with nullcontext() if height else st.container(key=f"main chart {key}"):
-        # Lessons count the charts of a page by this name.
-        _chart(key=f"{'said' if height == TEXT else 'plot'} {key}", data=data | {"height": height})
+        _place(key, nothing, height, url=live_path() + token)
+
+
+def draw_chart(content: Content | None, key: str, nothing: str = "", height: int = 300) -> None:
+    """Draw a chart that does not change while it is shown; see ``live_chart``."""
+    if content is None:
+        st.caption(nothing)
+    else:
+        _place(key, "", height, still=content)
+        publish.chart(key, content)
+
+
+def _place(key: str, nothing: str, height: int, url: str = "", still: Content | None = None) -> None:
+    size = PRESENTED_FONT_PIXELS if links.presenting() else 0
+    data = {"url": url, "part": key, "still": still, "nothing": nothing, "size": size, "height": height}
+    # Lessons count the charts of a page by this name.
+    _chart(key=f"{'said' if height == TEXT else 'plot'} {key}", data=data)

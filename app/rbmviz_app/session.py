@@ -23,7 +23,6 @@ from rbmviz.session import Race
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.jobs import Job
 from rbmviz_app.share.view import Share
-from rbmviz_app.stream.files import OfferedFiles
 from rbmviz_app.stream.parts import Parts
 
 T = TypeVar("T")
@@ -338,10 +337,6 @@ POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 
 UNDO_SETTINGS: Entry[dict[str, tuple[int, dict[str, Any]]]] = Entry("undo settings", dict)
 """For Undo on each page, besides the runs: the number of a command, and the settings that it changed."""
-
-
-OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
-"""Files that the session's download buttons make."""
 
 
 LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)

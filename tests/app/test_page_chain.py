@@ -225,10 +225,10 @@ def test_a_landscape_too_large_for_a_matrix_says_so(page):
 def test_matrix_charts_and_file():
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
     less, law = remove_self_transitions(A, 0.5), np.array([0.25, 0.5, 0.25])
-    rows, _ = matrix_chart(A, "123", "A")
-    assert list(rows["share"]) == list(A.ravel())
-    rows, drawn = matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
-    assert drawn.content(rows, "Heat map")["image"].startswith("data:image/png;base64,")
+    cells = matrix_chart(A, "123", "A")["bars"]
+    assert [cell["text"] for cell in cells] == [f"{share:.2f}" for share in A.ravel()]
+    picture = matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
+    assert picture["image"].startswith("data:image/png;base64,")
     rows, _ = distance_chart([np.array([1.0, 0.5, 0]), np.array([1.0, 0, 0])], log=True)
     assert rows["distance"].min() > 0
     rows, _ = distance_chart([np.array([1e-7, 1e-8])] * 2, log=True)

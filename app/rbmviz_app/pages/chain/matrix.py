@@ -317,18 +317,13 @@ def start_of(law: np.ndarray) -> int:
     return CHAIN_STARTS.value.get(len(law), default)
 
 
-def removed_title(lam: float) -> str:
-    """Return the title of the matrix with smaller P(stay)."""
-    return f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"
-
-
 def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str], law: np.ndarray) -> None:
     """Draw both transition matrices."""
     left, right = st.columns(2)
     with left:
-        draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A", "Heat map of A")
+        draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A")
     with right:
-        draw_chart(matrix_chart(less, names, removed_title(lam)), "heat less", "Heat map of Ã")
+        draw_chart(matrix_chart(less, names, f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"), "heat less")
     st.caption("Stationary distribution of both: " + law_text(names, law))
     if Settings.chain_matrix.value != FROM_LANDSCAPE:  # it has no table to edit
         st.caption("**Try** Let one state rarely stay (a small A_ii): it limits λ for all (section 3).")
@@ -350,8 +345,8 @@ def draw_convergence(A: np.ndarray, less: np.ndarray, names: list[str], law: np.
         steps = controls.slide(Settings.chain_steps, width=130)
         log = controls.toggle(Settings.chain_log)
     distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
-    chart = distance_chart(distances, log)
-    draw_chart(chart, "distances", "Distance to the stationary distribution", NO_DISTANCE)
+    content = distance_chart(distances, log).content("Distance to the stationary distribution")
+    draw_chart(content, "distances", NO_DISTANCE)
 
 
 def choose_lambda(most: float) -> float:

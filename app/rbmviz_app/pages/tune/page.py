@@ -28,6 +28,7 @@ from rbmviz_app.jobs import Job, check_size
 from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.tune.charts import (
+    SLICE_HEIGHT,
     TABLE_COLUMNS,
     X_WORDS,
     chosen_names,
@@ -586,22 +587,15 @@ def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, chains: Ch
     named = chosen_names(scores, [("best", best), ("pointer", view.setting), *opened])
     on = f" on {choice.best.model}" if len(plan.models) > 1 else ""
     st.markdown("**Curves of the best and the chosen settings** (mean ± one standard deviation over seeds)")
-    draw_chart(
-        curves_chart(scores, named, view.effort, view.by, view.point),
-        "tune curves",
-        f"{measures[view.by].label} against {X_WORDS[view.effort]} of the best setting and those that are "
-        "chosen",
-    )
+    said = f"{measures[view.by].label} against {X_WORDS[view.effort]} of the best and the chosen settings"
+    draw_chart(curves_chart(scores, named, view.effort, view.by, view.point).content(said), "tune curves")
     slices = {axis: chart for axis in (0, 1) if (chart := slice_chart(scores, choice, axis)) is not None}
     for (axis, chart), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
         label = plan.knob(plan.axes[axis].knob).label
         with column:
             st.markdown(f"**Through the best cell{on}, along {label.lower()}**")
-            draw_chart(
-                chart,
-                f"tune slice {axis}",
-                f"Difference to the best against {label}, with 95 % intervals over seeds",
-            )
+            said = f"Difference to the best against {label}, with 95 % intervals over seeds"
+            draw_chart(chart.content(said), f"tune slice {axis}", height=SLICE_HEIGHT)
     titles = TABLE_COLUMNS | ({"n": "Updates"} if plan.kind == "trainer" else {})
     knobs = [*(axis.knob for axis in plan.axes), *plan.differing_knobs()]
     titles = {**titles, **{name: plan.knob(name).label for name in knobs}}
