@@ -191,9 +191,7 @@ def read_lesson(content: bytes, file: str) -> Lesson:
     if not NAME.fullmatch(name):
         raise BadInput(f"{where} needs a name of lower-case letters, digits and '-', as 'my-lesson.toml'.")
     if len(content) > MAX_LESSON_BYTES or DOTTED.search(content):
-        raise BadInput(
-            f"{where} is larger than {MAX_LESSON_BYTES:,} bytes or has a key of over 50 dotted parts."
-        )
+        raise BadInput(f"{where} is over {MAX_LESSON_BYTES:,} bytes, or has a key of over 50 dotted parts.")
     try:
         said = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # ValueError: also of texts that are not UTF-8

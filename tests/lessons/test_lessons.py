@@ -316,7 +316,7 @@ def test_an_error_names_the_file_and_the_step(part, text, said):
         (b"", "mine.toml", "it has no 'title'"),
         (b"a" + b" . 'b'" * 30_000 + b" = 1", "mine.toml", "a key of over 50 dotted parts"),
         (GOOD.encode(), "Mine.toml", "lower-case letters"),
-        (GOOD.encode() + b"#" * 200_000, "mine.toml", "is larger than 200,000 bytes"),
+        (GOOD.encode() + b"#" * 200_000, "mine.toml", "is over 200,000 bytes"),
         (GOOD.replace("minutes = 5", "minutes = 0").encode(), "mine.toml", "minutes is a whole number"),
         (b'title = "x"\nabout = "x"\nminutes = 1\nstep = [1]', "mine.toml", "step 1: it is not a table"),
     ],
