@@ -61,7 +61,7 @@ def test_the_table_of_the_terminal(capsys, folder):
 
 def test_only_one_setting_is_best_where_it_can_be_told(capsys, tmp_path):
     """Of two steps, one never leaves its start: the region is one setting, and --json names it."""
-    words = "sweep --model bas_pcd --sampler rates_fpcd --grid eps=lin:0.0001:0.3:2 -n 2000".split()
+    words = "sweep --model bas_pcd --sampler rates_fpcd --grid eps=0.0001:0.3:2:linear -n 2000".split()
     result = run(capsys, *words, "--metric", "isl", "--replications", 3, "--out", tmp_path / "s")
     assert result["best"]["knobs"] == {"eps": 0.3}
     assert result["best"]["validation"] > result["cells"][1]["mean"]
@@ -164,7 +164,7 @@ def test_sweep_refuses_bad_axes_before_computing(capsys, folder, tmp_path):
         ([*known, "--axis", "eps="], "The axis 'eps' is empty"),
         ([*known, "--axis", "eps"], "gives no values"),
         ([*known, "--axis", "eps=0.1:7:3"], "outside 0, or 0.0001 to 1"),
-        ([*known, "--axis", "eps=log:0.1:x:3"], "cannot be read"),
+        ([*known, "--axis", "eps=0.1:x:3:log"], "cannot be read"),
         ([*known, "--axis", "eps=0.001:1:999", "--axis", "alpha=0.1:1:999"], "cells, of which 100,000 are"),
         ([*known, "--metric", "isl2"], "Unknown metric"),
         ([*known, "--max-sweeps", "2"], "has no knob 'max_sweeps'"),
