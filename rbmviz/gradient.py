@@ -36,15 +36,10 @@ ReferenceKind = Literal["enumeration", "parallel tempering"]
 class GradientReference:
     """The gradient of the mean log-likelihood of the training rows, against which a bias is measured.
 
-    Parameters
-    ----------
-    kind : "enumeration" or "parallel tempering"
-        How it was computed.
-    estimates : float64 (n, parameters)
-        Independent estimates with the reference as their mean: one per ladder of temperatures, or the exact
-        gradient.
-    warning : str
-        Why its error may be too small; "" if there is no sign of it.
+    kind : "enumeration" or "parallel tempering"; how it was computed
+    estimates : float64 (n, parameters); independent estimates with the reference as their mean: one per
+        ladder of temperatures, or the exact gradient
+    warning : why its error may be too small; "" if there is no sign of it
     """
 
     kind: ReferenceKind
@@ -210,13 +205,7 @@ def _jackknife(products: np.ndarray) -> float:
 
 
 def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:
-    """Return the exact gradient of the mean log-likelihood of the rows.
-
-    Raises
-    ------
-    BadInput
-        If the model is too large to enumerate.
-    """
+    """Return the exact gradient of the mean log-likelihood of the rows."""
     if refusal := too_large(rbm):
         raise BadInput(f"{refusal}; the bias is measured against the exact gradient.")
     return GradientReference("enumeration", flat(exact_gradient(rbm, data))[None])
@@ -243,13 +232,7 @@ def _fingerprint(rbm: RBM, data: np.ndarray) -> str:
 
 
 def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, data: np.ndarray) -> None:
-    """Write a reference of parallel tempering, one estimate per ladder, to an ``.npz`` file.
-
-    Raises
-    ------
-    OutputFailure
-        If the file cannot be written.
-    """
+    """Write a reference of parallel tempering, one estimate per ladder, to an ``.npz`` file."""
     content = io.BytesIO()
     np.savez(
         content,
@@ -261,13 +244,7 @@ def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, dat
 
 
 def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientReference:
-    """Return a reference of parallel tempering written by ``save_reference``.
-
-    Raises
-    ------
-    BadInput
-        If the file is invalid, or belongs to another model or other training rows.
-    """
+    """Return a reference of parallel tempering written by ``save_reference``."""
     size = rbm.W.size + len(rbm.b) + len(rbm.c)
 
     try:
@@ -340,11 +317,6 @@ def gradient_quality(
     reference : GradientReference, optional
         From ``enumerated`` or ``tempered``; computed by default, which takes seconds to minutes for a model
         that cannot be enumerated. Pass it to measure several estimators on one model.
-
-    Raises
-    ------
-    BadInput
-        If a size does not fit.
     """
     if isinstance(trainer, str):
         trainer = make_trainer(trainer, **knobs)

@@ -48,13 +48,7 @@ class ModelHeader(NamedTuple):
 
 
 def as_model(model: AnyModel) -> Model:
-    """Return the model given as a name, a file, a Model or an RBM.
-
-    Raises
-    ------
-    BadInput
-        If ``model`` is none of these, or the model cannot be loaded.
-    """
+    """Return the model given as a name, a file, a Model or an RBM."""
     if isinstance(model, Model):
         return model
     if isinstance(model, RBM):
@@ -77,6 +71,8 @@ def list_models() -> list[str]:
 def load_model(name: str | Path, names: Names | None = None, update: int | None = None) -> Model:
     """Return a pretrained model by name, or a model from a file.
 
+    Pickles (.pkl, .joblib, .pt) are never opened, because that would run the code in them.
+
     Parameters
     ----------
     name : str or Path
@@ -88,12 +84,6 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
         such as ``weights``, ``vbias``, ``hbias``; W is then transposed if only that fits the biases.
     update : int, optional
         Number of an update in an archive of rbms (default: the last one).
-
-    Raises
-    ------
-    BadInput
-        If there is no such model, or the file is not a model (see ``load_model_file``). Pickles (.pkl,
-        .joblib, .pt) are never opened, because that would run the code in them.
 
     Examples
     --------
@@ -127,11 +117,6 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
     names : mapping of str, optional
         See ``load_model``.
 
-    Raises
-    ------
-    BadInput
-        If an array is missing, or the arrays do not fit each other.
-
     Examples
     --------
     >>> import numpy as np
@@ -158,13 +143,7 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
 
 
 def load_chains(path: str | Path) -> np.ndarray:
-    """Return the chains of an archive of rbms, uint8 (chains, n_visible), for use as starts ``v0``.
-
-    Raises
-    ------
-    BadInput
-        If there is no such archive, or it has no chains, or the chains are not bits.
-    """
+    """Return the chains of an archive of rbms, uint8 (chains, n_visible), for use as starts ``v0``."""
     path = Path(path)
     try:
         chains = read_chains(path, f"'{path}'")
@@ -184,11 +163,6 @@ def load_pretrained(name: object) -> Model:
     """Return a pretrained model by name; unlike ``load_model`` it never opens a path.
 
     Use it for names that come from a link or from a file's metadata.
-
-    Raises
-    ------
-    BadInput
-        If there is no such pretrained model.
     """
     names = list_models()
     if not names:
@@ -229,13 +203,6 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
     path : str or Path
         Ends in .safetensors or .npz (see ``model_bytes``).
 
-    Raises
-    ------
-    BadInput
-        If it is not a model, or the name ends otherwise.
-    OutputFailure
-        If the file cannot be written.
-
     Examples
     --------
     >>> import tempfile
@@ -257,14 +224,7 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
 
 
 def load_model_file(path: str | Path, names: Names | None = None, update: int | None = None) -> Model:
-    """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters.
-
-    Raises
-    ------
-    BadInput
-        If the file is missing, truncated, of another format (pickles
-        are never read), or its arrays do not fit each other.
-    """
+    """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters."""
     path = Path(path)
     if not is_file(path):
         raise BadInput(f"There is no model file '{path}'; 'rbmviz list models' shows the pretrained ones.")

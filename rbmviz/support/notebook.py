@@ -40,13 +40,7 @@ def _short(value: Any) -> str:
 
 
 def data_frame(columns: Mapping[str, Any]) -> Any:
-    """Return columns of equal length as a pandas DataFrame.
-
-    Raises
-    ------
-    BadInput
-        If pandas is not installed.
-    """
+    """Return columns of equal length as a pandas DataFrame."""
     with brought_by("data", "A data frame"):
         import pandas
     return pandas.DataFrame(dict(columns))

@@ -48,6 +48,8 @@ SCORE_ROUNDING = 1e-12
 class ScoredSetting:
     """One setting compared with the best one, at one point.
 
+    Errors and deviations are NaN for one seed, and what the table does not have is NaN.
+
     Parameters
     ----------
     setting, model : str
@@ -74,8 +76,6 @@ class ScoredSetting:
         Mean share of blank samples.
     n, sweeps, seconds : float
         Mean samples or updates, Gibbs sweeps and seconds up to the point.
-
-    Errors and deviations are NaN for one seed, and what the table does not have is NaN.
     """
 
     setting: str
@@ -342,11 +342,6 @@ def compare(
     test : str
         Measure to report (default: ISL or log-likelihood on the test part).
 
-    Raises
-    ------
-    BadInput
-        If the table has no such column, no setting has reached the point, or the cells differ in data.
-
     Examples
     --------
     >>> from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, table
@@ -396,7 +391,8 @@ def compare(
         by_seed = zip(grid.seeds, scores[i].tolist(), has, strict=True)
         scored.append(
             ScoredSetting(
-                *grid.settings[i],
+                setting=grid.settings[i][0],
+                model=grid.settings[i][1],
                 knobs=knobs[i],
                 by_seed={seed: score for seed, score, ok in by_seed if ok},
                 mean=_mean(scores[i, has]),

@@ -50,8 +50,11 @@ TABLES: dict[str, Table] = {"sampler": samplers, "trainer": trainers}
 class Axis:
     """The values that a sweep gives to one knob.
 
+    Parameters
+    ----------
     knob : str
-    values : sequence of int, float, bool or str; the plan checks them against the knob's range
+    values : sequence of int, float, bool or str
+        The plan checks them against the knob's range.
     """
 
     knob: str
@@ -78,11 +81,11 @@ class Axis:
     def spaced(cls, knob: Knob, lo: float, hi: float, n: int, scale: str = "") -> Self:
         """Return an axis of about n values from lo to hi inclusive, rounded for a whole-number knob.
 
+        Parameters
+        ----------
         scale : "linear", "log" (values with four digits), "log1m" or "" (that of the knob's slider)
             "log1m" is a log scale of 1 - x, for knobs whose values close to 1 matter: if hi is 1, it ends
             with ``1 - LEAST_BELOW_1`` and 1.
-
-        Raises BadInput if the knob is not a number, or the ends do not fit the scale.
         """
         if knob.kind not in (int, float):
             raise BadInput(f"The knob {knob.name} is not a number: list its values, {knob.range_text}.")
@@ -108,10 +111,12 @@ class Axis:
     def read(cls, text: str, algorithms: Sequence[Any]) -> Self:
         """Parse an axis, such as ``eps=0.01,0.03,0.1``, ``eps=0.001:1:13`` or ``alpha=0.9:1:5:linear``.
 
-        text : a knob, and values or ``lo:hi:n``, optionally with a scale
-        algorithms : samplers or trainers (classes or instances), at least one of which has the knob
-
-        Raises BadInput if no algorithm has the knob, or the values cannot be read.
+        Parameters
+        ----------
+        text : str
+            A knob, and values or ``lo:hi:n``, optionally with a scale.
+        algorithms : sequence
+            Samplers or trainers (classes or instances), at least one of which has the knob.
         """
         name, equals, rest = text.partition("=")
         name = name.strip().replace("-", "_")
@@ -163,6 +168,8 @@ def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
 class Budget:
     """The length of each cell, in a unit of effort.
 
+    Parameters
+    ----------
     unit : "samples", "updates", "sweeps" or "seconds"
         Gibbs sweeps and samples of all chains; seconds are processor time in the algorithm, without scores.
     amount : int, or float for seconds
@@ -233,12 +240,6 @@ class SweepPlan:
         For trainers, number of hidden units (default 16).
     kind : "sampler" or "trainer"
         Kind of the algorithms (default "sampler").
-
-    Raises
-    ------
-    BadInput
-        If a name is unknown, a value is out of range, an entry occurs twice, or there are more than
-        ``MAX_SWEEP_CELLS`` cells.
 
     Examples
     --------
@@ -411,10 +412,7 @@ class SweepPlan:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return the plan in a JSON text.
-
-        Raises BadInput if the text is longer than 1 MB, not JSON, or not the plan of a sweep.
-        """
+        """Return the plan in a JSON text."""
         try:
             content = read_json(text)
         except Damaged as error:

@@ -86,8 +86,7 @@ def test_a_damaged_cache_is_made_again(monkeypatch, tmp_path):
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
     want, parsed = load_dataset("mnist5k").train, tmp_path / "data" / "mnist5k.npz"
     good = parsed.read_bytes()
-    np.savez(tmp_path / "small.npz", x=np.zeros((5, 784), np.uint8), y=np.zeros(5, int))
-    for damaged in (good[:5000], damage(good), b"", (tmp_path / "small.npz").read_bytes()):
+    for damaged in (good[:5000], damage(good), b""):
         parsed.write_bytes(damaged)
         np.testing.assert_array_equal(load_dataset("mnist5k").train, want)
         assert parsed.read_bytes() == good
