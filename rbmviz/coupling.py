@@ -132,6 +132,11 @@ class Pairs:
         -------
         W, b, c : float64 (pairs, n_visible, n_hidden), (pairs, n_visible), (pairs, n_hidden)
             One estimate per pair.
+
+        Raises
+        ------
+        BadInput
+            If the lag of the pairs is not 1.
         """
         if self.lag != 1:
             raise BadInput(f"couple: the estimate is for lag 1, these pairs have lag {self.lag}.")
@@ -299,6 +304,12 @@ def couple(
     Pairs
         Meeting times, and from them the unbiased estimate and the bound.
 
+    Raises
+    ------
+    BadInput
+        If v0 is not an array of 0 and 1 with n_visible columns, there is no such algorithm, lag or k is below
+        1, or max_sweeps is not above lag.
+
     Examples
     --------
     >>> import numpy as np
@@ -364,6 +375,11 @@ class PairStream:
         (section 3.1); 0 unless the lag is 1
     distances : int64 (times, n_visible + 1); number of ended pairs at each Hamming distance of v at these
         times
+
+    Raises
+    ------
+    BadInput
+        If ``times`` is not as described, lag or k is below 1, or max_sweeps is not above lag.
     """
 
     def __init__(

@@ -205,7 +205,13 @@ def _jackknife(products: np.ndarray) -> float:
 
 
 def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:
-    """Return the exact gradient of the mean log-likelihood of the rows."""
+    """Return the exact gradient of the mean log-likelihood of the rows.
+
+    Raises
+    ------
+    BadInput
+        If the model is too large to enumerate.
+    """
     if refusal := too_large(rbm):
         raise BadInput(f"{refusal}; the bias is measured against the exact gradient.")
     return GradientReference("enumeration", flat(exact_gradient(rbm, data))[None])
@@ -232,7 +238,13 @@ def _fingerprint(rbm: RBM, data: np.ndarray) -> str:
 
 
 def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, data: np.ndarray) -> None:
-    """Write a reference of parallel tempering, one estimate per ladder, to an ``.npz`` file."""
+    """Write a reference of parallel tempering, one estimate per ladder, to an ``.npz`` file.
+
+    Raises
+    ------
+    OutputFailure
+        If the file cannot be written.
+    """
     content = io.BytesIO()
     np.savez(
         content,
@@ -244,7 +256,13 @@ def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, dat
 
 
 def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientReference:
-    """Return a reference of parallel tempering written by ``save_reference``."""
+    """Return a reference of parallel tempering written by ``save_reference``.
+
+    Raises
+    ------
+    BadInput
+        If the file is invalid, or belongs to another model or other training rows.
+    """
     size = rbm.W.size + len(rbm.b) + len(rbm.c)
 
     try:
@@ -317,6 +335,11 @@ def gradient_quality(
     reference : GradientReference, optional
         From ``enumerated`` or ``tempered``; computed by default, which takes seconds to minutes for a model
         that cannot be enumerated. Pass it to measure several estimators on one model.
+
+    Raises
+    ------
+    BadInput
+        If a size does not fit.
     """
     if isinstance(trainer, str):
         trainer = make_trainer(trainer, **knobs)

@@ -27,6 +27,14 @@ def check_outputs(
 
     outputs : flag and path of each output, companion files included; None if the output is not requested
     models, datasets : flag and name or path of each model and data set that the command reads
+
+    Raises
+    ------
+    BadInput
+        If two paths refer to the same file, even by ``..``, through links, or on a disk that ignores case,
+        or if a file has a default name already.
+    OutputFailure
+        If the system refuses to write a file there.
     """
     for flag, path in outputs.items():
         if isinstance(path, DefaultName) and os.path.lexists(path):

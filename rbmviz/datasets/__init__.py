@@ -39,6 +39,11 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     **options
         Options by name instead: ``load_dataset("bas", size=3)``.
 
+    Raises
+    ------
+    BadInput
+        If there is no such data set or file, if it is not on this machine, or if its content is not valid.
+
     Examples
     --------
     >>> data = rbmviz.load_dataset("bas@3")
@@ -63,6 +68,11 @@ def load_registered(name: object) -> Dataset:
 
     Use it for names from a link or from the metadata of somebody else's file, which the user did not type:
     such a name must not make this machine open a file.
+
+    Raises
+    ------
+    BadInput
+        If the name is not registered, or the data set is not on this machine.
     """
     base, _, variant = name.partition("@") if isinstance(name, str) else ("", "", "")
     if base not in list_datasets() or len(str(name)) > MAX_NAME_LENGTH:

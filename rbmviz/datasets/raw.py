@@ -270,7 +270,11 @@ def how_to_get(name: str) -> str:
 
 
 def arrays(name: str) -> Arrays:
-    """Return the published arrays x_train, y_train, x_test, y_test (or x, y), uint8, or raise BadInput."""
+    """Return the published arrays x_train, y_train, x_test, y_test (or x, y), uint8, or raise BadInput.
+
+    Raises BadInput if the file is not on this machine (the message says how to get it), or holds other
+    arrays.
+    """
     path, file, source = path_of(name), OTHER_FILE_NAMES.get(name, name), SOURCES[name]
     if path is None:
         raise BadInput(
@@ -441,6 +445,8 @@ def published_images(
     binarise, default : the rule, and the rule that the name leaves out
     n_train : images of the training part
     **fields : further fields of the ``Dataset``: source and classes
+
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
     """
     rule = rule_of(binarise, name)
     raw = arrays(name)

@@ -59,6 +59,8 @@ def simulated(seed: int | str = 0) -> Dataset:
     1,000 sweeps of burn-in, so that no part depends on the path of a single chain.
 
     seed : seed of the true model and of the chains (default 0)
+
+    Raises BadInput if the seed is not a whole number from 0 up.
     """
     seed = whole_option("simulated: seed", seed, 0)
     rbm, parts = truth(seed), {}

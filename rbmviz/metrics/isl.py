@@ -119,6 +119,11 @@ class ISL:
     counters : dtype, optional
         Smallest type of the counters in the histograms: uint8 (the default) takes least memory, uint32 is
         quickest. Scores are the same.
+
+    Raises
+    ------
+    BadInput
+        If shapes, types or values do not fit, or the test part is empty.
     """
 
     def __init__(
@@ -182,6 +187,11 @@ class ISL:
         ----------
         samples : uint8 (m, n_visible), or float (m, n_visible) for the mean kernel
             Samples of 0 and 1, or means from 0 to 1.
+
+        Raises
+        ------
+        BadInput
+            If shape, type or values are not as described.
         """
         samples = self._checked(samples)
         self._add(samples)
@@ -495,6 +505,11 @@ def isl(
     Score
         The ISL in nats, with beta, the number of samples and the standard error.
 
+    Raises
+    ------
+    BadInput
+        If shapes, types or values do not fit, or neither beta nor a validation part is given.
+
     Examples
     --------
     >>> model, data = rbmviz.load_model("bas_pcd"), rbmviz.load_dataset("bas")
@@ -520,5 +535,10 @@ def reference(
         See ``isl``; ``validation`` is needed, because it chooses beta.
     kernel : "binary" (default) or "mean"
         See ``ISL``.
+
+    Raises
+    ------
+    BadInput
+        If shapes, types or values do not fit.
     """
     return isl(train, test, validation, kernel=kernel)

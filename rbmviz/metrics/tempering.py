@@ -191,6 +191,11 @@ def tempered_statistics(
     Tempered
         ``mean``, ``std_error``, ``ladders``, ``warning``. The error misses a mode that no ladder has reached.
 
+    Raises
+    ------
+    BadInput
+        If a number is out of range, or the ladders need more than the memory budget.
+
     Examples
     --------
     >>> import numpy as np

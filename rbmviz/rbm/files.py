@@ -48,7 +48,13 @@ class ModelHeader(NamedTuple):
 
 
 def as_model(model: AnyModel) -> Model:
-    """Return the model given as a name, a file, a Model or an RBM."""
+    """Return the model given as a name, a file, a Model or an RBM.
+
+    Raises
+    ------
+    BadInput
+        If ``model`` is none of these, or the model cannot be loaded.
+    """
     if isinstance(model, Model):
         return model
     if isinstance(model, RBM):
@@ -85,6 +91,12 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
     update : int, optional
         Number of an update in an archive of rbms (default: the last one).
 
+    Raises
+    ------
+    BadInput
+        If there is no such model, or the file is not a model (see ``load_model_file``). Pickles (.pkl,
+        .joblib, .pt) are never opened, because that would run the code in them.
+
     Examples
     --------
     >>> model = rbmviz.load_model("usps_fpcd")
@@ -117,6 +129,11 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
     names : mapping of str, optional
         See ``load_model``.
 
+    Raises
+    ------
+    BadInput
+        If an array is missing, or the arrays do not fit each other.
+
     Examples
     --------
     >>> import numpy as np
@@ -143,7 +160,13 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
 
 
 def load_chains(path: str | Path) -> np.ndarray:
-    """Return the chains of an archive of rbms, uint8 (chains, n_visible), for use as starts ``v0``."""
+    """Return the chains of an archive of rbms, uint8 (chains, n_visible), for use as starts ``v0``.
+
+    Raises
+    ------
+    BadInput
+        If there is no such archive, or it has no chains, or the chains are not bits.
+    """
     path = Path(path)
     try:
         chains = read_chains(path, f"'{path}'")
@@ -163,6 +186,11 @@ def load_pretrained(name: object) -> Model:
     """Return a pretrained model by name; unlike ``load_model`` it never opens a path.
 
     Use it for names that come from a link or from a file's metadata.
+
+    Raises
+    ------
+    BadInput
+        If there is no such pretrained model.
     """
     names = list_models()
     if not names:
@@ -203,6 +231,13 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
     path : str or Path
         Ends in .safetensors or .npz (see ``model_bytes``).
 
+    Raises
+    ------
+    BadInput
+        If it is not a model, or the name ends otherwise.
+    OutputFailure
+        If the file cannot be written.
+
     Examples
     --------
     >>> import tempfile
@@ -224,7 +259,14 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
 
 
 def load_model_file(path: str | Path, names: Names | None = None, update: int | None = None) -> Model:
-    """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters."""
+    """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters.
+
+    Raises
+    ------
+    BadInput
+        If the file is missing, truncated, of another format (pickles
+        are never read), or its arrays do not fit each other.
+    """
     path = Path(path)
     if not is_file(path):
         raise BadInput(f"There is no model file '{path}'; 'rbmviz list models' shows the pretrained ones.")

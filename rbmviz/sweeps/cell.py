@@ -168,12 +168,24 @@ def _load(what: str, name: str, digest: str, load: Any) -> Any:
 
 
 def model_of(cell: Cell) -> Model:
-    """Return the cell's model, loaded once in this process; BadInput if it is not there, or another."""
+    """Return the cell's model, loaded once in this process; BadInput if it is not there, or another.
+
+    Raises
+    ------
+    BadInput
+        If there is no model of this name, or its digest differs.
+    """
     return _load("model", cell.model, cell.model_digest, load_model)
 
 
 def data_of_cell(cell: Cell) -> Dataset:
-    """Return the cell's data, loaded once in this process; BadInput if they are not there, or others."""
+    """Return the cell's data, loaded once in this process; BadInput if they are not there, or others.
+
+    Raises
+    ------
+    BadInput
+        If there are none of this name, or they have another digest.
+    """
     return _load("data set", cell.data, cell.data_digest, load_dataset)
 
 
@@ -189,6 +201,12 @@ def cells(
         link, a page or somebody else's file, which must not make this machine read a file (default False).
     own : dict of str to Model or Dataset
         Models and data to use for these names (default: none).
+
+    Raises
+    ------
+    BadInput
+        If a model or data cannot be loaded or do not fit each other, or a sampler needs rates that a model
+        does not have.
     """
     load_data = load_dataset if plan.data and not registered else load_registered
 
@@ -377,6 +395,11 @@ class CellRun:
         What is run.
     n : int
         Samples or updates so far.
+
+    Raises
+    ------
+    BadInput
+        If the model or data cannot be loaded, or are not the ones that the cell was made for.
 
     Examples
     --------

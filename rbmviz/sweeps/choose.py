@@ -342,6 +342,11 @@ def compare(
     test : str
         Measure to report (default: ISL or log-likelihood on the test part).
 
+    Raises
+    ------
+    BadInput
+        If the table has no such column, no setting has reached the point, or the cells differ in data.
+
     Examples
     --------
     >>> from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, table

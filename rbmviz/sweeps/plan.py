@@ -86,6 +86,8 @@ class Axis:
         scale : "linear", "log" (values with four digits), "log1m" or "" (that of the knob's slider)
             "log1m" is a log scale of 1 - x, for knobs whose values close to 1 matter: if hi is 1, it ends
             with ``1 - LEAST_BELOW_1`` and 1.
+
+        Raises BadInput if the knob is not a number, or the ends do not fit the scale.
         """
         if knob.kind not in (int, float):
             raise BadInput(f"The knob {knob.name} is not a number: list its values, {knob.range_text}.")
@@ -117,6 +119,8 @@ class Axis:
             A knob, and values or ``lo:hi:n``, optionally with a scale.
         algorithms : sequence
             Samplers or trainers (classes or instances), at least one of which has the knob.
+
+        Raises BadInput if no algorithm has the knob, or the values cannot be read.
         """
         name, equals, rest = text.partition("=")
         name = name.strip().replace("-", "_")
@@ -240,6 +244,12 @@ class SweepPlan:
         For trainers, number of hidden units (default 16).
     kind : "sampler" or "trainer"
         Kind of the algorithms (default "sampler").
+
+    Raises
+    ------
+    BadInput
+        If a name is unknown, a value is out of range, an entry occurs twice, or there are more than
+        ``MAX_SWEEP_CELLS`` cells.
 
     Examples
     --------
@@ -412,7 +422,10 @@ class SweepPlan:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return the plan in a JSON text."""
+        """Return the plan in a JSON text.
+
+        Raises BadInput if the text is longer than 1 MB, not JSON, or not the plan of a sweep.
+        """
         try:
             content = read_json(text)
         except Damaged as error:

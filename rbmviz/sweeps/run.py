@@ -150,6 +150,13 @@ def run(
     -------
     SweepProgress
         The outcome; after Ctrl-C, ``interrupted`` is True.
+
+    Raises
+    ------
+    BadInput
+        If no scheduler answers, or the connection to it is lost.
+    OutputFailure
+        If results can no longer be written; those written before are kept.
     """
     workers = None if workers is None else checks.whole("workers", workers, 1)
     there = store.done(cells)

@@ -163,7 +163,13 @@ class Store:
             raise OutputFailure(f"'{self.file}' cannot be written: {error}.") from error
 
     def plan(self) -> SweepPlan:
-        """Return the plan of the folder; BadInput if there is none, or it cannot be read."""
+        """Return the plan of the folder; BadInput if there is none, or it cannot be read.
+
+        Raises
+        ------
+        BadInput
+            If there is no folder or plan, or the plan cannot be read.
+        """
         with self._opened(read=True) as db:
             row = db.execute("select json from plan").fetchone()
         if row is None:
@@ -238,6 +244,11 @@ class Store:
         ----------
         cells : iterable of Cell, optional
             Cells of a plan, in table order (default: all results, in the order in which they came).
+
+        Raises
+        ------
+        BadInput
+            If there is no folder, or the file cannot be read.
         """
         names = ("number", "id", *_ABOUT)
         with self._opened(read=True) as db:

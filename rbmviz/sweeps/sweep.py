@@ -75,7 +75,13 @@ class SweepResult(Mapping[str, np.ndarray]):
         return self.choice.region
 
     def plot(self) -> Any:
-        """Return an Altair chart: mean scores over one or two knobs, and the settings tied with the best."""
+        """Return an Altair chart: mean scores over one or two knobs, and the settings tied with the best.
+
+        Raises
+        ------
+        BadInput
+            If Altair is not installed.
+        """
         figures.check_installed()
         import altair
 
