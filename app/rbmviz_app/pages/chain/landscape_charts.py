@@ -22,7 +22,7 @@ def walk_chart(
     """
     tones = colours([snapshot.algorithm for _, snapshot in named])
     rows = [row for row in walk_rows(named) if row[quantity] > 0]
-    # Round up to whole decades, so that the plot rarely changes and a live chart keeps its zoom.
+    # Round up to whole decades, so that the axes rarely change.
     far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
     least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
     guides = [
@@ -40,13 +40,10 @@ def walk_chart(
         if rows
     ]
     return Curves(
-        ChartAxis("n", "Samples (t)", "log", "~s", domain=(1, far), ticks=8),
-        ChartAxis(quantity, title, "log", "~g", domain=(least, 3), ticks=5),
+        ChartAxis("n", "Samples (t)", "log", domain=(1, far)),
+        ChartAxis(quantity, title, "log", domain=(least, 3)),
         "sampler",
         styled([name for name, _ in named], tones, slots),
-        (("sampler", "Sampler", ""), ("n", "Samples", ","), (quantity, title, ".3g")),
-        ("guide",),
-        legend=Legend(columns=4),
-        clip=True,
-        height=280,
+        kinds=("guide",),
+        legend=Legend(),
     ).of([row | {"kind": "point"} for row in rows] + guides)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -156,8 +156,8 @@ def main() -> None:
     model = Model(setup.rbm) if name == RANDOM_MODEL else model_called(name)
     comparison = PAGE.open(
         setup,
-        lambda comparison, wanted: begin(comparison, name, wanted),
-        lambda comparison: take_scale_of(comparison, name),
+        lambda new, wanted: PAGE.fill(new, wanted or [own_knobs(name)]),
+        lambda changed: take_scale_of(changed, name),
     )
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     with PAGE.notes():
@@ -176,8 +176,14 @@ def main() -> None:
     if not present:
         if shown_name != RANDOM_MODEL:
             controls.model_line(shown_name, shown_model)
-        draw_more_charts(comparison)
-        exports(comparison, shown_name, shown_model)
+        with controls.fold(Settings.coupling_more, "More charts") as is_open:
+            if is_open:
+                draw_more(comparison)
+
+        def code() -> str:
+            return coupling_code(shown_name, comparison.setup, comparison.panels[0].algorithm)
+
+        downloads(comparison, {shown_name: shown_model}, code)
 
 
 def choose_model() -> str:
@@ -200,59 +206,11 @@ def own_knobs(name: str) -> Coupling:
     return PAGE.read(PAGE.spec.default_panels)[0][0] if name == RANDOM_MODEL else Coupling()
 
 
-def begin(comparison: Race[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
-    """Add the only panel of a new comparison, with knobs from the link, a preset, or its model."""
-    PAGE.fill(comparison, wanted or [own_knobs(name)])
-
-
 def take_scale_of(comparison: Race[CouplingSetup], name: str) -> None:
     """Set the scale knob to its initial value for this kind of model, if another model was chosen."""
     before, _ = MODELS_ON_PAGES.value[PAGE.name]
     if name != before:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
-
-
-def exports(comparison: Race[CouplingSetup], name: str, model: Model) -> None:
-    """Offer the data of the charts, and code that repeats the pairs."""
-    setup = comparison.setup
-
-    def code() -> str:
-        return coupling_code(name, setup, comparison.panels[0].algorithm)
-
-    downloads(comparison, {name: model}, code)
-
-
-NOTHING = "The first pairs are under way."
-
-
-class Wanted(NamedTuple):
-    """Results that the charts need: lag of the pairs, k of CD and UCD, and whether to add exact values."""
-
-    lag: int = 1
-    k: int = 1
-    exact: bool = False
-
-
-def wanted_now() -> Wanted:
-    """Return the results that the visible charts need; folded charts request no pairs of their own."""
-    if not Settings.coupling_more.value:
-        return Wanted()
-    return Wanted(Settings.lag.value, Settings.estimate_k.value, exact=True)
-
-
-def request_results(comparison: Race[CouplingSetup], wanted: Wanted) -> Results | None:
-    """Request the wanted results; return the results so far, or None while the run is being rebuilt."""
-    try:
-        return comparison.panels[0].read(lambda run: CouplingRun.request_results(run, *wanted))
-    except BadInput:  # the panel shows the reason
-        return None
-
-
-def draw_more_charts(comparison: Race[CouplingSetup]) -> None:
-    """Draw a fold with the additional charts."""
-    with controls.fold(Settings.coupling_more, "More charts") as is_open:
-        if is_open:
-            draw_more(comparison)
 
 
 def offer(
@@ -262,27 +220,32 @@ def offer(
     said: str,
     height: int = FOLDED_HEIGHT,
 ) -> None:
-    """Draw the place of a chart of the pairs counted so far."""
-    wanted = wanted_now()
+    """Draw the place of a chart of the pairs counted so far; folded charts request no pairs of their own."""
+    lag, k, exact = 1, 1, False
+    if Settings.coupling_more.value:
+        lag, k, exact = Settings.lag.value, Settings.estimate_k.value, True
 
     def make() -> tuple[Chart | None, Sequence[str]]:
-        results = request_results(comparison, wanted)
-        return (None, ()) if results is None else draw(results)
+        try:
+            results = comparison.panels[0].read(lambda run: CouplingRun.request_results(run, lag, k, exact))
+            return (None, ()) if results is None else draw(results)
+        except BadInput:  # the run is being rebuilt, and its panel says why
+            return None, ()
 
-    live_chart(comparison, key, make, said, NOTHING, height)
+    live_chart(comparison, key, make, said, "The first pairs are under way.", height)
 
 
 @st.fragment
 def draw_main_chart(comparison: Race[CouplingSetup], present: bool) -> None:
     """Draw meeting times and rejected proposals of the pairs counted so far."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_question("Meeting times")
+        st.markdown("**Meeting times**")
         log = controls.toggle(Settings.tau_log)
     said = "Shares of pairs by meeting time"
     offer(comparison, "tau", lambda found: (charts.tau_chart(found.pairs, log), ()), said, 0)
     if not present:
         with st.container(key="rejected", gap="xxsmall"):  # style.css makes room for two charts
-            draw_question("Rejected proposals")
+            st.markdown("**Rejected proposals**")
             said = "Shares of pairs by rejected proposals"
             key = "rejected proposals"
             offer(comparison, key, lambda found: (charts.rejected_chart(found.pairs), ()), said, 0)
@@ -319,7 +282,7 @@ def main_charts_text(results: Results) -> str:
 
 def draw_bound(comparison: Race[CouplingSetup]) -> None:
     """Draw the bound on the total variation distance."""
-    draw_question("How many sweeps until the chain has converged?")
+    st.markdown("**How many sweeps until the chain has converged?**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         lag = controls.slide(Settings.lag, width=220)
         log = controls.toggle(Settings.tv_log)
@@ -353,7 +316,7 @@ def draw_bound(comparison: Race[CouplingSetup]) -> None:
 
 def draw_estimate(comparison: Race[CouplingSetup]) -> None:
     """Draw the running estimates of one statistic."""
-    draw_question("What do UCD and CD-k estimate?")
+    st.markdown("**What do UCD and CD-k estimate?**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         statistic = controls.select(Settings.coupling_statistic, width=230)
         k = controls.slide(Settings.estimate_k, width=160)
@@ -385,7 +348,7 @@ def draw_estimate(comparison: Race[CouplingSetup]) -> None:
 
 def draw_distance(comparison: Race[CouplingSetup]) -> None:
     """Draw the Hamming distance over time."""
-    draw_question("How far apart are the two chains?")
+    st.markdown("**How far apart are the two chains?**")
 
     def draw(results: Results) -> tuple[Chart, list[str]]:
         rows, names = charts.distance_rows(results.pairs), list(charts.NAMES.values())
@@ -406,11 +369,6 @@ def _cut_off(pairs: Sequence[PairStatistics]) -> str:
         for c in pairs
         if c.truncated_share
     )
-
-
-def draw_question(text: str) -> None:
-    """Write the question that a chart answers."""
-    st.markdown(f"**{text}**")
 
 
 if __name__ == "__main__":

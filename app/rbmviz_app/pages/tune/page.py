@@ -1,7 +1,7 @@
 """The Tune page: a sweep over knobs as a map, and the setting under the pointer as a running chain."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -190,20 +190,12 @@ def shown_sweep(plan: SweepPlan | None) -> Shown | None:
     """Return the sweep to show: the one chosen in the list or by the link, or else the planned one."""
     if Settings.sweep.value != NEW_SWEEP:
         try:
-            name = Settings.sweep.value
-            job = own_sweeps().get(name) or sweep_jobs().get(name)
-            if not job.own or name in own_sweeps():
-                return Shown(job.plan, job)
-            raise BadInput("There is no such sweep on this server: choose one from the list.")
+            job = own_sweeps().get(Settings.sweep.value) or sweep_jobs().get(Settings.sweep.value)
+            return Shown(job.plan, job)
         except BadInput as error:
             session.add_link_warning(error, "tune")
             session.set_undrawn({"sweep": NEW_SWEEP})
     return None if plan is None else Shown(plan, None, recording_of(plan))
-
-
-def listed() -> dict[str, Job]:
-    """Return the sweeps that this visitor sees, by name: private ones, then the server's, newest first."""
-    return {job.name: job for job in (*list(own_sweeps().values())[::-1], *sweep_jobs().list())}
 
 
 def model_on_screen(plan: SweepPlan) -> str:
@@ -252,17 +244,14 @@ def begin_row(plan: SweepPlan | None, reason: str, shown: Shown, lacks: str | No
             own_sweeps()[job.name] = job
         session.show({"sweep": job.name})
 
-    def command(name: str) -> None:
-        assert shown.job is not None
-        try:
-            getattr(sweep_jobs(), name)(shown.job.name, links.owner())
-            if name == "delete":
-                own_sweeps().pop(shown.job.name, None)
-                session.show({"sweep": NEW_SWEEP})
-        except (BadInput, OutputFailure) as error:
-            messages.refused(error)
+    def delete(job: Job) -> None:
+        sweep_jobs().delete(job)
+        own_sweeps().pop(job.name, None)
+        session.show({"sweep": NEW_SWEEP})
 
-    labels = {name: describe(job) for name, job in listed().items()}
+    # This visitor's private sweeps, then the server's, newest first.
+    listed = [*list(own_sweeps().values())[::-1], *sweep_jobs().list()]
+    labels = {job.name: describe(job) for job in listed}
     made = shown.recording.about()["made"] if shown.recording else ""
     labels = {NEW_SWEEP: f"Recorded sweep, {made}" if made else "New sweep", **labels}
     controls.select(
@@ -287,11 +276,13 @@ def begin_row(plan: SweepPlan | None, reason: str, shown: Shown, lacks: str | No
         if not shown.recording:
             st.caption(cost, width="content")
     elif shown.job.belongs_to(links.owner()):
-        offered = [("Pause sweep", "pause", "pause_circle")] if shown.job.active else []
-        if not shown.job.active and (shown.status != "finished" or shown.job.error):
-            offered.append(("Resume sweep", "resume", "play_circle"))
-        for label, name, icon in [*offered, ("Delete", "delete", "delete")]:
-            st.button(label, icon=f":material/{icon}:", on_click=command, args=(name,), key=f"tune {name}")
+        commands: list[tuple[str, str, Callable[[Job], None]]] = [("Delete", "delete", delete)]
+        if shown.job.active:
+            commands.insert(0, ("Pause sweep", "pause_circle", sweep_jobs().pause))
+        elif shown.status != "finished" or shown.job.error:
+            commands.insert(0, ("Resume sweep", "play_circle", sweep_jobs().resume))
+        for label, icon, act in commands:
+            st.button(label, icon=f":material/{icon}:", on_click=act, args=(shown.job,), key=f"tune {label}")
     else:
         st.caption("Started by another visitor or made elsewhere: view only.", width="content")
     if shown.job.own if shown.job else own_content(shown.plan):
