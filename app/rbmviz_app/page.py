@@ -206,8 +206,11 @@ class LivePage(Generic[S]):
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 self._start(comparison)
             elif comparison.setup != setup:
-                change_setup(comparison, setup)
-                if comparison.setup == setup:  # otherwise the limits refused it
+                try:
+                    comparison.change(setup)
+                except BadInput as error:
+                    messages.alert("setup", f"{error} The panels continue as they were.")
+                else:
                     on_change(comparison)
                 command = comparison.undoable_commands
                 session.set_undo_settings(self.name, command, session.last_drawn(self.name).settings)
@@ -411,7 +414,7 @@ class LivePage(Generic[S]):
         """Draw the caption of the preset on the screen, if there is one."""
         # Always present: otherwise the elements below would be rebuilt and jump.
         preset = self._note_shown_preset(comparison)
-        in_lesson = card.is_open(self.name)  # the card of a lesson explains the page
+        in_lesson = card.opened(self.name) is not None  # the card of a lesson explains the page
         text = preset.caption if preset and not in_lesson else ""
         if text:
             session.note_drawn(self.name, caption=text)
@@ -467,7 +470,12 @@ class LivePage(Generic[S]):
         self.preset_caption(comparison)
         draw(comparison, **self.mounted(comparison, key))
         if offer is not None:
-            offer_panels(comparison, *offer)
+            what, icon, draw_adders = offer
+            if not comparison.panels:
+                st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
+            if not links.presenting():
+                with st.popover(f"Add a {what}", icon=":material/add:", type="tertiary", key=f"add {what}"):
+                    draw_adders()
         catch_up_page(comparison)
         self.write_address(comparison)
 
@@ -522,18 +530,6 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
         return st.container(key="live-panels"), st.container(key="live-chart")
 
 
-def offer_panels(comparison: Race[Any], what: str, icon: str, draw_adders: Callable[[], None]) -> None:
-    """Draw the menu of panels to add, and a note if no panel is open.
-
-    what, icon : noun and Material icon for the note
-    """
-    if not comparison.panels:
-        st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
-    if not links.presenting():
-        with st.popover(f"Add a {what}", icon=":material/add:", type="tertiary", key=f"add {what}"):
-            draw_adders()
-
-
 def catch_up_page(comparison: Race[Any]) -> None:
     """Update the rest of the page after actions in the panels; call it at the end of their fragment.
 
@@ -555,14 +551,6 @@ def catch_up_settings(page: str) -> None:
     before = session.last_drawn(page).settings
     if before != session.settings_now(before):
         st.rerun()
-
-
-def change_setup(comparison: Race[S], setup: S) -> None:
-    """Restart with another setup; if the limits refuse it, show the reason and change nothing."""
-    try:
-        comparison.change(setup)
-    except BadInput as error:
-        messages.alert("setup", f"{error} The panels continue as they were.")
 
 
 @st.fragment

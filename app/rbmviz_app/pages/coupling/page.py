@@ -150,14 +150,28 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
-        name = choose_model()
+        name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL], width=288)
+        with controls.settings("coupling"):
+            if name == RANDOM_MODEL:
+                controls.number(Settings.coupling_visible)
+                controls.number(Settings.coupling_hidden)
+            controls.choose(
+                Settings.coupling_start,
+                format_func=lambda start: "random bits" if start == "random" else "training data",
+            )
+            controls.number(Settings.coupling_seed)
         PAGE.menu()
     setup, reason = PAGE.setup_now()
     model = Model(setup.rbm) if name == RANDOM_MODEL else model_called(name)
+
+    def take_scale(changed: Race[CouplingSetup]) -> None:
+        if name != MODELS_ON_PAGES.value[PAGE.name][0]:  # another model was chosen
+            changed.apply_knobs(changed.panels[0].key, scale=own_knobs(name).scale)
+
     comparison = PAGE.open(
         setup,
         lambda new, wanted: PAGE.fill(new, wanted or [own_knobs(name)]),
-        lambda changed: take_scale_of(changed, name),
+        take_scale,
     )
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     with PAGE.notes():
@@ -186,31 +200,9 @@ def main() -> None:
         downloads(comparison, {shown_name: shown_model}, code)
 
 
-def choose_model() -> str:
-    """Draw the settings of the model, its size and the starts; return the model's name."""
-    name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL], width=288)
-    with controls.settings("coupling"):
-        if name == RANDOM_MODEL:
-            controls.number(Settings.coupling_visible)
-            controls.number(Settings.coupling_hidden)
-        controls.choose(
-            Settings.coupling_start,
-            format_func=lambda start: "random bits" if start == "random" else "training data",
-        )
-        controls.number(Settings.coupling_seed)
-    return name
-
-
 def own_knobs(name: str) -> Coupling:
     """Return a model's initial knobs: a trained model is coupled without a change of scale."""
     return PAGE.read(PAGE.spec.default_panels)[0][0] if name == RANDOM_MODEL else Coupling()
-
-
-def take_scale_of(comparison: Race[CouplingSetup], name: str) -> None:
-    """Set the scale knob to its initial value for this kind of model, if another model was chosen."""
-    before, _ = MODELS_ON_PAGES.value[PAGE.name]
-    if name != before:
-        comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
 
 
 def offer(

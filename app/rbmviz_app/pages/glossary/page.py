@@ -32,7 +32,10 @@ def main() -> None:
     for title, readouts in numbers():
         with st.expander(title):
             for number in readouts:
-                draw_number(number)
+                st.markdown(f"**{messages.plain(number.label)}**  \n{number.help}")
+                if number.formula:
+                    st.latex(number.formula)
+                st.caption(number.source)
     st.header("Words of the program", anchor=False)
     words(part for part in parts if part.title in OF_THE_PROGRAM)
     links.write("glossary", {})
@@ -58,14 +61,6 @@ def numbers() -> list[tuple[str, list[Number]]]:
         by_label = {number.label: number for number in readouts if number.help}  # columns repeat labels
         titled += [(page.TITLE, list(by_label.values()))] if by_label else []
     return titled
-
-
-def draw_number(number: Number) -> None:
-    """Write a number's explanation, formula and source."""
-    st.markdown(f"**{messages.plain(number.label)}**  \n{number.help}")
-    if number.formula:
-        st.latex(number.formula)
-    st.caption(number.source)
 
 
 if __name__ == "__main__":

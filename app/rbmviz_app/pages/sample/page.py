@@ -198,7 +198,13 @@ def main() -> None:
         name = controls.model_name(Settings.model)
         with controls.settings("sample"):
             controls.own_model(Settings.model, "sample_own", "Sample a model file of your own")
-            draw_settings()
+            controls.scored_data(Settings.data)
+            controls.choose(Settings.kernel)
+            controls.choose(Settings.start)
+            controls.number(Settings.seed)
+            controls.choose(Settings.view)
+            controls.choose(Settings.pixels)
+            controls.choose(Settings.cells)
             setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
@@ -230,27 +236,13 @@ def main() -> None:
         draw_improvement(PAGE, comparison, Settings.improvement, shown_name)
 
 
-def is_default(comparison: Race[SamplingSetup]) -> bool:
-    """Return whether the page is in its default state, as opened without a query in the address."""
-    return algorithms_of(comparison) == PAGE.read(SPEC.default_panels)[0] and all(
-        setting.value == setting.default for setting in PAGE.settings.values()
-    )
-
-
-def draw_settings() -> None:
-    """Draw the settings beside the model."""
-    controls.scored_data(Settings.data)
-    controls.choose(Settings.kernel)
-    controls.choose(Settings.start)
-    controls.number(Settings.seed)
-    controls.choose(Settings.view)
-    controls.choose(Settings.pixels)
-    controls.choose(Settings.cells)
-
-
 def grid(comparison: Race[SamplingSetup], **mounted: Any) -> None:
     """Draw the live panels."""
-    recorded = picture_path() if not mounted["present"] and is_default(comparison) else ""
+    # As opened without a query in the address.
+    is_default = algorithms_of(comparison) == PAGE.read(SPEC.default_panels)[0] and all(
+        setting.value == setting.default for setting in PAGE.settings.values()
+    )
+    recorded = picture_path() if not mounted["present"] and is_default else ""
     sample_grid(
         comparison,
         view=Settings.view.value,

@@ -71,6 +71,11 @@ class Shown(NamedTuple):
         return self.job.status if self.job else "finished" if self.recording else "planned"
 
     @property
+    def active(self) -> bool:
+        """Whether the sweep is queued or running."""
+        return self.job is not None and self.job.active
+
+    @property
     def store(self) -> Store | None:
         """The file of its results; None before it is started."""
         return Store(self.job.folder) if self.job else self.recording
@@ -128,7 +133,11 @@ def main() -> None:
         PAGE.menu()
     plan, reason = planned()
     shown = shown_sweep(plan)
-    lacks = missing_of(shown.plan) if shown is not None and shown.job is None else None
+    lacks = None  # name of published data that the sweep needs and this machine has not
+    if shown is not None and shown.job is None:
+        models = shown.plan.models if not shown.plan.data else ()
+        names = [shown.plan.data, *(data_name(model_called(name).meta) for name in models)]
+        lacks = next((name for name in names if name and missing_data(name) is not None), None)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep_row"):
         if shown is not None:
             begin_row(plan, reason, shown, lacks)
@@ -148,7 +157,7 @@ def main() -> None:
     left, right = st.columns([5, 2], gap="medium") if has_chains(shown.plan) else (st.container(), None)
     # Redrawn each second while the sweep runs.
     with left:
-        while_running(lambda: show_map(shown, chains, present), is_active(shown))
+        while_running(lambda: show_map(shown, chains, present), shown.active)
     if right is not None:
         with right:
             draw_chains(chains, shown.plan, present)
@@ -156,12 +165,7 @@ def main() -> None:
         write_address(chains, shown.plan)
     if not present:
         with st.container(key="tune_evidence"):
-            while_running(lambda: evidence(shown, chains), is_active(shown))
-
-
-def is_active(shown: Shown) -> bool:
-    """Return whether the sweep is queued or running."""
-    return shown.job is not None and shown.job.active
+            while_running(lambda: evidence(shown, chains), shown.active)
 
 
 def write_address(chains: Chains, plan: SweepPlan) -> None:
@@ -178,12 +182,6 @@ def planned() -> tuple[SweepPlan | None, str]:
         return plan, ""
     except BadInput as error:
         return None, str(error)
-
-
-def missing_of(plan: SweepPlan) -> str | None:
-    """Return the name of published data that a plan needs and this machine lacks; None if it lacks none."""
-    names = [plan.data] if plan.data else [data_name(model_called(name).meta) for name in plan.models]
-    return next((name for name in names if name and missing_data(name) is not None), None)
 
 
 def shown_sweep(plan: SweepPlan | None) -> Shown | None:
@@ -344,7 +342,7 @@ def show_map(shown: Shown, chains: Chains, present: bool) -> None:
         key=MAP,
         on_open=lambda i: toggle(chains, shown.plan, scores, i),
     )
-    if drawn_beside(chains) != session.DRAWN_BESIDE.value or before != is_active(shown):
+    if drawn_beside(chains) != session.DRAWN_BESIDE.value or before != shown.active:
         session.DRAWN_BESIDE.set(drawn_beside(chains))
         st.rerun()  # the chains have their own fragment; an ended sweep has other buttons
     messages.show_toasts()
@@ -537,7 +535,7 @@ def evidence(shown: Shown, chains: Chains) -> None:
         return
     draw_evidence(scores, view, choice, chains)
     robust_table(scores, view)
-    if shown.store is not None and not is_active(shown):
+    if shown.store is not None and not shown.active:
         store = shown.store
         controls.downloads("tune", files_of(store, scores, choices), lambda: origin_of(store, scores))
 

@@ -41,19 +41,14 @@ EFFECTIVE_SHARE = NUMBERS["weights"]["ess_share"].label
 EQUAL = Style("all weights equal (CD)", GREY, (5, 4))
 
 
-def share_rows(named: Named) -> Rows:
-    """Return the points of the Lorenz curves, heaviest weights first."""
-    return [
+def shares_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
+    """Return the chart of the heaviest samples' share of the total weight."""
+    rows: Rows = [
         {"panel": name, "samples": x, "held": y}
         for name, snapshot in named
         if snapshot.summary is not None
         for x, y in zip(snapshot.summary.samples, snapshot.summary.held, strict=True)
     ]
-
-
-def shares_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
-    """Return the chart of the heaviest samples' share of the total weight."""
-    rows = share_rows(named)
     least = min((row["samples"] for row in rows), default=0.01)
     rows += [{"panel": EQUAL.name, "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
     return Curves(
