@@ -49,7 +49,6 @@ NICENESS = 10
 MAX_SWEEP_TITLE = 100
 
 MAX_SECONDS_OF_CELL = 600
-"""Maximum budget of a cell on a server, if it is in seconds."""
 
 Own = Mapping[str, Model | Dataset]
 """Models and data of one visitor, by name."""

@@ -8,7 +8,6 @@ import streamlit as st
 from rbmviz_app.session import CLOSED_ALERTS, LINK_WARNINGS, TOASTS, close_link_warnings
 
 MAX_MESSAGE = 400
-"""Maximum length of a message, in characters; longer messages are cut."""
 
 MARKS = re.compile(r"[\\`*\[\]<>~$#|]|(?<!\w)_|_(?!\w)|:(?=\w)")
 """Characters that begin code, emphasis, a link, a picture, HTML, mathematics, a heading or a directive."""

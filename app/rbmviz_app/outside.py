@@ -30,7 +30,6 @@ from rbmviz.rbm import Model
 from rbmviz.rbm.files import load_model_bytes, model_bytes
 
 SECONDS = 30
-"""Most seconds for reading a file."""
 
 MOST_BACK = 200_000_000
 """Most bytes of an answer, which the server loads."""

@@ -69,7 +69,6 @@ from rbmviz_app.stream.parts import Make, offering
 from rbmviz_app.stream.socket import live_path
 
 PRESENTED_FONT_PIXELS = 20
-"""Font size in charts while presenting, in pixels."""
 
 S = TypeVar("S", bound=Setup)
 

@@ -24,10 +24,8 @@ from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, sent_by
 from rbmviz_app.share import publish
 
 FPS = 20
-"""Frames per second that a page requests."""
 
 OnEvent = Callable[[Any], None]
-"""Takes the value of an event of a canvas."""
 
 
 def _component(name: str, folder: Path, script: str) -> Any:

@@ -184,7 +184,6 @@ def _changed(name: str, key: str, revision: int, then: Callable[[], object] | No
 
 
 ALL_SETTINGS: dict[str, Setting[Any]] = {}
-"""The settings of all pages, by key."""
 
 
 class PageSettings(Mapping[str, Setting[Any]]):
@@ -221,7 +220,6 @@ def sent_by(component: str, trigger: str) -> Any:
 # Entries
 
 SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
-"""The values of all settings."""
 
 COMPARISONS: Entry[dict[str, tuple[Race[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page drawn so far, with its token."""
@@ -265,7 +263,6 @@ WRITTEN: Entry[dict[str, dict[str, list[str]]]] = Entry("written", dict)
 """The parameters that each page last wrote into the address, by name."""
 
 MAX_PRESENTED_KNOBS = 2
-"""Maximum number of knobs shown while presenting."""
 
 KNOB_NAME = re.compile(r"[a-z]\w{0,30}", re.ASCII)
 

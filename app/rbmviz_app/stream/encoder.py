@@ -64,7 +64,6 @@ Readouts = Callable[[Any, Any], Sequence[Number]]
 """Returns the numbers of a panel with this algorithm and plan."""
 
 Snapshots = list[tuple[int, Any]]
-"""Key and snapshot of each panel."""
 
 AdjustAll = Callable[[Race[Any], Snapshots], Snapshots]
 """Adjusts the snapshots of all panels for display side by side."""

@@ -41,7 +41,6 @@ CHART_NOTES = {
         "ends this (section 4).",
     ),
 }
-"""Notes on the chart of each quantity."""
 
 
 PRESETS = (

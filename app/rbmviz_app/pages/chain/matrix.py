@@ -108,7 +108,6 @@ MATRIX_NOTES = (
     "with 8. Among chains with random rows it slows 62 to 75 %: an eigenvalue with a negative real part "
     "becomes the largest, often one of a complex pair.",
 )
-"""Notes on reading the charts."""
 LANDSCAPE_LOOK = """
 States are ordered by valley. The strong columns are the valley floors: from anywhere in a valley the chain
 falls back to its floor, and steps between valleys are rare, so the second eigenvalue is close to 1.
@@ -118,7 +117,6 @@ does to a matrix, rates-FPCD does to an RBM through its parameters: see the land
 """
 MIN_STATES, MAX_STATES = 3, 8
 MAX_MATRIX_VISIBLE = 8
-"""Maximum number of visible units of a landscape whose matrix can be drawn."""
 
 
 @st.fragment

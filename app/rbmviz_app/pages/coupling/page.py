@@ -118,7 +118,6 @@ READING_NOTES = (
     "**Try** larger parameters (the first slider): how often do pairs still meet? Or the preset *Sharing "
     "randomness*.",
 )
-"""Notes on reading the pairs and the chart, and suggestions to try."""
 
 
 def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:

@@ -42,7 +42,6 @@ HIGHLIGHT = "#ff5c00"
 
 
 READOUTS = [[number for number in numbers_of_pairs(column["name"]) if number.help] for column in PAIR_COLUMNS]
-"""Numbers of each column."""
 
 
 def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Number, ...]:

@@ -17,7 +17,6 @@ ABOUT = (
     "help); and the **words of the program**, for those who use it from Python or read its code. Read the "
     "*First words*, open *Sample*, and come back when a word is new."
 )
-"""The page's introduction for newcomers."""
 
 OF_THE_PROGRAM = ("The model", "Chains", "Training", "Runs", "Kernels")
 """Parts of the glossary for readers of the source code; they come last."""

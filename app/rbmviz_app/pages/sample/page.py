@@ -41,23 +41,19 @@ BANDS = (
     "the choice of test images, not another run of the chains. If you change a knob, that panel is scored "
     "on its samples since then, and the others on the same number of samples from their start."
 )
-"""Explanation of the difference, shown below its chart."""
 YARDSTICK = (
     "The dashed line is the score of the training images themselves: a sampler near it covers the test "
     "images about as well as they do."
 )
-"""Explanation of the reference line, shown below the chart of the curves."""
 PLANE = (
     "Grey: training images. In colour: the newest samples of each panel. The axes are the two directions in "
     "which the training images vary most (principal components). A sampler that is stuck fills a corner."
 )
-"""Explanation of the principal components, shown below their chart."""
 NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE}
 SECONDS_CAPTION = (
     "Seconds are the computing time of each sampler on this machine. They depend on its load: two identical "
     "runs may differ by a third. Samples and sweeps do not."
 )
-"""Explanation of a comparison at equal seconds, shown below its chart."""
 SPEC = PAGES["sample"]
 FOUR = ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization")
 Settings = PageSettings(SPEC.settings)

@@ -126,7 +126,6 @@ READING_NOTES = (
     "independent pixels, which every trainer should pass.",
     "**Try** a learning rate ten times as large; or *Branch*, to continue from here with another trainer.",
 )
-"""Notes on reading the panels and the chart, and suggestions to try."""
 
 
 PAGE: LivePage[TrainingSetup] = LivePage(

@@ -18,7 +18,6 @@ from rbmviz_app.shared import data, own_models, pretrained
 
 DATA_WIDTH = 180
 OWN_DATA, BEGIN_AT = uploads.TRAINING_DATA, "begin"
-"""Keys of the uploaders."""
 
 
 Settings = PageSettings(PAGES["train"].settings)

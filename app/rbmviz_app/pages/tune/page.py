@@ -49,13 +49,11 @@ TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
 """Maximum number of open settings, not counting the setting under the pointer."""
 CHAIN_SIDE = 8
-"""Number of rows and of columns in a chain's square of pictures."""
 NEW_SWEEP = ""
 PRIVATE = "Only you see it, until you reload or remove its files."
 MAP = "tune map"
 
 Chains = Race[SamplingSetup]
-"""The chains beside the map."""
 
 
 class Shown(NamedTuple):

@@ -100,7 +100,6 @@ READING_NOTES = (
     "log 30 = 3.4 nats too low: samples that would show the other patterns come once in 10¹⁶.",
     "**Try** the preset *One weight takes all*.",
 )
-"""Notes on reading the chart, and suggestions to try."""
 
 
 PAGE: LivePage[WeightSetup] = LivePage(
