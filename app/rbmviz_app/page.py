@@ -425,11 +425,6 @@ class LivePage(Generic[S]):
             st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
         publish.tell(caption=marked(text))
 
-    def shown_caption(self) -> str:
-        """Return the caption of the preset on the screen; "" if there is none."""
-        preset = self.shown_preset()
-        return preset.caption if preset else ""
-
     def shown_preset(self) -> Preset | None:
         """Return the preset that the screen showed when it was last drawn; None if there was none."""
         slug = session.last_drawn(self.name).preset
@@ -529,13 +524,18 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
         return st.container(key="live-panels"), st.container(key="live-chart")
 
 
+def _address_of(comparison: Race[Any]) -> tuple[str, str]:
+    [found] = [(page, token) for page, (each, token) in COMPARISONS.value.items() if each is comparison]
+    return found
+
+
 def catch_up_page(comparison: Race[Any]) -> None:
     """Update the rest of the page after actions in the panels; call it at the end of their fragment.
 
     Redraws the page if the command to undo or the panels have changed, and shows why clicks and drags were
     refused.
     """
-    [page] = [page for page, (candidate, _) in COMPARISONS.value.items() if candidate is comparison]
+    page, _ = _address_of(comparison)
     drawn, keys = session.last_drawn(page), [panel.key for panel in comparison.panels]
     if drawn.command != comparison.undoable_commands or drawn.panels != keys:
         st.rerun()  # Undo and what depends on the panels are drawn with the whole page
@@ -566,7 +566,23 @@ def draw_transport(live: LivePage[Any], comparison: Race[Any]) -> None:
             texts.reset_help,
             "The lesson asks first: choose an answer on its card." if card.holds_play(page) else "",
         )
-        draw_undo(page, comparison)
+        number = comparison.undoable_commands
+        session.note_drawn(page, command=number, panels=[panel.key for panel in comparison.panels])
+        # The shell's style sheet hides the button when there is nothing to undo, and after UNDO_SECONDS. It is
+        # never disabled, because that would lose a click made while there was something to undo. An animation
+        # keeps the time, which restarts only if its name changes: hence one each for even and odd.
+        state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
+        with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
+            if st.button(
+                "Undo",
+                icon=":material/undo:",
+                on_click=undo,
+                args=(page, comparison),
+                key=f"{page}_undo",
+                help=f"Undo the last reset, closed panel, preset or setting, within {UNDO_SECONDS:g} "
+                "seconds: the runs continue where they were.",
+            ):
+                st.rerun()
         rate = controls.slide(
             speed,
             format_func=lambda rate: address_text(rate) + ("/s" if math.isfinite(rate) else ""),
@@ -576,29 +592,6 @@ def draw_transport(live: LivePage[Any], comparison: Race[Any]) -> None:
         if rate != comparison.rate:
             comparison.set_rate(rate)
     catch_up_settings(page)
-
-
-def draw_undo(page: str, comparison: Race[Any]) -> None:
-    """Draw the Undo button, which is present but invisible when there is nothing to undo.
-
-    The shell's style sheet hides it after UNDO_SECONDS, and when nothing can be undone. It is never disabled,
-    because a disabled button would lose a click made while there was still something to undo.
-    """
-    number = comparison.undoable_commands
-    session.note_drawn(page, command=number, panels=[panel.key for panel in comparison.panels])
-    # An animation keeps the time. It restarts only if its name changes: hence one each for even and odd.
-    state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
-    with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
-        if st.button(
-            "Undo",
-            icon=":material/undo:",
-            on_click=undo,
-            args=(page, comparison),
-            key=f"{page}_undo",
-            help=f"Undo the last reset, closed panel, preset or setting, within {UNDO_SECONDS:g} seconds: "
-            "the runs continue where they were.",
-        ):
-            st.rerun()
 
 
 def undo(page: str, comparison: Race[Any]) -> None:
@@ -622,12 +615,6 @@ TEXT = 1
 _scripts = [PANEL_FOLDER / f"{name}.js" for name in ("readouts", "mosaic", "parts")]
 _styles: list[str | Path] = [VIEW_FOLDER / "curves.css", "chart.css"]
 _chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], _styles)
-
-
-def _address_of(comparison: Race[Any]) -> tuple[str, str]:
-    """Return the page of a comparison, and the token of its socket."""
-    [found] = [(page, token) for page, (each, token) in COMPARISONS.value.items() if each is comparison]
-    return found
 
 
 def downloads(

@@ -314,7 +314,8 @@ def make_chart(
 
 def exports(comparison: Race[SamplingSetup], model_name: str) -> None:
     """Offer the data of the charts, code that repeats the runs, and a page in which they run."""
-    setup, side, caption = comparison.setup, Settings.cells.value, PAGE.shown_caption()
+    setup, side, preset = comparison.setup, Settings.cells.value, PAGE.shown_preset()
+    caption = preset.caption if preset else ""
     starts_at = setup.dataset.name if setup.dataset is not None and setup.first_state() is not None else None
 
     def code() -> str:
