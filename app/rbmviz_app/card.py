@@ -110,7 +110,10 @@ def opened(page: str = "") -> Opened | None:
 def open_step(lesson: str, step: int) -> PageState:
     """Open a step of a lesson (from 0) before any widget is drawn; return the state for its page."""
     state = lessons()[lesson].steps[step].state
-    session.forget_step(lesson, step)
+    place = LessonStep(lesson, step)  # restarts without the answers and claims seen before
+    session.LESSON_ANSWERS.ensure().pop(place, None)
+    session.SEEN_CLAIMS.ensure().pop(place, None)
+    session.REVEALED.set(session.REVEALED.value - {place})
     session.OPENED_STEPS.set(session.OPENED_STEPS.value + 1)
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
     defaults = {name: setting.default for name, setting in pages.settings(state.page).items()}
@@ -118,7 +121,7 @@ def open_step(lesson: str, step: int) -> PageState:
     if state.page == "train":
         uploads.remove_own_data()
     session.STEP_TO_SET.set(True)
-    OPEN_STEP.set(LessonStep(lesson, step))  # last, because a click may interrupt a script run anywhere
+    OPEN_STEP.set(place)  # last, because a click may interrupt a script run anywhere
     return state
 
 

@@ -12,10 +12,8 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
 6. in ``left`` the panels: ``PAGE.draw_panels``, a fragment, so that a click there redraws nothing else. It
    calls the function of the page's ``panel.py`` that mounts the canvas, and writes the address;
 7. in ``right`` the main chart, and below the grid the others, by ``live_chart``: a function that reads
-   ``comparison.peek()`` makes the chart, whenever there is something new, and it travels in the frames.
-   ``peek`` does not renew leases, so a chart alone does not keep a run awake: a run computes for 30 s after
-   the last ``poll``, which the panels' socket calls for each frame. Fragments that draw settings call
-   ``catch_up_settings``;
+   ``comparison.peek()``, which keeps no run awake, makes the chart whenever there is something new.
+   Fragments that draw settings call ``catch_up_settings``;
 8. downloads and code (see ``controls``), omitted while presenting.
 """
 
@@ -26,7 +24,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -37,7 +35,6 @@ from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.files.origin import origin
 from rbmviz.knobs import knobs_of
-from rbmviz.lessons import PageState
 from rbmviz.pages import PageSpec
 from rbmviz.pages.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
 from rbmviz.session import Race, limits
@@ -67,19 +64,11 @@ from rbmviz_app.share import publish
 from rbmviz_app.share.prose import marked
 from rbmviz_app.stream.parts import Make, offering
 from rbmviz_app.stream.socket import live_path
+from rbmviz_app.transport import Transport
 
 PRESENTED_FONT_PIXELS = 20
 
 S = TypeVar("S", bound=Setup)
-
-
-class Transport(NamedTuple):
-    """Help texts of play, step and reset, and the width of the speed slider in pixels."""
-
-    play_help: str
-    step_help: str
-    reset_help: str
-    width: int = 200
 
 
 @dataclass
@@ -163,11 +152,7 @@ class LivePage(Generic[S]):
             yield
 
     def notes(self) -> AbstractContextManager[object]:
-        """Return the container of messages above the panels.
-
-        It is drawn even when empty: without it, the panels would change position on the page, be rebuilt and
-        blink.
-        """
+        """Return the container of messages above the panels, without which they would move and be rebuilt."""
         return st.container(key="notes")
 
     def menu(self) -> None:
@@ -198,10 +183,19 @@ class LivePage(Generic[S]):
             comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
             step = card.to_set(self.name)
             if step is not None:
-                self._set_to_step(comparison, setup, step)
+                comparison.pause()  # nothing runs before Play
+                comparison.replace(setup, step.algorithms())
+                comparison.set_rate(self.speed.value)
+                comparison.drop_undo()
+                card.note_opened()
             elif is_new:
-                self._warn_of_unknown_preset(links.link_values(self.name, presets.KEY))
-                preset = self.preset_of_link()
+                asked, preset = links.link_values(self.name, presets.KEY), self.preset_of_link()
+                if asked and preset is None:
+                    session.add_link_warning(
+                        f"The link names an unknown preset '{asked[0][:MAX_SHOWN]}'; there are "
+                        f"{', '.join(each.slug for each in self.presets)}.",
+                        self.name,
+                    )
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 self._start(comparison)
             elif comparison.setup != setup:
@@ -220,7 +214,10 @@ class LivePage(Generic[S]):
             messages.note(error)
             st.stop()
         values = self.settings.values_now()
-        labels = self.labels_of_knobs(algorithms_of(comparison), values)
+        knobs = [knob for panel in comparison.panels for knob in knobs_of(panel.algorithm).values()]
+        labels = {knob.name: knob.label for knob in knobs} | self.knob_labels(values)
+        if self.only_knobs is not None:
+            labels = {name: labels[name] for name in self.only_knobs}
         if is_new:
             embedding.warn_of_unknown_knobs(self.name, list(labels))
         messages.draw_link_warnings(self.name)
@@ -233,16 +230,6 @@ class LivePage(Generic[S]):
                 presenting.draw_settings(self.name, labels)
         return comparison
 
-    def labels_of_knobs(self, algorithms: Sequence[Any], values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the knob labels of panels with these algorithms, by the knobs' names.
-
-        values : values of the settings, by name
-        """
-        labels = {name: knob.label for algorithm in algorithms for name, knob in knobs_of(algorithm).items()}
-        labels |= self.knob_labels(values)
-        names = self.only_knobs
-        return labels if names is None else {name: labels[name] for name in names}
-
     def shown_model(self, comparison: Race[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
         """Return the name and model that the panels show: the previous ones if the limits refused a change.
 
@@ -252,14 +239,6 @@ class LivePage(Generic[S]):
         if comparison.setup == setup or self.name not in models:
             models[self.name] = name, model
         return models[self.name]
-
-    def _set_to_step(self, comparison: Race[S], setup: S, state: PageState) -> None:
-        """Open the panels of a lesson step whose settings are already set; nothing runs before Play."""
-        comparison.pause()
-        comparison.replace(setup, state.algorithms())
-        comparison.set_rate(self.speed.value)
-        comparison.drop_undo()
-        card.note_opened()
 
     def _start(self, comparison: Race[S]) -> None:
         """Start the runs of a newly opened page, or advance them to the steps in the link of a paused page.
@@ -372,15 +351,6 @@ class LivePage(Generic[S]):
         """
         asked = links.link_values(self.name, presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
-
-    def _warn_of_unknown_preset(self, asked: Sequence[str]) -> None:
-        """Warn if this page does not have the preset in the link."""
-        slugs = [preset.slug for preset in self.presets]
-        if asked and asked[0] not in slugs:
-            session.add_link_warning(
-                f"The link names an unknown preset '{asked[0][:MAX_SHOWN]}'; there are {', '.join(slugs)}.",
-                self.name,
-            )
 
     def _is_on_screen(self, preset: Preset, comparison: Race[S]) -> bool:
         panels = self.linkable(comparison)
@@ -557,20 +527,13 @@ def draw_transport(live: LivePage[Any], comparison: Race[Any]) -> None:
     """Draw play, step, reset and speed."""
     page, speed, texts = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        transport.draw(
-            page,
-            live.socket(),
-            comparison.running,
-            texts.play_help,
-            texts.step_help,
-            texts.reset_help,
-            "The lesson asks first: choose an answer on its card." if card.holds_play(page) else "",
-        )
+        held = "The lesson asks first: choose an answer on its card." if card.holds_play(page) else ""
+        transport.draw(page, live.socket(), comparison.running, texts, held)
         number = comparison.undoable_commands
         session.note_drawn(page, command=number, panels=[panel.key for panel in comparison.panels])
-        # The shell's style sheet hides the button when there is nothing to undo, and after UNDO_SECONDS. It is
-        # never disabled, because that would lose a click made while there was something to undo. An animation
-        # keeps the time, which restarts only if its name changes: hence one each for even and odd.
+        # The shell's style sheet hides the button when there is nothing to undo, and after UNDO_SECONDS. It
+        # is never disabled, because that would lose a click made while there was something to undo. An
+        # animation keeps the time, which restarts only if its name changes: hence one each for even and odd.
         state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
         with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
             if st.button(

@@ -184,7 +184,8 @@ def table_of(source: str) -> np.ndarray:
 def edited(table: np.ndarray) -> np.ndarray:
     """Return the editor's table with all edits; an emptied cell counts as 0."""
     table = table.copy()
-    for i, cells in session.table_edits(TABLE_VERSION.value).items():
+    edits = session.widget_value(f"chain table {TABLE_VERSION.value}") or {}
+    for i, cells in edits.get("edited_rows", {}).items():
         for column, value in cells.items():
             table[i, int(column.removeprefix("to ")) - 1] = value or 0.0
     return table

@@ -23,7 +23,6 @@ from rbmviz_app.page import (
     FOLDED_HEIGHT,
     TEXT,
     LivePage,
-    Transport,
     catch_up_settings,
     downloads,
     live_chart,
@@ -34,6 +33,7 @@ from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import MODELS_ON_PAGES, PageSettings
 from rbmviz_app.shared import model_called
+from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 Settings = PageSettings(PAGES["coupling"].settings)

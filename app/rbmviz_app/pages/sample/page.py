@@ -23,7 +23,7 @@ from rbmviz_app.charts.ends import curves_of
 from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
@@ -33,6 +33,7 @@ from rbmviz_app.presets import Preset
 from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import training_part_isl
 from rbmviz_app.stream.socket import picture_path
+from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
 BANDS = (

@@ -25,7 +25,7 @@ from rbmviz_app.comparisons import own_sweeps
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.jobs import Job, check_size
-from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart
+from rbmviz_app.page import LivePage, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.tune.charts import (
     SLICE_HEIGHT,
@@ -44,6 +44,7 @@ from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, c
 from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
 from rbmviz_app.shared import is_known_model, model_called, own_content, sweep_jobs, title_of_model
 from rbmviz_app.timer import while_running
+from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4

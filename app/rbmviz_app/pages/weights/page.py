@@ -14,12 +14,13 @@ from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
 from rbmviz_app.code import weights_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import FOLDED_HEIGHT, LivePage, Transport, downloads, live_chart, places
+from rbmviz_app.page import FOLDED_HEIGHT, LivePage, downloads, live_chart, places
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import PageSettings
+from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Weights", "balance", 6
 Settings = PageSettings(PAGES["weights"].settings)
