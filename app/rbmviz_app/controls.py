@@ -167,25 +167,32 @@ def data_set(setting: Setting[str], **more: Any) -> str:
     return select(setting, [*registered, *own], variant=" ".join(own), format_func=data_label, **more)
 
 
-def scored_data(setting: Setting[str]) -> str:
-    """Draw the choice of the data to score against, with an uploader; return the name of the data."""
-    choice = st.container()
-    place = uploads.SCORED_DATA
-    file = uploads.uploader(
-        place,
-        "Score against your own data",
-        uploads.DATA_SUFFIXES,
-        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
-        f"{uploads.FORGOTTEN}",
-    )
-    before = uploads.own_data(place, None, "")
+def _new_upload(
+    place: str, label: str, suffixes: list[str], help: str, read: Callable[[Any], uploads.Upload | None]
+) -> uploads.Upload | None:
+    """Draw an uploader; return its content if it is read for the first time, by ``read``."""
+    file = uploads.uploader(place, label, suffixes, f"{help} {uploads.FORGOTTEN}")
+    before = own = read(None)
     try:
-        own = uploads.own_data(place, file, ALL_SETTINGS["rule"].value)
-        if own is not None and own is not before:
-            set_undrawn({setting.key: own.content.name})
+        own = read(file)
     except BadInput as error:
         messages.error(error)
     uploads.offer_to_leave(place, file)
+    return own if own is not before else None
+
+
+def scored_data(setting: Setting[str]) -> str:
+    """Draw the choice of the data to score against, with an uploader; return the name of the data."""
+    choice, rule = st.container(), ALL_SETTINGS["rule"].value
+    own = _new_upload(
+        uploads.SCORED_DATA,
+        "Score against your own data",
+        uploads.DATA_SUFFIXES,
+        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt).",
+        lambda file: uploads.own_data(uploads.SCORED_DATA, file, rule),
+    )
+    if own is not None:
+        set_undrawn({setting.key: own.content.name})
     with choice:
         return data_set(setting)
 
@@ -202,23 +209,17 @@ def settings(page: str, label: str = "Settings", icon: str | None = None) -> Abs
 
 def own_model(setting: Setting[str], key: str, label: str) -> None:
     """Draw an uploader of models: a new file becomes the choice of the setting."""
-    file = uploads.uploader(
+    own = _new_upload(
         key,
         label,
         uploads.MODEL_SUFFIXES,
         "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c; or an archive of rbms "
-        f"(.h5). The lists of models have it until you remove it here. {uploads.FORGOTTEN}",
+        "(.h5). The lists of models have it until you remove it here.",
+        lambda file: uploads.own_model(key, file),
     )
-    before = uploads.own_model(key, None)
-    try:
-        own = uploads.own_model(key, file)
-    except BadInput as error:
-        messages.error(error)
-    else:
-        if own is not None and own is not before:
-            session.show({setting.key: own.name})
-            st.rerun()  # with the file in the list
-    uploads.offer_to_leave(key, file)
+    if own is not None:
+        session.show({setting.key: own.name})
+        st.rerun()  # with the file in the list
 
 
 class Download(NamedTuple):

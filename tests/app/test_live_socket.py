@@ -19,7 +19,7 @@ from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream import presses
 from rbmviz_app.stream import socket as live
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.requests import MAX_FRAMES_ASKED, MAX_PANELS, Press
+from rbmviz_app.stream.requests import MAX_PANELS, MOST, Press
 from tests.frames import read_header
 
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
@@ -104,7 +104,7 @@ BROKEN = {
     "a billion cells": json.dumps(REQUEST | {"cells": 10**9}),
     "a large width": json.dumps(REQUEST | {"n_visible": 10**30}),
     "too many panels": json.dumps(REQUEST | {"panels": list(range(MAX_PANELS + 1))}),
-    "too many frames": json.dumps(REQUEST | {"frames": MAX_FRAMES_ASKED + 1}),
+    "too many frames": json.dumps(REQUEST | {"frames": MOST["frames"] + 1}),
     "panels in words": json.dumps(REQUEST | {"panels": ["0"]}),
     "an entry that no page sends": json.dumps(REQUEST | {"at": 5}),
     "a panel in words": '{"panel": "0", "knobs": {"eps": 0.1}}',
@@ -390,4 +390,4 @@ def test_a_comparison_remembers_only_so_many_pages(comparison, monkeypatch):
     monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda comparison: None)
     for i in range(3 * presses.MAX_PAGES):
         presses.carry_out(comparison, Press("step", f"{i:016x}", 1))
-    assert len(presses._counts[comparison].newest) == presses.MAX_PAGES
+    assert len(presses._counts[comparison][1]) == presses.MAX_PAGES

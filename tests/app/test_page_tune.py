@@ -44,7 +44,7 @@ def page(page, tmp_path, monkeypatch):
     sweep_jobs.clear()
     yield functools.partial(page, "tune")
     for job in sweep_jobs().list():
-        sweep_jobs().discard(job)
+        sweep_jobs().delete(job)
     sweep_jobs.clear()
 
 
@@ -509,7 +509,7 @@ def test_caption_of_a_preset_goes_with_its_map(page, tmp_path):
     set_settings(test, sweep=sweep_jobs().add_results(store.folder).name)
     assert len(captions(test.run())) == 1
     assert not test.exception
-    sweep_jobs().discard(sweep_jobs().add_results(store.folder))
+    sweep_jobs().delete(sweep_jobs().add_results(store.folder))
     assert Path(store.file).exists()
 
 

@@ -156,7 +156,6 @@ class EndOfJob:
 
 
 _connections: Counter[str] = Counter()
-"""Number of connections, by token."""
 
 
 async def live(socket: WebSocket) -> None:

@@ -65,7 +65,7 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
     steps = max(len(distances[0]) - 1, 1)
     least = 10 ** math.floor(math.log10(min([0.1, *(row["distance"] for row in rows)]))) if log else 0
     return Curves(
-        ChartAxis("step", "Steps", form="d", domain=(0, steps), ticks=min(steps, 10)),
+        ChartAxis("step", "Steps", domain=(0, steps)),
         ChartAxis(
             "distance",
             "Distance to the stationary distribution",
@@ -74,9 +74,7 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
         ),
         "chain",
         styled(CHAIN_NAMES, CHAIN_COLOURS),
-        (("chain", "Chain", ""), ("step", "Step", "d"), ("distance", "Distance", ".4f")),
         line_width=2.5,
         points=18 if steps <= 100 else 0,
-        legend=Legend(columns=2, phone=2),
-        height=310,
+        legend=Legend(),
     ).of(rows)
