@@ -332,17 +332,6 @@ def test_code_is_that_of_the_panels_when_it_is_opened(page):
     assert 'make_sampler("rates_fpcd"' in opened.value
 
 
-def test_train_page_follows_its_link(page):
-    test = page("train", t=["cd:k=3", "ucdd"], train_seed="5", train_data="bas@3", hidden="7", replicates="2")
-    comparison = test.session_state["comparisons"]["train"][0]
-    assert comparison.setup == (comparison.setup.dataset, 7, 5, 2)
-    assert comparison.setup.dataset.name == "bas@3"
-    assert comparison.panels[0].algorithm == make_trainer("cd", k=3)
-    assert any("did you mean 'ucd'" in warning.value for warning in test.warning)
-    wait(lambda: comparison.poll()[0][1].n > 5, "updates")
-    assert len(comparison.poll()[0][1].models) == 2
-
-
 def test_branch_begins_at_the_model_of_another_trainer(page):
     test = page("train", t=["cd"])
     comparison = test.session_state["comparisons"]["train"][0]

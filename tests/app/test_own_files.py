@@ -1,34 +1,21 @@
 """A visitor's own files, uploaded on one page, on the others."""
 
-import io
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 from page_settings import set_settings, settings_of
 from waiting import wait
 
-from rbmviz import RBM, BadInput, Model
-from rbmviz.files.budget import check_memory
+from rbmviz import RBM, Model
 from rbmviz.models import random_model
-from rbmviz.rbm.files import load_model_bytes, model_bytes
-from rbmviz.samplers.fast_weights import rates_of
+from rbmviz.rbm.files import model_bytes
 from rbmviz_app import shared
-from rbmviz_app.messages import without_commands
 
 
 @pytest.fixture
 def rows():
     """A file of 60 rows of five random bits, as many as the model of the tests has visible units."""
     return pd.DataFrame(np.random.default_rng(3).integers(0, 2, (60, 5))).to_csv(index=False).encode()
-
-
-def array_bytes(**arrays):
-    """A file of arrays, .npz."""
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    return file.getvalue()
 
 
 def carried(test):
@@ -208,24 +195,6 @@ def test_a_damaged_model_leaves_the_one_before_it_in_its_place(page, model):
     np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
     assert settings_of(test)["model"] == "mine.npz"
     assert not test.run().exception
-
-
-@pytest.mark.parametrize(
-    ("refused", "said"),
-    [
-        (lambda: load_model_bytes(array_bytes(x=np.zeros(3)), "mine.npz"), "W, b and c, and this one x\\."),
-        (lambda: rates_of(Model(RBM(np.eye(2), np.zeros(2), np.zeros(2))), "rates-FPCD"), "none; or choose"),
-        (lambda: check_memory("mine.npz", 10**16, "give fewer rows"), "give fewer rows\\."),
-    ],
-)
-def test_a_message_on_a_page_advises_no_command(refused, said, tmp_path, monkeypatch):
-    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
-    with pytest.raises(BadInput) as error:
-        refused()
-    sentence = without_commands(str(error.value))
-    assert re.search(said, sentence)
-    assert not re.search("RBMVIZ_|names=|'rbmviz ", sentence), sentence
 
 
 def test_two_visitors_with_files_of_one_name_get_scores_of_their_own(rows):

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from waiting import wait_for_pause
 
-from rbmviz import RBM, Model, make_sampler
+from rbmviz import make_sampler
 from rbmviz.metrics import check_chain, eigenvalues, remove_self_transitions
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
-from rbmviz.pages.links import write_changed_panel
 from rbmviz.session import LandscapeSetup
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, chain_csv, ordered_chain, preset_table
@@ -41,24 +40,6 @@ def test_the_page_keeps_nothing_of_a_visitor(page):
     assert not test.exception
     assert vars(PAGE) == before
     assert not vars(PAGE._of_run)  # of this thread, which is none of a script
-
-
-def test_the_page_follows_its_link(page):
-    test = page(
-        l=["rates_fpcd:eps=0.5", "gibs"],
-        land="letters L T X",
-        land_depth="5.0",
-        land_seed="4",
-        land_order="gray",
-    )
-    comparison = comparison_of(test)
-    assert [write_changed_panel(p.algorithm).split(",")[0] for p in comparison.panels] == [
-        "rates_fpcd:eps=0.5"
-    ]
-    assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
-    assert comparison.setup.seed == 4
-    want = pattern_model(("100/100/111", "111/010/010", "101/010/101"), 5.0)
-    np.testing.assert_array_equal(comparison.setup.model.rbm.c, want.rbm.c)
 
 
 @pytest.mark.parametrize("source", MATRICES)
@@ -211,15 +192,6 @@ def test_next_leads_through_all_parts_and_on_to_the_samplers(page):
     test.button(key="next of matrix").click().run()
     assert not test.exception
     assert list(test.session_state["comparisons"]) == ["chain", "sample"]
-
-
-def test_a_landscape_too_large_for_a_matrix_says_so(page):
-    rbm = RBM(np.zeros((9, 2)), np.zeros(9), np.zeros(2))
-    test = page(state={"trained": {"mine": Model(rbm)}}, land="mine", l="gibbs")
-    test.segmented_control(key="little").set_value("matrix").run()
-    test.selectbox(key="chain_matrix").set_value("the landscape’s Gibbs chain").run()
-    assert not test.exception
-    assert any("2^9 states" in info.value for info in test.info)
 
 
 def test_matrix_charts_and_file():

@@ -205,21 +205,6 @@ def test_the_page_is_alive(page):
     assert "pairs met" in notes(test)
 
 
-def test_the_page_follows_its_link(page, address_of):
-    link = {"c": "coupling:scale=0.3,max_sweeps=50", "coupling_visible": "12", "coupling_hidden": "5"}
-    link |= {"coupling_seed": "4", "lag": "20"}
-    test = page(**link)
-    comparison = comparison_of(test)
-    assert comparison.panels[0].algorithm == Coupling(scale=0.3, max_sweeps=50)
-    assert comparison.setup.rbm.W.shape == (12, 5)
-    assert comparison.setup.seed == 4
-    np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
-    notes(test.run())
-    assert comparison.panels[0].read(lambda run: run._lag) == 20
-    runs = {"coupling_model": ["random"], "coupling_start": ["random"], "coupling_more": ["true"]}
-    assert address_of(test) == {name: [text] for name, text in link.items()} | runs
-
-
 def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
     test = page(coupling_more="true")
     comparison = comparison_of(test)

@@ -51,17 +51,6 @@ def test_files_name_a_link_that_opens_the_same_batches(page):
     assert [(one.n_chains, one.k) for one in state.algorithms()] == [(40, 1), (7, 3)]
 
 
-def test_populations_are_named_by_what_tells_them_apart():
-    knobs = {"n_chains": 10}, {"n_chains": 1000, "proposal": "mixture", "mixture": 3}, {}, {}, {"k": 10}
-    assert population_titles([make_trainer("pop_cd", **one) for one in knobs]) == [
-        "pop-CD-1, 10 samples",
-        "pop-CD-1, mixture, 1,000 samples",
-        "pop-CD-1, at most 100 samples #1",
-        "pop-CD-1, at most 100 samples #2",
-        "pop-CD-10, at most 100 samples",
-    ]
-
-
 def test_charts_show_the_summaries(comparison):
     shown = named(comparison)
     shares, _ = shares_chart(shown)
@@ -163,11 +152,3 @@ def test_it_is_alive(page):
     said = " ".join(text.value for text in test.markdown)
     assert "- *holds*: On generated data with 16 hidden units the bias of pop-CD is much smaller" in said
     assert not test.exception
-
-
-def test_it_follows_its_link(page):
-    test = page(w=["pop_cd:k=3,n_chains=20", "pop_cd:k=0", "cd"], weights_seed="5", weights_start="random")
-    comparison = test.session_state["comparisons"]["weights"][0]
-    assert [panel.algorithm for panel in comparison.panels] == [make_trainer("pop_cd", k=3, n_chains=20)]
-    assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
-    assert any("outside 1 to 1000" in warning.value for warning in test.warning)

@@ -124,12 +124,3 @@ def test_parameters_of_a_link_override_its_preset(page):
     assert warning.value.startswith(
         r"The link names an unknown preset 'no\<b\>such'; there are two-valleys, the-valley-fills-up"
     )
-
-
-def test_the_address_of_a_preset_opens_it_again(page, address_of):
-    """Without the preset's name, too: this is what the address has been once a knob was turned."""
-    parts = address_of(page("chain", preset="moments-fall-as-1-t"))
-    assert parts["land_curve"] == ["moments"]
-    assert parts["land_depth"] == ["8"]
-    again = page("chain", **{name: values for name, values in parts.items() if name != "preset"})
-    assert address_of(again) == parts

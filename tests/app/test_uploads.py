@@ -11,10 +11,6 @@ from rbmviz_app.pages import file_of
 from rbmviz_app.uploads import Upload
 
 
-def texts(test, kind):
-    return " ".join(one.value for one in getattr(test, kind))
-
-
 def of_session(test):
     """Return the entries of a session that outlive the widgets of its page."""
     names = (
@@ -59,17 +55,6 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, own_data):
         button(again, f"Continue without {again.session_state['uploads'][place].name}").click().run()
         assert comparison.setup != before
         assert place not in again.session_state["uploads"]
-
-
-def test_forgotten_model_file_is_named_after_a_reload(page, model, address_of):
-    test = page("sample", shell=True, p=["gibbs"])
-    test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
-    assert address_of(test)["model"] == ["mine.npz"]
-    again = page("sample", shell=True, p=["gibbs"], model="mine.npz")
-    assert "forgotten your file 'mine.npz'" in texts(again, "warning").replace("\\", "")
-    sent = page("sample", shell=True, p=["gibbs"], model="CD-k on bas, 1,200 updates")
-    assert "your model 'CD-k on bas, 1,200 updates': send it from Train again" in texts(sent, "warning")
-    assert address_of(again)["model"] == ["mnist_fpcd"]
 
 
 def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, own_data):
