@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 import pytest
-from page_settings import set_settings, settings_of, transport_of
+from page_settings import button, comparison_of, set_settings, settings_of, transport_of
 from preset_runs import live_page
 from waiting import wait
 
@@ -24,14 +24,6 @@ from rbmviz_app.session import LessonStep
 from tests.lessons.test_lessons import GOOD
 
 STEPS = [(name, step) for name in shipped_lessons() for step in load_lesson(name).steps]
-
-
-def button(test, label):
-    return next(one for one in test.button if one.label == label)
-
-
-def comparison_of(test, page):
-    return test.session_state["comparisons"][page][0]
 
 
 @pytest.mark.parametrize("page", SPECS)

@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from page_settings import comparison_of
 from routes import HOME, served
 from waiting import PATIENCE, wait
 
@@ -111,7 +112,7 @@ def test_under_load_every_click_has_an_answer(client, offered, monkeypatch):
 )
 def test_a_page_without_panels_makes_its_files_or_says_why_not(page, name, panels, part):
     test = page(name, **{panels: "none"}, **part)
-    assert not test.session_state["comparisons"][name][0].panels
+    assert not comparison_of(test, name).panels
     offered = map(test.session_state["offered files"].get, itertools.count())
     for file in itertools.takewhile(lambda file: file is not None, offered):
         with contextlib.suppress(BadInput):

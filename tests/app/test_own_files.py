@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from page_settings import set_settings, settings_of
+from page_settings import comparison_of, set_settings, settings_of
 from waiting import wait
 
 from rbmviz import RBM, Model
@@ -31,7 +31,7 @@ def test_a_model_file_of_one_page_is_listed_on_the_others(page, model):
         assert "mine.npz" in other.selectbox(key=key).options
         other.selectbox(key=key).set_value("mine.npz").run()
         assert not other.exception
-        setup = other.session_state["comparisons"][name][0].setup
+        setup = comparison_of(other, name).setup
         rbm = setup.rbm if name == "coupling" else setup.model.rbm
         np.testing.assert_array_equal(rbm.W, model.rbm.W)
     # It is nobody else's.
@@ -41,7 +41,7 @@ def test_a_model_file_of_one_page_is_listed_on_the_others(page, model):
 def test_an_uploaded_model_is_the_choice_of_its_page(page, model, rbm):
     """Undo goes back to the choice before; the file stays in the list, under a name of its own."""
     test = page("sample", p=["gibbs"])
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     before = comparison.setup.model
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     assert test.selectbox(key="model").value == "mine.npz"
@@ -74,7 +74,7 @@ def test_page_leaves_a_removed_model(page, address_of, model, name, setting):
     default = settings_of(test)[setting]
     assert default in ("bas_pcd", "random", "two halves")
     assert (test.selectbox(key=setting).value, address_of(test)[setting]) == (default, [default])
-    assert not test.session_state["comparisons"][name][0].can_undo  # no setting restores the file
+    assert not comparison_of(test, name).can_undo  # no setting restores the file
 
 
 def test_page_leaves_removed_data(page, address_of, model, rows):
@@ -100,14 +100,14 @@ def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatc
     sample = page("sample", p=["gibbs"], state=carried(train))
     sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(Model(rbm), ".npz")).run()
     sample.selectbox(key="data").set_value("rows.csv").run()
-    assert sample.session_state["comparisons"]["sample"][0].setup.dataset.name == "rows.csv"
+    assert comparison_of(sample, "sample").setup.dataset.name == "rows.csv"
     set_settings(sample, improvement=True)
     next(one for one in sample.run().button if one.label == "Polish this model").click().run()
     assert not sample.exception
     state = {name: sample.session_state[name] for name in ("settings", "comparisons")}
     test = page("train", state=carried(sample) | state)
     assert not test.error
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     [panel] = comparison.panels
     assert (panel.algorithm.name, comparison.setup.dataset.name) == ("polish", "rows.csv")
     assert panel.plan.warm_start.path == (("mine.npz", 0),)
@@ -139,7 +139,7 @@ def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model,
     assert (sweep.plan.models, sweep.plan.data, sweep.done) == (("mine.npz",), "rows.csv", 4)
     assert address_of(test.run())["sweep"] == [sweep.name]
     assert not test.exception
-    assert test.session_state["comparisons"]["tune"][0].setup.model is sweep.own["mine.npz"]
+    assert comparison_of(test, "tune").setup.model is sweep.own["mine.npz"]
     assert sweep not in shared.sweep_jobs().list()
     other = page("tune", sweep=sweep.name, tune_models="mine.npz", **ONE_AXIS)
     said = " ".join(one.value.replace("\\", "") for one in other.warning)
@@ -163,7 +163,7 @@ def test_score_against_takes_a_file(page, model, rows, address_of):
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     test.file_uploader(key="score_data").upload("rows.csv", rows).run()
     assert not test.exception
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     assert (comparison.setup.dataset.name, settings_of(test)["data"]) == ("rows.csv", "rows.csv")
     assert address_of(test)["data"] == ["rows.csv"]
     test.selectbox(key="data").set_value("automatic").run()
@@ -191,7 +191,7 @@ def test_a_damaged_model_leaves_the_one_before_it_in_its_place(page, model):
     test.file_uploader(key="sample_own").upload("other.npz", model_bytes(model, ".npz")[:-40]).run()
     assert not test.exception
     assert len(test.error) == 1
-    setup = test.session_state["comparisons"]["sample"][0].setup
+    setup = comparison_of(test, "sample").setup
     np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
     assert settings_of(test)["model"] == "mine.npz"
     assert not test.run().exception

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 import pytest
+from page_settings import comparison_of
 from waiting import wait_for_pause
 
 from rbmviz import make_sampler
@@ -24,10 +25,6 @@ from tests.frames import read_frame
 def page(page):
     """Run the page, at its landscape."""
     return functools.partial(page, "chain", little="landscape")
-
-
-def comparison_of(test):
-    return test.session_state["comparisons"]["chain"][0]
 
 
 # The landscape
@@ -53,7 +50,7 @@ def test_the_matrix_of_a_preset_is_a_chain_at_every_size(source):
 
 def test_another_landscape_begins_anew(page):
     test = page()
-    comparison = comparison_of(test)
+    comparison = comparison_of(test, "chain")
     test.selectbox(key="land").set_value("random weights").run()
     assert not test.exception
     model = comparison.setup.model
@@ -67,7 +64,7 @@ def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
     test = page(state={"trained": {"mine": model, "too large": large}}, land="mine")
     assert "mine" in test.selectbox(key="land").options
     assert "too large" not in test.selectbox(key="land").options
-    assert comparison_of(test).setup.model is model
+    assert comparison_of(test, "chain").setup.model is model
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sqlite3
 
 import numpy as np
 import pytest
-from page_settings import set_settings, settings_of
+from page_settings import button, comparison_of, set_settings, settings_of
 from waiting import wait
 
 from rbmviz.knobs import read_algorithm
@@ -47,15 +47,6 @@ def page(page, tmp_path, monkeypatch):
     sweep_jobs.clear()
 
 
-def comparison_of(test):
-    return test.session_state["comparisons"]["tune"][0]
-
-
-def button(test, label):
-    [found] = [one for one in test.button if one.label == label]
-    return found
-
-
 def map_of(test):
     [found] = [e.proto for e in test.get("bidi_component") if "rbmviz_tune" in e.proto.component_name]
     return json.loads(found.json)
@@ -75,7 +66,7 @@ def started(test, runs):
 
 def test_page_opens_on_the_recorded_map_and_a_live_chain(page):
     test = page()
-    comparison = comparison_of(test)
+    comparison = comparison_of(test, "tune")
     assert [write_changed_panel(one.algorithm) for one in comparison.panels] == [
         "rates_fpcd:eps=0.03162,alpha=0.9962"
     ]
@@ -257,7 +248,7 @@ def clicked(page, monkeypatch):
 
     def opened(*panels):
         test = page(**(SMALL | {"tune_models": ["bas_pcd", "modes_pcd"]}), m=list(panels))
-        comparison = comparison_of(test)
+        comparison = comparison_of(test, "tune")
         plan = plan_of({name: one.default for name, one in PAGE.settings.items()} | settings_of(test))
         scores = SweepScores(plan, {})
         state = {"pointer panel": comparison.panels[0].key, "settings": SettingsState({"on": "bas_pcd"})}
@@ -365,12 +356,12 @@ def test_trainers_are_tuned_on_a_map_alone(page):
 def test_a_link_opens_its_settings_on_the_model_that_was_clicked(page, address_of):
     test = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"]})
     assert address_of(test)["on"] == []
-    comparison = comparison_of(test)
+    comparison = comparison_of(test, "tune")
     set_settings(test, on="bas_cd1")
     assert address_of(test.run())["on"] == ["bas_cd1"]
     assert comparison.setup.model.meta == load_model("bas_cd1").meta
     again = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"], "on": "bas_cd1"})
-    assert comparison_of(again).setup.model.meta == load_model("bas_cd1").meta
+    assert comparison_of(again, "tune").setup.model.meta == load_model("bas_cd1").meta
 
 
 def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from page_settings import origin_of_files
+from page_settings import comparison_of, origin_of_files
 from waiting import wait, wait_for_pause
 
 from rbmviz import make_trainer
@@ -138,7 +138,7 @@ def page(page):
 
 def test_it_is_alive(page):
     test = page(weights_more="true")
-    comparison = test.session_state["comparisons"]["weights"][0]
+    comparison = comparison_of(test, "weights")
     assert [panel.algorithm.proposal for panel in comparison.panels] == [
         "visible",
         "visible",

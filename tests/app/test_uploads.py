@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from page_settings import settings_of
+from page_settings import button, comparison_of, settings_of
 from waiting import wait
 
 from rbmviz.rbm.files import model_bytes
@@ -32,10 +32,6 @@ def own_data():
     return pd.DataFrame(np.random.default_rng(2).integers(0, 2, (50, 9))).to_csv(index=False).encode()
 
 
-def button(test, label):
-    return next(one for one in test.button if one.label == label)
-
-
 def taken_off(test):
     return any("removed from the page" in toast.value for toast in test.toast)
 
@@ -47,7 +43,7 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, own_data):
     train = page("train", shell=True, t=["cd"])
     train.file_uploader(key="own_data").upload("rows.csv", own_data).run()
     for test, name, place in ((sample, "sample", "sample_own"), (train, "train", "own_data")):
-        comparison = test.session_state["comparisons"][name][0]
+        comparison = comparison_of(test, name)
         before = comparison.setup
         again = page(name, shell=True, state=of_session(test))
         assert again.file_uploader(key=place).value is None
@@ -60,7 +56,7 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, own_data):
 def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, own_data):
     test = page("train", shell=True)
     test.file_uploader(key="own_data").upload("rows.csv", own_data).run()
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     assert comparison.setup.dataset.n_visible == 9
     button(test, "Four prototypes").click().run()
     assert comparison.setup.dataset.name == "modes"
@@ -74,7 +70,7 @@ def test_a_model_sent_to_a_page_is_chosen_there(page, model, monkeypatch):
     monkeypatch.setattr("streamlit.switch_page", opened.append)
     uploads = {"sample_own": Upload("mine.safetensors", None, model)}
     test = page("train", t=["cd"], state={"uploads": uploads})
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     wait(lambda: comparison.poll()[0][1].n > 0, "an update")
     button(test, "To the Sample page").click().run()
     assert opened == [file_of("sample")]
