@@ -29,6 +29,16 @@ def set_settings(test, **values):
     return test
 
 
+def comparison_of(test, page):
+    """Return the comparison of a page."""
+    return test.session_state["comparisons"][page][0]
+
+
+def button(test, label):
+    """Return the first button with this label."""
+    return next(one for one in test.button if one.label == label)
+
+
 def transport_of(test):
     """Return the data of Play, Step and Reset, as the browser is told; None: they are not drawn."""
     found = [one.proto for one in test.get("bidi_component") if "transport" in one.proto.component_name]

@@ -8,7 +8,6 @@ import pytest
 import xarray
 from arviz_stats import ess
 
-import rbmviz
 from rbmviz import BadInput, load_dataset, sample
 from rbmviz.cli import main
 from rbmviz.metrics import Coverage
@@ -32,14 +31,6 @@ def test_the_tree_has_chains_draws_and_what_is_known_of_each_sample():
     assert json.loads(tree.attrs["classes"]) == list(data.classes)
     assert np.isfinite(ess(tree, var_names=["free_energy"]).free_energy)
     assert set(sample("bas_pcd", "gibbs", 8).to_arviz().posterior) == {"free_energy"}
-
-
-def test_samples_of_unknown_chains_are_refused():
-    with pytest.raises(BadInput, match="How many chains"):
-        sample("bas_pcd", SAMPLER, 9)[1:].to_arviz()
-    state = (sampler := rbmviz.make_sampler("gibbs")).init(rbmviz.load_model("bas_pcd"), 0)
-    with pytest.raises(BadInput, match="How many chains"):
-        sampler.step(state, 5).to_arviz()
 
 
 @pytest.mark.parametrize("more", [[], ["--no-means", "--dataset", "bas", "--thin", "2"]])

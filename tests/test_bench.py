@@ -54,30 +54,6 @@ def test_contestants_take_turns(monkeypatch):
     assert middle == pytest.approx(1.5, rel=0.2)  # though the last round is twice as slow as the first
 
 
-def test_a_result_knows_its_targets():
-    """Times made up: ours 1 s, own 0.5 s, one peer 3 s, a recorded one 2 s, another recorded one that ran."""
-    nothing = timing.Contestant(lambda: None)
-    match = speed.Match(nothing, nothing, "made up", {"numpy": nothing}, {"own Gibbs": nothing})
-    seconds = {speed.OURS: 1.0, speed.ROOFLINE: 0.25, "own Gibbs": 0.5, "numpy": 3.0}
-    times = timing.Times({name: np.full(3, x) for name, x in seconds.items()})
-    targets = (
-        speed.Target("faster", 1.5, 4),
-        speed.Target("faster", 4, None, "numpy"),
-        speed.Target("slower", 3, 2, "own Gibbs"),
-        speed.Target("rate", 0.5, 2),
-        speed.Target("faster", 1, None, "torch"),
-    )
-    row = speed.Row("r", "about", "unit", lambda peers: match, targets, {"cdtau": 2.0, "numpy": 9.0})
-    found = speed.result(row, match, times)
-    assert [peer["name"] for peer in found["peers"]] == ["cdtau", "numpy"]
-    assert [peer["recorded"] for peer in found["peers"]] == [True, False]
-    assert [t["measured"] for t in found["targets"]] == [2.0, 3.0, 2.0, 1.0, None]
-    assert [t["reached"] for t in found["targets"]] == ["must", "missed", "stretch", "must", None]
-    assert [t["who"] for t in found["targets"]] == ["cdtau", "numpy", "own Gibbs", "", ""]
-    assert [t["recorded"] for t in found["targets"]] == [True, False, False, False, False]
-    assert (found["roofline"]["share"], found["own"]["own Gibbs"]["ratio"]) == (0.25, 2.0)
-
-
 # Peers do the same work as we do
 
 

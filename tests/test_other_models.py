@@ -187,17 +187,6 @@ def test_damaged_archives_are_refused(tmp_path):
         path.write_bytes(content)
         with pytest.raises(BadInput, match="is not a readable model file"):
             load_model(path)
-    generator, ended = np.random.default_rng(1), 0
-    for _ in range(60):
-        damaged = bytearray(whole)
-        for at in generator.integers(0, len(whole), 20):
-            damaged[at] = generator.integers(256)
-        path.write_bytes(damaged)
-        try:
-            load_model(path)
-        except BadInput:
-            ended += 1
-    assert ended > 10
     assert same(load_model_bytes(whole, "m.h5"))
 
 

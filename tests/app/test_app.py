@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from page_settings import set_settings
+from page_settings import comparison_of, set_settings
 from waiting import wait, wait_for_pause
 
 import rbmviz
@@ -239,12 +239,6 @@ def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, m
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 0.0)
     assert encoder.is_behind  # a frame is due even where nothing else is new
     assert numbers()
-    comparison.pause()
-    wait_for_pause(comparison)
-    numbers()
-    assert not encoder.is_behind
-    comparison.cost_unit = "sweeps"
-    assert encoder.is_behind
 
 
 def test_frames_carry_the_readouts_that_are_declared(comparison):
@@ -287,7 +281,7 @@ def test_a_reset_sends_everything_anew(comparison):
 
 def test_sample_page_is_alive(page):
     test = page("sample")
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     assert [panel.algorithm.name for panel in comparison.panels] == [
         "gibbs",
         "rates_fpcd",
@@ -301,7 +295,7 @@ def test_sample_page_is_alive(page):
 
 def test_sample_page_follows_its_link(page):
     test = page("sample", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     assert [write_changed_panel(panel.algorithm) for panel in comparison.panels] == ["gibbs:k=7"]
     assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
     assert comparison.setup.model.rbm.n_visible == 16
@@ -315,13 +309,13 @@ def test_sample_page_follows_its_link(page):
 def test_sample_page_says_why_nothing_is_scored(page):
     test = page("sample", model="bas_pcd", data="mnist5k")
     assert any("784 units and the model 16" in info.value for info in test.info)
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     wait(lambda: comparison.poll()[0][1].n > 0, "samples all the same")
 
 
 def test_code_is_that_of_the_panels_when_it_is_opened(page):
     test = page("sample", p=["gibbs"])
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     assert not test.get("code")
     comparison.add(make_sampler("rates_fpcd"))  # as a fragment does: the page is not drawn again
     comparison.apply_knobs(comparison.panels[0].key, temperature=3.5)
@@ -332,20 +326,9 @@ def test_code_is_that_of_the_panels_when_it_is_opened(page):
     assert 'make_sampler("rates_fpcd"' in opened.value
 
 
-def test_train_page_follows_its_link(page):
-    test = page("train", t=["cd:k=3", "ucdd"], train_seed="5", train_data="bas@3", hidden="7", replicates="2")
-    comparison = test.session_state["comparisons"]["train"][0]
-    assert comparison.setup == (comparison.setup.dataset, 7, 5, 2)
-    assert comparison.setup.dataset.name == "bas@3"
-    assert comparison.panels[0].algorithm == make_trainer("cd", k=3)
-    assert any("did you mean 'ucd'" in warning.value for warning in test.warning)
-    wait(lambda: comparison.poll()[0][1].n > 5, "updates")
-    assert len(comparison.poll()[0][1].models) == 2
-
-
 def test_branch_begins_at_the_model_of_another_trainer(page):
     test = page("train", t=["cd"])
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     wait(lambda: comparison.poll()[0][1].n > 20, "updates")
     test.button(key="branch ucd").click().run()
     assert not test.exception
@@ -361,7 +344,7 @@ def test_branch_begins_at_the_model_of_another_trainer(page):
 )
 def test_trained_models_are_offered_by_pages(page, model, name, setting):
     test = page(name, **{setting: "PCD, 3 updates"}, state={"trained": {"PCD, 3 updates": model}})
-    comparison = test.session_state["comparisons"][name][0]
+    comparison = comparison_of(test, name)
     assert (comparison.setup.rbm if name == "coupling" else comparison.setup.model.rbm) is model.rbm
     wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "steps")
 
@@ -449,7 +432,7 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
     test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
     set_settings(test, improvement=True)
     test.run()
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
 
     def likelihoods():
         comparison.poll()

@@ -2,13 +2,10 @@
 
 import asyncio
 import logging
-import sys
 from types import SimpleNamespace
 
 import pytest
 import waiting
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.script_data import ScriptData
@@ -74,21 +71,3 @@ def test_server_runs_unpatched_on_unknown_streamlit(server, caplog):
     [ours] = [record.getMessage() for record in caplog.records if record.name.startswith("rbmviz")]
     assert ours.startswith("Streamlit has changed inside (")
     insides.tidy()
-
-
-def test_a_page_has_its_style_sheet_and_script_from_the_start(tmp_path, monkeypatch, caplog):
-    sheet, script = tmp_path / "style.css", tmp_path / "tab.js"
-    sheet.write_text(".ours { color: red }")
-    script.write_text("let ours;")
-    client = TestClient(Starlette(routes=insides.styled_pages(sheet, script, ["/train"])))
-    page = client.get("/train")
-    # after Streamlit's own rules, before those of single pages
-    assert page.text.index("</head>") < page.text.index(".ours") < page.text.index('id="root"')
-    assert "<script>let ours;</script>" in page.text
-    assert page.headers["cache-control"] == "no-cache"
-    (tmp_path / "index.html").write_text("<body class='new'></body>")
-    monkeypatch.setattr("streamlit.file_util.get_static_dir", lambda: str(tmp_path))
-    assert insides.styled_pages(sheet, script, ["/train"]) == []
-    monkeypatch.setitem(sys.modules, "streamlit.file_util", None)  # there is no such module
-    assert insides.styled_pages(sheet, script, ["/train"]) == []
-    assert caplog.text.count("pages jump") == 2

@@ -19,8 +19,7 @@ from rbmviz.rbm.files import save_model
 from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, compare, run, table
 from rbmviz.sweeps import scores as scores_module
 from rbmviz.sweeps.scores import SweepScores
-from rbmviz_app import jobs as module
-from rbmviz_app.jobs import JOB_FILE, Jobs, sweeps_folder
+from rbmviz_app.jobs import JOB_FILE, Jobs
 
 
 def plan_of(values=2, seeds=2, samples=50, **given):
@@ -206,29 +205,6 @@ def test_limits_of_a_server(jobs, monkeypatch):
         jobs.start(plan_of(), owner, owner)
     with pytest.raises(BadInput, match="keeps 4 sweeps"):
         jobs.start(plan_of(), "Five", "d")
-
-
-def test_folder_of_sweeps_is_named_by_the_environment(tmp_path, monkeypatch):
-    monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path / "here"))
-    assert sweeps_folder() == tmp_path / "here"
-    monkeypatch.setattr(module.time, "strftime", time.strftime)
-
-
-def test_each_model_has_a_best_setting_of_its_own_and_scores_wait_for_a_common_point():
-    plan = plan_of(models=["bas_pcd", "bas_cd1"])
-    results = [CellRun(cell).finish() for cell in cells(plan)]
-    scores = SweepScores(plan, table(results))
-    choices = scores.choices(50, "samples", "isl_validation")
-    assert list(choices) == ["bas_pcd", "bas_cd1"]
-    assert {choice.best.model for choice in choices.values()} == {"bas_pcd", "bas_cd1"}
-    assert scores.range("samples") == (10, 50)
-    assert SweepScores(plan, {}).final_choice() is None
-    # One run is done: its setting alone is known, at the end of the runs.
-    first = SweepScores(plan, table(results[:1]))
-    assert [len(choice.settings) for choice in first.choices(50, "samples", "isl_validation").values()] == [1]
-    assert first.end("samples") == 50
-    # Results of another plan in the same folder do not count.
-    assert SweepScores(plan_of(), table(results)).n_done == 4
 
 
 def test_map_opened_by_two_visitors_is_compared_once(monkeypatch):

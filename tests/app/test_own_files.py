@@ -1,34 +1,21 @@
 """A visitor's own files, uploaded on one page, on the others."""
 
-import io
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
-from page_settings import set_settings, settings_of
+from page_settings import comparison_of, set_settings, settings_of
 from waiting import wait
 
-from rbmviz import RBM, BadInput, Model
-from rbmviz.files.budget import check_memory
+from rbmviz import RBM, Model
 from rbmviz.models import random_model
-from rbmviz.rbm.files import load_model_bytes, model_bytes
-from rbmviz.samplers.fast_weights import rates_of
+from rbmviz.rbm.files import model_bytes
 from rbmviz_app import shared
-from rbmviz_app.messages import without_commands
 
 
 @pytest.fixture
 def rows():
     """A file of 60 rows of five random bits, as many as the model of the tests has visible units."""
     return pd.DataFrame(np.random.default_rng(3).integers(0, 2, (60, 5))).to_csv(index=False).encode()
-
-
-def array_bytes(**arrays):
-    """A file of arrays, .npz."""
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    return file.getvalue()
 
 
 def carried(test):
@@ -44,7 +31,7 @@ def test_a_model_file_of_one_page_is_listed_on_the_others(page, model):
         assert "mine.npz" in other.selectbox(key=key).options
         other.selectbox(key=key).set_value("mine.npz").run()
         assert not other.exception
-        setup = other.session_state["comparisons"][name][0].setup
+        setup = comparison_of(other, name).setup
         rbm = setup.rbm if name == "coupling" else setup.model.rbm
         np.testing.assert_array_equal(rbm.W, model.rbm.W)
     # It is nobody else's.
@@ -54,7 +41,7 @@ def test_a_model_file_of_one_page_is_listed_on_the_others(page, model):
 def test_an_uploaded_model_is_the_choice_of_its_page(page, model, rbm):
     """Undo goes back to the choice before; the file stays in the list, under a name of its own."""
     test = page("sample", p=["gibbs"])
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     before = comparison.setup.model
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     assert test.selectbox(key="model").value == "mine.npz"
@@ -87,7 +74,7 @@ def test_page_leaves_a_removed_model(page, address_of, model, name, setting):
     default = settings_of(test)[setting]
     assert default in ("bas_pcd", "random", "two halves")
     assert (test.selectbox(key=setting).value, address_of(test)[setting]) == (default, [default])
-    assert not test.session_state["comparisons"][name][0].can_undo  # no setting restores the file
+    assert not comparison_of(test, name).can_undo  # no setting restores the file
 
 
 def test_page_leaves_removed_data(page, address_of, model, rows):
@@ -113,14 +100,14 @@ def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatc
     sample = page("sample", p=["gibbs"], state=carried(train))
     sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(Model(rbm), ".npz")).run()
     sample.selectbox(key="data").set_value("rows.csv").run()
-    assert sample.session_state["comparisons"]["sample"][0].setup.dataset.name == "rows.csv"
+    assert comparison_of(sample, "sample").setup.dataset.name == "rows.csv"
     set_settings(sample, improvement=True)
     next(one for one in sample.run().button if one.label == "Polish this model").click().run()
     assert not sample.exception
     state = {name: sample.session_state[name] for name in ("settings", "comparisons")}
     test = page("train", state=carried(sample) | state)
     assert not test.error
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     [panel] = comparison.panels
     assert (panel.algorithm.name, comparison.setup.dataset.name) == ("polish", "rows.csv")
     assert panel.plan.warm_start.path == (("mine.npz", 0),)
@@ -152,7 +139,7 @@ def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model,
     assert (sweep.plan.models, sweep.plan.data, sweep.done) == (("mine.npz",), "rows.csv", 4)
     assert address_of(test.run())["sweep"] == [sweep.name]
     assert not test.exception
-    assert test.session_state["comparisons"]["tune"][0].setup.model is sweep.own["mine.npz"]
+    assert comparison_of(test, "tune").setup.model is sweep.own["mine.npz"]
     assert sweep not in shared.sweep_jobs().list()
     other = page("tune", sweep=sweep.name, tune_models="mine.npz", **ONE_AXIS)
     said = " ".join(one.value.replace("\\", "") for one in other.warning)
@@ -176,7 +163,7 @@ def test_score_against_takes_a_file(page, model, rows, address_of):
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     test.file_uploader(key="score_data").upload("rows.csv", rows).run()
     assert not test.exception
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     assert (comparison.setup.dataset.name, settings_of(test)["data"]) == ("rows.csv", "rows.csv")
     assert address_of(test)["data"] == ["rows.csv"]
     test.selectbox(key="data").set_value("automatic").run()
@@ -204,28 +191,10 @@ def test_a_damaged_model_leaves_the_one_before_it_in_its_place(page, model):
     test.file_uploader(key="sample_own").upload("other.npz", model_bytes(model, ".npz")[:-40]).run()
     assert not test.exception
     assert len(test.error) == 1
-    setup = test.session_state["comparisons"]["sample"][0].setup
+    setup = comparison_of(test, "sample").setup
     np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
     assert settings_of(test)["model"] == "mine.npz"
     assert not test.run().exception
-
-
-@pytest.mark.parametrize(
-    ("refused", "said"),
-    [
-        (lambda: load_model_bytes(array_bytes(x=np.zeros(3)), "mine.npz"), "W, b and c, and this one x\\."),
-        (lambda: rates_of(Model(RBM(np.eye(2), np.zeros(2), np.zeros(2))), "rates-FPCD"), "none; or choose"),
-        (lambda: check_memory("mine.npz", 10**16, "give fewer rows"), "give fewer rows\\."),
-    ],
-)
-def test_a_message_on_a_page_advises_no_command(refused, said, tmp_path, monkeypatch):
-    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
-    with pytest.raises(BadInput) as error:
-        refused()
-    sentence = without_commands(str(error.value))
-    assert re.search(said, sentence)
-    assert not re.search("RBMVIZ_|names=|'rbmviz ", sentence), sentence
 
 
 def test_two_visitors_with_files_of_one_name_get_scores_of_their_own(rows):

@@ -4,13 +4,13 @@ import functools
 
 import numpy as np
 import pytest
+from page_settings import comparison_of
 from waiting import wait_for_pause
 
-from rbmviz import RBM, Model, make_sampler
+from rbmviz import make_sampler
 from rbmviz.metrics import check_chain, eigenvalues, remove_self_transitions
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
-from rbmviz.pages.links import write_changed_panel
 from rbmviz.session import LandscapeSetup
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, chain_csv, ordered_chain, preset_table
@@ -27,10 +27,6 @@ def page(page):
     return functools.partial(page, "chain", little="landscape")
 
 
-def comparison_of(test):
-    return test.session_state["comparisons"]["chain"][0]
-
-
 # The landscape
 
 
@@ -41,24 +37,6 @@ def test_the_page_keeps_nothing_of_a_visitor(page):
     assert not test.exception
     assert vars(PAGE) == before
     assert not vars(PAGE._of_run)  # of this thread, which is none of a script
-
-
-def test_the_page_follows_its_link(page):
-    test = page(
-        l=["rates_fpcd:eps=0.5", "gibs"],
-        land="letters L T X",
-        land_depth="5.0",
-        land_seed="4",
-        land_order="gray",
-    )
-    comparison = comparison_of(test)
-    assert [write_changed_panel(p.algorithm).split(",")[0] for p in comparison.panels] == [
-        "rates_fpcd:eps=0.5"
-    ]
-    assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
-    assert comparison.setup.seed == 4
-    want = pattern_model(("100/100/111", "111/010/010", "101/010/101"), 5.0)
-    np.testing.assert_array_equal(comparison.setup.model.rbm.c, want.rbm.c)
 
 
 @pytest.mark.parametrize("source", MATRICES)
@@ -72,7 +50,7 @@ def test_the_matrix_of_a_preset_is_a_chain_at_every_size(source):
 
 def test_another_landscape_begins_anew(page):
     test = page()
-    comparison = comparison_of(test)
+    comparison = comparison_of(test, "chain")
     test.selectbox(key="land").set_value("random weights").run()
     assert not test.exception
     model = comparison.setup.model
@@ -86,7 +64,7 @@ def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
     test = page(state={"trained": {"mine": model, "too large": large}}, land="mine")
     assert "mine" in test.selectbox(key="land").options
     assert "too large" not in test.selectbox(key="land").options
-    assert comparison_of(test).setup.model is model
+    assert comparison_of(test, "chain").setup.model is model
 
 
 @pytest.fixture
@@ -211,15 +189,6 @@ def test_next_leads_through_all_parts_and_on_to_the_samplers(page):
     test.button(key="next of matrix").click().run()
     assert not test.exception
     assert list(test.session_state["comparisons"]) == ["chain", "sample"]
-
-
-def test_a_landscape_too_large_for_a_matrix_says_so(page):
-    rbm = RBM(np.zeros((9, 2)), np.zeros(9), np.zeros(2))
-    test = page(state={"trained": {"mine": Model(rbm)}}, land="mine", l="gibbs")
-    test.segmented_control(key="little").set_value("matrix").run()
-    test.selectbox(key="chain_matrix").set_value("the landscape’s Gibbs chain").run()
-    assert not test.exception
-    assert any("2^9 states" in info.value for info in test.info)
 
 
 def test_matrix_charts_and_file():

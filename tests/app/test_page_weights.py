@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from page_settings import origin_of_files
+from page_settings import comparison_of, origin_of_files
 from waiting import wait, wait_for_pause
 
 from rbmviz import make_trainer
@@ -49,17 +49,6 @@ def test_files_name_a_link_that_opens_the_same_batches(page):
     setup = state.setup()
     assert (setup.seed, setup.start_from, setup.model.rbm.n_visible) == (5, "random", 16)
     assert [(one.n_chains, one.k) for one in state.algorithms()] == [(40, 1), (7, 3)]
-
-
-def test_populations_are_named_by_what_tells_them_apart():
-    knobs = {"n_chains": 10}, {"n_chains": 1000, "proposal": "mixture", "mixture": 3}, {}, {}, {"k": 10}
-    assert population_titles([make_trainer("pop_cd", **one) for one in knobs]) == [
-        "pop-CD-1, 10 samples",
-        "pop-CD-1, mixture, 1,000 samples",
-        "pop-CD-1, at most 100 samples #1",
-        "pop-CD-1, at most 100 samples #2",
-        "pop-CD-10, at most 100 samples",
-    ]
 
 
 def test_charts_show_the_summaries(comparison):
@@ -149,7 +138,7 @@ def page(page):
 
 def test_it_is_alive(page):
     test = page(weights_more="true")
-    comparison = test.session_state["comparisons"]["weights"][0]
+    comparison = comparison_of(test, "weights")
     assert [panel.algorithm.proposal for panel in comparison.panels] == [
         "visible",
         "visible",
@@ -163,11 +152,3 @@ def test_it_is_alive(page):
     said = " ".join(text.value for text in test.markdown)
     assert "- *holds*: On generated data with 16 hidden units the bias of pop-CD is much smaller" in said
     assert not test.exception
-
-
-def test_it_follows_its_link(page):
-    test = page(w=["pop_cd:k=3,n_chains=20", "pop_cd:k=0", "cd"], weights_seed="5", weights_start="random")
-    comparison = test.session_state["comparisons"]["weights"][0]
-    assert [panel.algorithm for panel in comparison.panels] == [make_trainer("pop_cd", k=3, n_chains=20)]
-    assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
-    assert any("outside 1 to 1000" in warning.value for warning in test.warning)

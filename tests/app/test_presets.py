@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from page_settings import settings_of
+from page_settings import comparison_of, settings_of
 from preset_runs import PAGES, claims_of, live_page, measured
 
 from rbmviz import make_trainer
@@ -95,7 +95,7 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
     preset = next(preset for preset in live.presets if preset.slug == slug)
     other = next(preset for preset in live.presets if preset.slug != slug)
     test = page(name, preset=slug)
-    comparison = test.session_state["comparisons"][name][0]
+    comparison = comparison_of(test, name)
     assert not test.warning
     assert shown(test, preset)
     assert address_of(test)["preset"] == [slug]
@@ -116,7 +116,7 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
 
 def test_parameters_of_a_link_override_its_preset(page):
     test = page("chain", preset="decay-hurts", land_depth="5.0", l="gibbs")
-    comparison = test.session_state["comparisons"]["chain"][0]
+    comparison = comparison_of(test, "chain")
     assert [panel.algorithm.name for panel in comparison.panels] == ["gibbs"]
     assert settings_of(test)["land_depth"] == 5.0
     assert (settings_of(test)["land"], comparison.rate) == ("letters L T X", 100)
@@ -124,12 +124,3 @@ def test_parameters_of_a_link_override_its_preset(page):
     assert warning.value.startswith(
         r"The link names an unknown preset 'no\<b\>such'; there are two-valleys, the-valley-fills-up"
     )
-
-
-def test_the_address_of_a_preset_opens_it_again(page, address_of):
-    """Without the preset's name, too: this is what the address has been once a knob was turned."""
-    parts = address_of(page("chain", preset="moments-fall-as-1-t"))
-    assert parts["land_curve"] == ["moments"]
-    assert parts["land_depth"] == ["8"]
-    again = page("chain", **{name: values for name, values in parts.items() if name != "preset"})
-    assert address_of(again) == parts

@@ -13,7 +13,7 @@ from rbmviz.pages import PAGES
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Coupling, SamplingSetup, TrainingSetup
 from rbmviz.trainers import list_trainers
-from rbmviz.view.formulas import mathml, prose
+from rbmviz.view.formulas import prose
 from rbmviz.view.specs import about, readout_specs
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.coupling.panel import READOUTS as PAIR_COLUMNS
@@ -46,14 +46,6 @@ def test_the_help_of_a_panel_is_prose_with_set_formulas(algorithm):
     text = "".join(part for part in parts if isinstance(part, str))
     assert text.endswith(f" Source: {algorithm.paper}.")
     assert not re.search(r"[<>=\\_^|$]", text)
-
-
-def test_prose_is_text_with_formulas():
-    assert prose("Draw $h$, then $v$.") == [
-        "Draw ", {"math": mathml("h")}, ", then ", {"math": mathml("v")}, ".",
-    ]  # fmt: skip
-    with pytest.raises(ValueError, match="cannot show"):
-        mathml(r"\nosuchcommand{x}")
 
 
 def test_the_glossary_has_all_words_and_all_numbers(page):

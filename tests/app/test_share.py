@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from page_settings import comparison_of
 from routes import HOME, closed, served
 from starlette.middleware import Middleware
 from starlette.websockets import WebSocketDisconnect
@@ -422,9 +423,11 @@ def test_a_copy_opens_the_link_while_there_is_room_and_no_question(client, share
     comparison.add(make_sampler("gibbs"))
     status, _, text = copied()
     assert (status, "all 4 chains that it allows are running" in text) == (503, True)
+    monkeypatch.delenv("RBMVIZ_PANELS")
+    assert copied()[0] == 303
     share.begin_run("sample", "Sample", "names")  # a quiz, whose address has the answer
     status, address, text = copied()
-    assert (status, address, "asks a question" in text) == (503, None, True)
+    assert (status, address, "take a copy once it is answered" in text) == (503, None, True)
 
 
 def test_the_page_allows_its_own_script_and_socket_and_nothing_else(client):
@@ -482,7 +485,7 @@ def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
     assert shown.question.startswith("Why does avoiding")
     assert shown.link.startswith("chain?")
     assert "lesson=stick&step=1" in shown.link
-    assert shown.comparison is test.session_state["comparisons"]["chain"][0]
+    assert shown.comparison is comparison_of(test, "chain")
     assert shown.card["head"] == "Why chains stick · step\u00a01\u00a0of\u00a07"
     assert (shown.card["right"], shown.card["reveal"]) == (-1, [])
     assert len(shown.card["answers"]) == 3

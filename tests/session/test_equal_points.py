@@ -11,7 +11,6 @@ from rbmviz.metrics import ISL, Coverage, paired_error
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
     SamplingPlan,
-    SamplingSetup,
     TrainingPlan,
     TrainingSetup,
     isl_points,
@@ -212,20 +211,3 @@ def test_added_trainer_catches_up_before_it_counts(open_comparison, toy):
 
 def compared_now(comparison):
     return [one for _, one in comparison.at_common_point(comparison.poll())]
-
-
-def test_another_kind_of_runs_is_compared_at_equal_numbers_of_what_it_makes(open_comparison, model, toy):
-    """As on the Tune page, where Undo brings chains back in place of trainings."""
-    chains = SamplingSetup(model, toy)
-    comparison = open_comparison(chains, make_sampler("gibbs"))
-    comparison.cost_unit = "sweeps"
-    comparison.replace(chains._replace(seed=1), [make_sampler("gibbs")])
-    assert comparison.cost_unit == "sweeps"
-    comparison.replace(TrainingSetup(toy, 4), [make_trainer("cd")])
-    assert comparison.cost_unit == "updates"
-    comparison.step(3)
-    comparison.undo()
-    assert comparison.cost_unit == "samples"
-    for unit in ("updates", "samples", "sweeps"):
-        comparison.cost_unit = unit
-        comparison.poll()

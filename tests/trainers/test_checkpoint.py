@@ -1,10 +1,6 @@
 """Checkpoints changed by an attacker, with a valid checksum: refused in one sentence, or harmless."""
 
 import functools
-import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,14 +63,3 @@ def test_a_state_too_large_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "20")
     monkeypatch.setattr("rbmviz.trainers.pt.PT.init", None)  # would be the bomb
     assert "GB of memory" in refused(crafted.put_together(arrays, written))
-
-
-def test_random_ones_are_accepted_or_refused():
-    """In a process of its own, which a corrupted heap would end; what is accepted is trained on."""
-    program = Path(crafted.__file__)
-    done = subprocess.run([sys.executable, program, "1", "200"], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
-    result = json.loads(done.stdout)
-    assert result["defects"] == []
-    assert result["accepted"] > 6
-    assert result["refused"] > 66
