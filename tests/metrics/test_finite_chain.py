@@ -41,16 +41,6 @@ def test_the_law_stays_and_the_eigenvalues_move(n):
     assert eigenvalues(A)[0] == pytest.approx(1)
 
 
-def test_periodic_chain_never_settles():
-    A = np.array([[0.1, 0, 0.45, 0.45], [0, 0.1, 0.45, 0.45], [0.45, 0.45, 0.1, 0], [0.45, 0.45, 0, 0.1]])
-    less = remove_self_transitions(A, 0.1)
-    start, law = np.eye(4)[0], stationary_law(A)
-    assert eigenvalues(A)[1].real == pytest.approx(-0.8)
-    assert eigenvalues(less)[1].real == pytest.approx(-1)
-    assert chain_distances(A, start, law, 60)[-1] < 1e-5
-    assert chain_distances(less, start, law, 60)[-1] == pytest.approx(0.5)
-
-
 def test_distances_fall_by_the_second_eigenvalue():
     A = lazy(5, np.random.default_rng(1))
     distances = chain_distances(A, np.eye(5)[0], stationary_law(A), 60)

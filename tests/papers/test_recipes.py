@@ -15,7 +15,6 @@ from papers.markdown import markdown
 from papers.recipe import Job, Measurements, SweepRun, all_recipes
 from papers.recipes import (
     population_cd_consistency,
-    rates_fpcd_decay_elsewhere,
     rates_fpcd_digits,
     rates_fpcd_fewer_samples,
     rates_fpcd_penalization,
@@ -173,19 +172,6 @@ def test_the_hot_chain_is_the_coolest_that_moves_as_much():
 
     assert rates_fpcd_digits.hot(heat(1, 9, 20, 40, 50, 45, 9, 9, 9), "mnist_fpcd") == 1.35
     assert rates_fpcd_digits.hot(heat(1, 9, 20, 25, 28, 9, 9, 9, 9), "mnist_fpcd") == 1.5
-
-
-@pytest.mark.slow
-def test_sampler_with_step_size_0_draws_from_the_model(monkeypatch):
-
-    monkeypatch.setattr(rates_fpcd_decay_elsewhere, "MOMENTS", 2)
-    found = rates_fpcd_decay_elsewhere.distances("bas_cd1", "bas", 0.0, 0.9, 60, 0)
-    rbm, rows = load_model("bas_cd1").rbm, np.unique(load_dataset("bas").train, axis=0)
-    assert found["model"] < 1e-4
-    of_rows = np.exp(-rbm.free_energy(rows) - log_z(rbm))
-    share = np.array([(load_dataset("bas").train == row).all(axis=1).mean() for row in rows])
-    exact = (np.abs(of_rows - share).sum() + 1 - of_rows.sum()) / 2
-    assert found["data"] == pytest.approx(exact, abs=1e-4)
 
 
 def test_inverted_pixels_have_the_same_law():
