@@ -307,6 +307,7 @@ def test_invalid_own_files_are_refused(tmp_path):
         "below": {"x_train": zeros[:, :1], "n_features": -8, "stems": stems[:8]},
         "large": {"x": np.full((5, 3), 1000)},
         "other": {"z": rows},
+        "twice": {"x_train": rows, "x": rows},
         "flat": {"x": rows[:, 0]},
         "number": {"x": np.float64(1)},
         "labels": {"x": rows, "y": np.zeros(4, int)},

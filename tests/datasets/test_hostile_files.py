@@ -210,19 +210,14 @@ def test_the_door_gives_what_python_reads(model):
     ("content", "name", "why"),
     [
         (tensors("F8_E4M3", itemsize=1), "m.safetensors", ""),
-        (tensors(shape=(2, 2)), "m.safetensors", ""),
         (tensors()[:-1], "m.safetensors", ""),
         (tensors(__metadata__={"rbmviz": "[1, 2]"}), "m.safetensors", "must be an object"),
         (tensors(__metadata__={"rbmviz": '{"a": ' + "[" * 100_000}), "m.safetensors", "recursion"),
-        (b"", "m.safetensors", ""),
         (pickle.dumps({"x": 1}), "m.safetensors", ""),
         (npz(W=np.array([[{}]], dtype=object), b=[0], c=[0]), "m.npz", "neither numbers nor text"),
-        (npz(W=np.full((2, 1), "a"), b=[0, 0], c=[0]), "m.npz", "W: the values are of type"),
-        (npz(W=np.zeros((2, 1)), b=[0, 0], c=[0], rbmviz=np.array(["a", "b"])), "m.npz", "not one text"),
         (npz(W=np.full((2, 1), 1e300), b=[0, 0], c=[0]), "m.npz", "W holds NaN or infinite values"),
         (npz(W=np.full((2, 1), 3e38), b=[0, 0], c=[0]), "m.npz", r"W holds values beyond ±1e\+30"),
         (npz(W=np.zeros((2, 1)), b=[0, 0], c=[0])[:-40], "m.npz", ""),
-        (b"PK", "m.npz", ""),
     ],
 )
 def test_invalid_models_are_refused(content, name, why):
@@ -240,16 +235,11 @@ def test_arrays_are_read_in_any_order_and_type(model):
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("image_shape", [28, "28"]),
         ("image_shape", [-1, -5]),
-        ("reference", {"binary": {"isl": "x", "n": 1}}),
         ("scores", {"isl_10000": {"gibbs": "x"}}),
-        ("dataset", 3),
         ("seed", 2**200),
         ("knobs", {"k": [1]}),
-        ("command", "x" * 5001),
         ("mine", [[[[[[[[[1]]]]]]]]]),
-        ("mine", [0] * 10_001),
         ("k" * 201, 1),
     ],
 )
@@ -297,12 +287,6 @@ def test_pipes_devices_and_folders_are_refused(tmp_path, monkeypatch):
 # Data
 
 
-@pytest.mark.parametrize(("name", "other"), [("x_train", "x"), ("y_validation", "y_valid")])
-def test_two_arrays_that_mean_the_same_are_refused(name, other):
-    arrays = {"x_train": np.eye(4, dtype=np.uint8), name: np.eye(4, dtype=np.uint8), other: np.ones((4, 4))}
-    refused(load_bytes, npz(**arrays), "own.npz", match=f"holds {other} and {name}.*keep one of them")
-
-
 def test_data_by_blocks_are_the_same_bits(monkeypatch):
     """One draw after the other, whatever the block."""
     monkeypatch.setattr("rbmviz.datasets.binarise.VALUES_PER_BLOCK", 1000)
@@ -317,10 +301,7 @@ def test_labels_and_words_of_a_data_set_fit():
     rows = np.eye(4, dtype=np.uint8)
     for more in (
         {"train_labels": np.arange(4), "classes": ("a",)},
-        {"train_labels": np.arange(3), "classes": ("a",) * 4},
-        {"train_labels": np.zeros(4), "classes": ("a",)},
         {"vocabulary": ("a",)},
-        {"vocabulary": ("a" * 101,) * 4},
         {"classes": ("a",) * 1001},
     ):
         with pytest.raises(BadInput, match="toy"):
@@ -359,7 +340,6 @@ def test_rows_as_programs_write_them(text):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("0,1\n1\n", "row 2 has 1 columns and the first one 2"),
         (
             "id,a,b,c,age\n1,0,1,1,30\n2,1,0,0,41\n3,0,0,1,67\n4,1,1,0,20\n",
             r"'id', 'age' \(up to 67\) do not: leave",
@@ -367,18 +347,11 @@ def test_rows_as_programs_write_them(text):
         ("0,1,1,7\n1,0,0,0\n0,0,1,1\n1,1,1,1\n", r"hold only 0 and 1, and 4 \(up to 7\) does not"),
         ("0,17\n200,1\n3,4\n90,0\n", "reach 200, and a table does not say .*threshold in their unit, as 127"),
         ("a,b\n\n0,1\n1,x\n", "row 4, column 2 holds 'x', which is not a finite number"),
-        ("a;b\n0,5;1\n1;0.5\n", "row 3, column 2 holds '0.5'"),
         ("0,1\n,1\n", "row 2, column 1 is empty"),
-        ("0,1\n1,nan\n", "row 2, column 2 holds 'nan'"),
         ("a,b\n", "a header and no rows"),
-        ("\n\n", "no rows"),
-        (",a\n0,1\n", "column 1 has no name"),
         ("label,y,a\n1,1,1\n", "columns 1 and 2 are both named as labels"),
-        ("label\n1\n", "labels only"),
         ("label,a\n1.5,1\n0,1\n", "labels in column 1 must be whole numbers"),
         ("label,a\n1001,1\n0,1\n", "the column of labels must hold one whole number from 0 to 999"),
-        ("0,1\n-1,1\n", "the values must lie between 0 and 1"),
-        ("0,256\n1,1\n", "between 0 and 255"),
         ("0,1\n\0,1\n", "holds NUL bytes"),
         ("0," * 70_000, "more than 65,536 columns"),
         ("0,1\n0,\x1b[31m\n", r"row 2, column 2 holds ' \[31m'"),
@@ -410,10 +383,7 @@ def test_malformed_texts_are_refused():
         ({"v": np.zeros((20, 16), np.int64)}, "v is int64"),
         ({"v": np.full((20, 16), 2, np.uint8)}, "other than 0 and 1"),
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array("[1]")}, "meta must be an object"),
-        ({"v": np.zeros((20, 16), np.uint8), "meta": np.array("{")}, "not a readable sample file"),
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"model": {}}')}, "must name the model"),
-        ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"knobs": {"n_chains": 0}}')}, "one chain"),
-        ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"model_meta": {"dataset": 3}}')}, "dataset"),
     ],
 )
 def test_malformed_sample_files_are_refused(arrays, why, tmp_path, capsys):
@@ -438,7 +408,7 @@ def test_models_too_large_to_enumerate(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "50")
     for do in (log_z, model_statistics):
         refused(do, flat, match="Enumerating this model needs")
-    for wrong in ({"betas": 10**12}, {"betas": 10**30}, {"n_chains": 10**9}, {"n_chains": 10**30}):
+    for wrong in ({"betas": 10**12}, {"n_chains": 10**30}):
         refused(ais_log_z, rbm, match="AIS", **wrong)
 
 
