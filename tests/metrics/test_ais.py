@@ -6,7 +6,7 @@ from naive import random_rbm
 from threadpoolctl import threadpool_limits
 
 from rbmviz import BadInput, Model, load_dataset, load_model
-from rbmviz.metrics import Annealed, ais_blocks, ais_log_z, log_z
+from rbmviz.metrics import ais_blocks, ais_log_z, log_z
 from rbmviz.metrics.ais import ais_steps
 
 
@@ -56,20 +56,6 @@ def test_too_few_temperatures_are_noticed():
     runs = [ais_log_z(model, betas=5, seed=seed) for seed in range(20)]
     far = [abs(run.log_z - log_z(model.rbm)) > 2 * run.std_error for run in runs]
     assert sum(far) > 4  # the level says 1: such an error is not to be trusted
-
-
-def test_the_warning_knows_both_limits():
-    """All the weight on so many of so many chains."""
-
-    def annealed(carry: int, chains: int) -> Annealed:
-        return Annealed(np.repeat([0.0, -1000.0], [carry, chains - carry]), 7)
-
-    assert annealed(9, 20).warning
-    assert not annealed(11, 20).warning
-    assert annealed(11, 400).warning
-    assert not annealed(21, 400).warning
-    assert annealed(4, 4).warning == "4 chains are too few to know the error: take 10 or more."
-    assert not annealed(10, 12).warning
 
 
 def returned(generator):
