@@ -169,17 +169,6 @@ def test_rates_are_computed_from_the_data(capsys, tmp_path):
     assert "has rates already" in refused(capsys, *again)
 
 
-def test_messages_quote_no_long_word(capsys, tmp_path):
-    long = "9" * 400
-    for words in (
-        ("list", f"--{long}"),
-        ("log-z", "--model", "bas_pcd", "--method", long),
-        ("sample", "--sampler", f"gibbs:{long}=1"),
-        ("data", "get", long),
-    ):
-        assert "9" * 80 not in refused(capsys, *words)
-
-
 def test_a_pipe_is_no_lesson(capsys, tmp_path):
     """Opening it would wait for its writer."""
     os.mkfifo(tmp_path / "a.toml")

@@ -14,7 +14,6 @@ from command_line import refused, run
 from waiting import PATIENCE, wait
 
 from rbmviz.cli import main
-from rbmviz.cli import sweep as command
 from rbmviz.errors import BadInput
 from rbmviz.knobs import write_algorithm
 from rbmviz.samplers import make_sampler
@@ -164,17 +163,6 @@ def test_sweep_refuses_bad_axes_before_computing(capsys, folder, tmp_path):
     assert sorted(os.listdir(folder)) == before
 
 
-def test_unwritable_folder_is_reported(capsys, folder, monkeypatch, tmp_path):
-    """As on a disk that is read-only, also for root: the file that is tried first cannot be made."""
-
-    def touch(self, **more):
-        raise OSError(30, "Read-only file system", str(self))
-
-    monkeypatch.setattr("pathlib.Path.touch", touch)
-    message = refused(capsys, *SMALL, "--out", tmp_path, status=1)
-    assert "the disk is read-only" in message
-
-
 def count(folder):
     try:
         return Store(folder).count()
@@ -204,17 +192,6 @@ def test_an_interrupt_says_how_to_go_on(tmp_path):
     assert int(n) == count(folder)
     assert f"{n} of 100 cells are in" in out
     assert "Traceback" not in err
-
-
-def test_progress_is_lines_where_there_is_no_terminal(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "EVERY_SECONDS", 0.0)
-    assert main([*SMALL, "--out", str(tmp_path / "s")]) == 0
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("4 cells; on ")
-    shown = [line.split(" of ")[0] for line in lines[1:-1]]
-    assert list(dict.fromkeys(shown)) == ["0", "1", "2", "3", "4"]
-    assert all(re.fullmatch(r"\d of 4 cells, (\?|\d\d:\d\d) left", line) for line in lines[1:-1])
-    assert "which alone would take" in lines[-1]
 
 
 def test_results_of_other_code_are_shown_and_computed_anew(capsys, tmp_path, monkeypatch):

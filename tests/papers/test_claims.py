@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from papers.claims import Bound, Estimate, PaperClaim, judge, measured_text
+from papers.claims import Bound, Estimate, PaperClaim, judge
 from papers.recipe import all_recipes
 from rbmviz.ledger import VERDICTS
 
@@ -119,19 +119,3 @@ def test_how_many_replications_would_decide():
     assert "more than 2,000" in judge(claim, {"x": Estimate(1e-9, 1.0, 4)}, "quick").reason
     flat = PaperClaim("c", "C.", "p", (part,), if_undecided="The optimum is flat.")
     assert judge(flat, {"x": found}, "quick").reason.endswith("not decided. The optimum is flat.")
-
-
-@pytest.mark.parametrize(
-    ("label", "estimate", "text"),
-    [
-        ("log10 of bias", Estimate(2.0, 0.3, 5), "bias: 100 times, within a factor of 2"),
-        (
-            "log10 of bias",
-            Estimate(8.646, 0.0, 3),
-            "bias: 4.43e+08 times (the same in all 3 replications: a cap)",
-        ),
-        ("pairs", Estimate(2.0, 0.3, 5), "pairs: 2 ± 0.3"),
-    ],
-)
-def test_logarithms_are_shown_as_factors(label, estimate, text):
-    assert measured_text(label, estimate) == text

@@ -9,13 +9,12 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import numpy as np
 import pytest
 
-from papers.claims import Estimate, judge
+from papers.claims import judge
 from papers.drawing import picture
 from papers.markdown import markdown
 from papers.recipe import Job, Measurements, SweepRun, all_recipes
 from papers.recipes import (
     population_cd_consistency,
-    rates_fpcd_decay_elsewhere,
     rates_fpcd_digits,
     rates_fpcd_fewer_samples,
     rates_fpcd_penalization,
@@ -173,42 +172,6 @@ def test_the_hot_chain_is_the_coolest_that_moves_as_much():
 
     assert rates_fpcd_digits.hot(heat(1, 9, 20, 40, 50, 45, 9, 9, 9), "mnist_fpcd") == 1.35
     assert rates_fpcd_digits.hot(heat(1, 9, 20, 25, 28, 9, 9, 9, 9), "mnist_fpcd") == 1.5
-
-
-@pytest.mark.slow
-def test_sampler_with_step_size_0_draws_from_the_model(monkeypatch):
-
-    monkeypatch.setattr(rates_fpcd_decay_elsewhere, "MOMENTS", 2)
-    found = rates_fpcd_decay_elsewhere.distances("bas_cd1", "bas", 0.0, 0.9, 60, 0)
-    rbm, rows = load_model("bas_cd1").rbm, np.unique(load_dataset("bas").train, axis=0)
-    assert found["model"] < 1e-4
-    of_rows = np.exp(-rbm.free_energy(rows) - log_z(rbm))
-    share = np.array([(load_dataset("bas").train == row).all(axis=1).mean() for row in rows])
-    exact = (np.abs(of_rows - share).sum() + 1 - of_rows.sum()) / 2
-    assert found["data"] == pytest.approx(exact, abs=1e-4)
-
-
-def test_falls_and_rises_of_trainings():
-    up, down = list(range(-200, -180)), [*range(-200, -190), *range(-190, -200, -1)]
-    jobs = {}
-    for label in unbiased_cd_bas.TRAINERS:
-        run = {
-            "update": list(range(50, 1001, 50)),
-            "log_likelihood": up if "UCD" in label else down,
-            "seconds": [3.0 if "UCD" in label else 1.0] * 20,
-            "tau_mean": [2.0] * 6 + [6.0] * 5 + [4.0] * 9,
-            "rejected_mean": [0.5] * 20,
-            "truncated": [0.0] * 20,
-        }
-        for rate in ("0.1", "0.01"):
-            jobs |= {f"{label}-rate{rate}-{seed}": run for seed in range(2 if label == "CD-20" else 3)}
-    numbers = unbiased_cd_bas.numbers(Measurements({}, jobs), "full")
-    assert numbers["fall_CD-1"] == Estimate(9.0, 0.0, 3)
-    assert numbers["fall_UCD"] == Estimate(0.0, 0.0, 3)
-    assert numbers["over_CD-1"] == Estimate(18.0, 0.0, 3)
-    assert numbers["time_ucd"].value == 3.0
-    assert numbers["over_CD-20"] == Estimate(18.0, 0.0, 2)  # of the seeds that both have
-    assert numbers["peak"].value == 400
 
 
 def test_inverted_pixels_have_the_same_law():

@@ -119,15 +119,6 @@ def test_another_line_of_code_is_another_job_and_another_text_is_not(monkeypatch
     assert identity_with("2", "a claim") != first
 
 
-def test_missing_run_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="'toy' has no medium run: choose --size quick or full"):
-        run("toy", TOY, tmp_path, "medium")
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="file"):
-        run("toy", TOY, tmp_path / "file", "quick")
-    assert not drawn.calls
-
-
 def test_recipes_are_found_by_name_and_figure():
     """By a name, its beginning, or the number of a figure or table, with upper and lower case alike."""
     every = all_recipes()

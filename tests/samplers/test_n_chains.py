@@ -1,7 +1,6 @@
 """Samplers with many chains: the same chains as one by one, on any number of threads; shared theta_F."""
 
 import dataclasses
-import threading
 
 import naive
 import numpy as np
@@ -78,28 +77,6 @@ def test_any_number_of_threads_makes_the_same_samples(name, more, wide, monkeypa
     for threads in (2, 3, 40):
         for got, one in zip(made(threads), want, strict=True):
             same(got, one)
-
-
-def test_threads_run_side_by_side(wide, monkeypatch):
-    """Two steps that wait for each other end only if both are under way at once."""
-    monkeypatch.setattr(interleave, "THREADS", 2)
-    sampler = make_sampler("gibbs", n_chains=2)
-    state = sampler.init(wide, 0)
-
-    def meet(n, patience):
-        meeting = threading.Barrier(2, timeout=patience)
-
-        class Meeting(samplers["gibbs"]):
-            def _step(self, chain, m):
-                if m:
-                    meeting.wait()
-                return super()._step(chain, m)
-
-        return Meeting(n_chains=2).step(state, n)
-
-    assert meet(2 * interleave.SAMPLES_PER_THREAD, 20).v.shape == (2 * interleave.SAMPLES_PER_THREAD, 70)
-    with pytest.raises(threading.BrokenBarrierError):  # too few samples to share out: one after the other
-        meet(2 * interleave.SAMPLES_PER_THREAD - 1, 0.05)
 
 
 @pytest.mark.parametrize(("name", "more"), KINDS)

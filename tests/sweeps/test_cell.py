@@ -21,7 +21,6 @@ from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import pattern_model
 from rbmviz.rbm.files import save_model
 from rbmviz.registry import samplers, trainers
-from rbmviz.samplers import interleave
 from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells, list_measures
 from rbmviz.sweeps import cell as cell_module
 from rbmviz.sweeps.cell import columns_of_measures, forget, provide, version_of
@@ -115,18 +114,6 @@ def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget, kernel
     with ThreadPoolExecutor(4) as pool:
         for other in pool.map(finished, [pickle.loads(pickle.dumps(cell))] * 4):
             same(whole, other)
-
-
-def test_a_cell_takes_one_core(monkeypatch):
-    [cell] = cells(plan(algorithms=["gibbs:n_chains=64"]))
-    monkeypatch.setattr(interleave, "THREADS", 2)
-    pools = []
-    monkeypatch.setattr(interleave, "_pool", lambda process: pools.append(process) or ThreadPoolExecutor(2))
-    run = CellRun(cell)
-    run.finish()
-    assert not pools
-    rbmviz.sample(rbmviz.load_model("bas_pcd"), run._work.sampler, 700)  # outside of a cell it takes more
-    assert pools
 
 
 def test_budget_of_sweeps_ends_with_a_complete_sample():

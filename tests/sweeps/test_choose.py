@@ -108,12 +108,6 @@ def test_incomplete_sweep_is_compared_by_complete_seeds():
     assert choice.settings[-1].difference == pytest.approx(-2.1)
 
 
-def test_diverged_setting_is_ranked_last():
-    choice = compare(table({0.1: [0.0, 0.0], 0.5: [np.nan, 3.0]}))
-    assert choice.best.knobs["eps"] == 0.1
-    assert not choice.settings[1].in_region
-
-
 def test_points_between_two_of_a_curve_are_read_off_in_the_logarithm():
     choice = compare(table({0.1: [[0, 10, 20, 30], [0, 10, 20, 30]]}), point=10**1.5)
     assert choice.best.mean == pytest.approx(15)

@@ -3,25 +3,20 @@
 import contextlib
 import importlib
 import json
-import os
-import shutil
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pytest
 from file_limits import largest_file
 from waiting import PATIENCE, wait
 
-import rbmviz
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
-from rbmviz.rbm.files import save_model
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, run
 from rbmviz.sweeps.store import Store
 
@@ -301,41 +296,7 @@ def test_sweep_killed_twenty_times_gives_the_same_bits_while_it_is_read(tmp_path
     same(store.read(made).columns, whole.read(made).columns)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("changed", ["a line of a sampler", "the model of this name"])
-def test_no_old_cell_is_reused_when_code_or_model_have_changed(changed, tmp_path):
-    """In processes of their own, with a copy of the package."""
-    root = Path(rbmviz.__file__).parents[1]
-    for name in ("rbmviz", "pretrained"):
-        shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "pyproject.toml").touch()
-    model = tmp_path / "mine.safetensors"
-    save_model(rbmviz.load_model("bas_pcd"), model)
-    words = "sweep --model mine.safetensors --sampler gibbs -n 20 --replications 2 --out out --json".split()
-
-    def computed():
-        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-        command = [sys.executable, "-m", "rbmviz", *words]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
-        return json.loads(done.stdout)["computed"]
-
-    assert (computed(), computed()) == (2, 0)
-    if changed == "the model of this name":
-        save_model(rbmviz.load_model("bas_cd1"), model)
-    else:
-        path = tmp_path / "rbmviz/samplers/gibbs.py"
-        path.write_text(path.read_text() + "\n# changed\n")
-    assert computed() == 2
-
-
 @pytest.mark.parametrize("workers", [-1, 0, 1.5])
 def test_a_strange_number_of_workers_is_refused(workers, made, store):
     with pytest.raises(BadInput, match="workers"):
         run(made, store, workers=workers)
-
-
-def test_threads_of_ones_own_are_interrupted_and_keep_their_blas(made, store, monkeypatch):
-    """The limit for good is for processes that do nothing else."""
-    monkeypatch.delattr(running, "one_blas_thread_for_good")
-    with ThreadPoolExecutor(2) as executor:
-        assert run(made, store, executor).computed == len(made)
