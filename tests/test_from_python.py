@@ -75,7 +75,7 @@ def test_names_arrays_and_frames_stand_for_objects(tmp_path):
 
 
 def test_samples_are_cut_and_split_by_chain():
-    samples = rbmviz.sample("bas_pcd", "rates_fpcd:n_chains=3", 31)
+    samples = rbmviz.sample("bas_pcd", "rates_fpcd:n_chains=3", 31, fast_norm=True)
     assert len(samples[:10]) == 10
     assert (np.asarray(samples[np.array([4, 2])]) == samples.v[[4, 2]]).all()
     frame = samples.frame

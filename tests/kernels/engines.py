@@ -30,6 +30,7 @@ from rbmviz.browser.chains import Blocks, chain_spec
 from rbmviz.browser.scores import score_data, spaced
 from rbmviz.knobs import values_of
 from rbmviz.metrics import ISL
+from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.view.frames import write_frame
 
 ROOT = Path(__file__).parents[2]
@@ -216,6 +217,7 @@ def by_processor(
     """Return the samples of Python and their norms of the fast weights, n of each setting."""
     sampler = rbmviz.make_sampler(name)
     state = sampler.init(model, seed)
+    follow_norm(state)
     parts = [replace(sampler, **knobs).step(state, n) for knobs in settings]
     norms = [part.info.get("fast_norm", np.zeros(n)) for part in parts]
     return np.concatenate([part.v for part in parts]), np.concatenate(norms)

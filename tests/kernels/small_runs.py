@@ -40,7 +40,8 @@ def _samples(samples):
 
 
 def _sampled(name, model, n, **knobs):
-    return lambda: _samples(rbmviz.sample(model, rbmviz.make_sampler(name, **knobs), n, seed=5))
+    sampler = rbmviz.make_sampler(name, **knobs)
+    return lambda: _samples(rbmviz.sample(model, sampler, n, seed=5, fast_norm=True))
 
 
 def _tuned(model, n, *steps):

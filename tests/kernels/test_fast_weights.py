@@ -39,7 +39,9 @@ def test_driven_chains_are_the_numpy_form(rbm, start, alpha, k):
     chain = make_chain(
         start.copy(), rng.kernel_state(4, "chain"), preactivations(theta), preactivations(R), R_R
     )
-    got, _, fast_norm = sample_chain(chain, 300, 0.05, alpha, False, k)
+    chain.scalars[0].norm_followed = True
+    got, _, traces = sample_chain(chain, 300, 0.05, alpha, False, k)
+    fast_norm = traces["fast_norm"]
 
     sample = numpy_form(fast_weights)["sample"]
     theta_F, v = [np.zeros(part.shape) for part in theta], start.astype(float)

@@ -17,6 +17,7 @@ from rbmviz.knobs import knobs_of
 from rbmviz.models import load_model
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler, sample, stream
+from rbmviz.samplers.fast_weights import follow_norm
 
 NAMES = list_samplers()
 
@@ -77,7 +78,7 @@ def test_driven_chains_are_the_papers_formulas(wide, name, knobs):
     Longer runs part where a uniform falls between float32 and float64 means (about 2e-5 apart).
     """
     v0 = np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
-    got = sample(wide, make_sampler(name, **knobs), 300, seed=4, v0=v0)
+    got = sample(wide, make_sampler(name, **knobs), 300, seed=4, v0=v0, fast_norm=True)
     oracle = naive.FastWeights(wide, rng.kernel_state(4, "chain"), v0, rates=name == "rates_fpcd")
     for v, fast_norm in zip(got.v, got.info["fast_norm"], strict=True):
         for _ in range(knobs.get("k", 1)):
@@ -91,7 +92,7 @@ def test_driven_chains_are_the_papers_formulas(wide, name, knobs):
 def test_herding_is_the_papers_formula(wide, alpha):
     v0 = np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
     sampler = make_sampler("rates_herding", eps=0.3, alpha=alpha, max_sweeps=20)
-    got = sample(wide, sampler, 300, v0=v0)
+    got = sample(wide, sampler, 300, v0=v0, fast_norm=True)
     oracle = naive.FastWeights(wide, rng.kernel_state(0, "chain"), v0)
     for v, sweeps, fast_norm in zip(got.v, got.info["sweeps"], got.info["fast_norm"], strict=True):
         assert sweeps == oracle.climb(20)
@@ -103,6 +104,7 @@ def test_knobs_turned_in_mid_run_are_exact(wide):
     v0 = np.zeros(70, np.uint8)
     sampler = make_sampler("rates_fpcd", eps=0.1)
     state = sampler.init(wide, 8, v0)
+    follow_norm(state)
     oracle = naive.FastWeights(wide, rng.kernel_state(8, "chain"), v0)
     for eps, alpha, statistics in [
         (0.1, 1.0, "sampled"),
@@ -125,6 +127,7 @@ def test_a_history_begins_stands_still_and_ends(wide, name):
     """At alpha = 0.9 it holds 160 samples; the chain is followed, for 900 samples of draws would part."""
     sampler = make_sampler(name)
     state = sampler.init(wide, 3)
+    follow_norm(state)
     rates = name != "sample_penalization"
     oracle = naive.FastWeights(wide, rng.kernel_state(3, "chain"), state.v, rates)
     theta = (wide.rbm.W, wide.rbm.b, wide.rbm.c)
@@ -161,6 +164,7 @@ def test_a_long_run_does_not_lose_its_fast_weights(wide, name, n):
     """
     sampler = make_sampler(name, eps=0.1)
     state = sampler.init(wide, 1)
+    follow_norm(state)
     oracle = naive.FastWeights(wide, rng.kernel_state(1, "chain"), state.v)
     worst = 0.0
     for _ in range(n):
@@ -256,10 +260,28 @@ def test_the_penalty_in_symmetric_units_is_that_of_units_minus_one_and_one(model
 @pytest.mark.parametrize("name", ["rates_fpcd", "sample_penalization"])
 def test_without_pushes_they_are_gibbs_bit_for_bit(wide, name, alpha):
     want = sample(wide, make_sampler("gibbs", k=2), 600, seed=3)
-    got = sample(wide, make_sampler(name, eps=0.0, alpha=alpha, k=2), 600, seed=3)
+    got = sample(wide, make_sampler(name, eps=0.0, alpha=alpha, k=2), 600, seed=3, fast_norm=True)
     np.testing.assert_array_equal(got.v, want.v)
     np.testing.assert_array_equal(got.p, want.p)
     assert (got.info["fast_norm"] == 0).all()
+
+
+@pytest.mark.parametrize("name", ["rates_fpcd", "sample_penalization", "rates_herding"])
+def test_samples_do_not_depend_on_whether_the_norm_is_followed(wide, name):
+    """The norm keeps pre-activations up to date that samples need only after the next change of a knob."""
+    sampler, made = make_sampler(name, n_chains=2), []
+    for followed in (False, True):
+        state = sampler.init(wide, 3)
+        if followed:
+            follow_norm(state)
+        for eps, alpha in [(0.05, 0.9), (0.05, 0.9), (0.2, 0.9), (0.2, 1.0), (0.2, 0.5), (0.1, 0.99)]:
+            made.append(dataclasses.replace(sampler, eps=eps, alpha=alpha).step(state, 600))
+    for one, other in zip(made[:6], made[6:], strict=True):
+        np.testing.assert_array_equal(one.v, other.v)
+        np.testing.assert_array_equal(one.p, other.p)
+        assert set(other.info) - set(one.info) == {"fast_norm"}
+    with pytest.raises(ValueError, match="has made samples"):
+        follow_norm(state)
 
 
 def test_herding_draws_nothing(wide):
@@ -276,6 +298,15 @@ def test_a_stream_is_the_samples_in_chunks(wide):
     sampler = make_sampler("gibbs")
     streamed = list(itertools.islice(stream(wide, sampler, seed=7, chunk=100), 3))
     np.testing.assert_array_equal(np.concatenate([s.v for s in streamed]), sample(wide, sampler, 300, 7).v)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_driven_chains_trace_their_fast_weights(name, wide):
+    info = sample(wide, make_sampler(name), 25, fast_norm=True).info
+    assert ("fast_norm" in info) != samplers[name].exact_chain
+    assert info.get("fast_norm", np.zeros(0)).dtype == np.float64
+    fixed = {knob.name for knob in knobs_of(samplers[name]).values() if not knob.live}
+    assert fixed <= {"n_chains", "share", "units"}
 
 
 @pytest.mark.parametrize("name", NAMES)
