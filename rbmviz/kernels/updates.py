@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels._jit import inline, inner
-from rbmviz.kernels.batch import as_bits
 from rbmviz.kernels.bits import first_one, list_few_ones, list_ones, popcount, word
 from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 from rbmviz.kernels.vectors import STRIP, WIDTH, add_rows, aligned_zeros, transpose_block
@@ -106,33 +105,15 @@ def means(x, beta, out):
             mean[j] = sigmoid(beta * row[j])
 
 
-@inner
-def move_down(W, b, n_visible, h, starts, index, tile, y):
-    """Make y = b + W h for the rows of h, uint8 (rows, n_hidden).
-
-    starts int64 (words of h, rows + 1), index int32 (rows n_hidden + 4,), tile float32 (HIDDEN, STRIP): work space;
-    y float32 (rows, row_length(n_visible)).
-    """
-    rows, n_hidden = h.shape
-    at, none = u64(0), index[:0]
+@inline
+def list_hidden(h, starts, index):
+    """List the active units of each row, word by word: starts[q, r] is where those of word q begin."""
+    at = u64(0)
     for q in range(starts.shape[0]):
-        for r in range(rows):
+        for r in range(h.shape[0]):
             starts[q, r] = at
             at = list_ones(word(h[r], HIDDEN * q), 0, index, at)
-        starts[q, rows] = at
-    for first in range(0, n_visible, STRIP):
-        width = min(STRIP, (n_visible - first + WIDTH - 1) // WIDTH * WIDTH)
-        for r in range(rows):
-            for i in range(first, first + width):
-                y[r, i] = b[i]
-        for q in range(starts.shape[0]):
-            for i in range(0, width, WIDTH):
-                for j in range(0, min(HIDDEN, n_hidden - HIDDEN * q), WIDTH):
-                    transpose_block(W, first + i, HIDDEN * q + j, tile, j, i)
-            for r in range(rows):
-                total, listed = y[r][first:], index[starts[q, r] :]
-                n = starts[q, r + 1] - starts[q, r]
-                add_rows(total, total, f32(1.0), tile, 0, width, listed, n, none, i64(0))
+        starts[q, h.shape[0]] = at
 
 
 @inner
@@ -148,8 +129,11 @@ def sweep(W, b, stream, beta, x, h, starts, index, tile, y, mean, v):
         c + v W, see ``move_up``.
     h, v : uint8 (rows, n_hidden), (rows, n_visible)
         Receive the drawn bits.
-    starts, index, tile, y : see ``move_down``
-    mean : float32 (units of the larger layer,)
+    starts, index, tile : int64 (words of h, rows + 1), int32 (rows n_hidden,), float32 (HIDDEN, STRIP)
+        Work space.
+    y : float32 (rows, n_visible in whole strips), or (rows, STRIP)
+        Receives b + W h, or is work space.
+    mean : float32 (n_hidden or STRIP, whichever is more,)
         Work space.
 
     ValueError if the arrays do not fit each other.
@@ -158,20 +142,34 @@ def sweep(W, b, stream, beta, x, h, starts, index, tile, y, mean, v):
     sizes = padded_fits(W, n_visible, n_hidden) and b.shape[0] == W.shape[0] and tile.shape == (HIDDEN, STRIP)
     state = x.shape == (rows, W.shape[1]) and h.shape[0] == rows and stream.shape == (4, STREAM_LANES)
     room = starts.shape == (-(-n_hidden // HIDDEN), rows + 1) and index.shape[0] >= rows * n_hidden
-    room = room and y.shape[0] == rows and y.shape[1] >= n_visible + WIDTH
-    if not (sizes and state and room and mean.shape[0] >= max(n_visible, n_hidden)):
+    room = room and y.shape[0] == rows and (y.shape[1] == STRIP or y.shape[1] == W.shape[0])
+    if not (sizes and state and room and mean.shape[0] >= max(STRIP, n_hidden)):
         raise ValueError("sweep: the arrays do not fit each other")
     for r in range(rows):
         row = x[r]
         for j in range(n_hidden):
             mean[j] = sigmoid(beta * row[j])
         bernoulli(stream, mean, h[r])
-    move_down(W, b, n_visible, h, starts, index, tile, y)
-    for r in range(rows):
-        row = y[r]
-        for i in range(n_visible):
-            mean[i] = sigmoid(beta * row[i])
-        bernoulli(stream, mean, v[r])
+    list_hidden(h, starts, index)
+    none = index[:0]
+    for first in range(0, n_visible, STRIP):
+        units = min(STRIP, n_visible - first)
+        width, at = -(-units // WIDTH) * WIDTH, 0 if y.shape[1] == STRIP else first
+        for r in range(rows):
+            for i in range(STRIP):
+                y[r, at + i] = b[first + i]
+        for q in range(starts.shape[0]):
+            for i in range(0, units, WIDTH):
+                for j in range(0, min(HIDDEN, n_hidden - HIDDEN * q), WIDTH):
+                    transpose_block(W, first + i, HIDDEN * q + j, tile, j, i)
+            for r in range(rows):
+                total, n = y[r][at : at + width], starts[q, r + 1] - starts[q, r]
+                add_rows(total, total, f32(1.0), tile, 0, width, index[starts[q, r] :], n, none, i64(0))
+        for r in range(rows):
+            total = y[r][at : at + STRIP]
+            for i in range(STRIP):
+                mean[i] = sigmoid(beta * total[i])
+            bernoulli(stream, mean, v[r][first : first + units])
 
 
 @inline
@@ -187,29 +185,28 @@ def weigh(bits, h, weights, means, of_v, of_h, sign):
 
 
 @inline
-def list_row(bits, start, lists, counts, row):
+def list_row(bits, start, ends, lists, row):
     """Append a row to the lists of the units whose bits are 1."""
     while bits:
         i = i64(u64(start) + first_one(bits))
-        lists[i, counts[i]] = row
-        counts[i] += 1
+        lists[ends[i]] = row
+        ends[i] += 1
         bits &= bits - u64(1)
 
 
 @inner
-def collect(v, p, weights_p, w, q, weights_q, bits, lists, counts, means, of_v, of_h):
-    """Prepare v' p - w' q, with weights; return False if v or w has other values than 0 and 1.
+def collect(v, p, weights_p, w, q, weights_q, starts, ends, lists, means, of_v, of_h):
+    """Prepare v' p - w' q, with weights.
 
     Parameters
     ----------
-    v, w : float32 (rows, n_visible)
+    v, w : uint8 (rows, n_visible)
         Examples, and samples, of which there may be more or fewer.
     p, q : float32 (rows, n_hidden)
     weights_p, weights_q : float32 (rows,)
-    bits : uint8 (rows of both, n_visible)
-        Work space.
-    lists, counts : int32 (2, n_visible, rows of both), int64 (2, n_visible)
-        Receive the rows of ``means`` that each unit adds, and those that it subtracts.
+    starts, ends : int64 (2, n_visible + 1), (2, n_visible)
+        Receive where the list of each unit begins and ends: of rows of ``means`` to add, and to subtract.
+    lists : int32 (n_visible times rows of both,)
     means : float32 (rows of both, row_length(n_hidden))
         Receive the weighted means p, or p - q if v and w are alike, and then q.
     of_v, of_h : float32 (n_visible,), (n_hidden,)
@@ -221,59 +218,70 @@ def collect(v, p, weights_p, w, q, weights_q, bits, lists, counts, means, of_v, 
     both = rows + others
     given = p.shape == (rows, n_hidden) and w.shape == (others, n_visible)
     given = given and weights_p.shape[0] == rows and weights_q.shape[0] == others
-    room = bits.shape == (both, n_visible) and means.shape[0] == both and means.shape[1] >= n_hidden
-    room = room and lists.shape == (2, n_visible, both) and counts.shape == (2, n_visible)
+    room = starts.shape == (2, n_visible + 1) and ends.shape == (2, n_visible)
+    room = room and lists.shape[0] >= n_visible * both and means.shape[0] == both and means.shape[1] >= n_hidden
     if not (given and room and of_v.shape[0] == n_visible and of_h.shape[0] == n_hidden):
         raise ValueError("collect: the arrays do not fit each other")
-    examples, samples = bits[:rows], bits[rows:]
-    if as_bits(v, examples) < 0 or as_bits(w, samples) < 0:
-        return False
     for i in range(n_visible):
         of_v[i] = f32(0.0)
-        counts[0, i] = counts[1, i] = 0
+        ends[0, i] = ends[1, i] = 0
     for j in range(n_hidden):
         of_h[j] = f32(0.0)
-    weigh(examples, p, weights_p, means[:rows], of_v, of_h, f32(1.0))
-    weigh(samples, q, weights_q, means[rows:], of_v, of_h, f32(-1.0))
+    weigh(v, p, weights_p, means[:rows], of_v, of_h, f32(1.0))
+    weigh(w, q, weights_q, means[rows:], of_v, of_h, f32(-1.0))
     active, differing = u64(0), u64(0)
     for r in range(rows if rows == others else 0):
         for start in range(0, n_visible, 64):
-            sample = word(samples[r], start)
+            sample = word(w[r], start)
             active += popcount(sample)
-            differing += popcount(word(examples[r], start) ^ sample)
+            differing += popcount(word(v[r], start) ^ sample)
     alike = differing < active
+    # Rows that each unit adds and subtracts: first how many, then which.
     for r in range(rows):
-        for start in range(0, n_visible, 64):
-            example = word(examples[r], start)
-            list_row(example, start, lists[0], counts[0], r)
-            if alike:
-                sample = word(samples[r], start)
-                list_row(example & ~sample, start, lists[0], counts[0], rows + r)
-                list_row(sample & ~example, start, lists[1], counts[1], rows + r)
+        for i in range(n_visible):
+            ends[0, i] += v[r, i]
         if alike:
+            for i in range(n_visible):
+                ends[0, i] += v[r, i] & ~w[r, i]
+                ends[1, i] += w[r, i] & ~v[r, i]
             for j in range(n_hidden):
                 means[r, j] -= means[rows + r, j]
     for r in range(0 if alike else others):
+        for i in range(n_visible):
+            ends[1, i] += w[r, i]
+    at = 0
+    for side in range(2):
+        for i in range(n_visible):
+            starts[side, i] = at
+            at += ends[side, i]
+            ends[side, i] = starts[side, i]
+        starts[side, n_visible] = at
+    for r in range(rows):
         for start in range(0, n_visible, 64):
-            list_row(word(samples[r], start), start, lists[1], counts[1], rows + r)
-    return True
-
-
-@inline
-def collected_fits(W, n_hidden, lists, counts, means):
-    """Return whether what ``collect`` has prepared fits W."""
-    sizes = padded_fits(W, counts.shape[1], n_hidden) and means.shape[1] == W.shape[1]
-    return sizes and lists.shape[:2] == counts.shape and counts.shape[0] == 2
+            example = word(v[r], start)
+            list_row(example, start, ends[0], lists, r)
+            if alike:
+                sample = word(w[r], start)
+                list_row(example & ~sample, start, ends[0], lists, rows + r)
+                list_row(sample & ~example, start, ends[1], lists, rows + r)
+    for r in range(0 if alike else others):
+        for start in range(0, n_visible, 64):
+            list_row(word(w[r], start), start, ends[1], lists, rows + r)
 
 
 @inner
-def add_collected(W, n_hidden, rate, lists, counts, means):
+def add_collected(W, n_hidden, rate, starts, lists, means):
     """Add rate times what ``collect`` has prepared to W, see ``Padded``; ValueError if it does not fit."""
-    if not collected_fits(W, n_hidden, lists, counts, means):
+    n_visible = starts.shape[1] - 1
+    fits = padded_fits(W, n_visible, n_hidden) and means.shape[1] == W.shape[1] and starts.shape[0] == 2
+    if not (fits and lists.shape[0] >= n_visible * means.shape[0]):
         raise ValueError("add_collected: the arrays do not fit each other")
-    for start in range(0, n_hidden, STRIP):  # means of so many columns stay in the second cache
+    for start in range(0, n_hidden, STRIP):  # the means of so many columns stay in the cache
         stop = min(start + STRIP, n_hidden)
-        for i in range(counts.shape[1]):
-            add, subtract = counts[0, i], counts[1, i]
-            if add or subtract:
-                add_rows(W[i], W[i], rate, means, start, stop, lists[0, i], add, lists[1, i], subtract)
+        for i in range(n_visible):
+            add, subtract = starts[0, i], starts[1, i]
+            n_add, n_subtract = starts[0, i + 1] - add, starts[1, i + 1] - subtract
+            if n_add or n_subtract:
+                add_rows(
+                    W[i], W[i], rate, means, start, stop, lists[add:], n_add, lists[subtract:], n_subtract
+                )

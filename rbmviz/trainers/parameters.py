@@ -1,12 +1,15 @@
 """Parameters of an RBM in writable arrays, and directions in parameter space, such as gradients."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbmviz import kernels
+
+MOST_KEPT = 8
+"""Numbers of rows for which a workspace keeps arrays."""
 
 MOST_ROWS = 512
 """Rows of examples and samples together up to which an update adds rows; the lists of more would be long."""
@@ -25,6 +28,16 @@ class Parameters(NamedTuple):
     c: np.ndarray
 
 
+class _SweepArrays(NamedTuple):
+    """What sweeps of some number of rows write; see ``kernels.updates``."""
+
+    x: np.ndarray
+    before: np.ndarray
+    bits: np.ndarray
+    lists: np.ndarray
+    drawing: tuple[np.ndarray, ...]
+
+
 class Workspace:
     """Padded parameters, and the arrays that one update after another writes anew.
 
@@ -33,7 +46,7 @@ class Workspace:
 
     def __init__(self) -> None:
         self.theta: Parameters | None = None
-        self._arrays: dict[str, np.ndarray] = {}
+        self._kept: dict[tuple[int, ...], Any] = {}
 
     def __reduce__(self) -> tuple[type["Workspace"], tuple[()]]:
         return Workspace, ()
@@ -43,24 +56,24 @@ class Workspace:
         m, n = theta.W.shape
         self.padded = kernels.updates.pad(*theta)
         self.theta = Parameters(self.padded.W[:m, :n], self.padded.b[:m], self.padded.c[:n])
+        self._kept.clear()
         return self.theta
 
-    def array(self, name: str, rows: int, *rest: int, dtype: type = np.float32) -> np.ndarray:
-        """Return the array of this name, (rows, ...); it begins with zeros and keeps what is written."""
-        x = self._arrays.get(name)
-        if x is None or len(x) < rows or x.shape[1:] != rest:
-            if dtype is np.float32:
-                x = kernels.vectors.aligned_zeros(rows, *rest)
-            else:
-                x = np.zeros((rows, *rest), dtype)
-            self._arrays[name] = x
-        return x[:rows]
+    def keep(self, *rows: int, make: Callable[..., Any]) -> Any:
+        """Return the arrays for these numbers of rows, which ``make`` makes; a few are kept."""
+        found = self._kept.get(rows)
+        if found is None:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[rows] = make(*rows)
+        return found
 
 
 class FixedParameters(Parameters):
     """The parameters of one update, which do not change while this object exists."""
 
     _space: Workspace | None = None
+    _arrays: _SweepArrays
     _seen: np.ndarray | None = None
     _drawn: np.ndarray | None = None
     _moves = 0
@@ -80,6 +93,10 @@ class FixedParameters(Parameters):
             self._space.pad(self)
         return self._space
 
+    @cached_property
+    def _dense(self) -> np.ndarray:
+        return np.ascontiguousarray(self.W)
+
     def up(self, v: np.ndarray) -> np.ndarray:
         """Return v W, float32 (rows, n_hidden)."""
         return kernels.batch.times(v, self._dense)
@@ -88,9 +105,16 @@ class FixedParameters(Parameters):
         """Return h W', float32 (rows, n_visible)."""
         return kernels.batch.times_transposed(h, self._dense)
 
-    @cached_property
-    def _dense(self) -> np.ndarray:
-        return np.ascontiguousarray(self.W)
+    def _make_arrays(self, rows: int) -> _SweepArrays:
+        (m, n), of = self.W.shape, kernels.updates
+        words, zeros = -(-n // of.HIDDEN), kernels.vectors.aligned_zeros
+        before, bits = np.zeros((2, rows, m), np.uint8)
+        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n + 4, np.int32)
+        tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
+        drawing = np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))
+        return _SweepArrays(
+            zeros(rows, of.row_length(n)), before, bits, np.zeros((2, m + 4), np.int32), drawing
+        )
 
     def inputs(self, v: np.ndarray) -> np.ndarray:
         """Return c + v W, float32 (rows, n_hidden and more), until the next call.
@@ -99,16 +123,14 @@ class FixedParameters(Parameters):
         need the same, and the next is computed from it where few units differ. v is recognised by identity:
         an array whose rows change between two calls must be copied first.
         """
-        space, (rows, m), n = self.space, v.shape, len(self.c)
-        W, _, c = space.padded
-        x = space.array("x", rows, W.shape[1])
         if self._seen is v:
-            return x
-        bits, before = (space.array(name, rows, m, dtype=np.uint8) for name in ("bits", "before"))
+            return self._arrays.x
+        if another := self._seen is None or len(self._seen) != len(v):
+            self._arrays = self.space.keep(len(v), make=self._make_arrays)
+        x, before, bits, lists, _ = self._arrays
+        (W, _, c), n = self.space.padded, len(self.c)
         if self._drawn is v or kernels.batch.as_bits(np.ascontiguousarray(v, np.float32), bits) >= 0:
-            another = self._seen is None or len(self._seen) != rows
             rebuild = another or self._moves % kernels.layers.REBUILD_SWEEPS == 0
-            lists = space.array("lists", 2, m + 4, dtype=np.int32)
             kernels.updates.move_up(W, c, n, before, bits, x, lists, rebuild)
             self._moves += 1
         else:
@@ -117,25 +139,22 @@ class FixedParameters(Parameters):
         self._seen, self._drawn = v, None
         return x
 
+    def bits_of(self, v: np.ndarray) -> np.ndarray | None:
+        """Return v as uint8, until ``inputs`` is called for another; None if it is not the last or not bits."""
+        return self._arrays.before if self._seen is v and self._moves else None
+
     def sweep(
         self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows after one Gibbs sweep at an inverse temperature, see ``batches.sweep``, and h.
 
-        h is uint8 (rows, n_hidden) until the next call.
+        h is uint8 (rows, n_hidden), until the next call.
         """
-        x, space, (rows, m), n = self.inputs(v), self.space, v.shape, len(self.c)
-        W, b, _ = space.padded
-        h, bits = (space.array(name, rows, size, dtype=np.uint8) for name, size in (("h", n), ("bits", m)))
-        words = -(-n // kernels.updates.HIDDEN)
-        starts = space.array("starts", words * (rows + 1), dtype=np.int64).reshape(words, rows + 1)
-        index = space.array("index", rows * n + 4, dtype=np.int32)
-        tile = space.array("tile", kernels.updates.HIDDEN, kernels.vectors.STRIP)
-        y = space.array("y", rows, kernels.updates.row_length(m))
-        mean = space.array("mean", 1, max(m, n))[0]
-        kernels.updates.sweep(W, b, stream, np.float32(beta), x, h, starts, index, tile, y, mean, bits)
+        x, (W, b, _) = self.inputs(v), self.space.padded
+        drawing, bits = self._arrays.drawing, self._arrays.bits
+        kernels.updates.sweep(W, b, stream, np.float32(beta), x, *drawing, bits)
         self._drawn = bits.astype(np.float32)
-        return self._drawn, h
+        return self._drawn, drawing[0]
 
 
 def plus(a: Parameters, b: Parameters) -> Parameters:
@@ -181,17 +200,18 @@ class Rows(LazyParameters):
 
     v, h : float32 (rows, n_visible), (rows, n_hidden); not to be written to before the update ends
     weights : float32 (rows,), or None for the mean
+    bits : v as uint8, if that is at hand
     """
 
     def __init__(self, v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -> None:
-        n = len(v)
-        self.v, self.h, self._mean = v, h, weights is None
+        self.v, self.h, self._is_mean, n = v, h, weights is None, len(v)
         self.weights = np.full(n, 1 / n, np.float32) if weights is None else weights
+        self.bits: np.ndarray | None = None
 
     @cached_property
     def formed(self) -> Parameters:
         v, h, weights, n = self.v, self.h, self.weights, len(self.v)
-        if self._mean:
+        if self._is_mean:
             return Parameters(kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
         return Parameters(kernels.batch.correlate(v, weights[:, None] * h), weights @ v, weights @ h)
 
@@ -202,29 +222,38 @@ class Difference(LazyParameters):
     def __init__(self, positive: Rows, negative: Rows, space: Workspace) -> None:
         self.positive, self.negative, self._space = positive, negative, space
 
+    def _make_arrays(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
+        m, both = self.positive.v.shape[1], rows + others
+        starts, ends = (np.zeros((2, size), np.int64) for size in (m + 1, m))
+        return starts, ends, np.zeros(m * both, np.int32), self._zeros(both)
+
+    def _zeros(self, rows: int) -> np.ndarray:
+        return kernels.vectors.aligned_zeros(rows, self._space.padded.W.shape[1])
+
     @cached_property
     def sums(self) -> tuple[np.ndarray, ...] | None:
         """What ``kernels.updates.collect`` has prepared; None of many rows, and of other values than bits."""
-        (_, m), n = self.positive.v.shape, self.positive.h.shape[1]
-        rows = len(self.positive.v) + len(self.negative.v)
-        if rows > MOST_ROWS:
+        positive, negative, given = self.positive, self.negative, []
+        rows, others = len(positive.v), len(negative.v)
+        if rows + others > MOST_ROWS:
             return None
-        array = self._space.array
-        bits, counts = array("rows", rows, m, dtype=np.uint8), array("counts", 2, m, dtype=np.int64)
-        lists = array("examples", 2 * m * rows, dtype=np.int32).reshape(2, m, rows)
-        means = array("means", rows, kernels.updates.row_length(n))
-        of_v, of_h = np.empty(m, np.float32), np.empty(n, np.float32)
-        given = [x for part in (self.positive, self.negative) for x in (part.v, part.h, part.weights)]
-        if kernels.updates.collect(*given, bits, lists, counts, means, of_v, of_h):
-            return lists, counts, means, of_v, of_h
-        return None
+        for part in (positive, negative):
+            if part.bits is None:
+                part.bits = np.empty(part.v.shape, np.uint8)
+                if kernels.batch.as_bits(np.ascontiguousarray(part.v, np.float32), part.bits) < 0:
+                    return None
+            given += [part.bits, part.h, part.weights]
+        starts, ends, lists, means = self._space.keep(rows, others, make=self._make_arrays)
+        of_v, of_h = (np.empty(x.shape[1], np.float32) for x in (positive.v, positive.h))
+        kernels.updates.collect(*given, starts, ends, lists, means, of_v, of_h)
+        return starts, lists, means, of_v, of_h
 
     def add_to(self, theta: Parameters, rate: np.float32) -> bool:
         """Add rate times the gradient to the views of the workspace; return False if it has to be formed."""
         if self.sums is None or "formed" in self.__dict__:
             return False
-        lists, counts, means, of_v, of_h = self.sums
-        kernels.updates.add_collected(self._space.padded.W, len(of_h), rate, lists, counts, means)
+        *sums, of_v, of_h = self.sums
+        kernels.updates.add_collected(self._space.padded.W, len(of_h), rate, *sums)
         for x, g in ((theta.b, of_v), (theta.c, of_h)):
             x += rate * g
         return True
@@ -233,7 +262,7 @@ class Difference(LazyParameters):
     def formed(self) -> Parameters:
         if self.sums is None:
             return difference(Parameters(*self.positive), Parameters(*self.negative))
-        lists, counts, means, of_v, of_h = self.sums
-        W = kernels.vectors.aligned_zeros(len(self._space.padded.W), means.shape[1])
-        kernels.updates.add_collected(W, len(of_h), np.float32(1), lists, counts, means)
+        *sums, of_v, of_h = self.sums
+        W = self._zeros(len(self._space.padded.W))
+        kernels.updates.add_collected(W, len(of_h), np.float32(1), *sums)
         return Parameters(W[: len(of_v), : len(of_h)], of_v, of_h)

@@ -202,8 +202,11 @@ def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Paramete
         positive: Any = trainer.positive(state)
     else:  # first, see FixedParameters.inputs
         positive = statistics(batch, mean_hidden(theta, batch))
+        bits = theta.bits_of(batch)
+        positive.bits = None if bits is None else bits.copy()
     negative = trainer.negative(state, theta, batch)
     if isinstance(positive, Rows) and isinstance(negative, Rows):
+        negative.bits = theta.bits_of(negative.v)
         return Difference(positive, negative, state.space)
     return difference(Parameters(*positive), Parameters(*negative))
 
