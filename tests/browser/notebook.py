@@ -54,20 +54,8 @@ class JupyterLab:
         cells = [blank | {"id": f"cell-{i}", "source": source} for i, source in enumerate(CELLS)]
         book = {"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": cells}
         (folder / "live.ipynb").write_text(json.dumps(book))
-        self.command = [
-            sys.executable,
-            "-m",
-            "jupyter",
-            "lab",
-            "--no-browser",
-            f"--port={port}",
-            "--allow-root",
-        ]
-        self.command += [
-            "--IdentityProvider.token=",
-            f"--ServerApp.root_dir={folder}",
-            "--expose-app-in-browser",
-        ]
+        options = f"--no-browser --port={port} --allow-root --IdentityProvider.token= --expose-app-in-browser"
+        self.command = ["jupyter", "lab", *options.split(), f"--ServerApp.root_dir={folder}"]
         self.address = f"http://localhost:{port}/lab/tree/live.ipynb"
 
     def run(self, page, cell):
@@ -95,8 +83,8 @@ class Marimo:
         settings = folder / "home" / "marimo" / "marimo.toml"
         settings.parent.mkdir(parents=True)
         settings.write_text('[display]\ntheme = "system"\n')
-        self.command = [sys.executable, "-m", "marimo", "edit", "live.py", "--headless", "--no-token"]
-        self.command += [f"--port={port}", "--skip-update-check"]
+        options = f"--headless --no-token --port={port} --skip-update-check"
+        self.command = ["marimo", "edit", "live.py", *options.split()]
         self.address = f"http://localhost:{port}/"
 
     def run(self, page, cell):
@@ -116,44 +104,33 @@ def walk(page, notebook, pictures, name):
     """Run the cells, drag a slider, and compare; raise AssertionError if something is wrong."""
 
     def shot(what):
+        page.evaluate(f"{HOST}.scrollIntoView()")
         if pictures:
             page.screenshot(path=str(pictures / f"{name}-{what}.png"))
 
     notebook.run(page, 0)
     until(page, f"{HOST} && {HOST}.rbmviz.panels.length === 2", "panels")
     until(page, f"{HOST}.rbmviz.panels.every(panel => panel.n > 100)", "samples")
-    page.evaluate(f"{HOST}.scrollIntoView()")
     shot("light")
     notebook.run(page, 1)
     alpha = f"{HOST}.shadowRoot.querySelectorAll('.panel')[1].querySelectorAll('.knob input.value')[1].value"
     until(page, f"{alpha} === '0.95'", "the page follows Python")
-    page.evaluate(f"{HOST}.scrollIntoView()")
-    page.evaluate(
-        f"{HOST}.shadowRoot.querySelector('.knob input[type=range]').scrollIntoView({{block: 'center'}})"
-    )
-    box = page.evaluate(
-        f"""(() => {{ const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
-            const at = slider.getBoundingClientRect();
-            return [at.x, at.y, at.width, at.height]; }})()"""
-    )
-    page.mouse.move(box[0] + box[2] / 2, box[1] + box[3] / 2)
-    page.mouse.down()
-    page.mouse.move(box[0] + 0.8 * box[2], box[1] + box[3] / 2, steps=4)
-    page.mouse.up()
-    dragged = f"Number({HOST}.shadowRoot.querySelector('.knob input.value').value)"
-    temperature = until(page, f"{dragged} !== 1.5 && {dragged}", "the slider turns the knob")
+    page.evaluate(f"""(() => {{ const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
+        slider.value = 800;
+        slider.dispatchEvent(new Event('input'));
+        slider.dispatchEvent(new Event('change')); }})()""")
+    turned = f"Number({HOST}.shadowRoot.querySelector('.knob input.value').value)"
+    temperature = until(page, f"{turned} !== 1.5 && {turned}", "the slider turns the knob")
     n = page.evaluate(f"{HOST}.rbmviz.panels[0].n")
     until(page, f"{HOST}.rbmviz.panels[0].n > {n} + 50", "samples after the turn")
     notebook.change_theme(page)
     until(page, f"{HOST}.dataset.theme === 'dark'", "the notebook's theme")
-    page.evaluate(f"{HOST}.scrollIntoView()")
     shot("dark")
     notebook.run(page, 2)
     until(page, f"{HOST}.shadowRoot.querySelector('.play').textContent === 'Play'", "the page pauses")
     time.sleep(2)  # it tells Python what it has done
     notebook.run(page, 3)
-    file = Path("made.json")
-    end = time.monotonic() + PATIENCE
+    file, end = Path("made.json"), time.monotonic() + PATIENCE
     while not file.exists() or not file.read_text():
         assert time.monotonic() < end, "Python writes what it knows"
         time.sleep(0.2)
@@ -176,12 +153,11 @@ def main():
     folder = Path(tempfile.mkdtemp())
     os.chdir(folder)
     notebook = NOTEBOOKS[args.notebook](folder, port)
-    homes = {
-        name: str(folder / "home")
-        for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "XDG_CONFIG_HOME")
-    }
+    homes = ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "XDG_CONFIG_HOME")
+    environment = os.environ | dict.fromkeys(homes, str(folder / "home"))
     with open(folder / "log.txt", "w") as log:
-        server = subprocess.Popen(notebook.command, env=os.environ | homes, stdout=log, stderr=log)
+        command = [sys.executable, "-m", *notebook.command]
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
         end = time.monotonic() + PATIENCE
         while True:
@@ -200,10 +176,6 @@ def main():
             try:
                 page.goto(notebook.address)
                 print(json.dumps(walk(page, notebook, args.pictures, args.notebook)))  # noqa: T201
-            except BaseException:
-                if args.pictures:
-                    page.screenshot(path=str(args.pictures / f"{args.notebook}-failed.png"))
-                raise
             finally:
                 print(*said, sep="\n", file=sys.stderr)  # noqa: T201
     finally:

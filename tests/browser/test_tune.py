@@ -70,35 +70,6 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
 
 
-def test_chain_is_right_below_the_map_on_a_phone(live):
-    page = live()
-    page.page.set_viewport_size({"width": 390, "height": 844})
-    page.goto("tune")  # with charts and a table, which are below the chain
-    page.until(f"{MAP} && {CHAINS}.length === 1 && {RUNS}")
-    page.page.get_by_text("Curves of the best and the chosen settings").wait_for()
-    gap = f"{CHAINS}[0].getBoundingClientRect().top - {MAP}.getBoundingClientRect().bottom"
-    assert 0 <= page.ask(gap) < 100
-
-
-@pytest.mark.slow
-def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
-    """The best cell of the one before may lie where the other has none."""
-    page = live()
-    page.goto("tune?tune_models=bas_pcd&tune_x_n=5&tune_y_n=2&tune_y_from=0.9&tune_n=100&tune_seeds=2")
-    page.until(f"{MAP} && {CHAINS}.length === 1")
-    page.page.get_by_role("button", name="Start").click()
-    page.until(f"{MAP}.querySelector('.state').textContent.includes('20 of 20 runs, complete')")
-    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('After 100 samples: ')")
-    chart = page.page.locator(".map")
-    chart.focus()
-    chart.press("Home")
-    page.until(f"{MAP}.querySelector('.cell-name').textContent.includes('Decay 1')")  # behind the first five
-    page.pick("Presets", "Large steps win early")
-    page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
-    page.until(f"{MAP}.querySelector('.cell-name').textContent.startsWith('Point at a cell')")
-    assert page.page.get_by_text("BidiComponent Error").count() == 0
-
-
 def test_trainers_have_a_map_alone_and_chains_come_back(live):
     page = live()
     page.goto(f"{SMALL}")
@@ -134,11 +105,4 @@ def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_clo
     page.page.get_by_text("follows cells of rates-FPCD only").wait_for()
     page.set_knob(1, "eps", 0)  # a knob that is turned by hand stands in the address
     page.page.wait_for_url("**m=rates_fpcd:eps=0.0,**")
-    # The address has the step of the run, not of the map, which is drawn anew when something is pointed at.
-    page.page.get_by_role("button", name="Pause").click()
-    page.page.wait_for_url("**paused_at=**")
-    chart.focus()
-    chart.press("Home")
-    page.page.wait_for_timeout(1200)
-    assert f"paused_at={page.ask(f'{CHAINS}[0].dataset.n')}" in page.url
     assert page.page.locator("[data-testid=stException]").count() == 0

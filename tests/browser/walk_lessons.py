@@ -4,12 +4,11 @@ By hand; it takes the time that a reader takes, half a minute a step, and leaves
 opens (a), while it plays (b), and with its answer (c)::
 
     python -m tests.browser.walk_lessons FOLDER            # 1280 pixels, light
-    python -m tests.browser.walk_lessons FOLDER --width 390 --theme dark --look stick push
-    python -m tests.browser.walk_lessons FOLDER --present --height 720 stick
+    python -m tests.browser.walk_lessons FOLDER --width 390 --theme dark stick push
 
 Each step is done to the letter: its text says how often the key of one step is pressed, or up to which
 number of samples the page plays, and there it is paused. Knobs are turned, too, and a challenge is won as its
-file says, if it does. With ``--look`` nothing is played: each step is answered and revealed only.
+file says, if it does.
 """
 
 import argparse
@@ -154,14 +153,10 @@ def reveal(page: Page, step: Step) -> None:
     page.locator(".st-key-lesson_reveal").wait_for(timeout=PATIENCE)
 
 
-def walk(
-    page: Live, lesson: Lesson, folder: Path | None, played: int, first: int = 1, query: str = ""
-) -> None:
+def walk(page: Live, lesson: Lesson, folder: Path | None, first: int = 1) -> None:
     """Walk through a lesson from its link to the page Learn; leave pictures of each step in a folder.
 
-    played : so many of the steps, from the first, are done; the others are answered and revealed only
     first : the step with which it begins, from 1
-    query : what the address says besides, as "&present=1"
     """
     browser = page.page
 
@@ -170,28 +165,24 @@ def walk(
             browser.wait_for_timeout(700)
             browser.screenshot(path=folder / f"{lesson.name}-{number}-{when}.png")
 
-    page.goto(f"learn?lesson={lesson.name}&step={first}{query}")
+    page.goto(f"learn?lesson={lesson.name}&step={first}")
     for number in range(first, len(lesson.steps) + 1):
         step = open_step(browser, lesson, number)
         if step.state.settings.get("little", "landscape") == "landscape" and step.state.page != "tune":
             page.until(f"panels.length === {len(step.state.panels)}")
         picture(number, "a")
         answer(browser, step)
-        if number <= played:
-            begin = time.monotonic()
-            if step.won_by is not None:
-                win(page, step, step.won_by)
-            elif not step.goal:
-                do(page, step, functools.partial(picture, number, "b"))
-            sys.stdout.write(f"{lesson.name} {number}: {time.monotonic() - begin:.0f} s of play\n")
-            TURNED_AT_END.get((lesson.name, number), lambda page: None)(page)
+        if step.won_by is not None:
+            win(page, step, step.won_by)
+        elif not step.goal:
+            do(page, step, functools.partial(picture, number, "b"))
+        TURNED_AT_END.get((lesson.name, number), lambda page: None)(page)
         reveal(browser, step)
         picture(number, "c")
         wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{lesson.name} {number}: {wide} pixels too wide"
-        browser.evaluate(
-            "document.activeElement.blur()"
-        )  # in a row of answers the arrow would choose another
+        # In a row of answers the arrow would choose another.
+        browser.evaluate("document.activeElement.blur()")
         browser.locator("body").press("ArrowRight")
     browser.wait_for_url("**/learn*")
     browser.wait_for_function("!location.search.includes('lesson=')")  # until then a reload opens the step
@@ -206,23 +197,19 @@ def main() -> None:
         "lessons", nargs="*", default=shipped_lessons(), help="as stick, or stick:3 from step 3"
     )
     parser.add_argument("--width", type=int, default=1280)
-    parser.add_argument("--height", type=int, help="default: 800, on a phone 844")
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
-    parser.add_argument("--present", action="store_true")
-    parser.add_argument("--look", action="store_true")
     args = parser.parse_intermixed_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    size = {"width": args.width, "height": args.height or (844 if args.width < 640 else 800)}
+    size = {"width": args.width, "height": 844 if args.width < 640 else 800}
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt") as server:
         with open_chromium() as browser:
             for text in args.lessons:
                 name, _, first = text.partition(":")
                 begin = time.monotonic()
                 context = browser.new_context(viewport=size, color_scheme=args.theme)
-                page, lesson = Live(context.new_page(), server.address), load_lesson(name)
-                played, query = 0 if args.look else len(lesson.steps), "&present=1" if args.present else ""
+                page = Live(context.new_page(), server.address)
                 try:
-                    walk(page, lesson, args.folder, played, int(first or 1), query)
+                    walk(page, load_lesson(name), args.folder, int(first or 1))
                 except Exception:
                     page.page.screenshot(path=args.folder / f"{name}-failed.png")
                     sys.stdout.write(f"{page.page.url} {page.errors}\n{server.log.read_text()[-3000:]}\n")
