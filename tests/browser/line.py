@@ -32,7 +32,7 @@ class Line:
         self.holds.add(to)
 
     def wait_for_run(self, of="FRAGMENT_RUN_"):
-        """Wait until the end of a run of a fragment, or of the script, is held up on its way to the browser."""
+        """Wait until the end of a run, of a fragment or (``of=""``) of the script, is held up."""
         end = ForwardMsg.ScriptFinishedStatus.Value(f"FINISHED_{of}SUCCESSFULLY")
 
         def has_ended(message):

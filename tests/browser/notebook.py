@@ -1,10 +1,9 @@
 """Live samplers in a real notebook, in Chromium: knobs go both ways.
 
-By hand, because JupyterLab and marimo are no dependencies of the tests::
+By hand, because JupyterLab is no dependency of the tests::
 
-    pip install jupyterlab marimo
-    python -m tests.browser.notebook jupyterlab --pictures /tmp
-    python -m tests.browser.notebook marimo --pictures /tmp
+    pip install jupyterlab
+    python -m tests.browser.notebook --pictures /tmp
 """
 
 import argparse
@@ -72,41 +71,13 @@ class JupyterLab:
         )
 
 
-class Marimo:
-    """A notebook of marimo, in which each cell waits for a button."""
-
-    def __init__(self, folder, port):
-        cells = [source.replace("\n", "\n    ") for source in CELLS]
-        cells = [f"@app.cell\ndef _(*_):\n    {source}\n    return\n" for source in cells]
-        text = "import marimo\napp = marimo.App()\n\n" + "\n\n".join(cells)
-        (folder / "live.py").write_text(text)
-        settings = folder / "home" / "marimo" / "marimo.toml"
-        settings.parent.mkdir(parents=True)
-        settings.write_text('[display]\ntheme = "system"\n')
-        options = f"--headless --no-token --port={port} --skip-update-check"
-        self.command = ["marimo", "edit", "live.py", *options.split()]
-        self.address = f"http://localhost:{port}/"
-
-    def run(self, page, cell):
-        """Run a cell."""
-        page.locator(".cm-content").nth(cell).click()
-        page.keyboard.press("Control+Enter")
-
-    def change_theme(self, page):
-        """Take the dark theme."""
-        page.emulate_media(color_scheme="dark")
-
-
-NOTEBOOKS = {"jupyterlab": JupyterLab, "marimo": Marimo}
-
-
-def walk(page, notebook, pictures, name):
+def walk(page, notebook, pictures):
     """Run the cells, drag a slider, and compare; raise AssertionError if something is wrong."""
 
     def shot(what):
         page.evaluate(f"{HOST}.scrollIntoView()")
         if pictures:
-            page.screenshot(path=str(pictures / f"{name}-{what}.png"))
+            page.screenshot(path=str(pictures / f"{what}.png"))
 
     notebook.run(page, 0)
     until(page, f"{HOST} && {HOST}.rbmviz.panels.length === 2", "panels")
@@ -144,7 +115,6 @@ def walk(page, notebook, pictures, name):
 def main():
     """Walk through one notebook."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("notebook", choices=NOTEBOOKS)
     parser.add_argument("--pictures", type=Path)
     args = parser.parse_args()
     with socket.socket() as free:
@@ -152,7 +122,7 @@ def main():
         port = free.getsockname()[1]
     folder = Path(tempfile.mkdtemp())
     os.chdir(folder)
-    notebook = NOTEBOOKS[args.notebook](folder, port)
+    notebook = JupyterLab(folder, port)
     homes = ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "XDG_CONFIG_HOME")
     environment = os.environ | dict.fromkeys(homes, str(folder / "home"))
     with open(folder / "log.txt", "w") as log:
@@ -175,7 +145,7 @@ def main():
             page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
             try:
                 page.goto(notebook.address)
-                print(json.dumps(walk(page, notebook, args.pictures, args.notebook)))  # noqa: T201
+                print(json.dumps(walk(page, notebook, args.pictures)))  # noqa: T201
             finally:
                 print(*said, sep="\n", file=sys.stderr)  # noqa: T201
     finally:

@@ -20,11 +20,7 @@ RULES = {
 MOST_WORDS_OF_PAGE = 250
 """With its folds closed."""
 
-WORDIEST = {
-    "papers": ".papers-entry",
-    "glossary": "main li",
-    "learn": ".lesson-picture",
-}
+WORDIEST = {"papers": ".papers-entry", "glossary": "main li", "learn": ".lesson-picture"}
 """The last to come on pages that ``test_first_screen`` does not open."""
 
 DARK = "rgb(23, 22, 20)"
@@ -43,7 +39,7 @@ SLOW = "speed=5&pace=10&coupling_speed=1&weights_pace=1&land_pace=1&tune_speed=5
 
 NOT_OURS = {
     # Streamlit's table editor: the corner over the row numbers.
-    "chain?little=matrix": [("empty-table-header", "th:nth-child(1)")],
+    "chain?little=matrix": [("empty-table-header", "th:nth-child(1)")]
 }
 """What we cannot reach: rules and ends of selectors by page; an entry that is not needed fails the test."""
 

@@ -145,27 +145,6 @@ def test_a_short_axis_has_ticks_with_labels_that_differ(scripts, low, high, more
         assert all(low * 0.999 <= tick <= high * 1.001 for tick in ticks)
 
 
-def test_the_ball_does_not_glide_where_less_motion_is_preferred(scripts):
-    page = scripts(*SHARED, APP / "pages" / "chain" / "panel.js", after=GRID)
-    balls = {}
-    for motion in ("no-preference", "reduce"):
-        page.emulate_media(reduced_motion=motion)
-        balls[motion] = page.evaluate("""() => {
-            const land = { law: [0.5, 0.2, 0.2, 0.1], base: [1, 2, 2, 3], order: [0, 1, 2, 3], top: 9,
-                highest: 1, edges: [0, 0.25, 0.5, 0.75, 1], valleys: [], shape: [1, 2] };
-            const panel = makeGrid({ land }, LandscapePanel).panels.get(0);
-            const ground = { dtype: 'float32', shape: [4], data: Float32Array.of(1, 2, 2, 3) };
-            return [0, 3].map(state => {
-                const head = { key: 0, run: 0, status: 'running', n: 1 + state, state, readouts: {} };
-                panel.readPart({ head, blocks: { ground, visits: ground } });
-                panel.drawPictures();
-                return panel.ball;
-            });
-        }""")
-    assert 0 < balls["no-preference"][1] < 3
-    assert balls["reduce"] == [0, 3]
-
-
 def test_a_number_is_typed_to_its_end_although_the_page_is_drawn_again(scripts):
     page = scripts(*SHARED)
     page.evaluate(f"""() => {{
@@ -198,24 +177,3 @@ def test_an_answer_of_the_session_before_answers_no_press(scripts):
         return [grid.presses.waiting.length, grid.presses.running];
     }""")
     assert waiting == [1, False]
-
-
-def test_the_card_of_a_lesson_that_closes_leaves_nothing_behind(scripts):
-    body = "<div id='scrolled'><div class='st-key-lesson'><div id='host'></div></div></div>"
-    page = scripts(SHARED[0], APP / "storage.js", APP / "card.js", body=body)
-    listening = page.evaluate("""() => {
-        const scrolled = document.getElementById('scrolled'), parentElement = document.getElementById('host');
-        const listening = new Set();
-        scrolled.addEventListener = (name, act, { signal } = {}) => {
-            listening.add(act);
-            signal?.addEventListener('abort', () => listening.delete(act));
-        };
-        scrolled.removeEventListener = (name, act) => listening.delete(act);
-        const data = { head: 'H', lesson: 'a', step: 1, seen: false, blind: false, asks: false,
-            playing: false, revealed: false };
-        const close = mounted({ data, parentElement, setTriggerValue() {} });
-        const before = listening.size;
-        close();
-        return [before, listening.size];
-    }""")
-    assert listening == [1, 0]

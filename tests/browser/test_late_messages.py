@@ -2,7 +2,6 @@
 
 import pytest
 
-from rbmviz_app.component import mounting
 from rbmviz_app.shared import title_of_model
 from tests.browser.line import Line
 from tests.browser.live import SETTLED
@@ -115,24 +114,3 @@ def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):
         })()"""
     )
     assert page.ask(shown) == "1,100,100,100"
-
-
-def test_a_component_is_cleaned_up_when_it_leaves_the_page_not_when_its_data_changes(chromium):
-    page = chromium.new_page()
-    cleaned = page.evaluate(
-        """async script => {
-            const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
-            const { default: mount } = await import(address);
-            const parentElement = document.body.appendChild(document.createElement('div'));
-            const cleanUp = mount({ parentElement });
-            window.cleaned = 0;
-            cleanUp(); // of a call that a newer one has overtaken
-            const before = window.cleaned;
-            parentElement.remove();
-            cleanUp();
-            return [before, window.cleaned];
-        }""",
-        mounting("export default () => () => { window.cleaned += 1; };"),
-    )
-    page.close()
-    assert cleaned == [0, 1]

@@ -21,11 +21,6 @@ NAMES = "gibbs", "rates_fpcd", "rates_herding", "sample_penalization"
 TURNS = {"gibbs": ("temperature", 1.5), "rates_herding": ("max_sweeps", 4)}
 """The knob that is turned; of the others alpha."""
 
-WITHOUT_KERNELS = """const post = Worker.prototype.postMessage;
-Worker.prototype.postMessage = function (data) {
-    post.call(this, data.wasm ? { ...data, wasm: new Uint8Array(8) } : data);
-};"""
-
 WITHOUT_VECTORS = "WebAssembly.validate = () => false"
 
 
@@ -167,13 +162,6 @@ def test_it_runs_in_a_sandboxed_frame(opened, folder):
     (folder / "course.html").write_text(frame)
     within = opened("course.html").page.frame_locator("iframe")
     wait(lambda: int(within.locator("[data-at]").get_attribute("data-at")) > 20, "samples")
-
-
-def test_kernels_that_cannot_start_are_one_sentence(opened):
-    page = opened("bas_pcd.html", before=WITHOUT_KERNELS)
-    why = page("rbmviz.ready.then(() => rbmviz.error)")
-    assert why.startswith("The kernels cannot start in this browser: WebAssembly.Module()")
-    assert page.page.locator("[role=alert]").text_content() == why
 
 
 SMALL_LESSON = """

@@ -7,8 +7,7 @@ opens (a), while it plays (b), and with its answer (c)::
     python -m tests.browser.walk_lessons FOLDER --width 390 --theme dark stick push
 
 Each step is done to the letter: its text says how often the key of one step is pressed, or up to which
-number of samples the page plays, and there it is paused. Knobs are turned, too, and a challenge is won as its
-file says, if it does.
+number of samples the page plays, and there it is paused. Challenges are only looked at.
 """
 
 import argparse
@@ -24,9 +23,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-from rbmviz.knobs import knobs_of
-from rbmviz.lessons import Lesson, PageState, Step, load_lesson, shipped_lessons
-from rbmviz_app import pages
+from rbmviz.lessons import Lesson, Step, load_lesson, shipped_lessons
 from tests import waiting
 from tests.attack.server import serving
 from tests.browser.live import Live, open_chromium
@@ -63,50 +60,6 @@ def press_step(page: Live, times: int) -> None:
     for _ in range(times):
         page.page.locator("body").press("s")
         page.page.wait_for_timeout(400)
-
-
-def drag_to_end(page: Live, label: str) -> None:
-    """Turn a slider of the page to its upper end, by the keyboard."""
-    page.page.get_by_role("slider", name=label).first.press("End")
-    page.page.wait_for_timeout(700)
-
-
-def turn(page: Live, panel: int, knob: str, value: float) -> None:
-    """Type the value of a knob of a panel (from 0) into the box beside its slider."""
-    box = page.page.locator("section.panel").nth(panel).locator(f".knob:has([id$='-{knob}']) input.value")
-    box.fill(f"{value:g}")
-    box.press("Enter")
-
-
-TURNED_AT_END: dict[tuple[str, int], Callable[[Live], None]] = {
-    ("meet", 2): lambda page: turn(page, 0, "scale", 0.1),
-    ("push", 1): lambda page: drag_to_end(page, "Taken from the diagonal"),
-    **{("tune", i): lambda page: drag_to_end(page, "Scores after") for i in (1, 2, 3)},
-}
-"""What the card of a step asks for once it is green, by lesson and step (from 1)."""
-
-
-def win(page: Live, step: Step, wins: PageState) -> None:
-    """Set in a challenge what its file says that wins it, and play until its card is green."""
-    browser, settings = page.page, pages.settings(step.state.page)
-    for name, value in wins.settings.items():
-        if value == step.state.settings[name]:
-            continue
-        if isinstance(value, str):
-            page.choose(settings[name].label, value)
-            continue
-        slider = browser.get_by_role("slider", name=settings[name].label)
-        while float(slider.get_attribute("aria-valuetext") or value) < value:
-            slider.press("ArrowRight")
-            browser.wait_for_timeout(200)
-    for panel, (now, then) in enumerate(zip(wins.algorithms(), step.state.algorithms(), strict=True)):
-        for name in knobs_of(now):
-            if getattr(now, name) != getattr(then, name):
-                turn(page, panel, name, getattr(now, name))
-    browser.wait_for_timeout(1000)
-    if step.state.page != "coupling":  # which counts pairs without Play
-        browser.get_by_role("button", name=re.compile("^Play")).click()
-    browser.locator(GREEN).wait_for(timeout=PATIENCE)
 
 
 def branch(page: Live, step: Step) -> None:
@@ -172,11 +125,8 @@ def walk(page: Live, lesson: Lesson, folder: Path | None, first: int = 1) -> Non
             page.until(f"panels.length === {len(step.state.panels)}")
         picture(number, "a")
         answer(browser, step)
-        if step.won_by is not None:
-            win(page, step, step.won_by)
-        elif not step.goal:
+        if not step.goal:
             do(page, step, functools.partial(picture, number, "b"))
-        TURNED_AT_END.get((lesson.name, number), lambda page: None)(page)
         reveal(browser, step)
         picture(number, "c")
         wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
