@@ -55,20 +55,7 @@ def test_names_of_other_pages_are_neither_shared_nor_the_pages_own():
     assert not {"t", "train_seed", "present", "lesson"} & set(names)
 
 
-MATHEMATICS = {
-    "linalg",
-    "fft",
-    "mean",
-    "std",
-    "var",
-    "median",
-    "quantile",
-    "cumsum",
-    "eig",
-    "einsum",
-    "dot",
-    "matmul",
-}
+MATHEMATICS = set("linalg fft mean std var median quantile cumsum eig einsum dot matmul".split())
 """What a page does not compute: it is of the package, where it is tested."""
 
 
@@ -92,14 +79,7 @@ def test_pages_compute_nothing():
     assert {name: found for name, text in pages.items() if (found := list(computed(text)))} == {}
     arrays = [name for name, text in pages.items() if "import numpy" in text]
     drawing = [name for name in arrays if re.search(r"charts|exports", name)]
-    keeping = {
-        "code.py",
-        "jobs.py",
-        "outside.py",
-        "session.py",
-        "uploads.py",
-        "pages/chain/matrix.py",
-        "play/lesson.py",
-    }
+    keeping = {f"{name}.py" for name in ("code", "jobs", "outside", "session", "uploads")}
+    keeping |= {"pages/chain/matrix.py", "play/lesson.py"}
     assert set(arrays) - set(drawing) == keeping
     assert list(computed("x.mean(); np.linalg.eigvals(A); A @ B")) == ["mean", "@"]
