@@ -116,15 +116,6 @@ def test_tune_without_its_data_says_so_once_and_start_waits(page, tmp_path, monk
     assert not button(page(**SMALL), "Start").disabled
 
 
-def test_sample_without_its_data_says_so_in_the_place_of_the_scores(page, tmp_path, monkeypatch):
-    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
-    test = page.func("sample", model="usps_fpcd", p=["gibbs"])
-    assert not test.exception
-    assert [one.value.startswith("Nothing is scored") for one in test.info] == [True]
-    assert len([one for one in test.button if one.label.startswith("Download usps")]) == 1
-
-
 def scores_with(plan, scores):
     """Return the scores of a plan whose cells have these values: by setting and seed, None where missing."""
     results = []

@@ -3,12 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from page_settings import button, comparison_of, settings_of
-from waiting import wait
+from page_settings import button, comparison_of
 
 from rbmviz.rbm.files import model_bytes
-from rbmviz_app.pages import file_of
-from rbmviz_app.uploads import Upload
 
 
 def of_session(test):
@@ -63,15 +60,3 @@ def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, own_data):
     assert taken_off(test)
     assert not comparison.can_undo
     assert test.file_uploader(key="own_data 1").value is None  # there it can be given again
-
-
-def test_a_model_sent_to_a_page_is_chosen_there(page, model, monkeypatch):
-    opened = []
-    monkeypatch.setattr("streamlit.switch_page", opened.append)
-    uploads = {"sample_own": Upload("mine.safetensors", None, model)}
-    test = page("train", t=["cd"], state={"uploads": uploads})
-    comparison = comparison_of(test, "train")
-    wait(lambda: comparison.poll()[0][1].n > 0, "an update")
-    button(test, "To the Sample page").click().run()
-    assert opened == [file_of("sample")]
-    assert "CD-k" in settings_of(test)["model"]
