@@ -21,7 +21,7 @@ from rbmviz.lessons.claims import read_claim
 from rbmviz.metrics import eigenvalues, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
-from rbmviz.pages import PAGES
+from rbmviz.pages import PAGES, Sources
 from rbmviz.samplers import make_sampler, sample
 from tests.lessons.doing import plays, presses
 
@@ -289,3 +289,17 @@ def test_a_card_measures_what_the_page_shows_by_then():
     assert measure_now(state, claim, [shown]) == {(0, "below_best"): 2.0, (2, "below_best"): None}
     early = SimpleNamespace(n=90, likelihoods=points[:1])
     assert measure_now(state, claim, [early])[0, "below_best"] == 0
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if PAGES[page].run_settings()])
+def test_setup_uses_its_declared_settings(page):
+    """Links always give these."""
+    asked = []
+
+    class Noted(dict):
+        def __getitem__(self, name):
+            asked.append(name)
+            return super().__getitem__(name)
+
+    PAGES[page].setup(Noted(read_state(page).settings), Sources())
+    assert set(asked) == set(PAGES[page].run_settings())

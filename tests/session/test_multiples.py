@@ -46,7 +46,7 @@ def test_panels_beside_one_begin_with_all_others_and_can_be_undone(open_comparis
         assert [panel.algorithm for panel in comparison.panels] == shown
         assert [s.n for _, s in comparison.poll()] == [0] * len(shown)
         comparison.step(30)
-        wait(lambda n=len(shown): [s.n for _, s in comparison.poll()] == [30] * n, "steps of all")
+        wait(lambda: all(s.n == 30 for _, s in comparison.poll()), "steps of all")
         assert comparison.undo()
         assert comparison.panels == before
         assert [(s.n, s.run) for _, s in comparison.poll()] == [(200, 1), (200, 1)]

@@ -1,5 +1,7 @@
 """Scores of live samples: in batches, complete in a pause, bounded, and shared by snapshots."""
 
+import time
+
 import numpy as np
 
 from rbmviz.metrics import ISL
@@ -38,3 +40,12 @@ def test_blank_samples_are_in_no_class_of_a_bin(toy):
     np.testing.assert_array_equal(scores.occupancy.sum(axis=0), [30, 30])
     np.testing.assert_array_equal(scores.occupancy.sum(axis=1) + scores.blanks, np.full(100, 2))
     assert scores.blanks.sum() == 140
+
+
+def test_queue_of_unscored_samples_is_bounded(model, toy):
+    scores = Scores(toy, "binary")
+    samples = sample(model, make_sampler("gibbs"), 7, seed=1)
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end:
+        scores.update(samples)
+        assert sum(map(len, scores._not_covered)) < 64 + len(samples.v)
