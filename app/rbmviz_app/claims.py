@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from rbmviz.charts.style import titles
 from rbmviz.lessons import Step, StepClaim
 from rbmviz_app import messages, pages
-from rbmviz_app.charts.style import number_text
 
 
 def panel_names(step: Step) -> list[str]:
@@ -40,7 +39,10 @@ def _as_sentence(said: str, names: Sequence[str]) -> str:
 
 def value_words(claim: StepClaim, page: str, value: float | None) -> str:
     """Return a claim's number with its unit; "" if it is unknown."""
-    return "" if value is None else claim.with_unit(page, number_text(value))
+    if value is None:
+        return ""
+    short = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+    return claim.with_unit(page, short)
 
 
 def line(symbol: str, said: str, number: str) -> str:

@@ -8,8 +8,6 @@ from rbmviz.charts import Chart
 from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.pages import PAGES
-from rbmviz.registry import samplers
-from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import LandscapeSetup, Race
 from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
@@ -187,7 +185,7 @@ def draw_landscape(present: bool) -> None:
     name, _ = PAGE.shown_model(comparison, setup, Settings.land.value, setup.model)
     left, right = places()
     with left:
-        offer = "sampler", "landscape", lambda: draw_adders(comparison)
+        offer = "sampler", "landscape", lambda: controls.sampler_adders(comparison, "chain")
         PAGE.draw_panels(comparison, "land_grid", grid, offer)
     with right:
         draw_walks(comparison)
@@ -223,12 +221,6 @@ def landscape_line(name: str, setup: LandscapeSetup) -> str:
 def grid(comparison: Race[LandscapeSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     landscape_grid(comparison, landscape(comparison.setup.model.rbm, Settings.land_order.value), **mounted)
-
-
-def draw_adders(comparison: Race[LandscapeSetup]) -> None:
-    """Draw the buttons that add a panel."""
-    labels = {name: samplers[name].label for name in list_samplers()}
-    controls.adders("chain", labels, lambda name: comparison.add(make_sampler(name)))
 
 
 def reading_notes() -> list[str]:

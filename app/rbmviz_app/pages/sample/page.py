@@ -12,8 +12,6 @@ from rbmviz.datasets import Dataset
 from rbmviz.files.metadata import data_name
 from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.pages import AUTOMATIC, PAGES
-from rbmviz.registry import samplers
-from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Race, RunHistory, SamplingSetup
 from rbmviz.view.live import is_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST, Replay
@@ -214,7 +212,12 @@ def main() -> None:
     PAGE.notes()
     left, right = places()
     with left:
-        PAGE.draw_panels(comparison, "grid", grid, ("sampler", "grid_view", lambda: draw_adders(comparison)))
+        PAGE.draw_panels(
+            comparison,
+            "grid",
+            grid,
+            ("sampler", "grid_view", lambda: controls.sampler_adders(comparison, "sample")),
+        )
     with right:
         if reason:  # in the place of the scores
             messages.note(f"Nothing is scored: {reason} Choose other data in Settings.")
@@ -248,12 +251,6 @@ def grid(comparison: Race[SamplingSetup], **mounted: Any) -> None:
         recorded=recorded,
         **mounted,
     )
-
-
-def draw_adders(comparison: Race[SamplingSetup]) -> None:
-    """Draw the buttons that add a panel."""
-    labels = {name: samplers[name].label for name in list_samplers()}
-    controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name)))
 
 
 def reading_notes() -> list[str]:

@@ -6,12 +6,19 @@ from typing import Any
 
 from rbmviz.charts import Chart, Rows, catalogue
 from rbmviz.charts.ends import end_rows
-from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
+from rbmviz.session import Race, TrainingPlan, TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
 from rbmviz.view.curves import cost_axis
 from rbmviz_app.charts.ends import Curve, common_rows, curves_of
-from rbmviz_app.charts.style import warm_start_text
+
+
+def warm_start_text(plan: TrainingPlan) -> str:
+    """Describe a training run's start: "", `` from CD at 1,200``, `` from mnist_cd1``, or `` resumed``."""
+    if plan.warm_start is None:
+        return " resumed" if plan.checkpoint else ""
+    at = f" at {plan.warm_start.update:,}" if plan.warm_start.update else ""
+    return f" from {plan.warm_start.path[-1][0]}{at}"
 
 
 def curves_of_trainers(comparison: Race[TrainingSetup]) -> list[Curve]:

@@ -15,8 +15,8 @@ from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import rarest_first, shape_of
-from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.compared import amount_text
+from rbmviz_app.pages.train.charts import warm_start_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest

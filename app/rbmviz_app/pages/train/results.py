@@ -11,32 +11,20 @@ from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
 from rbmviz.session import Panel, Race, TrainingRun, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
-from rbmviz_app import messages, pages, session, uploads
+from rbmviz_app import links, messages, pages, session, uploads
 from rbmviz_app.code import training_code
 from rbmviz_app.controls import Download
 from rbmviz_app.page import downloads, origin_of
 from rbmviz_app.pages.train.charts import curves_of_trainers
 from rbmviz_app.pages.train.panel import fresh_starts
 
-OTHER_PAGES = (
-    ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),
-    (
-        "Weights",
-        "balance",
-        "Importance weights of this model in pop-CD.",
-        "weights",
-        "weights_model",
-    ),
-    (
-        "Coupling",
-        "join_inner",
-        "How soon two chains of this model meet.",
-        "coupling",
-        "coupling_model",
-    ),
-    ("Tune", "tune", "Which settings of the samplers are best on this model.", "tune", "tune_models"),
-)
-"""Title, icon, help and folder of the pages that accept a model, and their setting that chooses the model."""
+OTHER_PAGES = {
+    "sample": ("Sample", "grid_view", "All samplers on this model, side by side."),
+    "weights": ("Weights", "balance", "Importance weights of this model in pop-CD."),
+    "coupling": ("Coupling", "join_inner", "How soon two chains of this model meet."),
+    "tune": ("Tune", "tune", "Which settings of the samplers are best on this model."),
+}
+"""Title, icon and help of the pages that accept a model."""
 
 
 def draw_results(comparison: Race[TrainingSetup]) -> int | None:
@@ -62,9 +50,9 @@ def draw_results(comparison: Race[TrainingSetup]) -> int | None:
         )
         panel = comparison[key]
         branch(comparison, key)
-        for title, icon, help_text, page, setting in OTHER_PAGES:
+        for page, (title, icon, help_text) in OTHER_PAGES.items():
             if st.button(f"To the {title} page", icon=f":material/{icon}:", help=help_text):
-                send(names[key], panel, page, setting)
+                send(names[key], panel, page)
     return key
 
 
@@ -146,7 +134,7 @@ def branch(comparison: Race[TrainingSetup], key: int) -> None:
             )
 
 
-def send(name: str, panel: Panel, page: str, setting: str) -> None:
+def send(name: str, panel: Panel, page: str) -> None:
     """Open another page with the model that a run has learned."""
     try:
         model = panel.read(TrainingRun.model)
@@ -163,6 +151,7 @@ def send(name: str, panel: Panel, page: str, setting: str) -> None:
     except BadInput as error:
         messages.error(error)
         return
+    setting = links.MODEL_CHOICES[page]
     on_tune = {setting: [title], "tune_what": "samplers", "sweep": "", "on": ""}
     session.show(on_tune if page == "tune" else {setting: title})
     st.switch_page(pages.file_of(page))

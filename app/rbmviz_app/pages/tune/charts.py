@@ -12,7 +12,7 @@ from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz.sweeps.scores import SweepScores
 from rbmviz.view.curves import cost_axis
-from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label
+from rbmviz_app.pages.tune.panel import axis_label, facet_title
 
 SLICE_HEIGHT = 240
 
@@ -113,7 +113,7 @@ def curves_chart(
     rows.append({"kind": "common", "x": point, "note": "", "label": "", "side": "left"})
     return Curves(
         cost_axis(cost_unit, "log", X_WORDS[cost_unit]),
-        ChartAxis("y", short_label(by)),
+        ChartAxis("y", measures[by].number.label),
         "setting",
         styled(list(named.values()), [TONES[i % len(TONES)] for i in range(len(named))]),
         kinds=("common",),
@@ -166,7 +166,7 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
     log, label, by = knob.scale == "log" and min(map(float, values)) > 0, axis_label(knob), choice.by
     return Curves(
         ChartAxis("x", label, "log" if log else "linear"),
-        ChartAxis("y", f"{short_label(by)},\ndifference from the best", zero=True),
+        ChartAxis("y", f"{measures[by].number.label},\ndifference from the best", zero=True),
         styles=(Style("", RAMP[0]),),
         kinds=("mark",),
         points=50,
