@@ -89,12 +89,7 @@ def network_address() -> str:
 
 
 def check_address(address: str | None) -> None:
-    """Refuse an address that other machines can reach, unless the server is public.
-
-    address : address that the server listens on; None or "": all networks of this machine
-
-    Raises BadInput if other machines can reach the address.
-    """
+    """Refuse an address that other machines can reach ("": all networks), unless the server is public."""
     if opened() or is_loopback(address or ""):
         return
     where = f"The address {address!r}" if address else "An empty server.address"
@@ -117,8 +112,6 @@ def allowed_hosts() -> list[str]:
 
     A foreign page whose name is made to point at this machine (DNS rebinding) has the same origin as the
     server; only the host name reveals it.
-
-    Raises BadInput if ``RBMVIZ_HOSTS`` holds something that is not a host name.
     """
     names = _listed(
         HOSTS,
@@ -131,10 +124,7 @@ def allowed_hosts() -> list[str]:
 
 
 def frame_ancestors() -> list[str]:
-    """Return the foreign origins whose pages may frame the server's pages.
-
-    Raises BadInput if ``RBMVIZ_FRAME_ANCESTORS`` holds something that is not an origin.
-    """
+    """Return the foreign origins whose pages may frame the server's pages."""
     return _listed(
         FRAME_ANCESTORS,
         ORIGIN,

@@ -207,8 +207,6 @@ def follow_address(page: str) -> None:
 
     So the browser's Back button returns to the step of the earlier page. Opening another page in any other
     way leaves the lesson, because a card belongs to its step's page. This may end the script run.
-
-    page : name of the page in the address
     """
     before = session.OPENED_PAGE.value
     if before != page and not session.STEP_TO_SHOW.value:  # otherwise the card itself moves on
@@ -304,10 +302,7 @@ def draw(page: str) -> None:
 
 
 def _draw_open(offers_reveal: bool) -> None:
-    """Draw the open step.
-
-    offers_reveal : whether the rest of the card has the reveal button
-    """
+    """Draw the open step; offers_reveal : whether the rest of the card has the reveal button."""
     current = opened()
     if current is None:  # the lesson was just left: this fragment is about to disappear
         return

@@ -23,10 +23,7 @@ export default component => {
 def component(
     name: str, scripts: Sequence[str | Path], styles: Sequence[str | Path] = (), **more: Any
 ) -> Any:
-    """Return a component made of these files, preceded by element.js and component.css.
-
-    scripts, styles : paths in the folder of the app, or absolute
-    """
+    """Return a component of these files of the app, or absolute ones, after element.js and component.css."""
     js, css = (
         "\n".join((APP_FOLDER / file).read_text("utf-8") for file in files)
         for files in ((PANEL_FOLDER / "element.js", *scripts), ("component.css", *styles))

@@ -31,10 +31,7 @@ _one_file = threading.Lock()
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a setting's widget.
-
-    more : further arguments of the widget; ``on_change`` and ``variant`` are passed to ``Setting.widget``
-    """
+    """Return the arguments of a setting's widget; ``on_change`` and ``variant`` go to ``Setting.widget``."""
     more = dict(more)
     then, variant = more.pop("on_change", None), more.pop("variant", "")
     help = more.get("help", setting.spec.help) or None

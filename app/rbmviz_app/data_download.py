@@ -53,11 +53,8 @@ def begin(data: MissingData) -> None:
             downloads[data.name] = DataDownload(data)
 
 
-def offer_download(name: str | None, place: str) -> None:
-    """Offer to download these data if they are published but not on this machine.
-
-    place : name of the page, part of the button's key
-    """
+def offer_download(name: str | None, page: str) -> None:
+    """Offer, on this page, to download these data if they are published but not on this machine."""
     data = missing_data(name)
     if data is None:
         return
@@ -77,7 +74,7 @@ def offer_download(name: str | None, place: str) -> None:
             messages.error(download.error)
         clicked = st.button(
             f"Download {data.name} ({math.ceil(data.megabytes)} MB)",
-            key=f"{place} download data",
+            key=f"{page} download data",
             icon=":material/cloud_download:",
             help="From the publisher to the cache folder of this server, once; its checksum is verified.",
         )

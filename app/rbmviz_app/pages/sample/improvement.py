@@ -20,10 +20,7 @@ from rbmviz_app.timer import while_running
 def draw_improvement(
     page: LivePage[SamplingSetup], comparison: Race[SamplingSetup], opened: Setting[bool], name: str
 ) -> None:
-    """Draw the fold; its content is computed only while it is open.
-
-    name : name of the model
-    """
+    """Draw the fold, about the model of this name; its content is computed only while it is open."""
     with controls.fold(opened, "Improving the model") as is_open:
         if is_open:
             while_running(partial(draw_likelihoods, comparison, page), True)

@@ -331,10 +331,7 @@ def exports(comparison: Race[SamplingSetup], model_name: str) -> None:
 
 
 def live_file(comparison: Race[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
-    """Return an HTML file whose panels run in the browser, from their starts.
-
-    caption : caption of the displayed preset, or "" without a preset
-    """
+    """Return an HTML file whose panels run in the browser; caption : of the preset, or ""."""
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     if not comparison.panels:

@@ -59,12 +59,7 @@ def since_text(snapshot: SamplingSnapshot) -> str:
 
 
 def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
-    """Compare the ISL since the newest turn of a knob with the ISL before it, at the same number of samples.
-
-    named : title and snapshot of each panel
-
-    The text is "" if no knob was turned.
-    """
+    """Compare the ISL since the newest turn of a knob, if any, with that before it, at equal samples."""
     turned = [(name, snapshot) for name, snapshot in named if snapshot.past]
     if not turned:
         return ""
@@ -104,9 +99,8 @@ def standing_text(snapshot: SamplingSnapshot) -> str:
 def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser lacks (``v``, ``mean``), and the class shares over time.
 
-    The first ``bins_before`` bins of the shares precede a turn of a knob.
-
-    Before the first sample, the chains' starts are shown (``start``).
+    The first ``bins_before`` bins of the shares precede a turn of a knob. Before the first sample, the
+    chains' starts are shown (``start``).
 
     The scores belong to the common point of all panels, described by ``standing``. They count samples since
     the turn of a knob described by ``since``. A frame without numbers has only the samples.

@@ -96,7 +96,6 @@ def training_chart(
 ) -> Chart:
     """Return the chart of curves with bands, each labelled at its end.
 
-    cost_unit : unit of the x axis
     levels : label and height of reference lines
     floor : lower end of the axis, or None; marks show a curve's first and newest points below this end
     compared : common point of the panels, which is marked

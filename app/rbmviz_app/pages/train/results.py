@@ -28,10 +28,7 @@ OTHER_PAGES = {
 
 
 def draw_results(comparison: Race[TrainingSetup]) -> int | None:
-    """Offer to branch from a trained model, or to send it to other pages; return the chosen panel.
-
-    Return None if there is no panel.
-    """
+    """Offer to branch from a trained model, or to send it to other pages; return the chosen panel, if any."""
     if not comparison.panels:
         session.DRAWN_TRAINERS.set({})
         return None
