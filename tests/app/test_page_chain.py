@@ -15,8 +15,7 @@ from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.pages.links import write_changed_panel
 from rbmviz.session import LandscapeSetup
 from rbmviz_app.pages import IN_BAR, page_modules
-from rbmviz_app.pages.chain.landscape import PAGE
-from rbmviz_app.pages.chain.landscape_charts import walk_chart
+from rbmviz_app.pages.chain.landscape import PAGE, walk_chart
 from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, chain_csv, ordered_chain, preset_table
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart
 from rbmviz_app.pages.chain.units import UNITS_QUESTION

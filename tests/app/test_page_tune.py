@@ -21,9 +21,17 @@ from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.scores import SweepScores, front_numbers, range_around
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.tune.charts import robust_rows
-from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, files_of, origin_of, toggle
+from rbmviz_app.pages.tune.page import (
+    MAX_OPEN,
+    PAGE,
+    RECORDINGS,
+    drawn_beside,
+    files_of,
+    origin_of,
+    recorded,
+    toggle,
+)
 from rbmviz_app.pages.tune.panel import IS_BEST, IS_IN_REGION, IS_KNOWN, map_spec
-from rbmviz_app.pages.tune.recorded import RECORDINGS, recorded
 from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_jobs
 
