@@ -12,7 +12,7 @@ from rbmviz import BadInput
 from rbmviz.datasets import MissingData, fetch, missing_data
 from rbmviz.errors import OutputFailure
 from rbmviz_app import messages
-from rbmviz_app.timer import while_running
+from rbmviz_app.component import while_running
 
 
 class DataDownload:

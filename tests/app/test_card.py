@@ -18,7 +18,7 @@ from rbmviz.pages import PAGES as SPECS
 from rbmviz.pages.links import address_text
 from rbmviz.view.formulas import mathml
 from rbmviz_app import shared
-from rbmviz_app.claims import panel_names
+from rbmviz_app.card import panel_names
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.chain import matrix
 from rbmviz_app.pages.chain.units import UNITS_QUESTION, sentence

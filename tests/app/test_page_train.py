@@ -15,7 +15,7 @@ from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app.charts.ends import Curve
 from rbmviz_app.code import training_code
 from rbmviz_app.pages.train.charts import training_chart
-from rbmviz_app.pages.train.results import checkpoint_file, code_of
+from rbmviz_app.pages.train.page import checkpoint_file, code_of
 
 LEARNED_BY = "Use the model trained by"
 

@@ -23,8 +23,8 @@ from rbmviz_app.panel import panel_specs
 from rbmviz_app.share import button, publish, routes, shares, view, watching
 from rbmviz_app.share.page import SHARE_FOLDER, watchers_page
 from rbmviz_app.share.prose import marked
+from rbmviz_app.share.publish import shares_by_token
 from rbmviz_app.share.routes import SILENT
-from rbmviz_app.share.shares import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
 from rbmviz_app.sockets import Sockets

@@ -26,6 +26,7 @@ from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages, pages
 from rbmviz_app.charts.ends import curves_of
 from rbmviz_app.code import runs_of, sampling_code
+from rbmviz_app.component import while_running
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
@@ -36,7 +37,6 @@ from rbmviz_app.presets import Preset
 from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import training_part_isl
 from rbmviz_app.stream.socket import picture_path
-from rbmviz_app.timer import while_running
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1

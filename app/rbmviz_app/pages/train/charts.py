@@ -6,11 +6,17 @@ from typing import Any
 
 from rbmviz.charts import Chart, Rows, catalogue
 from rbmviz.charts.ends import end_rows
+from rbmviz.datasets import Dataset
 from rbmviz.session import Race, TrainingPlan, TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
 from rbmviz.view.curves import cost_axis
 from rbmviz_app.charts.ends import Curve, common_rows, curves_of
+
+
+def units_of(dataset: Dataset) -> str:
+    """Return what the visible units of these data represent."""
+    return "words" if dataset.vocabulary else "pixels"
 
 
 def warm_start_text(plan: TrainingPlan) -> str:

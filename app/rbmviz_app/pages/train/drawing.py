@@ -37,8 +37,9 @@ from rbmviz_app.pages.train.charts import (
     named,
     statistic_rows,
     training_chart,
+    units_of,
 )
-from rbmviz_app.pages.train.settings import Settings, units_of
+from rbmviz_app.pages.train.panel import Settings
 
 READ_DISTRIBUTION = {
     "Meeting times (sweeps)": "Look at the tail: the few pairs that meet late make updates noisy. Pairs "

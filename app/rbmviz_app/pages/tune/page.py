@@ -24,6 +24,7 @@ from rbmviz.sweeps.plan import TABLES
 from rbmviz.sweeps.scores import SweepScores, test_of
 from rbmviz_app import card, controls, links, messages, pages, session
 from rbmviz_app.comparisons import own_sweeps
+from rbmviz_app.component import while_running
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.jobs import Job, check_size
@@ -44,7 +45,6 @@ from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
 from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
 from rbmviz_app.shared import is_known_model, model_called, own_content, sweep_jobs, title_of_model
-from rbmviz_app.timer import while_running
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
