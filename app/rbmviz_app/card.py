@@ -286,11 +286,6 @@ def value_words(claim: StepClaim, page: str, value: float | None) -> str:
     return claim.with_unit(page, short)
 
 
-def line(symbol: str, said: str, number: str) -> str:
-    """Return a line of the card, as Markdown."""
-    return f"{symbol} {messages.plain(said)}" + (f": **{number}**" if number else "")
-
-
 # Card
 
 
@@ -399,7 +394,12 @@ def _draw_open(offers_reveal: bool) -> None:
     lines = [] if current.asks else claim_lines(step, seen, now)
     if lines:
         marks = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
-        st.markdown("  \n".join(line(marks[seen], said, number) for said, number, seen in lines))
+        st.markdown(
+            "  \n".join(
+                f"{marks[seen]} {messages.plain(said)}" + (f": **{number}**" if number else "")
+                for said, number, seen in lines
+            )
+        )
     if step.goal and all_seen:
         st.markdown(":green[:material/trophy:] **Won.** The goal is reached.")
     revealed = bool(step.reveal) and not current.asks and current.revealed
