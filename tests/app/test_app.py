@@ -24,10 +24,8 @@ from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
-from rbmviz_app.charts.ends import Curve, curves_of
-from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
-from rbmviz_app.compared import amount_text
+from rbmviz_app.compared import Curve, amount_text, curves_of
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
@@ -39,6 +37,7 @@ from rbmviz_app.pages.train.charts import (
     likelihood_rows,
     statistic_rows,
     training_chart,
+    warm_start_text,
 )
 from rbmviz_app.pages.train.drawing import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder

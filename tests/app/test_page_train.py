@@ -12,8 +12,8 @@ from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.rbm.files import model_bytes
 from rbmviz.session import TrainingRun, TrainingSetup
 from rbmviz.trainers.checkpoint import load_checkpoint
-from rbmviz_app.charts.ends import Curve
 from rbmviz_app.code import training_code
+from rbmviz_app.compared import Curve
 from rbmviz_app.pages.train.charts import training_chart
 from rbmviz_app.pages.train.page import checkpoint_file, code_of
 

@@ -24,8 +24,8 @@ from rbmviz.view.live import is_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST, Replay
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages, pages
-from rbmviz_app.charts.ends import curves_of
 from rbmviz_app.code import runs_of, sampling_code
+from rbmviz_app.compared import curves_of
 from rbmviz_app.component import while_running
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download

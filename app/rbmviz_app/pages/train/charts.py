@@ -11,7 +11,7 @@ from rbmviz.session import Race, TrainingPlan, TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
 from rbmviz.view.curves import cost_axis
-from rbmviz_app.charts.ends import Curve, common_rows, curves_of
+from rbmviz_app.compared import Curve, common_rows, curves_of
 
 
 def units_of(dataset: Dataset) -> str:
