@@ -19,9 +19,8 @@ from rbmviz.pages.links import write_changed_panel
 from rbmviz.rbm.files import save_model
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.training import Likelihood
-from rbmviz_app.charts.ends import Curve, curves_of
-from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
+from rbmviz_app.compared import Curve, curves_of
 from rbmviz_app.pages.sample.charts import isl_chart
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
@@ -29,6 +28,7 @@ from rbmviz_app.pages.train.charts import (
     likelihood_rows,
     statistic_rows,
     training_chart,
+    warm_start_text,
 )
 from rbmviz_app.pages.train.drawing import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder

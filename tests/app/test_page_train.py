@@ -10,7 +10,7 @@ from rbmviz.datasets import load_dataset
 from rbmviz.rbm.files import model_bytes
 from rbmviz.session import TrainingRun
 from rbmviz.trainers.checkpoint import load_checkpoint
-from rbmviz_app.pages.train.results import checkpoint_file, code_of
+from rbmviz_app.pages.train.page import checkpoint_file, code_of
 
 LEARNED_BY = "Use the model trained by"
 

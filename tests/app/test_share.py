@@ -21,10 +21,10 @@ from rbmviz_app import session
 from rbmviz_app.comparisons import close_work, comparisons_by_token
 from rbmviz_app.pages.sample.panel import readouts
 from rbmviz_app.panel import panel_specs
-from rbmviz_app.share import button, publish, routes, shares, view, watching
+from rbmviz_app.share import button, publish, routes, view, watching
 from rbmviz_app.share.page import SHARE_FOLDER, watchers_page
+from rbmviz_app.share.publish import shares_by_token
 from rbmviz_app.share.routes import SILENT
-from rbmviz_app.share.shares import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
 from rbmviz_app.sockets import Sockets
@@ -240,7 +240,7 @@ def test_asking_step_sends_watchers_no_answer(share, comparison, clock, monkeypa
     def page(hidden):
         share.begin_run("sample", "Sample", hidden)
         publish.canvas("sample", DATA | {"url": "/live/quiz", "panels": specs})
-        publish.chart("still", chart, "ISL")
+        publish.chart("still", chart.content("ISL"))
         share.publish(card={"question": "Who draws this?"}, link="sample?p=gibbs")
         share.end_run()
 
@@ -488,7 +488,7 @@ def test_asking_step_hides_panels_from_watchers_until_answered(page, name, lesso
 
 
 def test_a_server_shares_so_many_views_and_one_more_is_a_sentence(page, monkeypatch):
-    monkeypatch.setattr(shares, "MAX_SHARES", 0)
+    monkeypatch.setattr(publish, "MAX_SHARES", 0)
     test = page("learn", shell=True)
     [begin] = [one for one in test.button if one.key == "begin sharing"]
     begin.click().run()
