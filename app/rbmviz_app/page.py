@@ -352,7 +352,7 @@ class LivePage(Generic[S]):
     def _is_on_screen(self, preset: Preset, comparison: Race[S]) -> bool:
         panels = self.linkable(comparison)
         named = [text.partition(":")[0] for text in preset.panels]
-        # Names first: this runs every second, and reading the knobs of all presets takes a millisecond.
+        # Names first, because reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
             return False
         for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
