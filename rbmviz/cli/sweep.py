@@ -50,9 +50,6 @@ OF_PLAN = "sampler trainer model axis replications knobs dataset n budget metric
 Unit = Literal["n", "samples", "sweeps", "seconds", "updates"]
 """What --budget and --effort count; "n" stands for samples, or for updates of trainers."""
 
-EVERY_SECONDS = 10.0
-"""Seconds between two progress lines if standard error is not a terminal."""
-
 
 def sweep(
     action: Literal["run", "resume", "show", "robustness"] = "run",
@@ -263,22 +260,6 @@ def _plan(args: SimpleNamespace) -> SweepPlan:
     )
 
 
-def _bar(total: int, done: int) -> tqdm:
-    """Return the progress of cells: a bar on a terminal, else an occasional line."""
-    # No smoothing, because cells of different settings differ in length.
-    common: dict[str, Any] = {"total": total, "initial": done, "unit": "cell", "smoothing": 0}
-    if sys.stderr.isatty():
-        return tqdm(**common, file=sys.stderr)
-
-    def write(text: str) -> None:
-        if text.strip():
-            print_message(text.strip())
-
-    lines: Any = SimpleNamespace(write=write, flush=sys.stderr.flush)
-    form = "{n_fmt} of {total_fmt} cells, {remaining} left{postfix}"
-    return tqdm(**common, file=lines, mininterval=EVERY_SECONDS, bar_format=form)
-
-
 def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
     """Compute the missing cells, and report the outcome."""
     there = len(store.done(plan_cells))
@@ -288,7 +269,9 @@ def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -
     )
     found = f", {there:,} of them in '{store.folder}'" if there else ""
     print_message(f"{len(plan_cells):,} cells{found}; on {where}.")
-    with _bar(len(plan_cells), there) as bar:
+    # No smoothing, because cells of different settings differ in length.
+    bar = tqdm(total=len(plan_cells), initial=there, unit="cell", smoothing=0, disable=None)
+    with bar:
 
         def show(outcome: SweepProgress) -> None:
             if outcome.failed:

@@ -15,7 +15,6 @@ from command_line import refused, run
 from waiting import PATIENCE, wait
 
 from rbmviz.cli import main
-from rbmviz.cli import sweep as command
 from rbmviz.errors import BadInput
 from rbmviz.knobs import write_algorithm
 from rbmviz.samplers import make_sampler
@@ -177,7 +176,7 @@ def test_sweep_refuses_bad_axes_before_computing(capsys, folder, tmp_path):
         ([*known, "--workers", "2", "--scheduler", "tcp://x:1"], "both say where it runs"),
         ([*known, "--figure", tmp_path / "x.jpg"], "must end in .svg or .png"),
         ([*known, "--csv", tmp_path / "none" / "x.csv"], "does not exist"),
-        ([*known, "--csv", tmp_path / "x.svg", "--figure", tmp_path / "x.svg"], "are the same file"),
+        ([*known, "--csv", tmp_path / "x.svg", "--figure", tmp_path / "x.svg"], "would overwrite --csv"),
         (["resum", *known], "Did you mean 'resume'?"),
     ):  # fmt: skip
         assert sentence in refused(capsys, "sweep", *words, "--out", out), words
@@ -266,17 +265,6 @@ def test_an_interrupt_says_how_to_go_on(tmp_path):
     assert int(n) == count(folder)
     assert f"{n} of 100 cells are in" in out
     assert "Traceback" not in err
-
-
-def test_progress_is_lines_where_there_is_no_terminal(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "EVERY_SECONDS", 0.0)
-    assert main([*SMALL, "--out", str(tmp_path / "s")]) == 0
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("4 cells; on ")
-    shown = [line.split(" of ")[0] for line in lines[1:-1]]
-    assert list(dict.fromkeys(shown)) == ["0", "1", "2", "3", "4"]
-    assert all(re.fullmatch(r"\d of 4 cells, (\?|\d\d:\d\d) left", line) for line in lines[1:-1])
-    assert "which alone would take" in lines[-1]
 
 
 def test_progress_is_a_bar_on_a_terminal(capsys, tmp_path, monkeypatch):
