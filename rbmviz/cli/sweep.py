@@ -431,19 +431,10 @@ def text(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _knobs_text(row: dict[str, Any]) -> str:
-    name = row["setting"].partition(":")[0]
-    knobs = " ".join(
-        f"{knob}={value:g}" if isinstance(value, float) else f"{knob}={value}"
-        for knob, value in row["knobs"].items()
-    )
-    return f"{name} {knobs}".strip()
-
-
 def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> list[str]:
     on = f" on {choice['model']}" if choice["model"] else ""
     seeds = f"{len(choice['seeds'])} seed" + "s" * (len(choice["seeds"]) != 1)
-    texts = [_knobs_text(row) for row in rows]
+    texts = _short([row["setting"] for row in rows])
     width = max(map(len, texts))
     lines = [
         f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * tied with the best",
