@@ -393,12 +393,9 @@ class PairStream:
         )
 
     def chains(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Return the states of the current pair, or of the pair that has just ended.
+        """Return v and h of each chain of the current pair, or of the pair that has just ended.
 
-        Returns
-        -------
-        first, second : tuple of uint8 (n_visible,), (n_hidden,)
-            v and h of each chain. If a pair was cut off before sweep k, the first chain is at sweep k.
+        If a pair was cut off before sweep k, the first chain is at sweep k.
         """
         v, h = self._chains.v.bits, self._chains.h.bits
         m, n = self.rbm.W.shape

@@ -96,13 +96,7 @@ def output_path(path: str | Path) -> Path:
 
 
 def check_writable(path: str | Path) -> None:
-    """Check early that a file can be written: create an empty file beside the target, and remove it.
-
-    Raises
-    ------
-    BadInput, OutputFailure
-        The error that ``write_whole`` would raise.
-    """
+    """Check early that a file can be written: create an empty file beside the target, and remove it."""
     beside = neighbour(output_path(path))
     with writing(path):
         try:
