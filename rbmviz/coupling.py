@@ -368,10 +368,8 @@ class PairStream:
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
         self._setup = pair_setup(algorithm, lag, k, max_sweeps)
-        self._chains, self._sums = (
-            kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c),
-            kernels.coupling.no_sums(*rbm.W.shape),
-        )
+        self._chains = kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c)
+        self._sums = kernels.coupling.no_sums(*rbm.W.shape)
         self._outcomes = kernels.coupling.make_outcomes(MAX_PAIRS)
         # Zeros take no memory before they are written.
         self.cd_estimate, self.unbiased = np.zeros((MAX_PAIRS, 5)), np.zeros((MAX_PAIRS, 5))
