@@ -219,7 +219,9 @@ def collect(v, p, weights_p, w, q, weights_q, starts, ends, lists, means, of_v, 
     given = p.shape == (rows, n_hidden) and w.shape == (others, n_visible)
     given = given and weights_p.shape[0] == rows and weights_q.shape[0] == others
     room = starts.shape == (2, n_visible + 1) and ends.shape == (2, n_visible)
-    room = room and lists.shape[0] >= n_visible * both and means.shape[0] == both and means.shape[1] >= n_hidden
+    room = (
+        room and lists.shape[0] >= n_visible * both and means.shape[0] == both and means.shape[1] >= n_hidden
+    )
     if not (given and room and of_v.shape[0] == n_visible and of_h.shape[0] == n_hidden):
         raise ValueError("collect: the arrays do not fit each other")
     for i in range(n_visible):

@@ -66,10 +66,7 @@ class PageState(NamedTuple):
         return [*self.algorithms(), *(read_algorithm(table, branch.panel) for branch in self.branches)]
 
     def setup(self, sources: Sources = Sources()) -> Any:  # noqa: B008 (immutable)
-        """Return the setup that all panels share.
-
-        Raises BadInput if the data are not on this machine, or do not fit the model.
-        """
+        """Return the setup that all panels share."""
         return PAGES[self.page].setup(self.settings, sources)
 
 

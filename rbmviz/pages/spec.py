@@ -39,11 +39,7 @@ class Sources:
     def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
         """Return the data with this name for scoring a model; None: the data that the model was trained on.
 
-        Raises
-        ------
-        BadInput
-            If they are not on this machine, or do not fit the model. The app then returns None, and its page
-            shows no scores.
+        The app returns None instead of raising BadInput, and its page shows no scores.
         """
         return data_of(model, name, self.data)
 

@@ -143,9 +143,7 @@ class FixedParameters(Parameters):
         """Return v as uint8, until ``inputs`` is called for another; None if it is not the last or not bits."""
         return self._arrays.before if self._seen is v and self._moves else None
 
-    def sweep(
-        self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def sweep(self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows after one Gibbs sweep at an inverse temperature, see ``batches.sweep``, and h.
 
         h is uint8 (rows, n_hidden), until the next call.
@@ -212,7 +210,9 @@ class Rows(LazyParameters):
     def formed(self) -> Parameters:
         v, h, weights, n = self.v, self.h, self.weights, len(self.v)
         if self._is_mean:
-            return Parameters(kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
+            return Parameters(
+                kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0)
+            )
         return Parameters(kernels.batch.correlate(v, weights[:, None] * h), weights @ v, weights @ h)
 
 
