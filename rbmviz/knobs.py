@@ -182,6 +182,8 @@ def read_algorithm(table: Any, text: str) -> Any:
 
     table : classes of algorithms by name
     text : in the format of ``write_algorithm``; knobs may be left out
+
+    Raises BadInput if the algorithm or a knob is unknown, or a value is out of range.
     """
     name, _, knobs = text.partition(":")
     return table[name](**read_knobs(table[name], knobs))
@@ -215,6 +217,9 @@ def read_algorithms(table: Any, texts: Sequence[str], shared: Mapping[str, str])
     texts : one for each algorithm; the knobs in a text are set for that algorithm only
     shared : texts of further knobs by name; each is set for every algorithm that has the knob, unless its own
         text names it
+
+    Raises BadInput if an algorithm or a knob is unknown, a value is out of range, or a shared knob applies to
+    none.
     """
     classes = [table[text.partition(":")[0]] for text in texts]
     accepted, used, algorithms = set(), set(), []

@@ -202,6 +202,8 @@ def data_of(
 
     name : other registered data to take instead (optional)
     load : loads data by name: ``load_registered``, or something that keeps what it has loaded
+
+    Raises BadInput if the model names no data, they are not on this machine, or are not as wide as the model.
     """
     name = name or data_name(model.meta)
     if name is None:

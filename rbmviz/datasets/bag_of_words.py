@@ -52,6 +52,8 @@ def presence(
     most documents are kept; ties are in alphabetical order.
 
     name : name of the text in error messages
+
+    Raises BadInput if there is no stemmer for the language.
     """
     with brought_by("data", f"Reading '{name}'"):
         import snowballstemmer

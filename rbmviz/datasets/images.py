@@ -83,6 +83,12 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     int64 (n,), are None without them.
 
     name : name of the folder or archive in error messages
+
+    Raises
+    ------
+    BadInput
+        If there are no images, if one cannot be read, or if some are in
+        sub-folders and others are not.
     """
     files = [
         (path, read)

@@ -30,6 +30,8 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
     available : names of all arrays
     stated : names of some of W, b, c; ``weight.T`` is the transposed array ``weight``
     what : name of the model in error messages
+
+    Raises BadInput if an array is missing, or if several names mean the same array.
     """
     if not isinstance(stated or {}, Mapping):
         raise BadInput(f"names is {quoted(stated)}: give the names of W, b and c as a dict.")

@@ -33,6 +33,8 @@ def check_memory(what: str, needed: int, advice: str) -> None:
     what : name of the input, at the beginning of a sentence: ``'samples.npz'``
     needed : estimated peak memory in bytes, from the declared shapes
     advice : what to do instead of raising the budget, as an imperative: ``give fewer rows``
+
+    Raises BadInput if ``needed`` is more than ``memory_budget()``.
     """
     budget = memory_budget()
     if needed > budget:

@@ -81,6 +81,8 @@ def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
 
     Known keys hold None or a value valid under ``SCHEMA_OF_KEYS``; all other keys hold JSON values of bounded
     size. Control characters in texts become spaces; NaN and infinity, which JSON does not have, become None.
+
+    Raises BadInput if a value has the wrong type, is too long, or is nested too deeply.
     """
     if not isinstance(meta, Mapping):
         raise BadInput(f"{what} must be an object of names and values, not {quoted(meta)}.")

@@ -112,7 +112,13 @@ def output_path(path: str | Path) -> Path:
 
 
 def check_writable(path: str | Path) -> None:
-    """Check early that a file can be written: create an empty file beside the target, and remove it."""
+    """Check early that a file can be written: create an empty file beside the target, and remove it.
+
+    Raises
+    ------
+    BadInput, OutputFailure
+        The error that ``write_whole`` would raise.
+    """
     beside = neighbour(output_path(path))
     with writing(path):
         try:

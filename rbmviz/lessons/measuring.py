@@ -75,6 +75,8 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
     """Return each claim with its numbers, in the given order.
 
     state : state of the page that the claims are about
+
+    Raises BadInput if the data are not on this machine.
     """
     if state.page == "tune":
         return _measure_map(state, claims)
@@ -148,6 +150,8 @@ def check_lesson(lesson: Lesson) -> Iterator[tuple[int, list[Measured]]]:
     """Yield the number (from 1) and the measured claims of each step that has claims.
 
     For a challenge, the claim is that its goal is reached on the ``won_by`` page of its file.
+
+    Raises BadInput if the data of a step are not on this machine.
     """
     for i, step in enumerate(lesson.steps, start=1):
         if step.claims:

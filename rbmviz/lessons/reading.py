@@ -184,6 +184,8 @@ def read_lesson(content: bytes, file: str) -> Lesson:
 
     content : TOML
     file : file name, from which the lesson takes its name; error messages quote it
+
+    Raises BadInput if the content has an error.
     """
     name, where = file.removesuffix(".toml"), f"The lesson '{printable(file)}'"
     if not NAME.fullmatch(name):

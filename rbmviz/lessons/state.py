@@ -66,7 +66,10 @@ class PageState(NamedTuple):
         return [*self.algorithms(), *(read_algorithm(table, branch.panel) for branch in self.branches)]
 
     def setup(self, sources: Sources = Sources()) -> Any:  # noqa: B008 (immutable)
-        """Return the setup that all panels share."""
+        """Return the setup that all panels share.
+
+        Raises BadInput if the data are not on this machine, or do not fit the model.
+        """
         return PAGES[self.page].setup(self.settings, sources)
 
 

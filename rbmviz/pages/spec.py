@@ -40,6 +40,12 @@ class Sources:
         """Return the data with this name for scoring a model; None: the data that the model was trained on.
 
         The app returns None instead of raising BadInput, and its page shows no scores.
+
+        Raises
+        ------
+        BadInput
+            If they are not on this machine, or do not fit the model. The app then returns None, and its page
+            shows no scores.
         """
         return data_of(model, name, self.data)
 

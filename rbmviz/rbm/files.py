@@ -205,6 +205,8 @@ def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
 
     Arrays (float32): W, b, c, and rates.W, rates.b, rates.c if the model has rates.
     Header string ``rbmviz`` (in .npz an array of one string): JSON of the schema version and ``model.meta``.
+
+    Raises BadInput if the metadata are longer than readers accept.
     """
     arrays = {"W": model.rbm.W, "b": model.rbm.b, "c": model.rbm.c}
     if model.rates is not None:
@@ -279,6 +281,8 @@ def load_model_bytes(
     content : the bytes (of an upload), or the file that contains them
     name : the file's name for error messages; its suffix determines the format
     names, update : see ``load_model``
+
+    Raises BadInput if the content is not a valid model file.
     """
     suffix = Path(name).suffix
     if suffix in H5_SUFFIXES:

@@ -248,6 +248,11 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     Sampler
         A frozen dataclass; ``dataclasses.replace`` changes its knobs.
 
+    Raises
+    ------
+    BadInput
+        If there is no such sampler or knob, or a value is out of range.
+
     Examples
     --------
     >>> rbmviz.make_sampler("gibbs", k=5).k

@@ -122,6 +122,11 @@ def starts(
         A copy that the chain may write to.
     stream : uint32 (4, STREAM_LANES)
         Random stream for kernels; a sampler in numpy uses ``rng.generator`` instead.
+
+    Raises
+    ------
+    BadInput
+        If v0 has another shape or other values than 0 and 1, or the seed is invalid.
     """
     n = model.rbm.n_visible
     if v0 is not None:

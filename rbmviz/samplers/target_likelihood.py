@@ -111,6 +111,11 @@ def mean_log_likelihood(
         Models with at most this many units in the smaller layer are enumerated (default 25).
     n_chains, betas, seed
         For annealed importance sampling, see ``metrics.ais_log_z``.
+
+    Raises
+    ------
+    BadInput
+        If the rows do not fit the model.
     """
     v = checks.bits("The data", v, rbm.n_visible)
     unnormalised = float(-rbm.free_energy(v).mean())

@@ -124,7 +124,10 @@ class WeightSetup(NamedTuple):
         return self
 
     def starts(self) -> np.ndarray:
-        """Return the rows at which chains start, uint8 (n, n_visible)."""
+        """Return the rows at which chains start, uint8 (n, n_visible).
+
+        Raises BadInput if the data are not as wide as the model.
+        """
         n_visible = self.model.rbm.n_visible
         if self.start_from == "random" or self.dataset is None:
             shape = (RANDOM_STARTS, n_visible)

@@ -46,7 +46,10 @@ def variable_of(name: str) -> str:
 
 
 def limits() -> Limits:
-    """Return the limits set in the environment."""
+    """Return the limits set in the environment.
+
+    Raises BadInput if a variable is not a positive whole number of at most nine digits.
+    """
     values = {}
     for field in fields(Limits):
         text = os.environ.get(variable_of(field.name))

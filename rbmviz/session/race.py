@@ -251,6 +251,8 @@ class Race(Generic[S]):
         """Change live knobs of one panel while a slider is dragged; the run does not restart.
 
         Values that the limits refuse are ignored: ``apply_knobs`` says why once the slider is released.
+
+        Raises BadInput if a knob is unknown, not live, or out of range.
         """
         if (panel := self._panel(key)) is None:
             return
@@ -410,6 +412,8 @@ class Race(Generic[S]):
         """Undo the newest reset, removal or change of setup; return False if it is too late.
 
         Restored runs continue where they were. Panels added since then stay.
+
+        Raises BadInput if the restored runs exceed the limits.
         """
         undo = self._undo if self.can_undo else None
         if undo is None:

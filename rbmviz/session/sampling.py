@@ -370,7 +370,10 @@ class SamplingRun(Run):
 
 
 def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
-    """Reproduce the first n samples of a logged run bit for bit, in chunks of about 30 ms."""
+    """Reproduce the first n samples of a logged run bit for bit, in chunks of about 30 ms.
+
+    Raises BadInput if the log is invalid (see ``RunLog.check``) or belongs to another model.
+    """
     n = checks.whole("replay: n", n)
     changes = log.check()
     sampler = changes.changes[0].algorithm

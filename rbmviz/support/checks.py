@@ -17,6 +17,8 @@ def whole(what: str, x: Any, lo: int = 0, hi: int = MAX_EXACT_INTEGER) -> int:
     what : name of the number in the error message, such as ``couple: lag``
     x : value to check; a bool is refused, a whole float such as 3.0 is accepted
     lo, hi : range (default 0 to 2^53)
+
+    Raises BadInput if x is not such a number.
     """
     is_number = isinstance(x, Real) and not isinstance(x, bool)
     if is_number and lo <= x <= hi and x == int(x):
@@ -30,6 +32,8 @@ def numbers(what: str, x: Any) -> np.ndarray:
 
     what : name of the array in the error message
     x : booleans, integers or floats of any shape
+
+    Raises BadInput if x is ragged, or holds texts, objects or complex numbers.
     """
     try:
         array = np.asarray(x)
@@ -46,6 +50,8 @@ def bits(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
     what : name of the array in the error message
     x : array_like (n, n_visible); rows of 0 and 1, at least one
     n_visible : required length of a row (default: any)
+
+    Raises BadInput if x has another shape, no rows, or values other than 0 and 1.
     """
     rows = numbers(what, x)
     if rows.ndim != 2 or not rows.size or n_visible not in (None, rows.shape[1]):
@@ -62,6 +68,8 @@ def bit_rows(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
     what : name of the array in the error message
     x : uint8 (n, n_visible)
     n_visible : required length of a row (default: any)
+
+    Raises BadInput if x has another shape, another type or other values.
     """
     rows = numbers(what, x)
     if rows.ndim != 2 or n_visible not in (None, rows.shape[1]):
