@@ -23,7 +23,7 @@ from rbmviz.kernels.bits import first_one, list_few_ones, list_ones, popcount, w
 from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 from rbmviz.kernels.vectors import STRIP, WIDTH, add_rows, aligned_zeros, transpose_block
 
-f32, i64, u64 = np.float32, np.int64, np.uint64
+f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
 
 HIDDEN = 64
 """Hidden units of a tile: one word of bits."""
@@ -285,3 +285,64 @@ def add_collected(W, n_hidden, rate, starts, lists, means):
                 add_rows(
                     W[i], W[i], rate, means, start, stop, lists[add:], n_add, lists[subtract:], n_subtract
                 )
+
+
+@inline
+def follow(x, g, velocity, mean, start, stop, rate, momentum, decay, box, averaged):
+    """Move x along the direction g, overwritten, by the rule of an update, from start to stop."""
+    if decay != f32(0.0):
+        for j in range(start, stop):
+            g[j] -= decay * x[j]
+    if velocity.shape[0]:
+        for j in range(start, stop):
+            velocity[j] = momentum * velocity[j] + g[j]
+            g[j] = velocity[j]
+    for j in range(start, stop):
+        x[j] += rate * g[j]
+    if box != f32(0.0):
+        for j in range(start, stop):  # what is no number stays none
+            x[j] = box if x[j] > box else (-box if x[j] < -box else x[j])
+    if mean.shape[0]:
+        for j in range(start, stop):
+            mean[j] += (f64(x[j]) - mean[j]) / averaged
+
+
+@inner
+def add_by_rule(W, rule, averaged, starts, lists, means, velocity, mean, total, squares):
+    """Move W along what ``collect`` has prepared, by a rule that touches all of W, and measure it.
+
+    Parameters
+    ----------
+    W, starts, lists, means : see ``add_collected``
+    rule : float32 (4,)
+        Rate, momentum, weight decay, and half the width of the box; 0 for none.
+    averaged : float
+        Iterates in the mean, this one included.
+    velocity, mean : float32, float64 (n_visible, n_hidden)
+        Updated in place; with no rows if there is none.
+    total : float32 (2, row_length(n_hidden))
+        Work space, the first row zero.
+    squares : float64 (n_hidden,)
+        Receives the sums of the squares of each column of the gradient.
+
+    ValueError if the arrays do not fit each other.
+    """
+    n_visible, n_hidden = starts.shape[1] - 1, squares.shape[0]
+    fits = padded_fits(W, n_visible, n_hidden) and means.shape[1] == W.shape[1] and starts.shape[0] == 2
+    fits = fits and lists.shape[0] >= n_visible * means.shape[0] and total.shape == (2, W.shape[1])
+    moves, is_mean = velocity.shape[0] > 0, mean.shape[0] > 0
+    fits = fits and (not moves or velocity.shape == (n_visible, n_hidden))
+    if not (fits and (not is_mean or mean.shape == (n_visible, n_hidden)) and rule.shape[0] == 4):
+        raise ValueError("add_by_rule: the arrays do not fit each other")
+    zeros, g, no_velocity, no_mean = total[0], total[1], total[0][:0], squares[:0]
+    for j in range(n_hidden):
+        squares[j] = 0.0
+    for start in range(0, n_hidden, STRIP):
+        stop = min(start + STRIP, n_hidden)
+        for i in range(n_visible):
+            add, subtract = lists[starts[0, i] : starts[0, i + 1]], lists[starts[1, i] : starts[1, i + 1]]
+            add_rows(zeros, g, f32(1.0), means, start, stop, add, len(add), subtract, len(subtract))
+            for j in range(start, stop):
+                squares[j] += f64(g[j]) * f64(g[j])
+            v, average = velocity[i] if moves else no_velocity, mean[i] if is_mean else no_mean
+            follow(W[i], g, v, average, start, stop, rule[0], rule[1], rule[2], rule[3], averaged)

@@ -248,15 +248,35 @@ class Difference(LazyParameters):
         kernels.updates.collect(*given, starts, ends, lists, means, of_v, of_h)
         return starts, lists, means, of_v, of_h
 
-    def add_to(self, theta: Parameters, rate: np.float32) -> bool:
-        """Add rate times the gradient to the views of the workspace; return False if it has to be formed."""
-        if self.sums is None or "formed" in self.__dict__:
-            return False
+    @property
+    def adds_rows(self) -> bool:
+        """Whether it can be added to the parameters without being formed, and has not been."""
+        return self.sums is not None and "formed" not in self.__dict__
+
+    def add_to_W(
+        self, rule: tuple[float, ...], velocity: np.ndarray | None, mean: np.ndarray | None, averaged: int
+    ) -> float:
+        """Move W of the workspace by the rule of ``training.apply``; return the squared norm of its gradient."""
         *sums, of_v, of_h = self.sums
-        kernels.updates.add_collected(self._space.padded.W, len(of_h), rate, *sums)
-        for x, g in ((theta.b, of_v), (theta.c, of_h)):
-            x += rate * g
-        return True
+        W, n = self._space.padded.W, len(of_h)
+        no_velocity, no_mean = np.empty((0, n), np.float32), np.empty((0, n))
+        total, squares = np.zeros((2, W.shape[1]), np.float32), np.empty(n)
+        kernels.updates.add_by_rule(
+            W,
+            np.array(rule, np.float32),
+            float(averaged),
+            *sums,
+            no_velocity if velocity is None else velocity,
+            no_mean if mean is None else mean,
+            total,
+            squares,
+        )
+        return float(squares.sum())
+
+    def add_plainly_to_W(self, rate: float) -> None:
+        """Add rate times the gradient to W of the workspace; rows without an active unit are not touched."""
+        *sums, _, of_h = self.sums
+        kernels.updates.add_collected(self._space.padded.W, len(of_h), np.float32(rate), *sums)
 
     @cached_property
     def formed(self) -> Parameters:

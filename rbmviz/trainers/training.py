@@ -5,6 +5,7 @@ read the trainer's knobs at every update, so that another trainer, with other kn
 next update.
 """
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,7 +27,6 @@ from rbmviz.trainers.parameters import (
     Rows,
     Workspace,
     difference,
-    norm,
     zeros_like,
 )
 
@@ -148,7 +148,9 @@ def learning_rate_at(trainer: Any, t: int) -> float:
     return trainer.learning_rate / ((1 + t) ** 0.5 if trainer.schedule == "inverse_sqrt" else 1.0)
 
 
-def apply(trainer: Any, state: TrainingState, gradient: Parameters | Difference) -> None:
+def apply(
+    trainer: Any, state: TrainingState, gradient: Parameters | Difference, measured: bool = False
+) -> None:
     """Make one update: theta <- clip(theta + learning_rate_at(t) (g - weight_decay W)), with momentum.
 
     Arrays change in place. If the knob ``box`` is not 0, every parameter is clipped to [-box, box] (paper
@@ -162,37 +164,47 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters | Difference)
         Its theta, velocity, mean and counts are updated in place.
     gradient : Parameters or Difference
         float32, overwritten.
+    measured : bool
+        Whether the norm of the gradient is stored in the state.
     """
-    learning_rate = np.float32(learning_rate_at(trainer, state.update))
-    plain = not (trainer.weight_decay or trainer.momentum or trainer.box or trainer.average)
-    if plain and isinstance(gradient, Difference) and gradient.add_to(state.theta, learning_rate):
-        state.velocity, state.mean, state.averaged = None, None, 0
-        state.update += 1
-        return
-    gradient = scratch = Parameters(*gradient)
-    if trainer.weight_decay:
-        gradient.W[:] -= np.float32(trainer.weight_decay) * state.theta.W
-    if trainer.momentum:
-        state.velocity = state.velocity or zeros_like(state.theta)
-        for velocity, g in zip(state.velocity, gradient, strict=True):
+    theta, rate, decay, box = state.theta, learning_rate_at(trainer, state.update), trainer.weight_decay, trainer.box
+    state.velocity = (state.velocity or zeros_like(theta)) if trainer.momentum else None
+    state.averaged = state.averaged + 1 if trainer.average else 0
+    no_mean = Parameters(*(np.zeros(x.shape) for x in theta)) if trainer.average and not state.mean else None
+    state.mean = (state.mean or no_mean) if trainer.average else None
+    names, square = Parameters._fields, 0.0
+    if isinstance(gradient, Difference) and gradient.adds_rows:
+        names, (*_, of_v, of_h) = ("b", "c"), gradient.sums
+        if measured or decay or box or state.velocity or state.mean:
+            rule = rate, trainer.momentum, decay, box
+            velocity, mean = (x and x.W for x in (state.velocity, state.mean))
+            square = gradient.add_to_W(rule, velocity, mean, state.averaged)
+        else:
+            gradient.add_plainly_to_W(rate)
+        gradient = Parameters(theta.W, of_v, of_h)
+    else:
+        gradient = Parameters(*gradient)
+    for name in names:
+        x, g = getattr(theta, name), getattr(gradient, name)
+        if measured:
+            square += float(np.vdot(g, g))
+        if decay and name == "W":
+            g -= np.float32(decay) * x
+        if state.velocity:
+            velocity = getattr(state.velocity, name)
             velocity *= np.float32(trainer.momentum)
             velocity += g
-        gradient = state.velocity
-    else:
-        state.velocity = None
-    for x, g, step in zip(state.theta, gradient, scratch, strict=True):
-        np.multiply(learning_rate, g, out=step)
-        x += step
-        if trainer.box:
-            np.clip(x, -trainer.box, trainer.box, out=x)
+            g[:] = velocity
+        g *= np.float32(rate)
+        x += g
+        if box:
+            np.clip(x, -box, box, out=x)
+        if state.mean:
+            mean = getattr(state.mean, name)
+            mean += (x - mean) / state.averaged
+    if measured:
+        state.gradient_norm = math.sqrt(square)
     state.update += 1
-    if not trainer.average:
-        state.mean, state.averaged = None, 0
-        return
-    state.averaged += 1
-    state.mean = state.mean or Parameters(*(np.zeros(x.shape) for x in state.theta))
-    for mean, x in zip(state.mean, state.theta, strict=True):
-        mean += (x - mean) / state.averaged
 
 
 def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters | Difference:
@@ -258,10 +270,8 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters |
             except BadInput:  # from a trainer that needs finite parameters: say that training diverged
                 check_finite(state)
                 raise
-            if not left:
-                state.gradient_norm = norm(direction)
             yield direction
-            apply(trainer, state, direction)
+            apply(trainer, state, direction, measured=not left)
     state.seconds += time.perf_counter() - begin
 
 
