@@ -42,7 +42,7 @@ def row_length(n: int) -> int:
 
     Rows of 2,048 bytes would share a quarter of the sets of the first cache.
     """
-    return -(-n // 64) * 64 + WIDTH
+    return (n + 63) // 64 * 64 + WIDTH
 
 
 def pad(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> Padded:
@@ -71,7 +71,8 @@ def move_up(W, c, n_hidden, before, bits, x, lists, rebuild):
     """
     rows, n_visible = bits.shape
     fits = padded_fits(W, n_visible, n_hidden) and c.shape[0] == x.shape[1] == W.shape[1]
-    if not (fits and before.shape == bits.shape and x.shape[0] == rows and lists.shape[1] >= n_visible + 4):
+    fits = fits and lists.shape == (2, n_visible + 4)
+    if not (fits and before.shape == bits.shape and x.shape[0] == rows):
         raise ValueError("move_up: the arrays do not fit each other")
     on, off = lists[0], lists[1]
     for r in range(rows):
@@ -219,7 +220,7 @@ def collect(v, p, weights_p, w, q, weights_q, starts, ends, lists, means, of_v, 
     given = p.shape == (rows, n_hidden) and w.shape == (others, n_visible)
     given = given and weights_p.shape[0] == rows and weights_q.shape[0] == others
     room = starts.shape == (2, n_visible + 1) and ends.shape == (2, n_visible)
-    room = room and lists.shape[0] >= n_visible * both and means.shape[0] == both and means.shape[1] >= n_hidden
+    room = room and lists.shape[0] == n_visible * both and means.shape == (both, (n_hidden + 63) // 64 * 64 + WIDTH)
     if not (given and room and of_v.shape[0] == n_visible and of_h.shape[0] == n_hidden):
         raise ValueError("collect: the arrays do not fit each other")
     for i in range(n_visible):
@@ -274,7 +275,7 @@ def add_collected(W, n_hidden, rate, starts, lists, means):
     """Add rate times what ``collect`` has prepared to W, see ``Padded``; ValueError if it does not fit."""
     n_visible = starts.shape[1] - 1
     fits = padded_fits(W, n_visible, n_hidden) and means.shape[1] == W.shape[1] and starts.shape[0] == 2
-    if not (fits and lists.shape[0] >= n_visible * means.shape[0]):
+    if not (fits and lists.shape[0] == n_visible * means.shape[0]):
         raise ValueError("add_collected: the arrays do not fit each other")
     for start in range(0, n_hidden, STRIP):  # the means of so many columns stay in the cache
         stop = min(start + STRIP, n_hidden)
@@ -329,7 +330,7 @@ def add_by_rule(W, rule, averaged, starts, lists, means, velocity, mean, total, 
     """
     n_visible, n_hidden = starts.shape[1] - 1, squares.shape[0]
     fits = padded_fits(W, n_visible, n_hidden) and means.shape[1] == W.shape[1] and starts.shape[0] == 2
-    fits = fits and lists.shape[0] >= n_visible * means.shape[0] and total.shape == (2, W.shape[1])
+    fits = fits and lists.shape[0] == n_visible * means.shape[0] and total.shape == (2, W.shape[1])
     moves, is_mean = velocity.shape[0] > 0, mean.shape[0] > 0
     fits = fits and (not moves or velocity.shape == (n_visible, n_hidden))
     if not (fits and (not is_mean or mean.shape == (n_visible, n_hidden)) and rule.shape[0] == 4):

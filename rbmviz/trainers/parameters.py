@@ -109,11 +109,11 @@ class FixedParameters(Parameters):
         (m, n), of = self.W.shape, kernels.updates
         words, zeros = -(-n // of.HIDDEN), kernels.vectors.aligned_zeros
         before, bits = np.zeros((2, rows, m), np.uint8)
-        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n + 4, np.int32)
+        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n, np.int32)
         tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
         drawing = np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))
         return _SweepArrays(
-            zeros(rows, of.row_length(n)), before, bits, np.zeros((2, m + 4), np.int32), drawing
+            zeros(rows, self.space.padded.W.shape[1]), before, bits, np.zeros((2, m + 4), np.int32), drawing
         )
 
     def inputs(self, v: np.ndarray) -> np.ndarray:
@@ -216,7 +216,7 @@ class Rows(LazyParameters):
         return Parameters(kernels.batch.correlate(v, weights[:, None] * h), weights @ v, weights @ h)
 
 
-class Difference(LazyParameters):
+class GradientOfRows(LazyParameters):
     """A gradient, positive minus negative statistics, both of rows."""
 
     def __init__(self, positive: Rows, negative: Rows, space: Workspace) -> None:

@@ -21,7 +21,7 @@ from rbmviz.support.blas import one_blas_thread
 from rbmviz.trainers import Progress, check_data
 from rbmviz.trainers.batches import Batches, mean_hidden, statistics, sweep, too_large, variances
 from rbmviz.trainers.parameters import (
-    Difference,
+    GradientOfRows,
     FixedParameters,
     Parameters,
     Rows,
@@ -149,7 +149,7 @@ def learning_rate_at(trainer: Any, t: int) -> float:
 
 
 def apply(
-    trainer: Any, state: TrainingState, gradient: Parameters | Difference, measured: bool = False
+    trainer: Any, state: TrainingState, gradient: Parameters | GradientOfRows, measured: bool = False
 ) -> None:
     """Make one update: theta <- clip(theta + learning_rate_at(t) (g - weight_decay W)), with momentum.
 
@@ -162,7 +162,7 @@ def apply(
         The knobs of the rule, see ``common_knobs.CommonKnobs``.
     state : TrainingState
         Its theta, velocity, mean and counts are updated in place.
-    gradient : Parameters or Difference
+    gradient : Parameters or GradientOfRows
         float32, overwritten.
     measured : bool
         Whether the norm of the gradient is stored in the state.
@@ -173,7 +173,7 @@ def apply(
     no_mean = Parameters(*(np.zeros(x.shape) for x in theta)) if trainer.average and not state.mean else None
     state.mean = (state.mean or no_mean) if trainer.average else None
     names, square = Parameters._fields, 0.0
-    if isinstance(gradient, Difference) and gradient.adds_rows:
+    if isinstance(gradient, GradientOfRows) and gradient.adds_rows:
         names, (*_, of_v, of_h) = ("b", "c"), gradient.sums
         if measured or decay or box or state.velocity or state.mean:
             rule = rate, trainer.momentum, decay, box
@@ -207,7 +207,7 @@ def apply(
     state.update += 1
 
 
-def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters | Difference:
+def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters | GradientOfRows:
     theta = state.fixed
     state.batch = batch
     if hasattr(trainer, "positive"):
@@ -219,7 +219,7 @@ def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Paramete
     negative = trainer.negative(state, theta, batch)
     if isinstance(positive, Rows) and isinstance(negative, Rows):
         negative.bits = theta.bits_of(negative.v)
-        return Difference(positive, negative, state.space)
+        return GradientOfRows(positive, negative, state.space)
     return difference(Parameters(*positive), Parameters(*negative))
 
 
@@ -253,7 +253,7 @@ def check_finite(state: TrainingState) -> None:
         raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps).")
 
 
-def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters | Difference]:
+def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters | GradientOfRows]:
     """Make n updates; yield each gradient before it is applied.
 
     Raises
