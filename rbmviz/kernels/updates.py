@@ -1,17 +1,15 @@
-"""Gibbs sweeps of a mini-batch, and updates of W from rows of v and means of h, at a cost proportional to active units.
+"""Gibbs sweeps of a batch, and updates of W from its rows, at a cost proportional to the active units.
 
 W lies in padded memory (``pad``), so that its rows are summed where they are:
 
-- v W adds the rows of W of the active units or, where fewer units differ from the last v, of those.
-- W h reads blocks of W transposed in registers, tile by tile: a tile of HIDDEN x STRIP numbers stays in the first cache
-  while all rows of the batch add up its lines.
-- v' p - w' q is never a matrix of its own. Each unit lists the examples in which it is active, and its row of W takes up
-  the means of these once; the row of a unit that is never active is not touched.
+- v W adds the rows of W of the active units or, where these are fewer, of the units that differ from the last v.
+- W h reads tiles of W, transposed in registers: a tile of HIDDEN x STRIP numbers stays in the first cache while
+  all rows of the batch add its lines.
+- v' p - w' q, for examples v and samples w, is no matrix of its own. Each unit lists the rows in which it is
+  active, and its row of W takes up the means of these once; a unit that is never active is not touched. Where
+  v and w are alike, as for CD, v' (p - q) + (v - w)' q has fewer terms.
 
-The rows of v and w may be alike, as those of a mini-batch and of CD's samples are. Then v' p - w' q is computed as
-v' (p - q) + (v - w)' q, which has fewer terms.
-
-Sums are float32, in the order of units or examples, on every machine.
+Sums are float32, in the order of units or rows, on every machine.
 """
 
 from typing import NamedTuple
@@ -66,8 +64,9 @@ def padded_fits(W, n_visible, n_hidden):
 def move_up(W, c, n_hidden, before, bits, x, lists, rebuild):
     """Make x = c + v W for the rows of ``bits``, and copy these to ``before``.
 
-    before, bits uint8 (rows, n_visible): the old and the new v; x float32 (rows, row_length), which belongs to
-    ``before`` unless ``rebuild``; lists int32 (2, n_visible + 4), work space.
+    before, bits uint8 (rows, n_visible): the old and the new v; x float32 (rows, row_length(n_hidden)), which
+    belongs to ``before`` unless ``rebuild``; lists int32 (2, n_visible + 4): work space. ValueError if the arrays
+    do not fit.
     """
     rows, n_visible = bits.shape
     fits = padded_fits(W, n_visible, n_hidden) and c.shape[0] == x.shape[1] == W.shape[1]
@@ -108,7 +107,7 @@ def means(x, beta, out):
 
 @inline
 def list_hidden(h, starts, index):
-    """List the active units of each row, word by word: starts[q, r] is where those of word q begin."""
+    """List the active units of each row by words; those of word q begin at starts[q, r]."""
     at = u64(0)
     for q in range(starts.shape[0]):
         for r in range(h.shape[0]):
@@ -270,27 +269,10 @@ def collect(v, p, weights_p, w, q, weights_q, starts, ends, lists, means, of_v, 
             list_row(word(w[r], start), start, ends[1], lists, rows + r)
 
 
-@inner
-def add_collected(W, n_hidden, rate, starts, lists, means):
-    """Add rate times what ``collect`` has prepared to W, see ``Padded``; ValueError if it does not fit."""
-    n_visible = starts.shape[1] - 1
-    fits = padded_fits(W, n_visible, n_hidden) and means.shape[1] == W.shape[1] and starts.shape[0] == 2
-    if not (fits and lists.shape[0] == n_visible * means.shape[0]):
-        raise ValueError("add_collected: the arrays do not fit each other")
-    for start in range(0, n_hidden, STRIP):  # the means of so many columns stay in the cache
-        stop = min(start + STRIP, n_hidden)
-        for i in range(n_visible):
-            add, subtract = starts[0, i], starts[1, i]
-            n_add, n_subtract = starts[0, i + 1] - add, starts[1, i + 1] - subtract
-            if n_add or n_subtract:
-                add_rows(
-                    W[i], W[i], rate, means, start, stop, lists[add:], n_add, lists[subtract:], n_subtract
-                )
-
-
 @inline
-def follow(x, g, velocity, mean, start, stop, rate, momentum, decay, box, averaged):
-    """Move x along the direction g, overwritten, by the rule of an update, from start to stop."""
+def follow(x, g, velocity, mean, start, stop, rule, averaged):
+    """Move x along the direction g, overwritten, by a rule, see ``add_collected``, from start to stop."""
+    rate, momentum, decay, box = rule[0], rule[1], rule[2], rule[3]
     if decay != f32(0.0):
         for j in range(start, stop):
             g[j] -= decay * x[j]
@@ -309,41 +291,46 @@ def follow(x, g, velocity, mean, start, stop, rate, momentum, decay, box, averag
 
 
 @inner
-def add_by_rule(W, rule, averaged, starts, lists, means, velocity, mean, total, squares):
-    """Move W along what ``collect`` has prepared, by a rule that touches all of W, and measure it.
+def add_collected(W, rule, averaged, measured, starts, lists, means, velocity, mean, total, squares):
+    """Move W along what ``collect`` has prepared.
 
     Parameters
     ----------
-    W, starts, lists, means : see ``add_collected``
+    W : see ``Padded``
     rule : float32 (4,)
         Rate, momentum, weight decay, and half the width of the box; 0 for none.
     averaged : float
         Iterates in the mean, this one included.
+    measured : bool
+        Whether ``squares``, float64 (n_hidden,), receives the sums of squares of each column of the gradient.
+    starts, lists, means : see ``collect``
     velocity, mean : float32, float64 (n_visible, n_hidden)
         Updated in place; with no rows if there is none.
     total : float32 (2, row_length(n_hidden))
         Work space, the first row zero.
-    squares : float64 (n_hidden,)
-        Receives the sums of the squares of each column of the gradient.
 
     ValueError if the arrays do not fit each other.
     """
     n_visible, n_hidden = starts.shape[1] - 1, squares.shape[0]
+    moves, is_mean = velocity.shape[0] > 0, mean.shape[0] > 0
     fits = padded_fits(W, n_visible, n_hidden) and means.shape[1] == W.shape[1] and starts.shape[0] == 2
     fits = fits and lists.shape[0] == n_visible * means.shape[0] and total.shape == (2, W.shape[1])
-    moves, is_mean = velocity.shape[0] > 0, mean.shape[0] > 0
-    fits = fits and (not moves or velocity.shape == (n_visible, n_hidden))
-    if not (fits and (not is_mean or mean.shape == (n_visible, n_hidden)) and rule.shape[0] == 4):
-        raise ValueError("add_by_rule: the arrays do not fit each other")
+    fits = fits and (not moves or velocity.shape == (n_visible, n_hidden)) and rule.shape[0] == 4
+    if not (fits and (not is_mean or mean.shape == (n_visible, n_hidden))):
+        raise ValueError("add_collected: the arrays do not fit each other")
+    plain = not (measured or moves or is_mean) and rule[2] == f32(0.0) and rule[3] == f32(0.0)
     zeros, g, no_velocity, no_mean = total[0], total[1], total[0][:0], squares[:0]
     for j in range(n_hidden):
         squares[j] = 0.0
-    for start in range(0, n_hidden, STRIP):
+    for start in range(0, n_hidden, STRIP):  # the means of so many columns stay in the cache
         stop = min(start + STRIP, n_hidden)
         for i in range(n_visible):
             add, subtract = lists[starts[0, i] : starts[0, i + 1]], lists[starts[1, i] : starts[1, i + 1]]
-            add_rows(zeros, g, f32(1.0), means, start, stop, add, len(add), subtract, len(subtract))
-            for j in range(start, stop):
-                squares[j] += f64(g[j]) * f64(g[j])
-            v, average = velocity[i] if moves else no_velocity, mean[i] if is_mean else no_mean
-            follow(W[i], g, v, average, start, stop, rule[0], rule[1], rule[2], rule[3], averaged)
+            base, out, rate = (W[i], W[i], rule[0]) if plain else (zeros, g, f32(1.0))
+            if not plain or len(add) + len(subtract) > 0:
+                add_rows(base, out, rate, means, start, stop, add, len(add), subtract, len(subtract))
+            if not plain:
+                for j in range(start, stop):
+                    squares[j] += f64(g[j]) * f64(g[j])
+                v, average = velocity[i] if moves else no_velocity, mean[i] if is_mean else no_mean
+                follow(W[i], g, v, average, start, stop, rule, averaged)

@@ -140,7 +140,7 @@ class FixedParameters(Parameters):
         return x
 
     def bits_of(self, v: np.ndarray) -> np.ndarray | None:
-        """Return v as uint8, until ``inputs`` is called for another; None if it is not the last or not bits."""
+        """Return v as uint8, until ``inputs`` is called again; None if it is not the last, or not bits."""
         return self._arrays.before if self._seen is v and self._moves else None
 
     def sweep(
@@ -180,12 +180,9 @@ def norm(theta: Parameters) -> float:
 
 
 class LazyParameters:
-    """Parameters that are formed when they are asked for, W, b and c, and may be never."""
+    """Parameters, W, b and c, that are formed when somebody asks for them; an update may never do so."""
 
-    @cached_property
-    def formed(self) -> Parameters:
-        """The parameters."""
-        raise NotImplementedError
+    formed: Parameters
 
     W = property(lambda self: self.formed.W)
     b = property(lambda self: self.formed.b)
@@ -196,7 +193,7 @@ class LazyParameters:
 
 
 class Rows(LazyParameters):
-    """The statistics <v h'>, <v>, <h> of rows with weights; an update adds the rows, and forms no matrix.
+    """The statistics <v h'>, <v>, <h> of rows, which an update adds one by one.
 
     v, h : float32 (rows, n_visible), (rows, n_hidden); not to be written to before the update ends
     weights : float32 (rows,), or None for the mean
@@ -204,16 +201,17 @@ class Rows(LazyParameters):
     """
 
     def __init__(self, v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -> None:
-        self.v, self.h, self._is_mean, n = v, h, weights is None, len(v)
+        self.v, self.h, self._weighted, n = v, h, weights is not None, len(v)
         self.weights = np.full(n, 1 / n, np.float32) if weights is None else weights
         self.bits: np.ndarray | None = None
 
     @cached_property
-    def formed(self) -> Parameters:
+    def formed(self) -> Parameters:  # type: ignore[override]
+        """The parameters."""
         v, h, weights, n = self.v, self.h, self.weights, len(self.v)
-        if self._is_mean:
-            return Parameters(kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
-        return Parameters(kernels.batch.correlate(v, weights[:, None] * h), weights @ v, weights @ h)
+        if self._weighted:
+            return Parameters(kernels.batch.correlate(v, weights[:, None] * h), weights @ v, weights @ h)
+        return Parameters(kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
 
 
 class GradientOfRows(LazyParameters):
@@ -223,66 +221,59 @@ class GradientOfRows(LazyParameters):
         self.positive, self.negative, self._space = positive, negative, space
 
     def _make_arrays(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
-        m, both = self.positive.v.shape[1], rows + others
+        m, both, length = self.positive.v.shape[1], rows + others, self._space.padded.W.shape[1]
         starts, ends = (np.zeros((2, size), np.int64) for size in (m + 1, m))
-        return starts, ends, np.zeros(m * both, np.int32), self._zeros(both)
-
-    def _zeros(self, rows: int) -> np.ndarray:
-        return kernels.vectors.aligned_zeros(rows, self._space.padded.W.shape[1])
+        return starts, ends, np.zeros(m * both, np.int32), kernels.vectors.aligned_zeros(both, length)
 
     @cached_property
     def sums(self) -> tuple[np.ndarray, ...] | None:
         """What ``kernels.updates.collect`` has prepared; None of many rows, and of other values than bits."""
-        positive, negative, given = self.positive, self.negative, []
-        rows, others = len(positive.v), len(negative.v)
-        if rows + others > MOST_ROWS:
-            return None
-        for part in (positive, negative):
+        given: list[np.ndarray] = []
+        rows, others = len(self.positive.v), len(self.negative.v)
+        for part in (self.positive, self.negative):
             if part.bits is None:
                 part.bits = np.empty(part.v.shape, np.uint8)
                 if kernels.batch.as_bits(np.ascontiguousarray(part.v, np.float32), part.bits) < 0:
                     return None
             given += [part.bits, part.h, part.weights]
+        if rows + others > MOST_ROWS:
+            return None
         starts, ends, lists, means = self._space.keep(rows, others, make=self._make_arrays)
-        of_v, of_h = (np.empty(x.shape[1], np.float32) for x in (positive.v, positive.h))
+        of_v, of_h = (np.empty(x.shape[1], np.float32) for x in (self.positive.v, self.positive.h))
         kernels.updates.collect(*given, starts, ends, lists, means, of_v, of_h)
         return starts, lists, means, of_v, of_h
 
     @property
     def adds_rows(self) -> bool:
-        """Whether it can be added to the parameters without being formed, and has not been."""
-        return self.sums is not None and "formed" not in self.__dict__
+        """Whether rows can be added to the parameters; not once the gradient has been formed."""
+        return "formed" not in self.__dict__ and self.sums is not None
 
     def add_to_W(
-        self, rule: tuple[float, ...], velocity: np.ndarray | None, mean: np.ndarray | None, averaged: int
+        self,
+        W: np.ndarray,
+        rule: tuple[float, ...],
+        velocity: np.ndarray | None = None,
+        mean: np.ndarray | None = None,
+        averaged: int = 0,
+        measured: bool = False,
     ) -> float:
-        """Move W of the workspace by the rule of ``training.apply``; return the squared norm of its gradient."""
-        *sums, of_v, of_h = self.sums
-        W, n = self._space.padded.W, len(of_h)
-        no_velocity, no_mean = np.empty((0, n), np.float32), np.empty((0, n))
-        total, squares = np.zeros((2, W.shape[1]), np.float32), np.empty(n)
-        kernels.updates.add_by_rule(
-            W,
-            np.array(rule, np.float32),
-            float(averaged),
-            *sums,
-            no_velocity if velocity is None else velocity,
-            no_mean if mean is None else mean,
-            total,
-            squares,
+        """Move W, padded, by the rule of ``training.apply``; return the squared norm of its gradient, if measured."""
+        assert self.sums is not None
+        *sums, _, of_h = self.sums
+        n, total = len(of_h), np.zeros((2, W.shape[1]), np.float32)
+        velocity = np.empty((0, n), np.float32) if velocity is None else velocity
+        mean, squares, of_rule = np.empty((0, n)) if mean is None else mean, np.empty(n), np.array(rule, np.float32)
+        kernels.updates.add_collected(
+            W, of_rule, float(averaged), measured, *sums, velocity, mean, total, squares
         )
         return float(squares.sum())
 
-    def add_plainly_to_W(self, rate: float) -> None:
-        """Add rate times the gradient to W of the workspace; rows without an active unit are not touched."""
-        *sums, _, of_h = self.sums
-        kernels.updates.add_collected(self._space.padded.W, len(of_h), np.float32(rate), *sums)
-
     @cached_property
-    def formed(self) -> Parameters:
+    def formed(self) -> Parameters:  # type: ignore[override]
+        """The gradient."""
         if self.sums is None:
             return difference(Parameters(*self.positive), Parameters(*self.negative))
-        *sums, of_v, of_h = self.sums
-        W = self._zeros(len(self._space.padded.W))
-        kernels.updates.add_collected(W, len(of_h), np.float32(1), *sums)
+        of_v, of_h = self.sums[-2:]
+        W = kernels.vectors.aligned_zeros(*self._space.padded.W.shape)
+        self.add_to_W(W, (1.0, 0.0, 0.0, 0.0))
         return Parameters(W[: len(of_v), : len(of_h)], of_v, of_h)

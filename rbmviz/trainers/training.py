@@ -167,21 +167,21 @@ def apply(
     measured : bool
         Whether the norm of the gradient is stored in the state.
     """
-    theta, rate, decay, box = state.theta, learning_rate_at(trainer, state.update), trainer.weight_decay, trainer.box
+    theta, decay, box = state.theta, trainer.weight_decay, trainer.box
+    rate = learning_rate_at(trainer, state.update)
     state.velocity = (state.velocity or zeros_like(theta)) if trainer.momentum else None
     state.averaged = state.averaged + 1 if trainer.average else 0
-    no_mean = Parameters(*(np.zeros(x.shape) for x in theta)) if trainer.average and not state.mean else None
-    state.mean = (state.mean or no_mean) if trainer.average else None
+    if not trainer.average:
+        state.mean = None
+    elif state.mean is None:
+        state.mean = Parameters(*(np.zeros(x.shape) for x in theta))
     names, square = Parameters._fields, 0.0
     if isinstance(gradient, GradientOfRows) and gradient.adds_rows:
-        names, (*_, of_v, of_h) = ("b", "c"), gradient.sums
-        if measured or decay or box or state.velocity or state.mean:
-            rule = rate, trainer.momentum, decay, box
-            velocity, mean = (x and x.W for x in (state.velocity, state.mean))
-            square = gradient.add_to_W(rule, velocity, mean, state.averaged)
-        else:
-            gradient.add_plainly_to_W(rate)
-        gradient = Parameters(theta.W, of_v, of_h)
+        rule, (velocity, mean) = (rate, trainer.momentum, decay, box), (state.velocity, state.mean)
+        W = None if velocity is None else velocity.W, None if mean is None else mean.W
+        square = gradient.add_to_W(state.space.padded.W, rule, *W, state.averaged, measured)
+        assert gradient.sums is not None
+        names, gradient = ("b", "c"), Parameters(theta.W, *gradient.sums[-2:])
     else:
         gradient = Parameters(*gradient)
     for name in names:

@@ -8,7 +8,7 @@ from naive import sum_of_rows
 from rbmviz import rng
 from rbmviz.kernels import batch
 from rbmviz.rbm import RBM
-from rbmviz.trainers import list_trainers, make_trainer, training
+from rbmviz.trainers import make_trainer, training
 
 SIZES = [(1, 7, 5), (9, 33, 31), (5, 40, 32), (13, 64, 65), (301, 21, 100)]
 

@@ -85,9 +85,8 @@ def test_updates():
     means, sums = aligned_zeros(rows + others, W.shape[1]), (np.zeros(m, f32), np.zeros(n, f32))
     given = (v, p, weights, w, p[:others].copy(), weights[:others].copy())
     check(updates.collect, (*given, starts, np.zeros((2, m), np.int64), lists, means, *sums))
-    check(updates.add_collected, (W, n, f32(1), starts, lists, means))
     rest = np.zeros((m, n), f32), np.zeros((m, n)), aligned_zeros(2, W.shape[1]), np.zeros(n)
-    check(updates.add_by_rule, (W, np.ones(4, f32), 1.0, starts, lists, means, *rest))
+    check(updates.add_collected, (W, np.ones(4, f32), 1.0, True, starts, lists, means, *rest))
 
 
 def test_gibbs(rates_model):

@@ -37,7 +37,7 @@ def test_updates_are_those_of_numpy_given_their_samples(name, rule, chains):
     theta = [x.astype(np.float64) for x in state.theta]
     velocity, mean = ([0 * x for x in theta] for _ in range(2))
     for t in range(3):
-        W, b, c = theta
+        W, _, c = theta
         trainer.step(state, 1)
         v, w = state.batch.astype(np.float64), state.samples.astype(np.float64)
         p, q = sigmoid(c + v @ W), sigmoid(c + w @ W)
