@@ -2,9 +2,9 @@
 
 W lies in padded memory (``pad``), so that its rows are summed where they are:
 
-- v W adds the rows of W of the active units or, where these are fewer, of the units that differ from the last v.
-- W h reads tiles of W, transposed in registers: a tile of HIDDEN x STRIP numbers stays in the first cache while
-  all rows of the batch add its lines.
+- v W adds the rows of W of the active units or, where these are fewer, of those that differ from the last v.
+- W h reads tiles of W, transposed in registers: a tile of HIDDEN x STRIP numbers stays in the first cache
+  while all rows of the batch add its lines.
 - v' p - w' q, for examples v and samples w, is no matrix of its own. Each unit lists the rows in which it is
   active, and its row of W takes up the means of these once; a unit that is never active is not touched. Where
   v and w are alike, as for CD, v' (p - q) + (v - w)' q has fewer terms.
@@ -18,6 +18,7 @@ import numpy as np
 
 from rbmviz.kernels._jit import inline, inner
 from rbmviz.kernels.bits import first_one, list_few_ones, list_ones, popcount, word
+from rbmviz.kernels.layers import REBUILD_SWEEPS, copy_bits
 from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 from rbmviz.kernels.vectors import STRIP, WIDTH, add_rows, aligned_zeros, transpose_block
 
@@ -65,8 +66,8 @@ def move_up(W, c, n_hidden, before, bits, x, lists, rebuild):
     """Make x = c + v W for the rows of ``bits``, and copy these to ``before``.
 
     before, bits uint8 (rows, n_visible): the old and the new v; x float32 (rows, row_length(n_hidden)), which
-    belongs to ``before`` unless ``rebuild``; lists int32 (2, n_visible + 4): work space. ValueError if the arrays
-    do not fit.
+    belongs to ``before`` unless ``rebuild``; lists int32 (2, n_visible + 4): work space. ValueError if the
+    arrays do not fit.
     """
     rows, n_visible = bits.shape
     fits = padded_fits(W, n_visible, n_hidden) and c.shape[0] == x.shape[1] == W.shape[1]
@@ -90,8 +91,7 @@ def move_up(W, c, n_hidden, before, bits, x, lists, rebuild):
             add_rows(c, x[r], f32(1.0), W, 0, n_hidden, on, i64(n_on), off, i64(0))
         else:
             add_rows(x[r], x[r], f32(1.0), W, 0, n_hidden, on, i64(n_on), off, i64(n_off))
-        for i in range(n_visible):
-            old[i] = new[i]
+        copy_bits(new, old)
 
 
 @inner
@@ -219,7 +219,8 @@ def collect(v, p, weights_p, w, q, weights_q, starts, ends, lists, means, of_v, 
     given = p.shape == (rows, n_hidden) and w.shape == (others, n_visible)
     given = given and weights_p.shape[0] == rows and weights_q.shape[0] == others
     room = starts.shape == (2, n_visible + 1) and ends.shape == (2, n_visible)
-    room = room and lists.shape[0] == n_visible * both and means.shape == (both, (n_hidden + 63) // 64 * 64 + WIDTH)
+    room = room and lists.shape[0] == n_visible * both
+    room = room and means.shape == (both, (n_hidden + 63) // 64 * 64 + WIDTH)
     if not (given and room and of_v.shape[0] == n_visible and of_h.shape[0] == n_hidden):
         raise ValueError("collect: the arrays do not fit each other")
     for i in range(n_visible):
@@ -334,3 +335,54 @@ def add_collected(W, rule, averaged, measured, starts, lists, means, velocity, m
                     squares[j] += f64(g[j]) * f64(g[j])
                 v, average = velocity[i] if moves else no_velocity, mean[i] if is_mean else no_mean
                 follow(W[i], g, v, average, start, stop, rule, averaged)
+
+
+@inner
+def update_from_sweeps(
+    data, order, rates, padded, stream, k, persistent, v, u, arrays, drawing, p, q, weights, sums, rest
+):
+    """Make updates by k sweeps of chains that persist, or start at the mini-batch: as one by one, to the bit.
+
+    Parameters
+    ----------
+    data, order, rates : uint8 (n, n_visible), int64 (updates, rows), float32 (updates,)
+        The examples, the mini-batches (indices are not checked), and the learning rates.
+    v, u : uint8 (rows, n_visible)
+        Work space, and the chains, if they persist.
+    arrays, drawing : x, before, bits and lists of ``move_up``, and the arrays of ``sweep`` from h to mean
+    p, q, weights : float32 (rows, n_hidden), (rows,)
+        Work space, and the weight of each row.
+    sums : arrays that ``collect`` writes
+    rest : rule and arrays of ``add_collected`` from velocity on
+
+    ValueError if the arrays do not fit each other.
+    """
+    (W, b, c), (x, before, bits, lists) = padded, arrays
+    (h, starts, index, tile, y, mean), (of_units, ends, listed, means_of_rows, of_v, of_h) = drawing, sums
+    rule, velocity, mean_W, total, squares = rest
+    fits = order.shape[1] == v.shape[0] and rates.shape[0] == order.shape[0] and u.shape == v.shape
+    if not (fits and data.shape[1] == v.shape[1] and rule.shape[0] == 4):
+        raise ValueError("update_from_sweeps: the arrays do not fit each other")
+    for t in range(order.shape[0]):
+        for r in range(v.shape[0]):
+            copy_bits(data[order[t, r]], v[r])
+        move_up(W, c, p.shape[1], before, v, x, lists, True)
+        means(x, f32(1.0), p)
+        moves = 1
+        if persistent:
+            move_up(W, c, p.shape[1], before, u, x, lists, False)
+            moves += 1
+        for _ in range(k):
+            sweep(W, b, stream, f32(1.0), x, h, starts, index, tile, y, mean, bits)
+            move_up(W, c, p.shape[1], before, bits, x, lists, moves % REBUILD_SWEEPS == 0)
+            moves += 1
+        means(x, f32(1.0), q)
+        collect(v, p, weights, bits, q, weights, of_units, ends, listed, means_of_rows, of_v, of_h)
+        rule[0] = rates[t]
+        add_collected(W, rule, 1.0, False, of_units, listed, means_of_rows, velocity, mean_W, total, squares)
+        for i in range(of_v.shape[0]):
+            b[i] += rates[t] * of_v[i]
+        for j in range(of_h.shape[0]):
+            c[j] += rates[t] * of_h[j]
+        for r in range(u.shape[0] if persistent else 0):
+            copy_bits(bits[r], u[r])

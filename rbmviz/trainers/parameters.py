@@ -53,20 +53,45 @@ class Workspace:
 
     def pad(self, theta: Parameters) -> Parameters:
         """Copy parameters into padded memory; return views of them, of the same shapes."""
-        m, n = theta.W.shape
+        m, n = self.shape = theta.W.shape
         self.padded = kernels.updates.pad(*theta)
         self.theta = Parameters(self.padded.W[:m, :n], self.padded.b[:m], self.padded.c[:n])
         self._kept.clear()
         return self.theta
 
-    def keep(self, *rows: int, make: Callable[..., Any]) -> Any:
-        """Return the arrays for these numbers of rows, which ``make`` makes; a few are kept."""
-        found = self._kept.get(rows)
+    def _keep(self, key: tuple[int, ...], make: Callable[..., Any]) -> Any:
+        found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            found = self._kept[rows] = make(*rows)
+            found = self._kept[key] = make(*key)
         return found
+
+    def for_sweeps(self, rows: int) -> _SweepArrays:
+        """Return the arrays for sweeps of so many rows, the same at each call."""
+        return self._keep((rows,), self._make_for_sweeps)
+
+    def for_sums(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
+        """Return the arrays for ``kernels.updates.collect``: starts, ends, lists and means."""
+        return self._keep((rows, others), self._make_for_sums)
+
+    def _make_for_sweeps(self, rows: int) -> _SweepArrays:
+        (m, n), of, zeros = self.shape, kernels.updates, kernels.vectors.aligned_zeros
+        words = -(-n // of.HIDDEN)
+        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n, np.int32)
+        tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
+        return _SweepArrays(
+            zeros(rows, of.row_length(n)),
+            *np.zeros((2, rows, m), np.uint8),
+            np.zeros((2, m + 4), np.int32),
+            (np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))),
+        )
+
+    def _make_for_sums(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
+        (m, n), both = self.shape, rows + others
+        starts, ends = (np.zeros((2, size), np.int64) for size in (m + 1, m))
+        means = kernels.vectors.aligned_zeros(both, kernels.updates.row_length(n))
+        return starts, ends, np.zeros(m * both, np.int32), means
 
 
 class FixedParameters(Parameters):
@@ -105,17 +130,6 @@ class FixedParameters(Parameters):
         """Return h W', float32 (rows, n_visible)."""
         return kernels.batch.times_transposed(h, self._dense)
 
-    def _make_arrays(self, rows: int) -> _SweepArrays:
-        (m, n), of = self.W.shape, kernels.updates
-        words, zeros = -(-n // of.HIDDEN), kernels.vectors.aligned_zeros
-        before, bits = np.zeros((2, rows, m), np.uint8)
-        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n, np.int32)
-        tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
-        drawing = np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))
-        return _SweepArrays(
-            zeros(rows, self.space.padded.W.shape[1]), before, bits, np.zeros((2, m + 4), np.int32), drawing
-        )
-
     def inputs(self, v: np.ndarray) -> np.ndarray:
         """Return c + v W, float32 (rows, n_hidden and more), until the next call.
 
@@ -126,7 +140,7 @@ class FixedParameters(Parameters):
         if self._seen is v:
             return self._arrays.x
         if another := self._seen is None or len(self._seen) != len(v):
-            self._arrays = self.space.keep(len(v), make=self._make_arrays)
+            self._arrays = self.space.for_sweeps(len(v))
         x, before, bits, lists, _ = self._arrays
         (W, _, c), n = self.space.padded, len(self.c)
         if self._drawn is v or kernels.batch.as_bits(np.ascontiguousarray(v, np.float32), bits) >= 0:
@@ -143,9 +157,7 @@ class FixedParameters(Parameters):
         """Return v as uint8, until ``inputs`` is called again; None if it is not the last, or not bits."""
         return self._arrays.before if self._seen is v and self._moves else None
 
-    def sweep(
-        self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def sweep(self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows after one Gibbs sweep at an inverse temperature, see ``batches.sweep``, and h.
 
         h is uint8 (rows, n_hidden), until the next call.
@@ -177,6 +189,33 @@ def difference(positive: Parameters, negative: Parameters) -> Parameters:
 def norm(theta: Parameters) -> float:
     """Return the Euclidean norm over all parameters."""
     return float(np.sqrt(sum(float(np.vdot(x, x)) for x in theta)))
+
+
+def update_from_sweeps(
+    fixed: FixedParameters,
+    data: np.ndarray,
+    order: np.ndarray,
+    rates: np.ndarray,
+    stream: np.ndarray,
+    k: int,
+    u: np.ndarray | None,
+) -> np.ndarray:
+    """Make updates many at a time, see ``kernels.updates.update_from_sweeps``; return the samples, uint8."""
+    space, rows, (m, n) = fixed.space, order.shape[1], fixed.W.shape
+    x, before, bits, lists, drawing = space.for_sweeps(rows)
+    nothing, p, q = np.empty((0, n), np.float32), *np.empty((2, rows, n), np.float32)
+    data = data.view()
+    data.flags.writeable = False  # one compilation, whether data are writable or not
+    sums = *space.for_sums(rows, rows), np.empty(m, np.float32), np.empty(n, np.float32)
+    total = np.zeros((2, x.shape[1]), np.float32)
+    rest = np.zeros(4, np.float32), nothing, np.empty((0, n)), total, np.empty(n)
+    v, weights = np.empty((rows, m), np.uint8), np.full(rows, 1 / rows, np.float32)
+    chains = v if u is None else u
+    kernels.updates.update_from_sweeps(
+        *(data, order, rates, space.padded, stream, k, u is not None, v, chains),
+        *((x, before, bits, lists), drawing, p, q, weights, sums, rest),
+    )
+    return bits
 
 
 class LazyParameters:
@@ -220,11 +259,6 @@ class GradientOfRows(LazyParameters):
     def __init__(self, positive: Rows, negative: Rows, space: Workspace) -> None:
         self.positive, self.negative, self._space = positive, negative, space
 
-    def _make_arrays(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
-        m, both, length = self.positive.v.shape[1], rows + others, self._space.padded.W.shape[1]
-        starts, ends = (np.zeros((2, size), np.int64) for size in (m + 1, m))
-        return starts, ends, np.zeros(m * both, np.int32), kernels.vectors.aligned_zeros(both, length)
-
     @cached_property
     def sums(self) -> tuple[np.ndarray, ...] | None:
         """What ``kernels.updates.collect`` has prepared; None of many rows, and of other values than bits."""
@@ -238,7 +272,7 @@ class GradientOfRows(LazyParameters):
             given += [part.bits, part.h, part.weights]
         if rows + others > MOST_ROWS:
             return None
-        starts, ends, lists, means = self._space.keep(rows, others, make=self._make_arrays)
+        starts, ends, lists, means = self._space.for_sums(rows, others)
         of_v, of_h = (np.empty(x.shape[1], np.float32) for x in (self.positive.v, self.positive.h))
         kernels.updates.collect(*given, starts, ends, lists, means, of_v, of_h)
         return starts, lists, means, of_v, of_h
@@ -257,12 +291,13 @@ class GradientOfRows(LazyParameters):
         averaged: int = 0,
         measured: bool = False,
     ) -> float:
-        """Move W, padded, by the rule of ``training.apply``; return the squared norm of its gradient, if measured."""
+        """Move W, padded, by the rule of ``training.apply``; return the squared norm of its gradient."""
         assert self.sums is not None
         *sums, _, of_h = self.sums
         n, total = len(of_h), np.zeros((2, W.shape[1]), np.float32)
         velocity = np.empty((0, n), np.float32) if velocity is None else velocity
-        mean, squares, of_rule = np.empty((0, n)) if mean is None else mean, np.empty(n), np.array(rule, np.float32)
+        mean = np.empty((0, n)) if mean is None else mean
+        squares, of_rule = np.empty(n), np.array(rule, np.float32)
         kernels.updates.add_collected(
             W, of_rule, float(averaged), measured, *sums, velocity, mean, total, squares
         )

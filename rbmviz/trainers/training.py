@@ -18,17 +18,23 @@ from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
 from rbmviz.support.blas import one_blas_thread
+from rbmviz.support.stopping import stop_point
 from rbmviz.trainers import Progress, check_data
-from rbmviz.trainers.batches import Batches, mean_hidden, statistics, sweep, too_large, variances
+from rbmviz.trainers.batches import USUAL_BATCH, Batches, mean_hidden, statistics, sweep, too_large, variances
 from rbmviz.trainers.parameters import (
-    GradientOfRows,
+    MOST_ROWS,
     FixedParameters,
+    GradientOfRows,
     Parameters,
     Rows,
     Workspace,
     difference,
+    update_from_sweeps,
     zeros_like,
 )
+
+MOST_WORK = 2**27
+"""Multiplications of dense updates that one call of a kernel may replace: a few milliseconds."""
 
 
 @dataclass
@@ -276,9 +282,44 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters |
 
 
 def advance(trainer: Any, state: TrainingState, n: int) -> None:
-    """Make n updates."""
+    """Make n updates: of ``chains_swept`` many at a time, but for the last, which progress describes."""
+    begin = time.perf_counter()
+    while n > 1 and (made := _update_from_sweeps(trainer, state, n - 1)):
+        n -= made
+    state.seconds += time.perf_counter() - begin
     for _ in updates(trainer, state, n):
         pass
+
+
+def _update_from_sweeps(trainer: Any, state: TrainingState, n: int) -> int:
+    """Make at most n updates in one call of a kernel; return how many, 0 if it cannot make these."""
+    made_by = next((vars(cls) for cls in type(trainer).__mro__ if "negative" in vars(cls)), {})
+    if "chains_swept" not in made_by or (u := trainer.chains_swept(state)) is None:
+        return 0
+    data, rule = state.batches.data, (trainer.momentum, trainer.weight_decay, trainer.box, trainer.average)
+    rows = trainer.batch_size or min(USUAL_BATCH, len(data))
+    work, persists, bits = rows * state.theta.W.size * trainer.k, len(u) > 0, np.empty(u.shape, np.uint8)
+    if any(rule) or len(u) not in (0, rows) or rows > min(len(data), MOST_ROWS // 2) or work > MOST_WORK:
+        return 0
+    if (
+        hasattr(trainer, "positive")
+        or not state.batches.are_bits
+        or (persists and kernels.batch.as_bits(u, bits) < 0)
+    ):
+        return 0
+    stop_point()
+    n = min(n, MOST_WORK // work)
+    order = np.array([state.batches.take(rows) for _ in range(n)])
+    rates = np.array([learning_rate_at(trainer, state.update + t) for t in range(n)], np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        w = update_from_sweeps(
+            state.fixed, data, order, rates, state.stream, trainer.k, bits if persists else None
+        )
+    if persists:
+        state.own_state = w.astype(np.float32)
+    state.update += n
+    state.sweeps += n * trainer.k * rows
+    return n
 
 
 def free_energy(theta: FixedParameters, v: np.ndarray) -> float:
