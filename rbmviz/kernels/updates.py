@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels._jit import inline, inner
-from rbmviz.kernels.bits import first_one, list_few_ones, list_ones, popcount, word
+from rbmviz.kernels.bits import first_one, list_few_ones, popcount, word
 from rbmviz.kernels.layers import REBUILD_SWEEPS, copy_bits
 from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 from rbmviz.kernels.vectors import STRIP, WIDTH, add_rows, aligned_zeros, transpose_block
@@ -76,21 +76,19 @@ def move_up(W, c, n_hidden, before, bits, x, lists, rebuild):
         raise ValueError("move_up: the arrays do not fit each other")
     on, off = lists[0], lists[1]
     for r in range(rows):
-        n_on, n_off, n_active = u64(0), u64(0), u64(0)
         new, old = bits[r], before[r]
-        if not rebuild:
-            for start in range(0, n_visible, 64):
-                now, was = word(new, start), word(old, start)
-                n_on = list_few_ones(now & ~was, start, on, n_on)
-                n_off = list_few_ones(was & ~now, start, off, n_off)
-                n_active += popcount(now)
-        if rebuild or n_active <= n_on + n_off:
-            n_on = u64(0)
-            for start in range(0, n_visible, 64):
-                n_on = list_ones(word(new, start), start, on, n_on)
-            add_rows(c, x[r], f32(1.0), W, 0, n_hidden, on, i64(n_on), off, i64(0))
-        else:
-            add_rows(x[r], x[r], f32(1.0), W, 0, n_hidden, on, i64(n_on), off, i64(n_off))
+        n_on, n_off, n_active, n_flips = u64(0), u64(0), u64(0), u64(0)
+        for start in range(0, n_visible, 64):
+            now = word(new, start)
+            n_active += popcount(now)
+            n_flips += popcount(now ^ word(old, start))
+        afresh = rebuild or n_active <= n_flips
+        for start in range(0, n_visible, 64):
+            now, was = word(new, start), u64(0) if afresh else word(old, start)
+            n_on = list_few_ones(now & ~was, start, on, n_on)
+            n_off = list_few_ones(was & ~now, start, off, n_off)
+        base = c if afresh else x[r]
+        add_rows(base, x[r], f32(1.0), W, 0, n_hidden, on, i64(n_on), off, i64(n_off))
         copy_bits(new, old)
 
 
@@ -112,7 +110,7 @@ def list_hidden(h, starts, index):
     for q in range(starts.shape[0]):
         for r in range(h.shape[0]):
             starts[q, r] = at
-            at = list_ones(word(h[r], HIDDEN * q), 0, index, at)
+            at = list_few_ones(word(h[r], HIDDEN * q), 0, index, at)
         starts[q, h.shape[0]] = at
 
 
@@ -129,7 +127,7 @@ def sweep(W, b, stream, beta, x, h, starts, index, tile, y, mean, v):
         c + v W, see ``move_up``.
     h, v : uint8 (rows, n_hidden), (rows, n_visible)
         Receive the drawn bits.
-    starts, index, tile : int64 (words of h, rows + 1), int32 (rows n_hidden,), float32 (HIDDEN, STRIP)
+    starts, index, tile : int64 (words of h, rows + 1), int32 (rows n_hidden + 4,), float32 (HIDDEN, STRIP)
         Work space.
     y : float32 (rows, n_visible in whole strips), or (rows, STRIP)
         Receives b + W h, or is work space.
@@ -141,7 +139,7 @@ def sweep(W, b, stream, beta, x, h, starts, index, tile, y, mean, v):
     (rows, n_visible), n_hidden = v.shape, h.shape[1]
     sizes = padded_fits(W, n_visible, n_hidden) and b.shape[0] == W.shape[0] and tile.shape == (HIDDEN, STRIP)
     state = x.shape == (rows, W.shape[1]) and h.shape[0] == rows and stream.shape == (4, STREAM_LANES)
-    room = starts.shape == (-(-n_hidden // HIDDEN), rows + 1) and index.shape[0] >= rows * n_hidden
+    room = starts.shape == (-(-n_hidden // HIDDEN), rows + 1) and index.shape[0] == rows * n_hidden + 4
     room = room and y.shape[0] == rows and (y.shape[1] == STRIP or y.shape[1] == W.shape[0])
     if not (sizes and state and room and mean.shape[0] >= max(STRIP, n_hidden)):
         raise ValueError("sweep: the arrays do not fit each other")
@@ -319,7 +317,8 @@ def add_collected(W, rule, averaged, measured, starts, lists, means, velocity, m
     fits = fits and (not moves or velocity.shape == (n_visible, n_hidden)) and rule.shape[0] == 4
     if not (fits and (not is_mean or mean.shape == (n_visible, n_hidden))):
         raise ValueError("add_collected: the arrays do not fit each other")
-    plain = not (measured or moves or is_mean) and rule[2] == f32(0.0) and rule[3] == f32(0.0)
+    sparse = not (moves or is_mean) and rule[2] == f32(0.0) and rule[3] == f32(0.0)
+    plain = sparse and not measured
     zeros, g, no_velocity, no_mean = total[0], total[1], total[0][:0], squares[:0]
     for j in range(n_hidden):
         squares[j] = 0.0
@@ -327,9 +326,10 @@ def add_collected(W, rule, averaged, measured, starts, lists, means, velocity, m
         stop = min(start + STRIP, n_hidden)
         for i in range(n_visible):
             add, subtract = lists[starts[0, i] : starts[0, i + 1]], lists[starts[1, i] : starts[1, i + 1]]
+            if sparse and len(add) + len(subtract) == 0:
+                continue
             base, out, rate = (W[i], W[i], rule[0]) if plain else (zeros, g, f32(1.0))
-            if not plain or len(add) + len(subtract) > 0:
-                add_rows(base, out, rate, means, start, stop, add, len(add), subtract, len(subtract))
+            add_rows(base, out, rate, means, start, stop, add, len(add), subtract, len(subtract))
             if not plain:
                 for j in range(start, stop):
                     squares[j] += f64(g[j]) * f64(g[j])
@@ -339,7 +339,7 @@ def add_collected(W, rule, averaged, measured, starts, lists, means, velocity, m
 
 @inner
 def update_from_sweeps(
-    data, order, rates, padded, stream, k, persistent, v, u, arrays, drawing, p, q, weights, sums, rest
+    data, order, rates, padded, stream, k, lasting, measured, v, u, arrays, drawing, p, q, weights, sums, rest
 ):
     """Make updates by k sweeps of chains that persist, or start at the mini-batch: as one by one, to the bit.
 
@@ -347,6 +347,8 @@ def update_from_sweeps(
     ----------
     data, order, rates : uint8 (n, n_visible), int64 (updates, rows), float32 (updates,)
         The examples, the mini-batches (indices are not checked), and the learning rates.
+    measured : bool
+        Whether the squares of the last gradient are summed, see ``add_collected``.
     v, u : uint8 (rows, n_visible)
         Work space, and the chains, if they persist.
     arrays, drawing : x, before, bits and lists of ``move_up``, and the arrays of ``sweep`` from h to mean
@@ -369,7 +371,7 @@ def update_from_sweeps(
         move_up(W, c, p.shape[1], before, v, x, lists, True)
         means(x, f32(1.0), p)
         moves = 1
-        if persistent:
+        if lasting:
             move_up(W, c, p.shape[1], before, u, x, lists, False)
             moves += 1
         for _ in range(k):
@@ -379,10 +381,11 @@ def update_from_sweeps(
         means(x, f32(1.0), q)
         collect(v, p, weights, bits, q, weights, of_units, ends, listed, means_of_rows, of_v, of_h)
         rule[0] = rates[t]
-        add_collected(W, rule, 1.0, False, of_units, listed, means_of_rows, velocity, mean_W, total, squares)
+        last = measured and t == order.shape[0] - 1
+        add_collected(W, rule, 1.0, last, of_units, listed, means_of_rows, velocity, mean_W, total, squares)
         for i in range(of_v.shape[0]):
             b[i] += rates[t] * of_v[i]
         for j in range(of_h.shape[0]):
             c[j] += rates[t] * of_h[j]
-        for r in range(u.shape[0] if persistent else 0):
+        for r in range(u.shape[0] if lasting else 0):
             copy_bits(bits[r], u[r])

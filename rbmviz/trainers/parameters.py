@@ -78,7 +78,7 @@ class Workspace:
     def _make_for_sweeps(self, rows: int) -> _SweepArrays:
         (m, n), of, zeros = self.shape, kernels.updates, kernels.vectors.aligned_zeros
         words = -(-n // of.HIDDEN)
-        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n, np.int32)
+        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n + 4, np.int32)
         tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
         return _SweepArrays(
             zeros(rows, of.row_length(n)),
@@ -192,30 +192,26 @@ def norm(theta: Parameters) -> float:
 
 
 def update_from_sweeps(
-    fixed: FixedParameters,
-    data: np.ndarray,
-    order: np.ndarray,
-    rates: np.ndarray,
-    stream: np.ndarray,
-    k: int,
-    u: np.ndarray | None,
-) -> np.ndarray:
-    """Make updates many at a time, see ``kernels.updates.update_from_sweeps``; return the samples, uint8."""
-    space, rows, (m, n) = fixed.space, order.shape[1], fixed.W.shape
-    x, before, bits, lists, drawing = space.for_sweeps(rows)
+    fixed: FixedParameters, data: np.ndarray, order: np.ndarray, rates: np.ndarray, *chains: Any
+) -> tuple[np.ndarray, float]:
+    """Make updates many at a time; return the samples, uint8, and the squared norm of the last gradient.
+
+    See ``kernels.updates.update_from_sweeps``: ``chains`` are its arguments from the stream to u, without v.
+    """
+    space, rows, (m, n), (*chains, measured, u) = fixed.space, order.shape[1], fixed.W.shape, chains
+    *arrays, drawing = space.for_sweeps(rows)
     nothing, p, q = np.empty((0, n), np.float32), *np.empty((2, rows, n), np.float32)
     data = data.view()
     data.flags.writeable = False  # one compilation, whether data are writable or not
-    sums = *space.for_sums(rows, rows), np.empty(m, np.float32), np.empty(n, np.float32)
-    total = np.zeros((2, x.shape[1]), np.float32)
-    rest = np.zeros(4, np.float32), nothing, np.empty((0, n)), total, np.empty(n)
+    of_v, of_h, squares = np.empty(m, np.float32), np.empty(n, np.float32), np.empty(n)
+    total = np.zeros((2, space.padded.W.shape[1]), np.float32)
+    rest = np.zeros(4, np.float32), nothing, np.empty((0, n)), total, squares
     v, weights = np.empty((rows, m), np.uint8), np.full(rows, 1 / rows, np.float32)
-    chains = v if u is None else u
     kernels.updates.update_from_sweeps(
-        *(data, order, rates, space.padded, stream, k, u is not None, v, chains),
-        *((x, before, bits, lists), drawing, p, q, weights, sums, rest),
+        *(data, order, rates, space.padded, *chains, measured, v, u if len(u) else v),
+        *(tuple(arrays), drawing, p, q, weights, (*space.for_sums(rows, rows), of_v, of_h), rest),
     )
-    return bits
+    return arrays[2], float(squares.sum() + np.vdot(of_v, of_v) + np.vdot(of_h, of_h))
 
 
 class LazyParameters:

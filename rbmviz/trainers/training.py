@@ -282,9 +282,9 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters |
 
 
 def advance(trainer: Any, state: TrainingState, n: int) -> None:
-    """Make n updates: of ``chains_swept`` many at a time, but for the last, which progress describes."""
+    """Make n updates, those of ``chains_swept`` many at a time."""
     begin = time.perf_counter()
-    while n > 1 and (made := _update_from_sweeps(trainer, state, n - 1)):
+    while n and (made := _update_from_sweeps(trainer, state, n)):
         n -= made
     state.seconds += time.perf_counter() - begin
     for _ in updates(trainer, state, n):
@@ -308,18 +308,20 @@ def _update_from_sweeps(trainer: Any, state: TrainingState, n: int) -> int:
     ):
         return 0
     stop_point()
-    n = min(n, MOST_WORK // work)
-    order = np.array([state.batches.take(rows) for _ in range(n)])
-    rates = np.array([learning_rate_at(trainer, state.update + t) for t in range(n)], np.float32)
-    with np.errstate(over="ignore", invalid="ignore"):
-        w = update_from_sweeps(
-            state.fixed, data, order, rates, state.stream, trainer.k, bits if persists else None
-        )
+    theta, made = state.fixed, min(n, MOST_WORK // work)
+    order = np.array([state.batches.take(rows) for _ in range(made)])
+    rates = np.array([learning_rate_at(trainer, state.update + t) for t in range(made)], np.float32)
+    chains = state.stream, trainer.k, persists, made == n, bits
+    w, square = update_from_sweeps(theta, data, order, rates, *chains)
+    state.batch, state.samples = state.batches.rows(order[-1]), w.astype(np.float32)
     if persists:
-        state.own_state = w.astype(np.float32)
-    state.update += n
-    state.sweeps += n * trainer.k * rows
-    return n
+        state.own_state = state.samples
+    if made == n:
+        state.gradient_norm = math.sqrt(square)
+    state.velocity, state.mean, state.averaged = None, None, 0
+    state.update += made
+    state.sweeps += made * trainer.k * rows
+    return made
 
 
 def free_energy(theta: FixedParameters, v: np.ndarray) -> float:

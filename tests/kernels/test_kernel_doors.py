@@ -77,7 +77,11 @@ def test_updates():
     x, p, weights = aligned_zeros(rows, W.shape[1]), np.zeros((rows, n), f32), np.zeros(rows, f32)
     check(updates.move_up, (W, c, n, v, v.copy(), x, np.zeros((2, m + 4), np.int32), True))
     check(updates.means, (x[:, :n].copy(), f32(1), p), [((2,), 1)])
-    work = np.zeros((1, rows + 1), np.int64), np.zeros(rows * n, np.int32), aligned_zeros(64, updates.STRIP)
+    work = (
+        np.zeros((1, rows + 1), np.int64),
+        np.zeros(rows * n + 4, np.int32),
+        aligned_zeros(64, updates.STRIP),
+    )
     work = (h, *work, aligned_zeros(rows, updates.STRIP), np.zeros(updates.STRIP, f32))
     wider = ((5,), 1), ((11,), 1)  # W has room for more units
     check(updates.sweep, (W, b, kernel_state(0, "x"), f32(1), x, *work, v), wider)
