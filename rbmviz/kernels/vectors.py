@@ -41,11 +41,6 @@ def aligned_empty(*shape: int, make: Callable[..., np.ndarray] = np.empty) -> np
     return buffer[start : start + 4 * size].view(np.float32).reshape(shape)
 
 
-def aligned_bytes(*shape: int) -> int:
-    """Return the bytes that ``aligned_empty`` takes."""
-    return 4 * math.prod(shape[:-1]) * (-(-shape[-1] // WIDTH) * WIDTH) + 64
-
-
 def aligned_zeros(*shape: int) -> np.ndarray:
     """Return aligned zeros; the system provides their memory as they are written."""
     return aligned_empty(*shape, make=np.zeros)
@@ -166,7 +161,7 @@ def _sum_tile(name, vectors):
     return in_llvm(signature, means=meaning)(sum_tile)
 
 
-_sum_wide, _sum_narrow = _sum_tile("_sum_wide", 4), _sum_tile("_sum_narrow", 1)
+sum_wide, _sum_narrow = _sum_tile("sum_wide", 4), _sum_tile("_sum_narrow", 1)
 
 
 @private
@@ -178,7 +173,7 @@ def sum_rows(base, out, rows, on, n_on, off, n_off):
     """
     start = 0
     while start + 4 * WIDTH <= out.shape[0]:
-        _sum_wide(base, out, rows, start, on, n_on, off, n_off)
+        sum_wide(base, out, rows, start, on, n_on, off, n_off)
         start += 4 * WIDTH
     while start < out.shape[0]:
         _sum_narrow(base, out, rows, start, on, n_on, off, n_off)

@@ -6,7 +6,7 @@ from numba.core.errors import TypingError
 
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.coupling import pair_streams
-from rbmviz.kernels import annealing, batch, coupling, gibbs, hamming, layers, random
+from rbmviz.kernels import annealing, batch, chains, coupling, gibbs, hamming, layers, random
 from rbmviz.kernels import enumerate as states_kernel
 from rbmviz.kernels.fast_weights import norm, regime
 from rbmviz.kernels.fast_weights import sample as driven
@@ -76,6 +76,20 @@ def test_gibbs(rates_model):
     v, p = np.zeros((4, M), np.uint8), np.zeros((4, M), f32)
     call = (chain.up, chain.down, chain.v, chain.h, chain.v_flips, chain.h_flips, chain.stream, chain.sweeps)
     check(gibbs.gibbs, (*call, f32(1.0), 1, np.zeros(N, f32), v, p))
+
+
+def test_many_chains(rates_model):
+    rbm, n = rates_model.rbm, 3
+    layers = chains.start(chains.make_layers(rbm.W, rbm.b, rbm.c), np.zeros((n, M), np.uint8))
+    streams, one, mean_h = np.stack([kernel_state(0, "x")] * n), np.ones(n, f32), np.zeros((n, N), f32)
+    check(chains.update, (layers[0], layers[1].units, 0, n))
+    check(chains.draw, (layers[0], streams, one, np.zeros(N, f32), mean_h))
+    out = np.zeros((6, M), np.uint8), np.zeros((6, M), f32)
+    call = (*layers, streams, f32(1), 1, 2, 0, n, np.arange(n), n, mean_h[0], np.zeros(M, f32), *out)
+    check(chains.sample, call, [((10,), 0)])  # fewer hidden units than the padding
+    for place in ([0, 1, 3], [0, -1, 2]):
+        with pytest.raises(ValueError, match="do not fit"):
+            chains.sample(*replaced(call, (8,), np.array(place)))
 
 
 def test_fast_weights(rates_model):

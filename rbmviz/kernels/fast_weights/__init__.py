@@ -68,11 +68,10 @@ row.
 
 from rbmviz.kernels.fast_weights.history import history_length_of
 from rbmviz.kernels.fast_weights.sample import climb_chain, sample_chain
-from rbmviz.kernels.fast_weights.state import DrivenChain, chain_bytes, current_parameters, make_chain
+from rbmviz.kernels.fast_weights.state import DrivenChain, current_parameters, make_chain
 
 __all__ = [
     "DrivenChain",
-    "chain_bytes",
     "climb_chain",
     "current_parameters",
     "history_length_of",
