@@ -260,7 +260,7 @@ def on_one_thread() -> Iterator[None]:
 
 
 def groups_of(n_chains: int) -> list[np.ndarray]:
-    """Return the numbers of chains in groups that advance together: some for each thread, of at most GROUP."""
+    """Return the numbers of chains in groups: some for each thread, of at most GROUP."""
     return np.array_split(np.arange(n_chains), min(max(-(-n_chains // GROUP), THREADS), n_chains))
 
 
