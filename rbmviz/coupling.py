@@ -126,7 +126,7 @@ class Pairs:
 
         The sum of a pair that is cut off goes up to t = max_sweeps, one term further than in the paper, which
         declares the chains equal there; either way such pairs are biased. The pairs run a second time for the
-        estimate, from the same random numbers.
+        estimate, from the same random numbers. The lag must be 1.
 
         Returns
         -------
@@ -359,40 +359,27 @@ class PairStream:
     order and count when they end: counting the first to end of many running pairs would favour early
     meetings.
 
-    Parameters
-    ----------
-    rbm : RBM
-        The model.
-    starts : function
-        Returns the starts of a block by its number, uint8 (PAIRS_PER_BLOCK, n_visible).
-    algorithm, max_sweeps, lag, seed, k
-        See ``couple``.
-    unit : (int, int)
-        The visible unit i and the hidden unit j of STATISTICS.
-    times : int64 (times,), default none
-        Sweeps at which Hamming distances are counted, ascending, from ``lag`` to ``max_sweeps``.
+    rbm : the model
+    starts : returns the starts of a block by its number, uint8 (PAIRS_PER_BLOCK, n_visible)
+    algorithm, max_sweeps, lag, seed, k : see ``couple``
+    unit : (int, int); the visible unit i and the hidden unit j of STATISTICS
+    times : int64 (times,), default none; sweeps at which Hamming distances are counted, ascending, from
+        ``lag`` to ``max_sweeps``
+
+    finished : number of pairs that have ended: the filled rows of the arrays below
+    tau : int64 (MAX_PAIRS,); meeting times; max_sweeps if a pair was cut off
+    rejected : int64 (MAX_PAIRS, 2); residual proposals that the first and the second chain rejected
+    truncated : bool (MAX_PAIRS,); whether a pair had not met at max_sweeps
+    loops_given_up : residual loops given up after MAX_PROPOSALS proposals
+    cd_estimate, unbiased : float64 (MAX_PAIRS, 5); estimates of STATISTICS by CD-k, f(xi_k), and by UCD
+        (section 3.1); 0 unless the lag is 1
+    distances : int64 (times, n_visible + 1); number of ended pairs at each Hamming distance of v at these
+        times
 
     Raises
     ------
     BadInput
         If ``times`` is not as described, lag or k is below 1, or max_sweeps is not above lag.
-
-    Attributes
-    ----------
-    finished : int
-        Number of pairs that have ended: the filled rows of the arrays below.
-    tau : int64 (MAX_PAIRS,)
-        Meeting times; max_sweeps if a pair was cut off.
-    rejected : int64 (MAX_PAIRS, 2)
-        Residual proposals that the first and the second chain rejected.
-    truncated : bool (MAX_PAIRS,)
-        Whether a pair had not met at max_sweeps.
-    loops_given_up : int
-        Residual loops given up after MAX_PROPOSALS proposals.
-    cd_estimate, unbiased : float64 (MAX_PAIRS, 5)
-        Estimates of STATISTICS by CD-k, f(xi_k), and by UCD (section 3.1); 0 unless the lag is 1.
-    distances : int64 (times, n_visible + 1)
-        Number of ended pairs at each Hamming distance of v at these times.
     """
 
     def __init__(

@@ -1,9 +1,7 @@
 """Where chains start: one default for Python, command line, pages and sweeps, which is said."""
 
-import dataclasses
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from command_line import refused, run
 import rbmviz
 from rbmviz import BadInput
 from rbmviz.gradient import gradient_quality
-from rbmviz.samplers.interleave import start_of
 from rbmviz.session import SamplingSetup
 from rbmviz.sweeps import SweepPlan
 
@@ -46,18 +43,6 @@ def test_random_starts_are_asked_for_or_said(monkeypatch, tmp_path):
         rbmviz.sample(model, "gibbs", 2, init="zero")
     with pytest.raises(BadInput, match="give one of them"):
         rbmviz.sample(model, "gibbs", 2, v0=samples.v[0], init="data")
-
-
-def test_reason_for_a_random_start_is_true(model, toy):
-    wide = SimpleNamespace(name="toy", validation=np.zeros((3, 6), np.uint8))
-    empty = dataclasses.replace(toy, validation=toy.validation[:0])
-    for data, why in (
-        (wide, "examples of toy have 6 bits, and the model 5 visible units"),
-        (empty, "toy has no validation examples"),
-    ):
-        assert start_of(model, 0, 1, examples=data) == (None, f"random bits, because {why}")
-        with pytest.raises(BadInput, match=f"cannot start at data, because {why}"):
-            start_of(model, 0, 1, "data", data)
 
 
 def test_files_and_scores_say_the_start(capsys, tmp_path):

@@ -31,7 +31,6 @@ ADDRESSES_OF_COMMAND: list[str] = []
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 EVERY_NETWORK = "0.0.0.0"
-"""Address for listening on all networks of the machine."""
 
 HOST = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\]")
 

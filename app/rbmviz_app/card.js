@@ -78,7 +78,7 @@ const target = look => {
   if (name in CONTROLS) return control(name);
   const chart = /^chart([2-9]?)$/.exec(name);
   if (chart) { // hidden until the question is answered
-    const found = /** @type {HTMLElement | undefined} */ (document.querySelectorAll('[data-testid=stVegaLiteChart], [class*=st-key-plot-]')[Number(chart[1] || 1) - 1]);
+    const found = /** @type {HTMLElement | undefined} */ (document.querySelectorAll('[class*=st-key-plot-]')[Number(chart[1] || 1) - 1]);
     return found?.checkVisibility({ visibilityProperty: true }) ? found : null;
   }
   const panel = panels()[Number(name.replace('panel', '')) - 1];

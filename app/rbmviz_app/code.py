@@ -23,7 +23,6 @@ Changes = Sequence[tuple[int, dict[str, Value]]]
 """Pairs of a sample number n and the run's knobs from then on; the first n is 0."""
 
 MAX_TURNS = 50
-"""Maximum number of knob turns in the code."""
 
 
 def load_model_lines(name: str) -> list[str]:

@@ -74,7 +74,7 @@ def close_work(tab: Tab, for_good: bool = False) -> None:
         elif comparison is not watched:
             comparison.leave()
     for job in list(tab.values.get(OWN_SWEEPS.key, {}).values()):
-        sweep_jobs().rest(job)
+        sweep_jobs().pause(job)
     if share is not None:
         share.leave()
 
@@ -113,7 +113,7 @@ def discard_sweeps_of(content: object) -> None:
     """Delete the private sweeps that use this model or data set of the visitor."""
     for name, job in list(OWN_SWEEPS.value.items()):
         if any(content is each for each in job.own.values()):
-            sweep_jobs().discard(job)
+            sweep_jobs().delete(job)
             OWN_SWEEPS.value.pop(name, None)
 
 

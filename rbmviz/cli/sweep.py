@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,20 +44,7 @@ DEFAULT_REPLICATIONS = 5
 DEFAULT = {"model": ["bas_pcd"], "sampler": ["rates_fpcd"], "axis": ["eps=0.001:0.3:7:log"]}
 """The sweep of the command without samplers and trainers."""
 
-OF_PLAN = (
-    "sampler",
-    "trainer",
-    "model",
-    "axis",
-    "replications",
-    "knobs",
-    "dataset",
-    "n",
-    "budget",
-    "metric",
-    "n_hidden",
-    "out",
-)
+OF_PLAN = "sampler trainer model axis replications knobs dataset n budget metric n_hidden out".split()
 """Options that say what is run."""
 
 Unit = Literal["n", "samples", "sweeps", "seconds", "updates"]
@@ -217,18 +203,14 @@ def _planned(plan: SweepPlan) -> dict[str, Any]:
 
 
 def _planned_text(result: dict[str, Any]) -> str:
-    def values_text(values: list[Any]) -> str:
-        return ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
-
-    axes = [f"{knob} = {values_text(values)}" for knob, values in result["axes"].items()]
+    axes = [
+        f"{knob} = {', '.join(f'{x:g}' if isinstance(x, float) else str(x) for x in values)}"
+        for knob, values in result["axes"].items()
+    ]
     what = [*result["algorithms"], *(f"on {model}" for model in result["models"]), *axes]
-    return "\n".join(
-        [
-            f"This sweep would make {result['of']:,} runs of {result['length']}:",
-            *(f"  {line}" for line in what),
-            "Give --out DIR, the folder of its results, to run it; --sampler, --model and --axis change it.",
-        ]
-    )
+    head = f"This sweep would make {result['of']:,} runs of {result['length']}:"
+    end = "Give --out DIR, the folder of its results, to run it; --sampler, --model and --axis change it."
+    return "\n".join([head, *(f"  {line}" for line in what), end])
 
 
 def _of_other_code(store: Store) -> StoredTable:
@@ -243,15 +225,6 @@ def _of_other_code(store: Store) -> StoredTable:
         f"another version. 'rbmviz sweep resume {store.folder}' recomputes them."
     )
     return StoredTable(columns, n_cells)
-
-
-def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
-    """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
-    match = re.fullmatch(r"([^=]*)=(log1m|log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
-    if match:
-        name, scale, rest = match.groups()
-        written = f"{name}={rest}:{'linear' if scale == 'lin' else scale}"
-    return Axis.read(written, algorithms)
 
 
 def _unit(given: str | None, kind: Kind) -> str:
@@ -278,7 +251,7 @@ def _plan(args: SimpleNamespace) -> SweepPlan:
     return SweepPlan(
         kind=kind,
         algorithms=tuple(write_algorithm(text) for text in algorithms),
-        axes=tuple(_axis(text, algorithms) for text in args.axis or ()),
+        axes=tuple(Axis.read(text, algorithms) for text in args.axis or ()),
         models=tuple(args.model or ()),
         data=args.dataset or "",
         seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),
@@ -290,38 +263,31 @@ def _plan(args: SimpleNamespace) -> SweepPlan:
     )
 
 
-class _Lines:
-    """Standard error that is not a terminal: each state of a bar gets its own line."""
-
-    def write(self, text: str) -> None:
-        if text.strip():
-            print_message(text.strip())
-
-    def flush(self) -> None:
-        pass
-
-
 def _bar(total: int, done: int) -> tqdm:
     """Return the progress of cells: a bar on a terminal, else an occasional line."""
     # No smoothing, because cells of different settings differ in length.
     common: dict[str, Any] = {"total": total, "initial": done, "unit": "cell", "smoothing": 0}
     if sys.stderr.isatty():
         return tqdm(**common, file=sys.stderr)
-    line = "{n_fmt} of {total_fmt} cells, {remaining} left{postfix}"
-    return tqdm(**common, file=_Lines(), mininterval=EVERY_SECONDS, bar_format=line)
+
+    def write(text: str) -> None:
+        if text.strip():
+            print_message(text.strip())
+
+    lines: Any = SimpleNamespace(write=write, flush=sys.stderr.flush)
+    form = "{n_fmt} of {total_fmt} cells, {remaining} left{postfix}"
+    return tqdm(**common, file=lines, mininterval=EVERY_SECONDS, bar_format=form)
 
 
 def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
     """Compute the missing cells, and report the outcome."""
     there = len(store.done(plan_cells))
     threads = args.workers or cores()
-    where = f"{threads} thread{'s' * (threads != 1)}"
-    where = f"the cluster at {args.scheduler}" if args.scheduler else where
-    print_message(
-        f"{len(plan_cells):,} cells"
-        + (f", {there:,} of them in '{store.folder}'" if there else "")
-        + f"; on {where}."
+    where = (
+        f"the cluster at {args.scheduler}" if args.scheduler else f"{threads} thread{'s' * (threads != 1)}"
     )
+    found = f", {there:,} of them in '{store.folder}'" if there else ""
+    print_message(f"{len(plan_cells):,} cells{found}; on {where}.")
     with _bar(len(plan_cells), there) as bar:
 
         def show(outcome: SweepProgress) -> None:
@@ -368,19 +334,14 @@ def _result(
 ) -> dict[str, Any]:
     """Compare settings, write the files, and return the result of the command."""
     result: dict[str, Any] = {
-        "action": args.action,
-        "out": str(store.folder),
-        "done": stored.cells,
-        "of": len(plan_cells),
+        **{"action": args.action, "out": str(store.folder), "done": stored.cells, "of": len(plan_cells)},
         "failed": [
-            {"setting": failed.cell.algorithm, "model": failed.cell.model, "seed": failed.cell.seed}
-            | {"reason": failed.reason}
-            for failed in (outcome.failed if outcome else ())
+            {"setting": cell.algorithm, "model": cell.model, "seed": cell.seed, "reason": reason}
+            for cell, reason in (outcome.failed if outcome else ())
         ],
     }
     if outcome is not None:
-        result |= {"computed": outcome.computed, "seconds": outcome.seconds}
-        result |= {"busy_seconds": outcome.busy_seconds}
+        result |= {name: getattr(outcome, name) for name in ("computed", "seconds", "busy_seconds")}
         if outcome.interrupted:
             result["interrupted"] = True
     if not stored.cells:
@@ -429,16 +390,14 @@ def _choice(choice: Choice) -> dict[str, Any]:
     """
     best = choice.best
     alone = len(choice.region) == 1 and not undirected(choice.by)
+    found = {
+        **{"setting": best.setting, "model": best.model, "knobs": dict(best.knobs)},
+        **{"validation": best.mean, "test": best.test, "test_std_dev": best.test_std_dev},
+    }
     return {
         **{"model": best.model, "effort": choice.effort, "at": choice.point, "by": choice.by},
         **{"seeds": list(choice.seeds), "not_reached": choice.not_reached, "border": list(choice.border)},
-        "answer": answer(choice),
-        "best": {
-            **{"setting": best.setting, "model": best.model, "knobs": dict(best.knobs)},
-            **{"validation": best.mean, "test": best.test, "test_std_dev": best.test_std_dev},
-        }
-        if alone
-        else None,
+        **{"answer": answer(choice), "best": found if alone else None},
         "region": [{"setting": setting.setting, "knobs": dict(setting.knobs)} for setting in choice.region],
     }
 
@@ -447,10 +406,12 @@ def _write_files(
     args: SimpleNamespace, plan: SweepPlan, stored: StoredTable, choices: Sequence[Choice], rows: list[Any]
 ) -> None:
     if args.csv is not None:
-        knobs = [{f"knob_{name}": value for name, value in row["knobs"].items()} for row in rows]
-        table = [{**row, **more} for row, more in zip(rows, knobs, strict=True)]
-        content = csv_bytes([{name: row[name] for name in row if name != "knobs"} for row in table])
-        write_whole(args.csv, with_origin(content, "sweep.csv", _origin(stored)))
+        table = [
+            {name: value for name, value in row.items() if name != "knobs"}
+            | {f"knob_{name}": value for name, value in row["knobs"].items()}
+            for row in rows
+        ]
+        write_whole(args.csv, with_origin(csv_bytes(table), "sweep.csv", _origin(stored)))
     if args.figure is not None and choices:
         caption = figures.provenance(stored.columns, command_line())
         picture = figures.draw(choices, plan, caption, Path(args.figure).suffix[1:])
@@ -519,13 +480,11 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
         lines.append("x most samples are blank")
     best = rows[0]
     if not math.isnan(best["test"]):
-        spread = "" if math.isnan(best["test_std_dev"]) else f" +- {best['test_std_dev']:.3f} over seeds"
-        error = (
-            ""
-            if math.isnan(best["test_point_error"])
-            else f"; a test set of this size knows it to {best['test_point_error']:.3f}"
-        )
-        lines.append(f"{texts[0]}: {best['test']:.3f}{spread} on the test part{error}")
+        spread, error = best["test_std_dev"], best["test_point_error"]
+        said = "" if math.isnan(spread) else f" +- {spread:.3f} over seeds"
+        said += " on the test part"
+        said += "" if math.isnan(error) else f"; a test set of this size knows it to {error:.3f}"
+        lines.append(f"{texts[0]}: {best['test']:.3f}{said}")
     lines.append(choice["answer"])
     if choice["telling"] is not None and choice["telling"] != choice["at"]:
         lines.append(f"The settings differ most after {choice['telling']:,.6g} {choice['effort']} (--at).")

@@ -50,22 +50,18 @@ SCORED_SAMPLERS = {
 
 @dataclass
 class _Outcome:
-    """The state of a complete, interrupted or failed training.
-
-    rows : the history, one row per step
-    last : the newest progress, whose model is finite; None before the first step
-    kept : the checkpoint at ``last``; None if ``last`` is itself the end of a checkpoint
-    warning : the newest warning of the trainer, or ""
-    interrupted : whether the user stopped the training
-    failure : the error that ended it: the parameters diverged, or memory ran out
-    """
+    """The state of a complete, interrupted or failed training."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
+    """The history, one row per step."""
     last: Progress | None = None
+    """The newest progress, whose model is finite."""
     kept: bytes | None = None
+    """The checkpoint at ``last``; None if that is itself the end of a checkpoint."""
     warning: str = ""
     interrupted: bool = False
     failure: Exception | None = None
+    """The error that ended it: the parameters diverged, or memory ran out."""
 
 
 def train(
@@ -242,7 +238,7 @@ def _run_steps(
     checkpoint_every: int | None,
 ) -> None:
     """Train to the end, an interrupt or a failure; keep each step's state in ``outcome``."""
-    saved, unsaved = steps.state.update, ""
+    saved = steps.state.update
     bar = tqdm(total=iterations, initial=saved, unit="update", disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
     with one_blas_thread(), bar:
@@ -260,7 +256,8 @@ def _run_steps(
                 if step.warning:
                     outcome.warning = f"After {step.update:,} updates {step.warning}"
                 if checkpoint_every and step.update - saved >= checkpoint_every:
-                    unsaved, saved = _saved(checkpoint, content, unsaved), step.update
+                    _try_to_save(checkpoint, content)
+                    saved = step.update
                 bar.update(step.update - bar.n)
             if outcome.last is None:  # the checkpoint holds the last update
                 outcome.last = steps.trainer.step(steps.state, 0)
@@ -272,15 +269,12 @@ def _run_steps(
             outcome.failure = error
 
 
-def _saved(path: Path, content: bytes, before: str) -> str:
-    """Write a periodic checkpoint; return the error message, and print it unless it equals ``before``."""
+def _try_to_save(path: Path, content: bytes) -> None:
+    """Write a periodic checkpoint, or say why not."""
     try:
         write_whole(path, content)
     except (BadInput, OutputFailure) as error:
-        if str(error) != before:
-            print_message(f"{error} Training continues without this checkpoint.")
-        return str(error)
-    return ""
+        print_message(f"{error} Training continues without this checkpoint.")
 
 
 def _command(
@@ -307,13 +301,14 @@ def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
 
     Each sampler draws 10,000 samples with seed 0; its chain starts at the first validation example.
     """
+    parts = dataset.test, dataset.validation
     isl = {}
     for name, sampler in SCORED_SAMPLERS.items():
         v = sample(model, sampler, N_SCORED, seed=0, v0=dataset.validation[0]).v
-        isl[name] = round(metrics.isl(v, dataset.test, dataset.validation).isl, 2)
+        isl[name] = round(metrics.isl(v, *parts).isl, 2)
     references = {}
     for kernel in ("binary", "mean"):
-        own = metrics.reference(dataset.train, dataset.test, dataset.validation, kernel=kernel)
+        own = metrics.reference(dataset.train, *parts, kernel=kernel)
         references[kernel] = {"isl": round(own.isl, 2), "beta": round(own.beta, 4), "n": own.n}
     return {"scores": {"isl_10000": isl}, "reference": references}
 
@@ -341,14 +336,11 @@ def _summary(
     """
     measured, independent = model.meta.get("scores"), likelihood.get("independent_log_likelihood")
     result: dict[str, Any] = {
-        "out": str(out),
-        "updates": last.update,
-        "seconds": last.seconds,
+        **{"out": str(out), "updates": last.update, "seconds": last.seconds},
         "data": f"{len(dataset.train):,} examples of {dataset.n_visible} units; {dataset.binarisation}",
         "log_likelihood": likelihood.get("log_likelihood", (measured or {}).get("log_likelihood")),
         "log_likelihood_error": likelihood.get("log_likelihood_error"),
-        "independent_log_likelihood": independent,
-        "scores": measured,
+        **{"independent_log_likelihood": independent, "scores": measured},
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
     }
     if "truncated" in last.stats:

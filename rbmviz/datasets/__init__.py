@@ -116,15 +116,7 @@ class MissingData(NamedTuple):
 def missing_data(name: object) -> MissingData | None:
     """Return what must be downloaded before a registered data set can be loaded, if it can be downloaded.
 
-    Parameters
-    ----------
-    name : object
-        Name of a data set, perhaps with a variant; anything else needs no download.
-
-    Examples
-    --------
-    >>> rbmviz.datasets.missing_data("bas@3") is None
-    True
+    name : name of a data set, perhaps with a variant; anything else needs no download
     """
     base = name.partition("@")[0] if isinstance(name, str) else ""
     file = registry.datasets[base].file if base in list_datasets() else ""
@@ -140,15 +132,12 @@ def describe() -> list[dict[str, str | None]]:
     """
     rows = []
     for name in registry.datasets:
-        needs, bundled_with = registry.datasets[name].file, registry.datasets[name].bundled_with
-        path = path_of(needs) if needs in SOURCES else None
-        if path:
-            where = str(path)
-        elif needs in SOURCES:
-            where = f"missing: {how_to_get(needs)}"
-        else:
-            where = _origin(bundled_with) if bundled_with else "generated"
-        about = (registry.datasets[name].__doc__ or "").splitlines()[0]
+        entry = registry.datasets[name]
+        path = path_of(entry.file) if entry.file in SOURCES else None
+        where = _origin(entry.bundled_with) if entry.bundled_with else "generated"
+        if entry.file in SOURCES:
+            where = str(path) if path else f"missing: {how_to_get(entry.file)}"
+        about = (entry.__doc__ or "").splitlines()[0]
         rows.append({"name": name, "description": about, "where": where, "path": str(path) if path else None})
     return rows
 

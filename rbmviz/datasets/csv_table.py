@@ -15,6 +15,7 @@ too: pandas does not name its row.
 
 import csv
 import io
+import math
 import re
 from typing import NamedTuple, NoReturn
 
@@ -40,11 +41,9 @@ class CsvTable(NamedTuple):
 def read_table(content: bytes, name: str) -> CsvTable:
     """Return the numbers and the labels of a table; the module describes the format.
 
-    content : text in UTF-8
-    name : name of the file in error messages
+    name : name of the file in error messages, which give the row, counted as in a text editor, and the column
 
-    Raises BadInput if the content is not such a table. The message gives the row, counted as in a text
-    editor, and the column.
+    Raises BadInput if the content, a text in UTF-8, is not such a table.
     """
     if b"\0" in content:
         raise BadInput(
@@ -60,11 +59,10 @@ def read_table(content: bytes, name: str) -> CsvTable:
         raise BadInput(f"'{name}' has more than {MAX_COLUMNS:,} columns: give fewer.")
     try:
         line = first.decode()
-        cells = [
-            cell.strip() for cell in next(csv.reader([line], delimiter=separator, skipinitialspace=True))
-        ]
+        row = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+        cells = [cell.strip() for cell in row]
     except UnicodeDecodeError:
-        raise BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.") from None
+        raise _not_utf8(name) from None
     except csv.Error:
         cells = [line]
     header, label = _header(cells, name)
@@ -79,11 +77,14 @@ def read_table(content: bytes, name: str) -> CsvTable:
     return CsvTable(rows, labels.astype(np.int64), [*cells[:label], *cells[label + 1 :]])
 
 
+def _not_utf8(name: str) -> BadInput:
+    return BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.")
+
+
 def _is_number(cell: str, decimal: str = ".") -> bool:
+    text = cell if decimal == "." else cell.replace(".", "?").replace(decimal, ".")
     try:
-        return bool(
-            np.isfinite(float((cell if decimal == "." else cell.replace(".", "?")).replace(decimal, ".")))
-        )
+        return math.isfinite(float(text))
     except ValueError:
         return False
 
@@ -152,7 +153,7 @@ def _explain(body: bytes, name: str, columns: int, separator: str, decimal: str,
                     holds = f"holds '{printable(text)[:40]}', which is not a {kind}" if text else "is empty"
                     raise BadInput(f"'{name}': row {number}, column {column} {holds}: put a number there.")
     except UnicodeDecodeError:
-        raise BadInput(f"'{name}' is not a text in UTF-8; save it in that encoding.") from None
+        raise _not_utf8(name) from None
     except csv.Error:
         pass
     raise BadInput(f"'{name}' cannot be read as rows of numbers; give comma-separated rows.")

@@ -166,7 +166,13 @@ def given_fields(
         for key, rows in x.items()
         if rows is not None
     }
-    labels = {key: _listed(name, key, values) for key, values in y.items() if values is not None}
+    labels = {
+        key: _array(
+            values, f"'{name}': {key.removesuffix('_train')} is not a list of classes, one for each row."
+        )
+        for key, values in y.items()
+        if values is not None
+    }
     for key in labels:
         if f"x{key[1:]}" not in arrays:
             raise BadInput(f"'{name}': there are labels {key} without x{key[1:]}: give both.")
@@ -186,12 +192,11 @@ def given_fields(
     return fields | own
 
 
-def _listed(name: str, key: str, values: Any) -> np.ndarray:
+def _array(values: Any, otherwise: str) -> np.ndarray:
     try:
         return np.asarray(values)
     except ValueError:  # rows of different lengths
-        key = key.removesuffix("_train")
-        raise BadInput(f"'{name}': {key} is not a list of classes, one for each row.") from None
+        raise BadInput(otherwise) from None
 
 
 def _picture_shape(name: str, shape: Any) -> tuple[int, int]:

@@ -89,14 +89,12 @@ def _grey(content: bytes):  # type: ignore[no-untyped-def]
 def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...], str]:
     """Return PNG and JPEG files as one array, with their classes.
 
-    files : see ``Files``
     name : name of the folder or archive in error messages
 
     Returns
     -------
     grey : uint8 (n, rows, columns)
-        Grey levels, 255 is white. Images that all have one size of at most 64 x 64 pixels keep it; others are
-        resized to 28 x 28.
+        Grey levels, 255 is white.
     labels : int64 (n,) or None
         The class of each image; None without sub-folders.
     classes : tuple of str
@@ -104,18 +102,13 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     note : str
         How the sizes were changed.
 
-    Raises
-    ------
-    BadInput
-        If there are no images, if one cannot be read, or if some are in
-        sub-folders and others are not.
+    Raises BadInput if there are no images, one cannot be read, or only some are in sub-folders.
     """
     files = _images(files)
     if not files:
         raise BadInput(f"'{name}' holds no PNG or JPEG images; put some there, one sub-folder per class.")
     with brought_by("data", f"Reading '{name}'"):
         import PIL.Image  # noqa: F401
-    sizes = set()
 
     def tried(path: PurePath, do: Callable[[], T]) -> T:
         try:
@@ -128,8 +121,7 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
                 "it out."
             ) from None
 
-    for path, read in files:
-        sizes.add(tried(path, lambda read=read: _open(read())[1]))  # type: ignore[misc]
+    sizes = {tried(path, lambda read=read: _open(read())[1]) for path, read in files}  # type: ignore[misc]
     width, height = size = next(iter(sizes)) if len(sizes) == 1 else USUAL_SIZE
     if len(sizes) > 1:
         note = f"images of {len(sizes)} sizes resized to {USUAL_SIZE[1]} x {USUAL_SIZE[0]}"

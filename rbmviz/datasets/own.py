@@ -28,12 +28,7 @@ MAX_OPTION = 999_999_999
 OTHER_NAMES = {"x": "x_train", "y": "y_train", "x_valid": "x_validation", "y_valid": "y_validation"}
 """Other accepted names of the arrays of an .npz, and the names used here."""
 
-NPZ_NAMES = {
-    *OTHER_NAMES,
-    *(f"{kind}_{part}" for kind in "xy" for part in PARTS),
-    "n_features",
-    "stems",
-}
+NPZ_NAMES = {*OTHER_NAMES, *(f"{kind}_{part}" for kind in "xy" for part in PARTS), "n_features", "stems"}
 
 
 def _unpack(name: str, arrays: Arrays) -> tuple[str, ...]:
@@ -80,13 +75,11 @@ def npz(content: FileContent, name: str, binarise: str | float = "0.5") -> Datas
         arrays, _ = read_arrays(content, ".npz", choose)
     except Damaged as error:
         raise _unreadable(name, error, "an .npz with x, or with x_train and x_test") from None
-    own_names = {}
-    for other, own in OTHER_NAMES.items():
-        if own not in arrays and other in arrays:
-            arrays[own] = arrays.pop(other)
-            own_names[own] = other
+    other_of = {own: other for other, own in OTHER_NAMES.items() if other in arrays}
+    for own, other in other_of.items():
+        arrays[own] = arrays.pop(other)
     vocabulary = _unpack(name, arrays) if {"n_features", "stems"} <= set(arrays) else None
-    return Dataset(**fields_of(name, arrays, rule, lambda array: own_names.get(array, array), vocabulary))
+    return Dataset(**fields_of(name, arrays, rule, lambda array: other_of.get(array, array), vocabulary))
 
 
 def npy(content: FileContent, name: str, binarise: str | float = "0.5") -> Dataset:
@@ -109,17 +102,12 @@ def csv(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
 
 
 def text(
-    content: bytes,
-    name: str,
-    n_words: int | str = 1000,
-    min_stems: int = 5,
-    language: str = "english",
+    content: bytes, name: str, n_words: int | str = 1000, min_stems: int = 5, language: str = "english"
 ) -> Dataset:
     """Read a text as presence bits of its most common word stems (``bag_of_words``).
 
     The documents are paragraphs if blank lines separate them, else lines.
 
-    content : text in UTF-8
     n_words : visible units: the stems that occur in the most documents (default 1000)
     min_stems : documents with fewer distinct stems are dropped (default 5); at least four must be left
     language : a language that Snowball stems (default english)
@@ -137,17 +125,18 @@ def text(
             f"'{name}' has {len(bits)} documents of at least {min_stems} different word stems ({split}); "
             "give at least four, one per line, or separated by blank lines."
         )
-    fields = in_parts(
-        own_name(name, n_words, 1000),
-        {"train": bits},
-        {},
-        binarisation=(
-            f"1 where the word stem occurs; the {len(stems):,} in the most documents (Snowball, {language})"
-        ),
-        source=f"the file {Path(name).name}, {split}; {dropped:,} with fewer than {min_stems} stems left out",
-        vocabulary=stems,
+    said = f"{split}; {dropped:,} with fewer than {min_stems} stems left out"
+    return Dataset(
+        **in_parts(
+            own_name(name, n_words, 1000),
+            {"train": bits},
+            {},
+            binarisation="1 where the word stem occurs; "
+            f"the {len(stems):,} in the most documents (Snowball, {language})",
+            source=f"the file {Path(name).name}, {said}",
+            vocabulary=stems,
+        )
     )
-    return Dataset(**fields)
 
 
 def _from_images(opened: AbstractContextManager[Files], name: str, binarise: str | float) -> Dataset:

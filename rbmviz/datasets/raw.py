@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, BinaryIO
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -38,14 +39,13 @@ Arrays = dict[str, np.ndarray]
 class Publication:
     """Where a data set is published, and how its files become arrays.
 
-    hosts : addresses of web folders with all files, tried in this order; empty if there is no public
-        download, or if a package holds the files
+    hosts : addresses of web folders with all files, tried in this order
     files : file name to checksum "md5:..." or "sha256:...", or None if no checksum was published
     decode : function from the contents of the files by name to the arrays
     shapes : array name to required shape
     content : sha256 of the decoded arrays (see ``content_digest``), for files without a checksum
-    megabytes : size of all files together, about; 0 if nothing is downloaded from here
-    package : what pip installs, with its version (``name==1.2``), if a package holds the files
+    megabytes : size of all downloaded files together, about
+    package : what pip installs (``name==1.2``), if a package holds the files
     """
 
     hosts: tuple[str, ...]
@@ -90,18 +90,15 @@ def content_digest(arrays: Arrays) -> str:
 def _idx(content: bytes) -> np.ndarray:
     """Read the IDX format of MNIST: two zero bytes, type 8 (uint8), rank, sizes as big-endian int32, data."""
     raw = gzip.decompress(content)
-    rank = raw[3]
-    shape = np.frombuffer(raw, ">i4", rank, offset=4)
-    return np.frombuffer(raw, np.uint8, offset=4 + 4 * rank).reshape(shape)
+    shape = np.frombuffer(raw, ">i4", raw[3], offset=4)
+    return np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]).reshape(shape)
 
 
 def _mnist(files: dict[str, bytes]) -> Arrays:
-    names = {"x": "images-idx3", "y": "labels-idx1"}
-    parts = {"train": "train", "test": "t10k"}
     return {
         f"{kind}_{part}": _idx(files[f"{prefix}-{name}-ubyte.gz"])
-        for kind, name in names.items()
-        for part, prefix in parts.items()
+        for kind, name in (("x", "images-idx3"), ("y", "labels-idx1"))
+        for part, prefix in (("train", "train"), ("test", "t10k"))
     }
 
 
@@ -273,7 +270,7 @@ def how_to_get(name: str) -> str:
 
 
 def arrays(name: str) -> Arrays:
-    """Return the published arrays x_train, y_train, x_test, y_test (or x, y), uint8.
+    """Return the published arrays x_train, y_train, x_test, y_test (or x, y), uint8, or raise BadInput.
 
     Raises BadInput if the file is not on this machine (the message says how to get it), or holds other
     arrays.
@@ -285,7 +282,6 @@ def arrays(name: str) -> Arrays:
             f"{'or' if source.hosts or source.package else 'so'} set RBMVIZ_DATA_DIR to a folder with "
             f"{file}.npz."
         )
-
     try:
         found = read_npz(path, source.shapes)
         _check(source, found)
@@ -322,20 +318,6 @@ def _ignore(n_bytes: int) -> None:
     pass
 
 
-class _Reporting:
-    """A file for writing that reports the size of each block."""
-
-    def __init__(self, file: BinaryIO, progress: Callable[[int], object]) -> None:
-        self._file, self._progress = file, progress
-
-    def write(self, block: bytes) -> None:
-        self._file.write(block)
-        self._progress(len(block))
-
-    def flush(self) -> None:
-        self._file.flush()
-
-
 def _downloader(progress: Callable[[int], object]) -> Callable[[str, str, Any], None]:
     """Return a downloader for pooch that reports each block."""
 
@@ -343,16 +325,18 @@ def _downloader(progress: Callable[[int], object]) -> Callable[[str, str, Any], 
         from pooch import HTTPDownloader
 
         with open(output_file, "w+b") as file:
-            HTTPDownloader()(url, _Reporting(file, progress), pooch_)
+
+            def write(block: bytes) -> None:
+                file.write(block)
+                progress(len(block))
+
+            HTTPDownloader()(url, SimpleNamespace(write=write, flush=file.flush), pooch_)
 
     return download
 
 
 def _in_package(name: str, source: Publication) -> dict[str, bytes]:
-    """Return the files that an installed package holds, by name, after a check of their digests.
-
-    Raises BadInput if the package is not installed, or does not hold the published files.
-    """
+    """Return the files that an installed package holds, by name, after a check of their digests."""
     package = str(source.package)
     try:
         installed = distribution(package.partition("==")[0])
@@ -382,16 +366,10 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
     The files are downloaded, or read from an installed package that holds them. An existing file is kept.
     After a failure there is no incomplete file under the final name.
 
-    name : a published data set: mnist, fashion_mnist, usps, letters, newsgroups, film_reviews
-    progress : called with the number of bytes of each block that has arrived; default: nothing is called
+    progress : called with the number of bytes of each block that has arrived
 
-    Raises
-    ------
-    BadInput
-        If there is no such download, if no server can be reached, if the package is not installed, or if the
-        content is not the published one.
-    OutputFailure
-        If the cache folder cannot be written.
+    Raises BadInput if there is no such download, no server can be reached, the package is not installed, or
+    the content is not the published one; OutputFailure if the cache folder cannot be written.
     """
     if name not in SOURCES:
         raise unknown("download", name, SOURCES)
@@ -453,9 +431,8 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
     try:
         write_whole(target, packed.getvalue())
     except OutputFailure as error:
-        raise _unwritable(
-            target, error.__cause__ if isinstance(error.__cause__, OSError) else error
-        ) from None
+        cause = error.__cause__
+        raise _unwritable(target, cause if isinstance(cause, OSError) else error) from None
     shutil.rmtree(downloads, ignore_errors=True)  # also removes leftovers of killed downloads
     return target
 
@@ -465,7 +442,6 @@ def published_images(
 ) -> Dataset:
     """Return published images with labels, binarised: the training file gives the validation part, too.
 
-    name : name of the data set and of its file
     binarise, default : the rule, and the rule that the name leaves out
     n_train : images of the training part
     **fields : further fields of the ``Dataset``: source and classes

@@ -12,6 +12,7 @@ from . import (
     layers,
     random,
     records,
+    updates,
     vectors,
     webassembly,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "layers",
     "random",
     "records",
+    "updates",
     "vectors",
     "webassembly",
 ]

@@ -15,6 +15,8 @@ from rbmviz.kernels.layers import REBUILD_SWEEPS, FlipCounts, Flips, find_flips,
 from rbmviz.kernels.random import STREAM_LANES, draw_block, draw_part, sigmoid
 from rbmviz.kernels.vectors import aligned_zeros, sum_wide
 
+f32 = np.float32
+
 WIDTH = STREAM_LANES
 """Columns of a tile: the units of a block of draws."""
 
@@ -78,7 +80,7 @@ def _fits(layer, n, first, last):
 @inner
 def update(layer, units, first, last):
     """Update the value of a layer for the units of the other one, in the chains from first to last."""
-    flips = layer.flips
+    flips, one = layer.flips, f32(1.0)
     if not (_fits(layer, layer.units.shape[1], first, last) and units.shape == flips.input.shape):
         raise ValueError("update: the arrays do not fit each other")
     for r in range(first, last):
@@ -94,9 +96,9 @@ def update(layer, units, first, last):
         for r in range(first, last):
             counts, value = flips.counts[r], layer.value[t, r]
             if counts.active_listed:
-                sum_wide(bias, value, tile, 0, flips.active[r], counts.active, flips.active[r], 0)
+                sum_wide(bias, value, one, tile, 0, flips.active[r], counts.active, flips.active[r], 0)
             else:
-                sum_wide(value, value, tile, 0, flips.on[r], counts.on, flips.off[r], counts.off)
+                sum_wide(value, value, one, tile, 0, flips.on[r], counts.on, flips.off[r], counts.off)
 
 
 @private

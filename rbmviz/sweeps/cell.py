@@ -45,28 +45,18 @@ class Cell:
 
     Parameters
     ----------
-    kind : "sampler" or "trainer"
-        What the algorithm is.
     algorithm : str
         With *all* knobs, ``rates_fpcd:eps=0.03,alpha=1.0,...``.
-    model, model_digest : str
-        Name and digest of the model; "" for trainers.
-    data, data_digest : str
-        Name and digest of the data.
-    seed : int
-        Same seed, same bits.
-    start : "data" or "random"
-        See ``SweepPlan``.
-    budget : Budget
-        How long it runs.
+    model, model_digest, data, data_digest : str
+        Names and digests of model ("" for trainers) and data.
     metrics : tuple of str
         Sorted names of measures.
-    kernel : "binary" or "mean"
-        Kernel of the ISL.
     n_hidden : int
         Trainers: hidden units; 0 for samplers.
     version : str
         ``version_of`` the algorithm: what computes it.
+    kind, seed, start, budget, kernel
+        See ``SweepPlan``.
     """
 
     kind: Kind
@@ -87,9 +77,7 @@ class Cell:
     def identity(self) -> str:
         """Hash of everything that the result depends on, 32 hexadecimal digits.
 
-        Digests of model and data, the algorithm with all its knobs, seed, start, budget, metrics, kernel of
-        the ISL, hidden units, and the version of the code. Names of models and data are not part of it: the
-        same model under another name has the same results.
+        Names of models and data are not part of it: the same model under another name has the same results.
         """
         content = [
             *(self.kind, self.algorithm, self.model_digest, self.data_digest, self.seed, self.start),
@@ -180,7 +168,7 @@ def _load(what: str, name: str, digest: str, load: Any) -> Any:
 
 
 def model_of(cell: Cell) -> Model:
-    """Return the cell's model, loaded once in this process.
+    """Return the cell's model, loaded once in this process; BadInput if it is not there, or another.
 
     Raises
     ------
@@ -191,7 +179,7 @@ def model_of(cell: Cell) -> Model:
 
 
 def data_of_cell(cell: Cell) -> Dataset:
-    """Return the cell's data, loaded once in this process.
+    """Return the cell's data, loaded once in this process; BadInput if they are not there, or others.
 
     Raises
     ------
@@ -208,8 +196,6 @@ def cells(
 
     Parameters
     ----------
-    plan : SweepPlan
-        What is run.
     registered : bool
         Accept names of pretrained models and of registered data only, no files: for plans that come from a
         link, a page or somebody else's file, which must not make this machine read a file (default False).
@@ -245,25 +231,31 @@ def cells(
         if same is not None:
             raise BadInput(f"The models '{same}' and '{name}' are the same: name one of them.")
         loaded[name] = (digest, plan.data or dataset.name, provide(dataset))
-    return [
-        Cell(
-            kind=plan.kind,
-            algorithm=setting.algorithm,
-            model=setting.model,
-            model_digest=loaded[setting.model][0],
-            data=loaded[setting.model][1],
-            data_digest=loaded[setting.model][2],
-            seed=seed,
-            start=plan.start,
-            budget=plan.budget,
-            metrics=tuple(sorted(plan.metrics)),
-            kernel=plan.kernel,
-            n_hidden=plan.n_hidden if plan.kind == "trainer" else 0,
-            version=version_of(plan.kind, setting.algorithm.partition(":")[0]),
+    common: dict[str, Any] = {
+        **{"kind": plan.kind, "start": plan.start, "budget": plan.budget, "kernel": plan.kernel},
+        "metrics": tuple(sorted(plan.metrics)),
+        "n_hidden": plan.n_hidden if plan.kind == "trainer" else 0,
+    }
+    made = []
+    for seed, setting in plan.order():
+        model_digest, data, data_digest = loaded[setting.model]
+        made.append(
+            Cell(
+                algorithm=setting.algorithm,
+                model=setting.model,
+                model_digest=model_digest,
+                data=data,
+                data_digest=data_digest,
+                seed=seed,
+                version=version_of(plan.kind, setting.algorithm.partition(":")[0]),
+                **common,
+            )
         )
-        for seed, setting in plan.order()
-    ]
+    return made
 
+
+_OF_CELL = ("model", "model_digest", "data", "data_digest", "start", "kernel", "seed", "n_hidden")
+"""Attributes of a cell that are columns of tables."""
 
 SPENT = ("n", "sweeps", "seconds")
 """What has been spent up to a point: samples or updates, Gibbs sweeps of all chains, seconds of processor
@@ -317,12 +309,8 @@ def columns_of(
     }
     for name in knobs:
         column = [each.get(name) for each in read]
-        is_text = any(isinstance(x, str) for x in column)
-        values[f"knob_{name}"] = (
-            ["" if x is None else str(x) for x in column]
-            if is_text
-            else [math.nan if x is None else float(x) for x in column]
-        )
+        none: Any = "" if any(isinstance(x, str) for x in column) else math.nan
+        values[f"knob_{name}"] = [type(none)(none if x is None else x) for x in column]
     for name, each in values.items():
         columns[name] = np.array(each, object if isinstance(each[0], str) else None)[of]
     for name, numbers in points.items():
@@ -383,9 +371,7 @@ class _TrainingWork:
         """Make n updates; return the Gibbs sweeps of their chains, as if the last one had made them all."""
         before = self._training.state.sweeps
         self._progress = self._training.trainer.step(self._training.state, n)
-        gibbs_sweeps = np.zeros(n, np.int64)
-        gibbs_sweeps[-1] = self._progress.sweeps - before
-        return gibbs_sweeps
+        return np.append(np.zeros(n - 1, np.int64), self._progress.sweeps - before)
 
     def take(self, n: int) -> None:
         """Measure the model after the updates that were made last."""
@@ -393,8 +379,7 @@ class _TrainingWork:
 
 
 _COMPILED: set[str] = set()
-"""Samplers with their knobs, and names of trainers, whose kernels this process has compiled, outside the
-clock of any cell."""
+"""Samplers with their knobs, and names of trainers, whose kernels have been compiled outside any clock."""
 
 
 class CellRun:
@@ -404,15 +389,10 @@ class CellRun:
     except in the column ``seconds``, and in ``n`` where the budget is in seconds. A training that diverges
     has points up to its end, with NaN in the measures and the reason in ``note``.
 
-    Parameters
-    ----------
-    cell : Cell
-        What is run.
-
     Attributes
     ----------
     cell : Cell
-        The same.
+        What is run.
     n : int
         Samples or updates so far.
 
@@ -493,18 +473,15 @@ class CellRun:
             spent, gibbs_sweeps, n = spent * min(kept / n, 1.0), gibbs_sweeps[:kept], min(kept, n)
         if n:
             self._work.take(n)
-        self._note_spent(n, int(gibbs_sweeps.sum()), spent)
+        self.n += n
+        self._gibbs_sweeps += int(gibbs_sweeps.sum())
+        self._seconds += spent
+        self._each = spent / n if n and spent else self._each
+        self._over |= self.done >= 1
         if self.n == point or (self._over and self.n > (self._points[-1]["n"] if self._points else 0)):
             self._add_point()
         took = max(time.perf_counter() - begin, 1e-7)
         self._chunk = min(max(int(n * SLICE_SECONDS / took), 1), 2 * self._chunk)
-
-    def _note_spent(self, n: int, gibbs_sweeps: int, seconds: float) -> None:
-        self.n += n
-        self._gibbs_sweeps += gibbs_sweeps
-        self._seconds += seconds
-        self._each = seconds / n if n and seconds else self._each
-        self._over |= self.done >= 1
 
     def _add_point(self, measured: bool = True) -> None:
         values = dict.fromkeys(columns_of_measures(self.cell.kind), math.nan)
@@ -513,8 +490,8 @@ class CellRun:
             values[name] = float(measure.take(self._work.evidence))
             if measure.error is not None:
                 values[f"{name}_error"] = float(measure.error(self._work.evidence))
-        spent = (self.n, self._gibbs_sweeps, self._seconds)
-        self._points.append({**dict(zip(SPENT, spent, strict=True)), **values})
+        spent = dict(zip(SPENT, (self.n, self._gibbs_sweeps, self._seconds), strict=True))
+        self._points.append(spent | values)
 
     def _fail(self, reason: str) -> None:
         """End the cell: its remaining points are NaN."""
@@ -546,8 +523,7 @@ class CellRun:
             "version": cell.version,
             "setting": cell.algorithm,
             "algorithm": algorithm.name,
-            **{name: getattr(cell, name) for name in ("model", "model_digest", "data", "data_digest")},
-            **{name: getattr(cell, name) for name in ("start", "kernel", "seed", "n_hidden")},
+            **{name: getattr(cell, name) for name in _OF_CELL},
             **{"budget_unit": cell.budget.unit, "budget_amount": float(cell.budget.amount)},
             "knobs": json.dumps(knobs),
             "note": " ".join(note if note.endswith(".") else f"{note}." for note in notes if note),

@@ -48,34 +48,34 @@ SCORE_ROUNDING = 1e-12
 class ScoredSetting:
     """One setting compared with the best one, at one point.
 
+    Errors and deviations are NaN for one seed, and what the table does not have is NaN.
+
     Parameters
     ----------
     setting, model : str
         As in the columns of tables.
     knobs : dict
-        Values, by name, of the knobs in which the table's settings differ; numbers are float.
+        Values of the knobs in which the table's settings differ, by name; numbers are float.
     by_seed : dict of int to float
-        Score on the validation part (or by the chosen measure) for each of its seeds.
+        Score of each of its seeds on the validation part, or by the chosen measure.
     mean, std_dev : float
-        Mean and standard deviation over all its seeds; std_dev is NaN for one seed.
+        Mean and standard deviation over all its seeds.
     difference : float
         Its score minus the best setting's, averaged over the seeds of both; 0 for the best setting.
     std_error : float
-        Standard error of this paired difference over the seeds; NaN for one seed.
+        Standard error of this paired difference over the seeds.
     interval : (float, float)
-        95 % interval of the difference, by Student's t with (seeds - 1) degrees of freedom; NaN for one seed.
+        95 % interval of the difference, by Student's t with (seeds - 1) degrees of freedom.
     in_region : bool
         Whether the setting is as good as the best: see the module. With one seed, all settings are.
-    test : float
-        Score on the test part, averaged over the seeds; NaN if it is not in the table.
-    test_std_dev : float
-        Standard deviation of this score over the seeds.
+    test, test_std_dev : float
+        Mean and standard deviation of the score on the test part.
     test_point_error : float
         Standard error over test points, averaged over the seeds; never used to compare.
     blank : float
-        Mean share of blank samples; NaN if it is not in the table.
+        Mean share of blank samples.
     n, sweeps, seconds : float
-        Samples or updates, Gibbs sweeps and seconds spent up to the point, averaged over the seeds.
+        Mean samples or updates, Gibbs sweeps and seconds up to the point.
     """
 
     setting: str
@@ -110,12 +110,11 @@ class Choice:
     seeds : tuple of int
         Seeds that all settings have.
     settings : tuple of ScoredSetting
-        All settings that have reached the point: first the best, then the others in order of their means.
+        Those that have reached the point: the best, then the others in order of their means.
     not_reached : int
-        Number of settings in the table that have not reached the point with any seed.
+        Number of settings that have not reached the point with any seed.
     border : tuple of str
-        A sentence for each axis that should be longer: the region is at one end of it, and the knob goes
-        further.
+        A sentence for each axis with the region at one end of it, beyond which the knob goes.
     """
 
     effort: Unit
@@ -172,11 +171,7 @@ def _frame(columns: Columns) -> Any:
 
 
 class _Grid:
-    """The cells of a table by setting and seed, with their measures at any point.
-
-    settings : pairs of setting and model, in table order; seeds : the seeds, in ascending order
-    cells : setting's and seed's number, efforts and rows of each cell
-    """
+    """The cells of a table by setting and seed, with their measures at any point."""
 
     def __init__(self, columns: Columns, effort: Unit) -> None:
         if effort not in COLUMN_OF:
@@ -209,9 +204,8 @@ class _Grid:
         by_cell = frame.groupby(["setting", "model", "seed"], sort=False)
         # Sorted, so that a cell is a slice of each column: tables of thousands of cells are compared live.
         self.frame = frame.assign(cell=by_cell.ngroup()).sort_values(["cell", "x"], ignore_index=True)
-        self.settings = list(
-            self.frame[["setting", "model"]].drop_duplicates().itertuples(index=False, name=None)
-        )
+        first = self.frame.drop_duplicates(["setting", "model"])
+        self.settings: list[tuple[str, str]] = list(zip(first["setting"], first["model"], strict=True))
         self.seeds = sorted(set(self.frame["seed"].tolist()))
         places = {setting: i for i, setting in enumerate(self.settings)}
         scores = self.frame[[name for name in self.frame if name in measures]]
@@ -233,7 +227,8 @@ class _Grid:
         """Return a measure at each point, float64 (settings, seeds, points); NaN where it is not known.
 
         Scores are interpolated linearly in the logarithm of the effort, and costs linearly in the effort
-        itself, so that n is 100 after 100 samples. A missing column gives NaN.
+        itself, so that n is 100 after 100 samples. A missing column gives NaN; n is a number wherever a cell
+        has reached the point.
         """
         values = np.full((len(self.settings), len(self.seeds), len(points)), np.nan)
         if name not in self.frame:
@@ -249,13 +244,6 @@ class _Grid:
             exact = efforts[place] == points
             values[i, j, exact] = y[place[exact]]
         return values
-
-    def reached(self, points: np.ndarray) -> np.ndarray:
-        """Return which cells have reached each point, bool (settings, seeds, points)."""
-        reached = np.zeros((len(self.settings), len(self.seeds), len(points)), bool)
-        for i, j, x, _ in self.cells:
-            reached[i, j] = (points >= x[0]) & (points <= x[-1])
-        return reached
 
     def knobs(self) -> list[dict[str, float | str]]:
         """Return for each setting the values of the knobs in which its algorithm's settings differ."""
@@ -321,10 +309,7 @@ def _sign(name: str) -> int:
 
 
 def _common(reached: np.ndarray) -> np.ndarray:
-    """Return which seeds have reached a point in every setting, bool (seeds,), from bool (settings, seeds).
-
-    Settings in which no seed has reached the point do not count.
-    """
+    """Return the seeds that have reached a point in every setting that has reached it with any."""
     some = reached[reached.any(axis=1)]
     return np.asarray(some.all(axis=0)) if len(some) else np.zeros(reached.shape[1], bool)
 
@@ -347,10 +332,10 @@ def compare(
     columns : Columns
         Cells on one data set, with any number of models and samplers (``select`` returns a subset).
     point : float, optional
-        Number of samples, Gibbs sweeps or seconds (default: the last point that all settings have reached).
-        Between two points of a curve, scores are interpolated linearly in the logarithm of the effort.
+        Where to compare (default: the last point that all settings have reached). Between two points of a
+        curve, scores are interpolated linearly in the logarithm of the effort.
     effort : "samples", "updates", "sweeps" (Gibbs sweeps) or "seconds"
-        Unit of the point; the column ``n`` holds a sampler's samples or a trainer's updates.
+        Unit of the point.
     by : str
         Measure used to choose (default: ISL, for trainers log-likelihood, on the validation part). If neither
         high nor low values are better (``Measure.best``), the highest counts as the best; see ``undirected``.
@@ -377,7 +362,7 @@ def compare(
     by, test = _measure(columns, by, _CHOOSING), _measure(columns, test, _REPORTED)
     point = grid.last() if point is None else float(point)
     where = np.array([point])
-    reached = grid.reached(where)[..., 0]
+    reached = np.isfinite(grid.at(where, "n")[..., 0])
     if not reached.any():
         raise BadInput(f"No setting of the sweep has reached {point:,g} {effort}: choose a smaller point.")
     scores, sign = grid.at(where, by)[..., 0], _sign(by)
@@ -399,30 +384,26 @@ def compare(
         )
     best = int(ranked.argmax())
     rounding = SCORE_ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
-    pairs = [scores[i, both] - scores[best, both] for i, both in enumerate(reached & reached[best])]
-    differences = np.array([_mean(pair) for pair in pairs])
-    errors = np.array([_deviation(pair) / math.sqrt(max(len(pair), 1)) for pair in pairs])
-    halves = np.array([_quantile(len(pair)) for pair in pairs]) * errors
     in_region = _region(best, ranked, scores, reached, rounding)
     also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *SPENT)}
     knobs, scored = grid.knobs(), []
-    order = sorted(np.flatnonzero(there).tolist(), key=lambda i: (i != best, -ranked[i]))
-    for i in order:
-        has = reached[i]
+    for i in sorted(np.flatnonzero(there).tolist(), key=lambda i: (i != best, -ranked[i])):
+        has, both = reached[i], reached[i] & reached[best]
+        pair = scores[i, both] - scores[best, both]
+        difference, error = _mean(pair), _deviation(pair) / math.sqrt(max(len(pair), 1))
+        half = _quantile(len(pair)) * error
         mean_of = {name: _mean(values[i, has]) for name, values in also.items()}
-        difference, half = float(differences[i]), float(halves[i])
+        by_seed = zip(grid.seeds, scores[i].tolist(), has, strict=True)
         scored.append(
             ScoredSetting(
                 setting=grid.settings[i][0],
                 model=grid.settings[i][1],
                 knobs=knobs[i],
-                by_seed={
-                    seed: float(x) for seed, x, ok in zip(grid.seeds, scores[i], has, strict=True) if ok
-                },
+                by_seed={seed: score for seed, score, ok in by_seed if ok},
                 mean=_mean(scores[i, has]),
                 std_dev=_deviation(scores[i, has]),
                 difference=difference,
-                std_error=float(errors[i]),
+                std_error=error,
                 interval=(difference - half, difference + half),
                 in_region=bool(in_region[i]),
                 test=mean_of[test],
@@ -432,31 +413,25 @@ def compare(
                 **{name: mean_of[name] for name in SPENT},
             )
         )
-    return Choice(
-        effort=effort,
-        point=point,
-        by=by,
-        seeds=tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok),
-        settings=tuple(scored),
-        not_reached=int((~there).sum()),
-        border=tuple(_border(scored)),
-    )
+    seeds = tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok)
+    return Choice(effort, point, by, seeds, tuple(scored), int((~there).sum()), tuple(_border(scored)))
 
 
 def _quantile(seeds: int) -> float:
     return float(scipy.special.stdtrit(seeds - 1, (1 + CONFIDENCE) / 2)) if seeds > 1 else math.nan
 
 
-def _variances(x: np.ndarray) -> tuple[float, float, tuple[int, int]]:
-    """Return the two variances of an analysis of scores (settings, seeds), and their degrees of freedom.
+def _variances(x: np.ndarray, confidence: float) -> tuple[float, float]:
+    """Return the variance of settings' means, and up to which chance explains it; x : (settings, seeds).
 
-    They are the variance of the settings' means, and its part that chance over the seeds explains: the
-    residual variance, without effects of settings and seeds, of a mean.
+    Chance over the seeds is the residual variance, without effects of settings and seeds, of a mean, times
+    the quantile of F.
     """
     means = x.mean(axis=1)
     rest = x - means[:, None] - x.mean(axis=0) + x.mean()
     free = x.shape[0] - 1, (x.shape[0] - 1) * (x.shape[1] - 1)
-    return float(means.var(ddof=1)), float((rest**2).sum() / free[1] / x.shape[1]), free
+    chance = float((rest**2).sum() / free[1] / x.shape[1])
+    return float(means.var(ddof=1)), chance * float(scipy.special.fdtri(*free, confidence))
 
 
 def _region(
@@ -478,8 +453,7 @@ def _region(
             inside[i] = True  # nothing tells it apart
             continue
         chosen.append(i)
-        among, chance, free = _variances(x)
-        limit = chance * float(scipy.special.fdtri(*free, CONFIDENCE))
+        among, limit = _variances(x, CONFIDENCE)
         if np.ptp(x.mean(axis=1)) <= rounding or among <= limit:
             inside[chosen] = True
     return inside
@@ -515,38 +489,31 @@ def knob_of(scored: ScoredSetting, name: str) -> Knob | None:
     return knobs_of(table[algorithm])[name] if table else None
 
 
-def _points(grid: _Grid, effort: Unit) -> np.ndarray:
-    """Return the points at which all settings can be compared, float64, in ascending order."""
-    last = grid.last()
-    first = max(float(x[0]) for _, _, x, _ in grid.cells)
-    points = np.array(EFFORT_POINTS[effort], np.float64)
-    return np.unique([*points[(points >= first) & (points < last)], last])
-
-
 def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> float | None:
     """Return the point, from 10 samples on, at which the settings differ most; None if unknown.
 
-    At each point the scores form a table of settings and seeds, as in a two-way analysis of variance. The
-    part that chance over the seeds explains (a mean's residual variance times the quantile of F, at 99 %
-    because many points are tried) is subtracted from the variance of the settings' means. The point with the
-    largest difference is returned if that is positive. Settings with mostly blank samples do not count,
-    because they are bad at any point. At least two settings and two seeds are needed.
+    At each point, what chance over the seeds explains at 99 % (many points are tried) is subtracted from the
+    variance of the settings' means, see the module. The point with the largest rest is returned if that is
+    positive. Settings with mostly blank samples do not count, because they are bad at any point. At least two
+    settings and two seeds are needed.
     """
     grid = _Grid(columns, effort)
     by = _measure(columns, by, _CHOOSING)
-    where = _points(grid, effort)
+    last, first = grid.last(), max(float(x[0]) for _, _, x, _ in grid.cells)
+    usual = np.array(EFFORT_POINTS[effort], np.float64)
+    where = np.unique([*usual[(usual >= first) & (usual < last)], last])
     scores, blank, n = grid.at(where, by), grid.at(where, "blank"), grid.at(where, "n")
-    reached = grid.reached(where)
     spread = np.full(len(where), -np.inf)
     for p in range(len(where)):
-        if not n[..., p][reached[..., p]].min(initial=np.inf) >= LEAST_SAMPLES:
+        reached = np.isfinite(n[..., p])
+        if not n[..., p][reached].min(initial=np.inf) >= LEAST_SAMPLES:
             continue
-        common = _common(reached[..., p])
+        common = _common(reached)
         x, empty = scores[..., p][:, common], blank[..., p][:, common]
         x = x[np.isfinite(x).all(axis=1) & ~(empty.mean(axis=1) > MOSTLY_BLANK)] if common.any() else x
         if min(x.shape) > 1:
-            among, chance, free = _variances(x)
-            spread[p] = among - chance * float(scipy.special.fdtri(*free, TELLING))
+            among, limit = _variances(x, TELLING)
+            spread[p] = among - limit
     best = int(spread.argmax()) if len(spread) else 0
     return float(where[best]) if len(spread) and spread[best] > 0 else None
 
@@ -567,15 +534,10 @@ class Robustness:
         The models.
     seeds : tuple of int
         Seeds with a score on every model; the other attributes use only these seeds.
-    by_model : tuple of float
-        Score on each model, averaged over the seeds, in the order of ``models``.
-    errors : tuple of float
-        Standard error of each score over the seeds; NaN for one seed.
-    mean : float
-        Mean over the models.
-    spread : float
-        Standard deviation over the models, which shows how much the sampler depends on a model's training;
-        NaN for one model.
+    by_model, errors : tuple of float
+        Mean over the seeds, and its standard error, on each model.
+    mean, spread : float
+        Mean and standard deviation over the models: how much the sampler depends on a model's training.
     worst : str
         The model with the worst mean score: the lowest, or the highest if low is best.
     """
@@ -598,9 +560,6 @@ def robustness(
     The paper on rates-FPCD (end of section 5.1) asks how much a sampler's result depends on the model's
     training. The same settings, seeds and starts are run on models of the same data trained by different
     algorithms. A setting is judged by the seeds with a score on every model; without any, it is left out.
-
-    ``rbmviz list models`` shows which pretrained models share a data set (``mnist_cd1``, ``mnist_pcd``,
-    ``mnist_fpcd``). ``rbmviz train`` trains others; models in files can be swept, too.
 
     Parameters
     ----------

@@ -56,11 +56,7 @@ def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
 
 
 def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) -> bytes:
-    """Return a drawing of the scores of all settings as SVG or PNG, depending on ``form``.
-
-    choices : one choice per model
-    plan : the first two axes along which settings differ are drawn
-    caption : text below the drawing, see ``provenance``
+    """Return ``specification`` as SVG or PNG; BadInput if Altair or vl-convert is not installed.
 
     Raises BadInput if Altair or vl-convert is not installed.
     """
@@ -75,19 +71,20 @@ def rendered(spec: Mapping[str, Any], form: str) -> bytes:
     """
     import vl_convert
 
-    vega_lite = spec["$schema"].rpartition("/v")[2].removesuffix(".json")
     # The version of the specification: vl-convert knows 6.1.0 as 6.1.
-    vega_lite = ".".join(vega_lite.split(".")[:2])
-    text = json.dumps(spec)
-    if form == "svg":
-        return vl_convert.vegalite_to_svg(text, vl_version=vega_lite).encode()
-    if form == "pdf":
-        return vl_convert.vegalite_to_pdf(text, vl_version=vega_lite)
-    return vl_convert.vegalite_to_png(text, vl_version=vega_lite, scale=2)
+    vega_lite = ".".join(spec["$schema"].rpartition("/v")[2].removesuffix(".json").split(".")[:2])
+    draw = getattr(vl_convert, f"vegalite_to_{form}")
+    drawn = draw(json.dumps(spec), vl_version=vega_lite, **({"scale": 2} if form == "png" else {}))
+    return drawn.encode() if form == "svg" else drawn
 
 
 def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> dict[str, Any]:
-    """Return the drawing as a Vega-Lite specification that includes its data."""
+    """Return a drawing of the scores of all settings as a Vega-Lite specification that includes its data.
+
+    choices : one for each model
+    plan : the first two axes along which settings differ are drawn
+    caption : text below the drawing, see ``provenance``
+    """
     import altair
 
     rows = [_row(setting) for choice in choices for setting in choice.settings]
@@ -109,16 +106,13 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     title = altair.TitleParams(
         f"{label} after {_point(choices)}", subtitle=in_lines(filter(None, said)), anchor="start"
     )
-    facets = {name: f"{name}:N" for name in ("panel", "model") if len({row[name] for row in rows}) > 1}
-    if facets:
-        named = {"panel": "column", "model": "row"}
-        facet = {
-            named[name]: getattr(altair, named[name].title())(field, title=None)
-            for name, field in facets.items()
-        }
-        chart = chart.facet(data=altair.Data(values=rows), **facet)
-    else:
-        chart = chart.properties(data=altair.Data(values=rows))
+    facets = {
+        place: channel(f"{name}:N", title=None)
+        for place, name, channel in (("column", "panel", altair.Column), ("row", "model", altair.Row))
+        if len({row[name] for row in rows}) > 1
+    }
+    data = altair.Data(values=rows)
+    chart = chart.facet(data=data, **facets) if facets else chart.properties(data=data)
     below = altair.Chart(altair.Data(values=[{}])).mark_text(
         align="left", baseline="top", fontSize=8, color="#555555", x=0, y=0, lineBreak="\n"
     )

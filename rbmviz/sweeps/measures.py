@@ -5,6 +5,7 @@ computes only what the measures of its cell need. What cannot be computed is NaN
 say why.
 """
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -36,19 +37,16 @@ class Measure:
     name : str
         Its name in plans, and its column in tables.
     number : Number
-        What it is: its label, unit, meaning, and which of two values is better. A measure of a number in
-        percent is a share, 0 to 1.
+        What it is. A measure of a number in percent is a share, 0 to 1.
     kind : "sampler" or "trainer"
         Whose cells it measures.
-    take : callable
-        Returns the number from the evidence.
+    take, error : callable
+        Return the number, and its standard error over test points (column ``<name>_error``), from the
+        evidence. These errors are shown, but never used to compare settings: see ``choose``.
     needs : str
         What the evidence has to keep for it: "isl", "coverage", "activity", "likelihood" or "".
     part : str
-        Part of the data that it describes, in words; "" (the default): of none.
-    error : callable or None
-        Returns its standard error over test points, column ``<name>_error``; None: it has none.
-        Errors over test points are shown, but never used to compare settings: see ``choose``.
+        Part of the data that it describes, in words, or "".
     """
 
     name: str
@@ -79,16 +77,9 @@ class Measure:
 class SamplerEvidence:
     """Scores of the samples of a cell so far.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Data to score on. Packed points and examples are shared by all cells of this process.
-    kernel : "binary" or "mean"
-        Kernel of the ISL.
-    n_chains : int
-        Sample t is of chain t % n_chains.
-    needs : collection of str
-        What the measures of the cell need; nothing else is computed.
+    dataset : data to score on; packed points and examples are shared by all cells of this process
+    n_chains : sample t is of chain t % n_chains
+    needs : what the measures of the cell need; nothing else is computed
     """
 
     dataset: Dataset
@@ -125,8 +116,8 @@ class SamplerEvidence:
     def score(self) -> Score:
         """ISL of the samples so far, computed once for each point."""
         if self._score is None:
-            nan = float("nan")
-            self._score = self._isl.value() if self._isl is not None else Score(nan, nan, self._n, nan, nan)
+            none = Score(math.nan, math.nan, self._n, math.nan, math.nan)
+            self._score = none if self._isl is None else self._isl.value()
         return self._score
 
     def ess(self) -> float:
@@ -134,12 +125,10 @@ class SamplerEvidence:
         values = np.concatenate(self._activity)
         self._activity = [values]
         if len(values) < MIN_DRAWS * self.n_chains:
-            return float("nan")
+            return math.nan
         size = chain_diagnostics(chains_apart(values, self.n_chains)).ess
-        if np.isnan(size):
-            self.notes["activity"] = "The number of active units never changes: there is no ESS."
-        else:
-            self.notes.pop("activity", None)
+        never = "The number of active units never changes: there is no ESS."
+        self.notes["activity"] = never if np.isnan(size) else ""
         return size
 
 
@@ -147,12 +136,8 @@ class SamplerEvidence:
 class TrainerEvidence:
     """Measurements of a cell's training so far.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Its training part is used for training; likelihoods are of all three parts.
-    own_stats : Mapping of str
-        Labels of the trainer's own statistics, the most informative one first.
+    dataset : its training part is used for training; likelihoods are of all three parts
+    own_stats : labels of the trainer's own statistics, the most informative one first
     """
 
     dataset: Dataset
@@ -174,10 +159,10 @@ class TrainerEvidence:
         rbm, rows = self.progress.rbm, getattr(self.dataset, part)
         if min(rbm.n_visible, rbm.n_hidden) > MAX_UNITS_EACH_POINT:
             self.notes["likelihood"] = _too_large(rbm)
-            return float("nan")
+            return math.nan
         if not len(rows):
             self.notes[f"likelihood of {part}"] = f"{self.dataset.name} has no {part} part."
-            return float("nan")
+            return math.nan
         if self._log_z is None:
             self._log_z = log_z(rbm)
         return float(-rbm.free_energy(rows).mean() - self._log_z)
@@ -185,14 +170,13 @@ class TrainerEvidence:
     def stat(self, name: str) -> float:
         """Return a statistic of the trainer; NaN if it has none of this name."""
         assert self.progress is not None
-        return float(self.progress.stats.get(name, float("nan")))
+        return float(self.progress.stats.get(name, math.nan))
 
     def own_value(self) -> float:
         """Return the trainer's own quantity: the first of ``Trainer.own_stats``; NaN if it has none."""
-        first = next(iter(self.own_stats), "")
-        if not first:
+        if not self.own_stats:
             self.notes["inner"] = "This trainer has no quantity of its own."
-        return self.stat(first)
+        return self.stat(next(iter(self.own_stats), ""))
 
 
 def _too_large(rbm: RBM) -> str:
@@ -202,48 +186,45 @@ def _too_large(rbm: RBM) -> str:
     )
 
 
-def _isl_error(evidence: SamplerEvidence) -> float:
-    return evidence.score.std_error
-
-
-def _likelihood(part: str) -> Callable[[Any], float]:
-    return lambda evidence: evidence.log_likelihood(part)
-
-
-def _stat(name: str) -> Callable[[Any], float]:
-    return lambda evidence: evidence.stat(name)
-
-
 _OF_SAMPLERS = {**NUMBERS["sample"], **{number.name: number for number in Agreement.numbers}}
-_OF_TRAINERS = NUMBERS["train"]
 
 
 def _sampled(name: str, take: Callable[[Any], float], needs: str = "", of: str = "") -> Measure:
     return Measure(name, _OF_SAMPLERS[of or name], "sampler", take, needs)
 
 
+def _isl(name: str, part: str, take: Callable[[Any], float], error: Any = None) -> Measure:
+    return Measure(name, ISL_OF_SAMPLES, "sampler", take, "isl", f"{part} part", error)
+
+
+def _trained(name: str, of: str, take: Callable[[Any], float]) -> Measure:
+    return Measure(name, NUMBERS["train"][of], "trainer", take)
+
+
+def _likelihood(name: str, part: str, words: str) -> Measure:
+    number = NUMBERS["train"]["likelihood"]
+    return Measure(name, number, "trainer", lambda e: e.log_likelihood(part), "likelihood", f"{words} part")
+
+
+def _stat(name: str) -> Measure:
+    return _trained(name, name, lambda e: e.stat(name))
+
+
 _ALL = (
-    Measure(
-        "isl_validation", ISL_OF_SAMPLES, "sampler", lambda e: e.score.validation, "isl", "validation part"
-    ),
-    Measure("isl_test", ISL_OF_SAMPLES, "sampler", lambda e: e.score.isl, "isl", "test part", _isl_error),
+    _isl("isl_validation", "validation", lambda e: e.score.validation),
+    _isl("isl_test", "test", lambda e: e.score.isl, lambda e: e.score.std_error),
     _sampled("beta", lambda e: e.score.beta, "isl"),
     _sampled("blank", lambda e: e.coverage.blank),
     _sampled("ink", lambda e: e.coverage.ink),
     _sampled("spurious", lambda e: e.coverage.spurious, "coverage"),
     _sampled("coverage", lambda e: e.coverage.class_coverage, "coverage", of="class_coverage"),
-    _sampled("switches", lambda e: e.coverage.switches if e.dataset.classes else float("nan"), "coverage"),
+    _sampled("switches", lambda e: e.coverage.switches if e.dataset.classes else math.nan, "coverage"),
     _sampled("ess", lambda e: e.ess(), "activity"),
-    *(
-        Measure(name, _OF_TRAINERS["likelihood"], "trainer", _likelihood(part), "likelihood", f"{words} part")
-        for name, part, words in (
-            ("log_likelihood", "train", "training"),
-            ("log_likelihood_validation", "validation", "validation"),
-            ("log_likelihood_test", "test", "test"),
-        )
-    ),
-    Measure("inner", _OF_TRAINERS["inner"], "trainer", lambda e: e.own_value()),
-    *(Measure(name, _OF_TRAINERS[name], "trainer", _stat(name)) for name in STATS),
+    _likelihood("log_likelihood", "train", "training"),
+    _likelihood("log_likelihood_validation", "validation", "validation"),
+    _likelihood("log_likelihood_test", "test", "test"),
+    _trained("inner", "inner", lambda e: e.own_value()),
+    *map(_stat, STATS),
 )
 
 measures: Mapping[str, Measure] = {measure.name: measure for measure in _ALL}

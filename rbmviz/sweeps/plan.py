@@ -53,39 +53,28 @@ class Axis:
     Parameters
     ----------
     knob : str
-        Name of the knob.
     values : sequence of int, float, bool or str
-        One or more distinct values; the plan checks them against the knob's range.
-
-    Raises
-    ------
-    BadInput
-        If there are no values, more than ``MAX_VALUES_OF_AXIS``, or a value occurs twice.
+        The plan checks them against the knob's range.
     """
 
     knob: str
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
+        what = f"The axis {quoted(self.knob)}"
         if not isinstance(self.knob, str):
-            raise BadInput(f"The axis {quoted(self.knob)} is not the name of a knob: give a text, as 'eps'.")
+            raise BadInput(f"{what} is not the name of a knob: give a text, as 'eps'.")
         if isinstance(self.values, str) or not isinstance(self.values, Iterable):
-            raise BadInput(f"The axis {quoted(self.knob)} has the values {quoted(self.values)}: give a list.")
+            raise BadInput(f"{what} has the values {quoted(self.values)}: give a list.")
         values = tuple(value.item() if isinstance(value, np.generic) else value for value in self.values)
         if not values:
-            raise BadInput(f"The axis {quoted(self.knob)} is empty: give it at least one value.")
+            raise BadInput(f"{what} is empty: give it at least one value.")
         if len(values) > MAX_VALUES_OF_AXIS:
-            raise BadInput(
-                f"Axis {quoted(self.knob)} has {len(values):,} values: give {MAX_VALUES_OF_AXIS:,} at most."
-            )
+            raise BadInput(f"{what} has {len(values):,} values: give {MAX_VALUES_OF_AXIS:,} at most.")
         for value in values:
-            if not isinstance(value, int | float | bool | str):
-                raise BadInput(
-                    f"The axis {quoted(self.knob)}: {quoted(value)} is not a number, text or bool."
-                )
-        if len(set(values)) < len(values):
-            twice = next(value for value in values if values.count(value) > 1)
-            raise BadInput(f"The axis {quoted(self.knob)} has the value {quoted(twice)} twice: give it once.")
+            if not isinstance(value, int | float | str):
+                raise BadInput(f"{what}: {quoted(value)} is not a number, text or bool.")
+        _refuse_twice(f"value of the axis '{self.knob}'", values)
         object.__setattr__(self, "values", values)
 
     @classmethod
@@ -94,20 +83,11 @@ class Axis:
 
         Parameters
         ----------
-        knob : Knob
-            The knob, which has a kind, a range and a scale.
-        lo, hi : float
-            Ends of the axis, lo <= hi; positive on a log scale.
-        n : int
-            Number of values, at least 1. Values on a log scale are rounded to four digits.
-        scale : "linear", "log", "log1m" or ""
-            Spacing (default "": the scale of the knob's slider). "log1m" is a log scale of 1 - x, for knobs
-            whose values close to 1 matter: if hi is 1, it ends with ``1 - LEAST_BELOW_1`` and 1.
+        scale : "linear", "log" (values with four digits), "log1m" or "" (that of the knob's slider)
+            "log1m" is a log scale of 1 - x, for knobs whose values close to 1 matter: if hi is 1, it ends
+            with ``1 - LEAST_BELOW_1`` and 1.
 
-        Raises
-        ------
-        BadInput
-            If the knob is not a number, or the ends do not fit the scale.
+        Raises BadInput if the knob is not a number, or the ends do not fit the scale.
         """
         if knob.kind not in (int, float):
             raise BadInput(f"The knob {knob.name} is not a number: list its values, {knob.range_text}.")
@@ -126,9 +106,8 @@ class Axis:
         ends = {0: lo, n - 1: hi} if n > 1 else {0: lo}
         # After rounding, a value next to an end may lie beyond that end.
         numbers = [ends.get(i, min(max(float(text), lo), hi)) for i, text in enumerate(texts)]
-        if knob.kind is int:
-            return cls(knob.name, tuple(dict.fromkeys(round(x) for x in numbers)))
-        return cls(knob.name, tuple(dict.fromkeys(float(x) for x in numbers)))
+        values = dict.fromkeys(round(x) if knob.kind is int else float(x) for x in numbers)
+        return cls(knob.name, tuple(values))
 
     @classmethod
     def read(cls, text: str, algorithms: Sequence[Any]) -> Self:
@@ -137,14 +116,11 @@ class Axis:
         Parameters
         ----------
         text : str
-            A knob, and values or ``lo:hi:n``, optionally with a scale (default: the slider's).
+            A knob, and values or ``lo:hi:n``, optionally with a scale.
         algorithms : sequence
             Samplers or trainers (classes or instances), at least one of which has the knob.
 
-        Raises
-        ------
-        BadInput
-            If no algorithm has the knob, or the values cannot be read.
+        Raises BadInput if no algorithm has the knob, or the values cannot be read.
         """
         name, equals, rest = text.partition("=")
         name = name.strip().replace("-", "_")
@@ -155,18 +131,17 @@ class Axis:
         knob = knob_named(name, algorithms)
         if ":" not in rest:
             return cls(knob.name, tuple(knob.parse(x.strip(), "axis") for x in rest.split(",") if x.strip()))
-        parts = rest.split(":")
         try:
-            lo, hi, n = float(parts[0]), float(parts[1]), int(parts[2])
-            scale = parts[3] if len(parts) > 3 else ""
-        except (ValueError, IndexError):
-            lo, hi, n, scale = math.nan, math.nan, 0, "?"
-        if len(parts) > 4 or scale not in ("", *SCALES):
+            lo, hi, n, *scale = rest.split(":")
+            if len(scale) > 1 or not {*scale} <= {*SCALES}:
+                raise ValueError
+            ends = float(lo), float(hi), int(n)
+        except ValueError:
             raise BadInput(
                 f"The axis {quoted(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, followed "
                 "by ':log', ':linear' or ':log1m' if needed."
-            )
-        return cls.spaced(knob, lo, hi, n, scale)
+            ) from None
+        return cls.spaced(knob, *ends, *scale)
 
 
 def _below_1(knob: Knob, lo: float, hi: float, n: int) -> tuple[float, ...]:
@@ -200,17 +175,10 @@ class Budget:
     Parameters
     ----------
     unit : "samples", "updates", "sweeps" or "seconds"
-        Samples, Gibbs sweeps or seconds for samplers; updates, Gibbs sweeps or seconds for trainers. Samples
-        and Gibbs sweeps are counted over all chains; seconds are processor time in the algorithm, without
-        scores.
+        Gibbs sweeps and samples of all chains; seconds are processor time in the algorithm, without scores.
     amount : int, or float for seconds
         In Gibbs sweeps, the cell ends with the last complete sample, and has at least one. In seconds, the
         number of samples depends on the machine, and is in the table.
-
-    Raises
-    ------
-    BadInput
-        If the unit is unknown, or the amount is not a number above 0.
     """
 
     unit: Unit
@@ -308,17 +276,18 @@ class SweepPlan:
         def keep(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        if self.kind not in tuple(TABLES):
-            raise unknown("kind of sweep", str(self.kind), TABLES)
+        for name, names in (("kind", TABLES), ("kernel", get_args(Kernel)), ("start", ("data", "random"))):
+            if getattr(self, name) not in tuple(names):
+                raise unknown(f"{name} of a sweep", str(getattr(self, name)), names)
         for name in ("algorithms", "axes", "models", "seeds", "metrics"):
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Sequence):
                 raise BadInput(f"The sweep's {name} are {quoted(value)}: give a list.")
             keep(name, tuple(value))
-        self._check_choices()
+        self._check_names()
+        keep("n_hidden", whole("The hidden units", self.n_hidden, 1, 10**6))
+        keep("seeds", tuple(whole("A seed of the sweep", seed, 0, _MAX_SEED) for seed in self.seeds))
         algorithms = [self._algorithm(algorithm) for algorithm in self.algorithms]
-        if not algorithms:
-            raise BadInput(f"The sweep has no {self.kind}: name at least one.")
         keep("algorithms", tuple(write_algorithm(algorithm) for algorithm in algorithms))
         keep("budget", self.budget or Budget(*(("samples", 20_000) if self._samples else ("updates", 1000))))
         keep("metrics", self.metrics or DEFAULT_MEASURES[self.kind])
@@ -342,26 +311,21 @@ class SweepPlan:
             raise BadInput(f"{quoted(algorithm)} is not a {self.kind}: give its name, with knobs if need be.")
         return TABLES[self.kind].read(write_algorithm(algorithm))
 
-    def _check_choices(self) -> None:
-        if self.kernel not in get_args(Kernel):
-            raise unknown("kernel", str(self.kernel), get_args(Kernel))
-        if self.start not in ("data", "random"):
-            raise unknown("start", str(self.start), ("data", "random"))
+    def _check_names(self) -> None:
         for name in (*self.models, self.data):
             if not isinstance(name, str) or len(name) > MAX_NAME:
                 raise BadInput(f"{quoted(name)} is not the name of a model or of data.")
-        if self._samples and not self.models:
-            raise BadInput("The sweep has no model: name at least one.")
+        for what, there in (
+            (self.kind, self.algorithms),
+            ("model", self.models or not self._samples),
+            ("seed", self.seeds),
+        ):
+            if not there:
+                raise BadInput(f"The sweep has no {what}: give at least one.")
         if not self._samples and self.models:
             raise BadInput("A sweep over trainers takes no models: it trains its own, on the data.")
         if not self._samples and not self.data:
             raise BadInput("A sweep over trainers needs the data to train on: name them.")
-        object.__setattr__(self, "n_hidden", whole("The hidden units", self.n_hidden, 1, 10**6))
-        if not self.seeds:
-            raise BadInput("The sweep has no seed: give at least one.")
-        object.__setattr__(
-            self, "seeds", tuple(whole("A seed of the sweep", seed, 0, _MAX_SEED) for seed in self.seeds)
-        )
         for name in self.metrics:
             if name not in (names := list_measures(self.kind)):
                 raise unknown(f"metric of {self.kind}s", str(name), names)
@@ -392,17 +356,12 @@ class SweepPlan:
         knobs = [axis.knob for axis in self.axes]
         first = {axis.knob: axis.values[0] for axis in self.axes}
         along = [write_algorithm(self._with(text, first)) for text in self.algorithms]
-        for what, names in (
-            ("axis", knobs),
-            ("model", self.models),
-            (self.kind, self.algorithms),
-            (f"{self.kind} with values of the axes", along),
-            ("seed", self.seeds),
-            ("metric", self.metrics),
-        ):
-            twice = [name for name, times in Counter(names).items() if times > 1]
-            if twice:
-                raise BadInput(f"The {what} {quoted(twice[0])} occurs twice in the sweep: give it once.")
+        _refuse_twice("axis", knobs)
+        _refuse_twice("model", self.models)
+        _refuse_twice(self.kind, self.algorithms)
+        _refuse_twice(f"{self.kind} with values of the axes", along)
+        _refuse_twice("seed", self.seeds)
+        _refuse_twice("metric", self.metrics)
 
     def _with(self, text: str, values: Mapping[str, Any]) -> Any:
         """Return an algorithm with these values of axes, ready to run."""
@@ -428,13 +387,9 @@ class SweepPlan:
 
     def differing_knobs(self) -> list[str]:
         """Return the knobs, apart from axes, in which algorithms of the same name differ (rates_fpcd:k=5)."""
-        read = [TABLES[self.kind].read(text) for text in self.algorithms]
-        pairs = [(a, b) for a, b in itertools.combinations(read, 2) if a.name == b.name]
-        return list(
-            dict.fromkeys(
-                name for a, b in pairs for name in knobs_of(a) if getattr(a, name) != getattr(b, name)
-            )
-        )
+        pairs = itertools.combinations(map(self._algorithm, self.algorithms), 2)
+        names = [(name, a, b) for a, b in pairs if a.name == b.name for name in knobs_of(a)]
+        return list(dict.fromkeys(name for name, a, b in names if getattr(a, name) != getattr(b, name)))
 
     def settings(self) -> list[GridSetting]:
         """Return the settings of the grid in the order of execution, from coarse to fine.
@@ -458,10 +413,7 @@ class SweepPlan:
 
     def order(self) -> Iterator[tuple[int, GridSetting]]:
         """Yield seed and setting of each cell in the order of execution, with seeds outermost."""
-        settings = self.settings()
-        for seed in self.seeds:
-            for setting in settings:
-                yield seed, setting
+        return itertools.product(self.seeds, self.settings())
 
     def to_json(self) -> str:
         """Return the plan as JSON for ``from_json``."""
@@ -472,10 +424,7 @@ class SweepPlan:
     def from_json(cls, text: str | bytes) -> Self:
         """Return the plan in a JSON text.
 
-        Raises
-        ------
-        BadInput
-            If the text is longer than 1 MB, not JSON, or not the plan of a sweep.
+        Raises BadInput if the text is longer than 1 MB, not JSON, or not the plan of a sweep.
         """
         try:
             content = read_json(text)
@@ -487,11 +436,10 @@ class SweepPlan:
             raise BadInput(
                 "This is not a plan of a sweep, or of a newer rbmviz: it must say rbmviz_sweep: 1."
             )
-        fields = {field.name for field in dataclasses.fields(cls)}
         parts = {name: value for name, value in content.items() if name != "rbmviz_sweep"}
-        for name in parts:
-            if name not in fields:
-                raise unknown("part of a plan", name, fields)
+        fields = {field.name for field in dataclasses.fields(cls)}
+        for name in parts.keys() - fields:
+            raise unknown("part of a plan", name, fields)
         try:
             axes = [Axis(**axis) for axis in parts.pop("axes", ())]
             budget = Budget(**parts.pop("budget")) if parts.get("budget") is not None else None
@@ -500,6 +448,12 @@ class SweepPlan:
             raise BadInput(
                 "This is not a plan of a sweep: a part of it is missing or of another type."
             ) from None
+
+
+def _refuse_twice(what: str, names: Sequence[Any]) -> None:
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise BadInput(f"The {what} {quoted(twice[0])} occurs twice in the sweep: give it once.")
 
 
 def _fineness(at: Sequence[int], lengths: Sequence[int]) -> tuple[int, ...]:

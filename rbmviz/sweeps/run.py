@@ -50,16 +50,12 @@ class SweepProgress:
 
     Parameters
     ----------
-    cells : int
-        Number of cells in the plan.
-    stored : int
-        Number of cells whose results were already in the folder.
-    computed : int
-        Number of cells computed and written in this run.
+    cells, stored, computed : int
+        Cells of the plan, those whose results were in the folder before, and those of this run.
     failed : list of FailedCell
         Cells that ended with an error; another run tries them again.
     seconds, busy_seconds : float
-        Wall-clock time of the run, and total wall-clock time of its cells, each on its thread.
+        Wall-clock time of the run, and of its cells one after the other.
     interrupted : bool
         Whether Ctrl-C, or ``stop``, ended the run.
     """

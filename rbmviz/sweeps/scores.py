@@ -67,11 +67,8 @@ class SweepScores:
             self.columns = one_source(kept) if keep.any() else {}
         self.n_done = len(set(self.columns["identity"])) if self.columns else 0
         # Several visitors have one map open: what takes a second is computed by the first of them.
-        self._lock, self._choices, self._point = (
-            threading.Lock(),
-            lru_cache(8)(self._compared),
-            lru_cache(8)(self._told),
-        )
+        self._lock = threading.Lock()
+        self._choices, self._point = lru_cache(8)(self._compared), lru_cache(8)(self._told)
 
     def range(self, effort: Unit) -> tuple[float, float] | None:
         """Return the first and the last point with a score of any setting; None before the first score."""

@@ -46,8 +46,10 @@ _ABOUT = {
 class StoredTable(NamedTuple):
     """The results in a folder.
 
+    Parameters
+    ----------
     columns : dict of str to ndarray (rows,)
-        The table in long form (see ``cell.table``); texts have dtype object, numbers int64 or float64.
+        The table in long form (see ``table``); texts have dtype object, numbers int64 or float64.
     cells : int
         Number of cells in the table.
     """
@@ -57,13 +59,7 @@ class StoredTable(NamedTuple):
 
 
 class Store:
-    """The folder of a sweep.
-
-    Parameters
-    ----------
-    folder : str or Path
-        The folder; nothing is created or read before a method is called.
-    """
+    """The folder of a sweep; nothing is created or read before a method is called."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -73,25 +69,13 @@ class Store:
     def prepare(self, plan: SweepPlan, command: str = "") -> str:
         """Create folder and file if needed, check that they can hold these results, and write the plan.
 
-        Parameters
-        ----------
-        plan : SweepPlan
-            The plan, which replaces any earlier plan; earlier results stay, and its cells among them are not
-            computed again. So a plan with longer axes extends the sweep.
-        command : str
-            The command, kept beside the plan.
+        The plan replaces any earlier plan; earlier results stay, and its cells among them are not computed
+        again. So a plan with longer axes extends the sweep. ``command`` is kept beside the plan.
 
-        Returns
-        -------
-        str
-            A sentence if the disk cannot share memory between processes, as network disks; or "".
+        Returns a sentence if the disk cannot share memory between processes, as network disks; or "".
 
-        Raises
-        ------
-        BadInput
-            If the folder is a file, or holds other files, or results of another kind of sweep.
-        OutputFailure
-            If the system refuses: the disk is full or read-only, for example.
+        Raises BadInput if the folder is a file, or holds other files, or results of another kind of sweep;
+        OutputFailure if the system refuses.
         """
         if not self.folder.is_dir():
             if self.folder.exists():
@@ -106,19 +90,15 @@ class Store:
         with self._opened() as db:
             shared = self._share(db)
             with db:
-                db.execute(
-                    "create table if not exists plan (json text, command text, rbmviz text, made text)"
-                )
                 columns = ", ".join(f"{name} {kind}" for name, kind in _ABOUT.items())
-                db.execute(
-                    "create table if not exists cell "
-                    f"(number integer primary key, id text unique, error text, {columns})"
-                )
                 numbers = ", ".join(f"{name} real" for name in ("seconds", *measured))
-                db.execute(
-                    "create table if not exists point (cell integer references cell, n integer, "
-                    f"sweeps integer, {numbers}, primary key (cell, n)) without rowid"
-                )
+                for table in (
+                    "plan (json text, command text, rbmviz text, made text)",
+                    f"cell (number integer primary key, id text unique, error text, {columns})",
+                    f"point (cell integer references cell, n integer, sweeps integer, {numbers}, "
+                    "primary key (cell, n)) without rowid",
+                ):
+                    db.execute(f"create table if not exists {table}")
                 there = tuple(row[1] for row in db.execute("pragma table_info(point)"))
                 if there != ("cell", *SPENT, *measured):
                     raise BadInput(
@@ -183,7 +163,7 @@ class Store:
             raise OutputFailure(f"'{self.file}' cannot be written: {error}.") from error
 
     def plan(self) -> SweepPlan:
-        """Return the plan of the folder.
+        """Return the plan of the folder; BadInput if there is none, or it cannot be read.
 
         Raises
         ------
@@ -214,9 +194,7 @@ class Store:
     def write(self, result: CellResult) -> None:
         """Write the result of a cell whole; OutputFailure if the system refuses."""
         points = [[None if x != x else x for x in point.values()] for point in result.points]
-        about = [result.about[name] for name in _ABOUT]
-        identity = result.about["identity"]
-        self._write(identity, None, about, points)
+        self._write(result.about["identity"], None, [result.about[name] for name in _ABOUT], points)
 
     def write_failure(self, cell: Cell, reason: str) -> None:
         """Note that a cell has failed; reason : one sentence."""

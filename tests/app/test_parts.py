@@ -10,7 +10,7 @@ from rbmviz.charts import ChartAxis, Curves, styled
 from rbmviz.session import SamplingSetup
 from rbmviz_app.stream import parts as live
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.parts import offering, parts_of
+from rbmviz_app.stream.parts import offering
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_header
 
@@ -118,19 +118,3 @@ def test_the_more_charts_cost_the_less_often_they_are_made(comparison, parts, mo
     for seconds, due in ((0.2, False), (1.9, False), (2.1, True)):
         now[0] = seconds
         assert parts._is_due() == due, seconds
-    runs = [(0, 1, "running", None)]
-    parts._made_from = runs, [90], ()
-    for n, seconds, due in ((91, 2.1, False), (91, live.MOST_SECONDS, True), (110, 2.1, True)):
-        now[0] = seconds
-        monkeypatch.setattr(parts, "_state", lambda n=n: (runs, [n], [n]))
-        assert parts._is_due() == due, n
-
-
-def test_charts_live_as_long_as_the_page_that_offers_them(comparison):
-    held = {}
-    assert parts_of(comparison) is None
-    offering(held, "sample", comparison).offer("isl", lambda: (None, ()), "")
-    assert parts_of(comparison) is held["sample"]
-    assert offering(held, "sample", comparison) is held["sample"]
-    held.clear()
-    assert parts_of(comparison) is None

@@ -3,16 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from page_settings import settings_of
+from page_settings import button, comparison_of, settings_of
 from waiting import wait
 
 from rbmviz.rbm.files import model_bytes
 from rbmviz_app.pages import file_of
 from rbmviz_app.uploads import Upload
-
-
-def texts(test, kind):
-    return " ".join(one.value for one in getattr(test, kind))
 
 
 def of_session(test):
@@ -36,10 +32,6 @@ def own_data():
     return pd.DataFrame(np.random.default_rng(2).integers(0, 2, (50, 9))).to_csv(index=False).encode()
 
 
-def button(test, label):
-    return next(one for one in test.button if one.label == label)
-
-
 def taken_off(test):
     return any("removed from the page" in toast.value for toast in test.toast)
 
@@ -51,7 +43,7 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, own_data):
     train = page("train", shell=True, t=["cd"])
     train.file_uploader(key="own_data").upload("rows.csv", own_data).run()
     for test, name, place in ((sample, "sample", "sample_own"), (train, "train", "own_data")):
-        comparison = test.session_state["comparisons"][name][0]
+        comparison = comparison_of(test, name)
         before = comparison.setup
         again = page(name, shell=True, state=of_session(test))
         assert again.file_uploader(key=place).value is None
@@ -61,21 +53,10 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, own_data):
         assert place not in again.session_state["uploads"]
 
 
-def test_forgotten_model_file_is_named_after_a_reload(page, model, address_of):
-    test = page("sample", shell=True, p=["gibbs"])
-    test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
-    assert address_of(test)["model"] == ["mine.npz"]
-    again = page("sample", shell=True, p=["gibbs"], model="mine.npz")
-    assert "forgotten your file 'mine.npz'" in texts(again, "warning").replace("\\", "")
-    sent = page("sample", shell=True, p=["gibbs"], model="CD-k on bas, 1,200 updates")
-    assert "your model 'CD-k on bas, 1,200 updates': send it from Train again" in texts(sent, "warning")
-    assert address_of(again)["model"] == ["mnist_fpcd"]
-
-
 def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, own_data):
     test = page("train", shell=True)
     test.file_uploader(key="own_data").upload("rows.csv", own_data).run()
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     assert comparison.setup.dataset.n_visible == 9
     button(test, "Four prototypes").click().run()
     assert comparison.setup.dataset.name == "modes"
@@ -84,32 +65,12 @@ def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, own_data):
     assert test.file_uploader(key="own_data 1").value is None  # there it can be given again
 
 
-def test_a_preset_on_a_page_without_a_file_can_be_undone(page):
-    test = page("train", shell=True)
-    button(test, "Four prototypes").click().run()
-    assert not taken_off(test)
-    assert test.session_state["comparisons"]["train"][0].can_undo
-
-
-def test_a_step_of_a_lesson_chooses_its_model_and_the_file_stays_in_the_list(page, model):
-    test = page("sample", shell=True)
-    test.file_uploader(key="sample_own").upload("mine.safetensors", model_bytes(model)).run()
-    comparison = test.session_state["comparisons"]["sample"][0]
-    assert comparison.setup.model.rbm.n_visible == 5
-    test.query_params = {"lesson": "stick", "step": "3"}
-    test.session_state["opened page"] = "learn"
-    test.run()
-    assert not test.exception
-    assert comparison.setup.model.rbm.n_visible == 784
-    assert "mine.safetensors" in test.selectbox(key="model").options
-
-
 def test_a_model_sent_to_a_page_is_chosen_there(page, model, monkeypatch):
     opened = []
     monkeypatch.setattr("streamlit.switch_page", opened.append)
     uploads = {"sample_own": Upload("mine.safetensors", None, model)}
     test = page("train", t=["cd"], state={"uploads": uploads})
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     wait(lambda: comparison.poll()[0][1].n > 0, "an update")
     button(test, "To the Sample page").click().run()
     assert opened == [file_of("sample")]

@@ -28,6 +28,9 @@ from tests.frames import read_header
 FRAMES_ASKED = 4
 """Frames per request, as ``base.js`` has it."""
 
+STREAM = "/_stcore/stream"
+"""Path of Streamlit's own socket."""
+
 PAGES = ("", "train", "coupling", "weights", "chain")
 """Paths of the five pages."""
 
@@ -57,8 +60,6 @@ class Visitor:
         Query string of the link, without ``?``.
     fps : int, optional
         Frames per second to ask for (default: as many as the page asks for); 0: no live socket.
-    host, origin : str, optional
-        Headers (default: those that a browser at this address sends).
 
     Attributes
     ----------
@@ -78,13 +79,10 @@ class Visitor:
         page: str = "",
         query: str = "",
         fps: float | None = None,
-        host: str | None = None,
-        origin: str | None = None,
     ) -> None:
         self.address, self.page, self.fps = address.rstrip("/"), page, fps
         self.query = query or ("little=landscape" if page == "chain" else "")  # the part with live panels
         self._base = urlsplit(self.address).path  # of a server behind a proxy
-        self.origin, self._host = origin or self.address.removesuffix(self._base), host
         self.session = ""
         self.data: dict[str, Any] = {}
         self.buttons: dict[str, tuple[str, str]] = {}  # label -> (widget id, fragment id)
@@ -126,8 +124,7 @@ class Visitor:
         """
         self.opened_at = time.monotonic()
         protocols = ["streamlit", "PLACEHOLDER_AUTH_TOKEN", *([self.session] if self.session else [])]
-        path = "".join(f"/{part}" for part in ("_stcore", "stream"))
-        self._stream = await self._connect(self._base + path, protocols, patience)
+        self._stream = await self._connect(self._base + STREAM, protocols, patience)
         self._tasks = [asyncio.create_task(self._read_stream())]
         self._script_done.clear()
         await self.rerun()
@@ -174,28 +171,18 @@ class Visitor:
                 await socket.close()
         self._live = self._stream = None
 
-    async def reconnect(self) -> None:
-        """Leave abruptly and come back as the same session, as a browser does after a lost connection."""
-        await self.close(abrupt=True)
-        self.data = {}
-        await self.open()
-
     async def _connect(self, path: str, protocols: list[str] | None, patience: float) -> ClientConnection:
         target = urlsplit(self.address)
-        # A browser behind a rebound name connects to this machine, but calls it by that name.
-        where = {"host": target.hostname, "port": target.port} if self._host else {}
-        uri = f"ws://{self._host or target.netloc}{path}"
         try:
             return await connect(
-                uri,
-                origin=self.origin,  # type: ignore[arg-type]
+                f"ws://{target.netloc}{path}",
+                origin=f"{target.scheme}://{target.netloc}",  # type: ignore[arg-type]
                 subprotocols=protocols,  # type: ignore[arg-type]
                 max_size=None,
                 open_timeout=patience,
                 close_timeout=2,
                 ping_interval=None,
                 proxy=None,
-                **where,
             )
         except (InvalidStatus, ConnectionClosed, OSError) as error:  # TimeoutError is one, too
             raise Refused(f"{path.split('?')[0]}: {error or type(error).__name__}") from None

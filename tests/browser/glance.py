@@ -36,7 +36,7 @@ Y = """(() => {
     return [
         panel ? Math.round(panel.getBoundingClientRect().top + scrollY) : '',
         end(first('canvas.picture')), end(first('.strip')), end(knobs[0]), end(knobs[1]),
-        end(map ?? document.querySelector('[class*=st-key-main-chart], [data-testid=stVegaLiteChart]')),
+        end(map ?? document.querySelector('[class*=st-key-main-chart]')),
     ];
 })()"""
 

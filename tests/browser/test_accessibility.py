@@ -1,7 +1,6 @@
 """WCAG 2.2 AA on every page, in both themes, as far as axe-core can tell; texts of pictures; no warnings."""
 
 import itertools
-import re
 from pathlib import Path
 
 import axe_playwright_python
@@ -116,15 +115,9 @@ def unfold(page, path):
         page.page.locator(".papers-entry img").first.wait_for()
         page.until("document.querySelector('.papers-entry img').naturalWidth > 0")
     if path not in ("chain", "glossary", "learn", "papers") and "lesson" not in path:
-        page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg), .plot canvas").filter(
-            visible=True
-        ).first.wait_for()
+        page.page.locator(".plot canvas").filter(visible=True).first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")
-
-
-NO_ROWS_YET = re.compile(r"WARN (Infinite extent for field .*|Log scale domain includes zero:) *\[\S*,.*\]")
-"""Streamlit draws each chart of Vega-Lite once before its rows arrive, and Vega then warns of its scales."""
 
 
 def warnings_of(page):
@@ -132,7 +125,7 @@ def warnings_of(page):
     warnings = []
 
     def note(told):
-        if told.type == "warning" and not NO_ROWS_YET.fullmatch(told.text):
+        if told.type == "warning":
             warnings.append(told.text)
 
     page.page.on("console", note)

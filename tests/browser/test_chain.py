@@ -60,15 +60,17 @@ def test_steps_reset_and_another_landscape(live):
     assert page.ask("panels[0].mark") == "the same element"
 
 
+CHARTS = """[...document.querySelectorAll('[class*=st-key-plot-] *')]
+    .flatMap(node => [...node.shadowRoot?.querySelectorAll('.plot canvas') ?? []])"""
+
+
 def test_lambda_is_dragged_and_the_figures_follow(live):
     opened = live()
     page = opened.page
     opened.goto("chain?little=matrix")
     page.get_by_text("0.9333").wait_for()
-    page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 3")
-    pictures = (
-        "[...document.querySelectorAll('[data-testid=stVegaLiteChart] canvas')].map(c => c.toDataURL())"
-    )
+    page.wait_for_function(f"{CHARTS}.length === 3")
+    pictures = f"{CHARTS}.map(c => c.toDataURL())"
     before = page.evaluate(pictures)
     slider = page.get_by_role("slider", name="Taken from the diagonal")
     slider.evaluate("input => { input.value = 1000; input.dispatchEvent(new Event('input')); }")  # not let go
@@ -84,7 +86,7 @@ def test_the_table_is_edited_by_hand(live):
     page = opened.page
     opened.goto("chain?little=matrix")
     page.get_by_text("0.9333").wait_for()
-    page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 3")
+    page.wait_for_function(f"{CHARTS}.length === 3")
     box = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
     page.mouse.dblclick(box["x"] + 220, box["y"] + 55)  # from 1 to 2
     editor = page.locator("#portal input, #portal textarea")

@@ -1,30 +1,11 @@
-"""Packed bits: words of units and lists of changed units, against lists made unit by unit."""
+"""Lists of changed units, against lists made unit by unit."""
 
 import numpy as np
 import pytest
 
-from rbmviz.kernels import bits, layers
-from rbmviz.kernels._jit import kernel
+from rbmviz.kernels import layers
 
 SIZES = [1, 63, 64, 65, 127, 200, 784]
-
-
-@kernel
-def words_of(x, out):
-    for w in range(out.shape[0]):
-        out[w] = bits.word(x, 64 * w)
-
-
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
-def test_words_are_the_bits_lowest_first(n, share):
-    """Also of a row amid others: what lies beyond the end is not read into the word."""
-    rows = np.ones((3, n), np.uint8)
-    rows[1] = np.random.default_rng(n).random(n) < share
-    found = np.zeros(-(-n // 64), np.uint64)
-    words_of(rows[1], found)
-    want = [sum(int(x) << i for i, x in enumerate(rows[1][at : at + 64])) for at in range(0, n, 64)]
-    assert found.tolist() == want
 
 
 @pytest.mark.parametrize("n", SIZES)

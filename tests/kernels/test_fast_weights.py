@@ -7,6 +7,7 @@ from numpy_form import numpy_form
 
 from rbmviz import RBM, rng
 from rbmviz.kernels import fast_weights, gibbs, layers
+from rbmviz.kernels.fast_weights import history
 from rbmviz.kernels.fast_weights.sample import sample_chain
 from rbmviz.kernels.fast_weights.state import current_parameters, make_chain
 
@@ -53,6 +54,19 @@ def test_driven_chains_are_the_numpy_form(rbm, start, alpha, k):
         np.testing.assert_allclose(now, part + fast, atol=1e-4)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1e-9, 0.3, 0.9, 0.95, 0.98, 0.984, 1.0])
+def test_a_history_holds_what_counts_and_at_most_eight_of_the_rest(alpha):
+    """A longer memory fits no history."""
+    length = history.history_length_of(alpha)
+    if alpha > 0.98:
+        assert length == 0
+        return
+    assert length % 8 == 0
+    assert 8 <= length <= history.CAPACITY
+    assert alpha**length <= history.NEGLIGIBLE
+    assert length == 8 or alpha ** (length - 8) > history.NEGLIGIBLE
+
+
 def test_gibbs_is_the_numpy_form(rbm, start):
     (up, down), v, h = preactivations((rbm.W, rbm.b, rbm.c)), start.copy(), np.zeros(N, np.uint8)
     v_flips, h_flips = layers.make_flips(M), layers.make_flips(N)
@@ -75,11 +89,8 @@ def test_preactivations_are_those_of_the_whole_matrix():
     """Whether few units flip or many, and where few are active."""
     g = np.random.default_rng(5)
     rows, bias = g.normal(size=(M, N)).astype(np.float32), g.normal(size=N).astype(np.float32)
-    preactivation, flips, x = (
-        layers.make_preactivation(rows, bias),
-        layers.make_flips(M),
-        np.zeros(M, np.uint8),
-    )
+    preactivation, flips = layers.make_preactivation(rows, bias), layers.make_flips(M)
+    x = np.zeros(M, np.uint8)
     for share in (0.3, 0.05, 0.9, 0.0, 0.5):
         x = x ^ (g.random(M) < share)
         layers.find_flips(flips, x)

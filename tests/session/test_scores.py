@@ -1,24 +1,11 @@
 """Scores of live samples: in batches, complete in a pause, bounded, and shared by snapshots."""
 
-import time
-
 import numpy as np
-from waiting import wait
 
 from rbmviz.metrics import ISL
 from rbmviz.samplers import Samples, make_sampler, sample
 from rbmviz.session import SamplingPlan
 from rbmviz.session.scores import Scores
-
-
-def test_scores_that_wait_are_complete_in_a_pause(open_worker, model, toy, monkeypatch):
-    monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 1e6)
-    worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), make_sampler("gibbs"))
-    worker.step(37)
-    wait(
-        lambda: worker.request_snapshot().n == 37 and worker.request_snapshot().status == "paused", "a pause"
-    )
-    assert worker.request_snapshot().occupancy.sum() + worker.request_snapshot().blanks.sum() == 37
 
 
 def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
@@ -67,12 +54,3 @@ def test_blank_samples_are_in_no_class_of_a_bin(toy):
     np.testing.assert_array_equal(scores.occupancy.sum(axis=0), [30, 30])
     np.testing.assert_array_equal(scores.occupancy.sum(axis=1) + scores.blanks, np.full(100, 2))
     assert scores.blanks.sum() == 140
-
-
-def test_queue_of_unscored_samples_is_bounded(model, toy):
-    scores = Scores(toy, "binary")
-    samples = sample(model, make_sampler("gibbs"), 7, seed=1)
-    end = time.monotonic() + 0.2
-    while time.monotonic() < end:
-        scores.update(samples)
-        assert sum(map(len, scores._not_covered)) < 64 + len(samples.v)

@@ -20,13 +20,11 @@ WHAT = (
     "Anyone with the link sees your panels live, also on a phone, and cannot change anything: your page, "
     "your knobs, the charts and the lesson card."
 )
-"""Explanation of sharing, shown before it starts."""
 
 ONLY_HERE = (
     ":material/warning: Only browsers on this computer can open the link. Before a class watches, whoever "
     "started the app has to start it for sharing; *Classroom* in the documentation says how."
 )
-"""Instruction shown if other machines cannot reach the server."""
 
 QR_CODE_PIXELS = 280
 """Width of the QR code: a phone must read it from a projector across a room."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rbmviz.charts import Chart
+from rbmviz.charts.plot import Content
 from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
@@ -56,8 +56,7 @@ def canvas(name: str, data: Mapping[str, Any]) -> None:
     tell(canvas=name, data={**fields, "panels": panels}, comparison=comparison)
 
 
-def chart(key: str, chart: Chart, label: str) -> None:
+def chart(key: str, content: Content) -> None:
     """Publish a chart of the page that does not come with the frames."""
-    content = None if (share := SHARED_PAGE.value) is None else chart.plot.content(chart.rows, label)
-    if share is not None and content is not None:
+    if (share := SHARED_PAGE.value) is not None:
         share.publish_chart(key, content)

@@ -32,7 +32,6 @@ SILENT = 4408
 """Close code for a silent watcher: a phone that wakes up reconnects."""
 
 AUDIENCE = Audience()
-"""All watchers on this server."""
 
 
 def watch_path() -> str:

@@ -10,7 +10,6 @@ from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.view import Share, new_token
 
 MAX_SHARES = 50
-"""Maximum number of views shared at the same time."""
 
 
 @st.cache_resource(show_spinner=False)

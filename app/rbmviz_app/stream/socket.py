@@ -156,7 +156,6 @@ class EndOfJob:
 
 
 _connections: Counter[str] = Counter()
-"""Number of connections, by token."""
 
 
 async def live(socket: WebSocket) -> None:
@@ -302,7 +301,6 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 def _warm_up() -> None:
     """Import the first page's modules, and load the kernels once they are compiled; runs on a thread."""
-    import altair  # noqa: F401
     import pandas  # noqa: F401
 
     from rbmviz.session import warm_up

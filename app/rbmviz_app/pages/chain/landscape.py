@@ -12,10 +12,11 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import LandscapeSetup, Race
 from rbmviz_app import controls, links, messages
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import Settings, landscape_grid
 from rbmviz_app.presets import Preset
+from rbmviz_app.transport import Transport
 
 VISIT_QUANTITIES = {
     "visits": NUMBERS["chain"]["visits"].titled(),
@@ -41,7 +42,6 @@ CHART_NOTES = {
         "ends this (section 4).",
     ),
 }
-"""Notes on the chart of each quantity."""
 
 
 PRESETS = (

@@ -1,16 +1,11 @@
 """The chart of the landscape: how fast visits and moments converge to the model's."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, styled
+from rbmviz.charts import Chart, ChartAxis, Curves, Legend, styled
 from rbmviz.charts.style import GREY, colours
 from rbmviz.session import LandscapeSnapshot
-
-
-def walk_rows(named: Iterable[tuple[str, LandscapeSnapshot]]) -> Rows:
-    """Return one row per panel and curve point, with the errors of visits and moments after n samples."""
-    return [{"sampler": name, **point._asdict()} for name, snapshot in named for point in snapshot.curve]
 
 
 def walk_chart(
@@ -21,8 +16,9 @@ def walk_chart(
     quantity : "visits" or "moments"; slots : see ``styled``
     """
     tones = colours([snapshot.algorithm for _, snapshot in named])
-    rows = [row for row in walk_rows(named) if row[quantity] > 0]
-    # Round up to whole decades, so that the plot rarely changes and a live chart keeps its zoom.
+    points = [(name, point._asdict()) for name, snapshot in named for point in snapshot.curve]
+    rows = [{"kind": "point", "sampler": name, **row} for name, row in points if row[quantity] > 0]
+    # Round up to whole decades, so that the axes rarely change.
     far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
     least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
     guides = [
@@ -40,13 +36,10 @@ def walk_chart(
         if rows
     ]
     return Curves(
-        ChartAxis("n", "Samples (t)", "log", "~s", domain=(1, far), ticks=8),
-        ChartAxis(quantity, title, "log", "~g", domain=(least, 3), ticks=5),
+        ChartAxis("n", "Samples (t)", "log", domain=(1, far)),
+        ChartAxis(quantity, title, "log", domain=(least, 3)),
         "sampler",
         styled([name for name, _ in named], tones, slots),
-        (("sampler", "Sampler", ""), ("n", "Samples", ","), (quantity, title, ".3g")),
-        ("guide",),
-        legend=Legend(columns=4),
-        clip=True,
-        height=280,
-    ).of([row | {"kind": "point"} for row in rows] + guides)
+        kinds=("guide",),
+        legend=Legend(),
+    ).of(rows + guides)

@@ -36,7 +36,7 @@ def main() -> None:
                 format_func=lambda name: f"{list(JOURNEY).index(name) + 1} {name.capitalize()}",
                 label_visibility="collapsed",
             )
-            if not present and not card.is_open(PAGE.name):  # a lesson has its own navigation
+            if not present and card.opened(PAGE.name) is None:  # a lesson has its own navigation
                 draw_next(part)
     with st.container():
         if part == "landscape":

@@ -17,7 +17,6 @@ ABOUT_LESSONS = (
     "between steps, and each step has an address to share. A challenge sets a goal. "
     "New here? Take one of the three doors."
 )
-"""The page's introduction for newcomers."""
 
 PICTURES = Path(__file__).parent
 """Samples of the shipped models, one picture for each lesson."""

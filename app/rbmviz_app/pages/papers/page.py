@@ -37,7 +37,6 @@ ABOUT = (
     "(99 %); a **medium** one takes up to an hour. A **variant** is not in the paper: another setting, or a "
     "warning. *Run it live* opens a page with the claim's settings."
 )
-"""The page's introduction for newcomers."""
 
 VERDICT_BADGES: dict[str, tuple[str, str]] = {
     "holds": ("green", "check_circle"),
@@ -47,7 +46,6 @@ VERDICT_BADGES: dict[str, tuple[str, str]] = {
     "not decided": ("gray", "help"),
     "not run at this size": ("blue", "hourglass_empty"),
 }
-"""Colour and icon of each verdict."""
 
 ALL = "all"
 

@@ -7,7 +7,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset
 from rbmviz.metrics.numbers import SCORED_EXAMPLES
-from rbmviz.samplers.target_likelihood import TARGET_STRIDE, TargetLikelihood
+from rbmviz.samplers.target_likelihood import TARGET_STRIDE
 from rbmviz.session import Race, SamplingRun, SamplingSetup, TrainingSetup, WarmStart
 from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.trainers import make_trainer
@@ -63,13 +63,22 @@ def draw_likelihoods(comparison: Race[SamplingSetup], page: LivePage[SamplingSet
     if dataset is None:
         st.caption("There are no data to score on: choose some in Settings.")
         return
+
+    def text(value: tuple[float, float] | None) -> str:
+        if value is None:
+            return "…"
+        return f"{value[0]:.3f}" + (f" ± {value[1]:.2g}" if value[1] else "")
+
     rows = []
     for (name, _), panel in zip(page.named(comparison), comparison.panels, strict=True):
         try:
             likelihood = panel.read(SamplingRun.request_improvement)
         except BadInput:
             likelihood = None
-        rows.append(_row(name, likelihood))
+        shown = (None,) * 3 if likelihood is None else (likelihood.model, likelihood.now, likelihood.averaged)
+        names = "The model", "θ + θF now", "mean of θ + θF"
+        row = {"Panel": name} | dict(zip(names, map(text, shown), strict=True))
+        rows.append(row | {"over samples": "" if likelihood is None else f"{likelihood.samples:,}"})
     st.dataframe(rows, hide_index=True, key="improvement table")
     st.caption(
         f"**What you see** The mean log-likelihood of the training examples (at most {SCORED_EXAMPLES:,}), "
@@ -80,18 +89,3 @@ def draw_likelihoods(comparison: Race[SamplingSetup], page: LivePage[SamplingSet
         "converged one unchanged. **Try** bas_cd1 and bas_pcd with step size 0.003, then 0.03. rates-FPCD "
         "paper, section 4."
     )
-
-
-def _row(name: str, likelihood: TargetLikelihood | None) -> dict[str, str]:
-    def text(value: tuple[float, float] | None) -> str:
-        if value is None:
-            return "…"
-        return f"{value[0]:.3f}" + (f" ± {value[1]:.2g}" if value[1] else "")
-
-    return {
-        "Panel": name,
-        "The model": "…" if likelihood is None else text(likelihood.model),
-        "θ + θF now": "…" if likelihood is None else text(likelihood.now),
-        "mean of θ + θF": "…" if likelihood is None else text(likelihood.averaged),
-        "over samples": "" if likelihood is None else f"{likelihood.samples:,}",
-    }

@@ -23,7 +23,7 @@ from rbmviz_app.charts.ends import curves_of
 from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
@@ -33,6 +33,7 @@ from rbmviz_app.presets import Preset
 from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import training_part_isl
 from rbmviz_app.stream.socket import picture_path
+from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
 BANDS = (
@@ -41,23 +42,19 @@ BANDS = (
     "the choice of test images, not another run of the chains. If you change a knob, that panel is scored "
     "on its samples since then, and the others on the same number of samples from their start."
 )
-"""Explanation of the difference, shown below its chart."""
 YARDSTICK = (
     "The dashed line is the score of the training images themselves: a sampler near it covers the test "
     "images about as well as they do."
 )
-"""Explanation of the reference line, shown below the chart of the curves."""
 PLANE = (
     "Grey: training images. In colour: the newest samples of each panel. The axes are the two directions in "
     "which the training images vary most (principal components). A sampler that is stuck fills a corner."
 )
-"""Explanation of the principal components, shown below their chart."""
 NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE}
 SECONDS_CAPTION = (
     "Seconds are the computing time of each sampler on this machine. They depend on its load: two identical "
     "runs may differ by a third. Samples and sweeps do not."
 )
-"""Explanation of a comparison at equal seconds, shown below its chart."""
 SPEC = PAGES["sample"]
 FOUR = ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization")
 Settings = PageSettings(SPEC.settings)
@@ -198,7 +195,13 @@ def main() -> None:
         name = controls.model_name(Settings.model)
         with controls.settings("sample"):
             controls.own_model(Settings.model, "sample_own", "Sample a model file of your own")
-            draw_settings()
+            controls.scored_data(Settings.data)
+            controls.choose(Settings.kernel)
+            controls.choose(Settings.start)
+            controls.number(Settings.seed)
+            controls.choose(Settings.view)
+            controls.choose(Settings.pixels)
+            controls.choose(Settings.cells)
             setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
@@ -230,27 +233,13 @@ def main() -> None:
         draw_improvement(PAGE, comparison, Settings.improvement, shown_name)
 
 
-def is_default(comparison: Race[SamplingSetup]) -> bool:
-    """Return whether the page is in its default state, as opened without a query in the address."""
-    return algorithms_of(comparison) == PAGE.read(SPEC.default_panels)[0] and all(
-        setting.value == setting.default for setting in PAGE.settings.values()
-    )
-
-
-def draw_settings() -> None:
-    """Draw the settings beside the model."""
-    controls.scored_data(Settings.data)
-    controls.choose(Settings.kernel)
-    controls.choose(Settings.start)
-    controls.number(Settings.seed)
-    controls.choose(Settings.view)
-    controls.choose(Settings.pixels)
-    controls.choose(Settings.cells)
-
-
 def grid(comparison: Race[SamplingSetup], **mounted: Any) -> None:
     """Draw the live panels."""
-    recorded = picture_path() if not mounted["present"] and is_default(comparison) else ""
+    # As opened without a query in the address.
+    is_default = algorithms_of(comparison) == PAGE.read(SPEC.default_panels)[0] and all(
+        setting.value == setting.default for setting in PAGE.settings.values()
+    )
+    recorded = picture_path() if not mounted["present"] and is_default else ""
     sample_grid(
         comparison,
         view=Settings.view.value,
@@ -326,7 +315,8 @@ def make_chart(
 
 def exports(comparison: Race[SamplingSetup], model_name: str) -> None:
     """Offer the data of the charts, code that repeats the runs, and a page in which they run."""
-    setup, side, caption = comparison.setup, Settings.cells.value, PAGE.shown_caption()
+    setup, side, preset = comparison.setup, Settings.cells.value, PAGE.shown_preset()
+    caption = preset.caption if preset else ""
     starts_at = setup.dataset.name if setup.dataset is not None and setup.first_state() is not None else None
 
     def code() -> str:

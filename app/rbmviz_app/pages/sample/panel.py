@@ -127,7 +127,7 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     # A run at rest has no pictures; they are sent once the run has been rebuilt.
     newest_sent = {"samples": n} if len(newest.v) else {}
     if not client.numbers_due:
-        return PanelContent({}, blocks, client.after(newest_sent))
+        return PanelContent({}, blocks, client._replace(newest_sent=newest_sent))
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(snapshot) else ""
     said: dict[str, Any] = {
         "standing": standing_text(snapshot),
@@ -139,7 +139,7 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         said["bins_before"] = snapshot.bins_before
-    return PanelContent(said, blocks, client.after(newest_sent), warning)
+    return PanelContent(said, blocks, client._replace(newest_sent=newest_sent), warning)
 
 
 _canvas = Canvas(VIEW_FOLDER / "sample")

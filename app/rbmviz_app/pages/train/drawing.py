@@ -45,11 +45,9 @@ READ_DISTRIBUTION = {
     "cut off are counted at the last sweep.",
     "Log weights (nats)": "Look at the width: one nat to the right is a weight e = 2.7 times as large.",
 }
-"""Notes on how to read the distributions, by label."""
 
 
 MAX_DISTRIBUTIONS = 2
-"""Maximum number of quantities of chains whose distributions are drawn."""
 
 HOW_AVERAGED = (
     f"a Monte Carlo average: {MONTE_CARLO_CHAINS} chains of {MONTE_CARLO_SWEEPS} sweeps from each of "
@@ -60,7 +58,6 @@ LEARNED_UPDATES = 1000
 """Number of updates after which a trainer is reported if it is not above independent pixels."""
 
 Named = Sequence[tuple[str, TrainingSnapshot]]
-"""Snapshots of the panels by unique name."""
 
 
 class Levels(NamedTuple):

@@ -10,13 +10,14 @@ from rbmviz.session import Race, TrainingSetup, WarmStart
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import controls, messages, session
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, places
+from rbmviz_app.page import LivePage, places
 from rbmviz_app.pages.train.drawing import draw_charts, levels_of
 from rbmviz_app.pages.train.panel import fresh_starts, train_grid
 from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of
 from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Preset
 from rbmviz_app.shared import title_of_model
+from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Train", "school", 3
 FALLING_RATE = "learning_rate=0.5,schedule=linear,iterations=3000"
@@ -126,7 +127,6 @@ READING_NOTES = (
     "independent pixels, which every trainer should pass.",
     "**Try** a learning rate ten times as large; or *Branch*, to continue from here with another trainer.",
 )
-"""Notes on reading the panels and the chart, and suggestions to try."""
 
 
 PAGE: LivePage[TrainingSetup] = LivePage(

@@ -72,7 +72,7 @@ def encode(snapshot: TrainingSnapshot, request: FrameRequest, client: ClientStat
             blocks["v"] = Bits(fantasy.v[-request.cells :], fantasy.n_visible)
     newest_sent = {"updates": snapshot.n} if fantasy is not None else {}
     if not client.numbers_due:
-        return PanelContent({}, blocks, client.after(newest_sent))
+        return PanelContent({}, blocks, client._replace(newest_sent=newest_sent))
     trace = _trace(snapshot)
     if trace is not None:
         blocks["trace"] = trace
@@ -81,7 +81,7 @@ def encode(snapshot: TrainingSnapshot, request: FrameRequest, client: ClientStat
     newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
     standing = f"Scored at {amount_text('updates', newest.update)}" if newest is not None else ""
     values = {"standing": standing, "knobs": numeric_knobs(snapshot.algorithm)}
-    return PanelContent(values, blocks, client.after(newest_sent), snapshot.warning)
+    return PanelContent(values, blocks, client._replace(newest_sent=newest_sent), snapshot.warning)
 
 
 FIRST_KNOBS = {"learning_rate": 0, "k": 1}

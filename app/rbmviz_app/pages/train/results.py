@@ -84,15 +84,15 @@ def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
             "Model",
             lambda: model_file(panel.read(TrainingRun.model), origin_of(comparison, code_of(comparison))),
             "model.safetensors",
-            "Parameters, rates and provenance (.safetensors), to sample or to continue from. With "
-            "replicates, the first.",
+            "Parameters, rates and provenance (.safetensors), to sample or to continue from; from the first "
+            "update on. With replicates, the first.",
         ),
         Download(
             "Checkpoint",
             lambda: checkpoint_file(panel),
             "training.checkpoint",
-            "The training itself: upload it in Settings to continue as if it had never stopped. With "
-            "replicates, the first.",
+            "The training itself, from the first update on: upload it in Settings to continue as if it had "
+            "never stopped. With replicates, the first.",
             icon="bookmark",
         ),
     ]

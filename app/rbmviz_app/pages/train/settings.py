@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
@@ -19,7 +18,6 @@ from rbmviz_app.shared import data, own_models, pretrained
 
 DATA_WIDTH = 180
 OWN_DATA, BEGIN_AT = uploads.TRAINING_DATA, "begin"
-"""Keys of the uploaders."""
 
 
 Settings = PageSettings(PAGES["train"].settings)
@@ -46,18 +44,40 @@ def choose_setup() -> Chosen:
     data_box = st.container(width="content")  # names the training data, which may be a file from Settings
     with controls.settings("train"):
         n_hidden = controls.number(Settings.hidden)
-        file, rule, offer, begin_file = draw_uploads()
+        file = uploads.uploader(
+            OWN_DATA,
+            "Train on your own data",
+            uploads.DATA_SUFFIXES,
+            "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
+            "Other pages can score against them.",
+        )
+        rule = controls.choose(
+            Settings.rule,
+            format_func=lambda rule: {"bernoulli": rule, "127": "above 127 of 255"}.get(
+                rule, f"above {rule}"
+            ),
+        )
+        offer = st.container()
+        begin_file = st.file_uploader(
+            "Start from a model, or continue a checkpoint",
+            type=[*uploads.MODEL_SUFFIXES, "checkpoint"],
+            key=BEGIN_AT,
+            help="A model becomes a choice where you add a trainer; a checkpoint continues in its own panel.",
+        )
         seed = controls.number(Settings.train_seed)
         replicates = controls.number(Settings.replicates)
         controls.choose(Settings.show)
         controls.choose(Settings.train_pixels)
         controls.choose(Settings.train_cells)
-    dataset, is_own = None, file is not None
+    dataset, is_own, setting = None, file is not None, Settings.train_data
+    look: dict[str, Any] = {"width": DATA_WIDTH, "label_visibility": "collapsed"}
     try:
         own = uploads.own_data(OWN_DATA, file, rule)
         if own is None:
+            names = sorted(list_datasets(), key=lambda name: (name != setting.default, name))
+            options = list(dict.fromkeys([*names, setting.value]))  # a preset or link may ask for a variant
             with data_box:
-                dataset = data(choose_data())
+                dataset = data(controls.select(setting, options, format_func=data_label, **look))
         else:
             dataset, is_own = own.content, True
             caption = f"All panels train on your file '{own.name}': {dataset.binarisation}."
@@ -66,41 +86,15 @@ def choose_setup() -> Chosen:
     # Keep the page alive with its previous data.
     if dataset is None:
         opened = COMPARISONS.value.get("train")
-        dataset = opened[0].setup.dataset if opened else data(Settings.train_data.default)
-    if is_own:
-        with data_box:
-            say_data(dataset, caption)
+        dataset = opened[0].setup.dataset if opened else data(setting.default)
+    if is_own:  # its name, instead of the choice
+        name = data_label(dataset.name)
+        help = caption or "Your file was refused; training continues on the previous data."
+        key = f"data shown {dataset.name}"
+        data_box.selectbox(setting.label, [name], disabled=True, key=key, help=help, **look)
         with offer:
             uploads.offer_to_leave(OWN_DATA, file)
     return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
-
-
-def choose_data() -> str:
-    """Draw the choice of the data, the default first; return their name.
-
-    A preset or link may ask for a variant.
-    """
-    names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
-    return controls.select(
-        Settings.train_data,
-        options=list(dict.fromkeys([*names, Settings.train_data.value])),
-        format_func=data_label,
-        width=DATA_WIDTH,
-        label_visibility="collapsed",
-    )
-
-
-def say_data(dataset: Dataset, caption: str) -> None:
-    """Draw the name of the training data instead of the choice, while the visitor's own file is used."""
-    st.selectbox(
-        Settings.train_data.label,
-        [data_label(dataset.name)],
-        disabled=True,
-        key=f"data shown {dataset.name}",
-        width=DATA_WIDTH,
-        label_visibility="collapsed",
-        help=caption or "Your file was refused; training continues on the previous data.",
-    )
 
 
 def units_of(dataset: Dataset) -> str:
@@ -116,33 +110,6 @@ def data_line(setup: TrainingSetup) -> str:
         f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {units}; models with "
         f"{n_hidden} hidden units; log-likelihood {judged}."
     )
-
-
-def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
-    """Draw the uploads.
-
-    Return the visitor's own data, the rule that makes them binary, a container for related offers, and the
-    starting point.
-    """
-    own = uploads.uploader(
-        OWN_DATA,
-        "Train on your own data",
-        uploads.DATA_SUFFIXES,
-        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
-        "Other pages can score against them.",
-    )
-    rule = controls.choose(
-        Settings.rule,
-        format_func=lambda rule: {"bernoulli": rule, "127": "above 127 of 255"}.get(rule, f"above {rule}"),
-    )
-    offer = st.container()
-    begin_file = st.file_uploader(
-        "Start from a model, or continue a checkpoint",
-        type=[*uploads.MODEL_SUFFIXES, "checkpoint"],
-        key=BEGIN_AT,
-        help="A model becomes a choice where you add a trainer; a checkpoint continues in its own panel.",
-    )
-    return own, rule, offer, begin_file
 
 
 def open_checkpoint(comparison: Race[TrainingSetup], begin_file: Any) -> str:
