@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, private
+from rbmviz.kernels._jit import inline, inner
 from rbmviz.kernels.bits import write_word
-from rbmviz.kernels.layers import REBUILD_SWEEPS, FlipCounts, Flips, find_flips, list_active
+from rbmviz.kernels.layers import REBUILD_SWEEPS, FlipCounts, Flips, copy_bits, find_flips, list_active
 from rbmviz.kernels.random import STREAM_LANES, draw_block, draw_part, sigmoid
-from rbmviz.kernels.vectors import aligned_zeros, sum_wide
-
-f32 = np.float32
+from rbmviz.kernels.vectors import aligned_zeros, sum_rows
 
 WIDTH = STREAM_LANES
 """Columns of a tile: the units of a block of draws."""
@@ -30,6 +28,7 @@ class Layer(NamedTuple):
     units: np.ndarray  # uint8 (chains, tiles * WIDTH)
     flips: Flips  # of the other layer, each array with an axis of chains in front
     updates: np.ndarray  # int64 (chains,): at multiples of REBUILD_SWEEPS the value is rebuilt
+    order: np.ndarray  # int64 (chains,): 0, 1, ..., the place of means
 
 
 def _of_chains(weights: np.ndarray, bias: np.ndarray, chains: int) -> Layer:
@@ -39,7 +38,7 @@ def _of_chains(weights: np.ndarray, bias: np.ndarray, chains: int) -> Layer:
     value = aligned_zeros(tiles * chains, WIDTH).reshape(tiles, chains, WIDTH)
     flips = Flips(on, off, active, counts, np.zeros((chains, n_in), np.uint8))
     units = np.zeros((chains, tiles * WIDTH), np.uint8)
-    return Layer(weights, bias, value, units, flips, np.zeros(chains, np.int64))
+    return Layer(weights, bias, value, units, flips, np.zeros(chains, np.int64), np.arange(chains))
 
 
 def make_layers(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[Layer, Layer]:
@@ -80,7 +79,7 @@ def _fits(layer, n, first, last):
 @inner
 def update(layer, units, first, last):
     """Update the value of a layer for the units of the other one, in the chains from first to last."""
-    flips, one = layer.flips, f32(1.0)
+    flips = layer.flips
     if not (_fits(layer, layer.units.shape[1], first, last) and units.shape == flips.input.shape):
         raise ValueError("update: the arrays do not fit each other")
     for r in range(first, last):
@@ -96,70 +95,59 @@ def update(layer, units, first, last):
         for r in range(first, last):
             counts, value = flips.counts[r], layer.value[t, r]
             if counts.active_listed:
-                sum_wide(bias, value, one, tile, 0, flips.active[r], counts.active, flips.active[r], 0)
+                sum_rows(bias, value, tile, flips.active[r], counts.active, flips.active[r], 0)
             else:
-                sum_wide(value, value, one, tile, 0, flips.on[r], counts.on, flips.off[r], counts.off)
-
-
-@private
-def _draw_chain(layer, r, stream, scale, offset, mean):
-    n, units = mean.shape[0], layer.units[r]
-    for t in range(layer.value.shape[0]):
-        value, start = layer.value[t, r], 64 * t
-        for i in range(min(64, n - start)):
-            mean[start + i] = sigmoid(scale * value[i] + offset[start + i])
-        if start + 64 <= n:
-            write_word(draw_block(stream, mean, start), units, start)
-        else:
-            write_word(draw_part(stream, mean, start, n - start), units, start)
+                sum_rows(value, value, tile, flips.on[r], counts.on, flips.off[r], counts.off)
 
 
 @inner
-def draw(layer, streams, scale, offset, mean):
-    """Draw the n units of a layer with means sigmoid(scale value + offset), in all chains.
+def draw(layer, streams, scale, offset, mean, place, shift, first, last):
+    """Draw the units of a layer with means sigmoid(scale value + offset), in the chains from first to last.
 
     streams uint32 (chains, 4, STREAM_LANES); scale float32 (chains,); offset float32 (n,); mean float32
-    (chains, n) receives the means.
+    (rows, n), whose row place[r] + shift receives the means of chain r; place int64 (chains,).
     """
-    chains, n = mean.shape
-    fit = _fits(layer, n, 0, chains) and layer.units.shape[0] == chains == scale.shape[0]
-    if not (fit and offset.shape[0] == n and streams.shape == (chains, 4, STREAM_LANES)):
+    chains, n = layer.units.shape[0], offset.shape[0]
+    fit = _fits(layer, n, first, last) and streams.shape == (chains, 4, STREAM_LANES)
+    fit = fit and place.shape[0] == scale.shape[0] == chains and mean.shape[1] == n
+    for r in range(first, last if fit else 0):
+        fit &= 0 <= place[r] + shift < mean.shape[0]
+    if not fit:
         raise ValueError("draw: the arrays do not fit each other")
-    for r in range(chains):
-        _draw_chain(layer, r, streams[r], scale[r], offset, mean[r])
+    for r in range(first, last):
+        row, units = mean[place[r] + shift], layer.units[r]
+        for t in range(layer.value.shape[0]):
+            value, start = layer.value[t, r], 64 * t
+            for i in range(min(64, n - start)):
+                row[start + i] = sigmoid(scale[r] * value[i] + offset[start + i])
+            if start + 64 <= n:
+                write_word(draw_block(streams[r], row, start), units, start)
+            else:
+                write_word(draw_part(streams[r], row, start, n - start), units, start)
 
 
 @inner
-def sample(hidden, visible, streams, scale, k, n, first, last, place, turn, mean_h, zeros, out_v, out_p):
+def sample(
+    hidden, visible, streams, scale, offset_h, offset_v, mean_h, k, n, first, last, place, turn, out_v, out_p
+):  # fmt: skip
     """Emit n samples of k sweeps of each chain from first to last, as ``gibbs`` does for one.
 
-    place int64 (chains,): the row of a chain's first sample in ``out_v`` and ``out_p``; its others follow,
-    every ``turn`` rows. mean_h float32 (n_hidden,): work space; zeros float32 (units,), for each layer.
+    See ``draw``; place and turn: the row of a chain's first sample in ``out_v`` and ``out_p``, and the rows
+    from one to the next. mean_h float32 (chains, n_hidden): work space.
     """
-    m, chains = out_v.shape[1], place.shape[0]
-    fit = _fits(hidden, mean_h.shape[0], first, last) and _fits(visible, m, first, last)
-    of_chains = hidden.units.shape[0] == visible.units.shape[0] == chains
-    streams_fit = streams.shape == (chains, 4, STREAM_LANES) and zeros.shape[0] >= max(m, mean_h.shape[0])
-    rows = out_p.shape == out_v.shape
-    for r in range(first, last):
-        rows &= 0 <= min(place[r], place[r] + (n - 1) * turn) and place[r] + (n - 1) * turn < out_v.shape[0]
-    if not (fit and of_chains and streams_fit and (rows or n == 0)):
+    if out_v.shape != out_p.shape:
         raise ValueError("sample: the arrays do not fit each other")
     for s in range(n):
         for _ in range(k):
             # (1) sample h ~ p(h | v)
-            for r in range(first, last):
-                _draw_chain(hidden, r, streams[r], scale, zeros, mean_h)
+            draw(hidden, streams, scale, offset_h, mean_h, hidden.order, 0, first, last)
             update(visible, hidden.units, first, last)
             # (2) sample v ~ p(v | h)
-            for r in range(first, last):
-                _draw_chain(visible, r, streams[r], scale, zeros, out_p[place[r] + s * turn])
+            draw(visible, streams, scale, offset_v, out_p, place, s * turn, first, last)
             update(hidden, visible.units, first, last)
         # (3) emit v
         for r in range(first, last):
-            units, v = visible.units[r], out_v[place[r] + s * turn]
-            for i in range(m):
-                v[i] = units[i]
+            copy_bits(visible.units[r, : out_v.shape[1]], out_v[place[r] + s * turn])
 
 
 def values(layer: Layer, n: int) -> np.ndarray:

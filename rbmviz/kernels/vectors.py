@@ -165,7 +165,7 @@ def _sum_tile(name, vectors):
     return in_llvm(signature, means=meaning)(sum_tile)
 
 
-sum_wide, _sum_narrow = _sum_tile("sum_wide", 4), _sum_tile("_sum_narrow", 1)
+_sum_wide, _sum_narrow = _sum_tile("_sum_wide", 4), _sum_tile("_sum_narrow", 1)
 
 STRIP = 128
 """Columns of ``sum_strip``: eight registers of AVX-512, whose additions hide each other's latency."""
@@ -222,7 +222,7 @@ def sum_rows(base, out, rows, on, n_on, off, n_off):
     """
     start = 0
     while start + 4 * WIDTH <= out.shape[0]:
-        sum_wide(base, out, f32(1.0), rows, start, on, n_on, off, n_off)
+        _sum_wide(base, out, f32(1.0), rows, start, on, n_on, off, n_off)
         start += 4 * WIDTH
     while start < out.shape[0]:
         _sum_narrow(base, out, f32(1.0), rows, start, on, n_on, off, n_off)

@@ -136,7 +136,8 @@ def _anneal(
     hidden, visible = kernels.chains.start(layers, np.zeros((chains, m), np.uint8))
     mean_h, mean_v = np.empty((chains, n), np.float32), np.empty((chains, m), np.float32)
     log_weights, scale, draw = np.zeros(chains), np.zeros(chains, np.float32), kernels.chains.draw
-    draw(visible, streams, scale, base.astype(np.float32), mean_v)
+    all_chains = hidden.order, 0, 0, chains
+    draw(visible, streams, scale, base.astype(np.float32), mean_v, *all_chains)
     for warm, cold in pairwise(betas):
         yield
         kernels.chains.update(hidden, visible.units, 0, chains)
@@ -145,9 +146,10 @@ def _anneal(
         kernels.annealing.add_log_ratio(x, cold, cold * c, warm, warm * c, log_weights)
         if cold < 1:
             scale[:] = cold
-            draw(hidden, streams, scale, (cold * c).astype(np.float32), mean_h)
+            draw(hidden, streams, scale, (cold * c).astype(np.float32), mean_h, *all_chains)
             kernels.chains.update(visible, hidden.units, 0, chains)
-            draw(visible, streams, scale, (base + cold * tilt).astype(np.float32), mean_v)
+            offset = (base + cold * tilt).astype(np.float32)
+            draw(visible, streams, scale, offset, mean_v, *all_chains)
     return log_weights
 
 

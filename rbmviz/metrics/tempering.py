@@ -237,7 +237,8 @@ def _ladder(
     v, h = visible.units[:, :n_visible], hidden.units[:, :n_hidden]
     no_b, no_c = np.zeros(n_visible, np.float32), np.zeros(n_hidden, np.float32)  # in the values already
     mean_v, mean_h = np.empty(v.shape, np.float32), np.empty(h.shape, np.float32)
-    kernels.chains.draw(visible, streams, np.zeros(n, np.float32), no_b, mean_v)  # fair bits
+    everywhere = hidden.order, 0, 0, n
+    kernels.chains.draw(visible, streams, np.zeros(n, np.float32), no_b, mean_v, *everywhere)  # fair bits
     # Replicas keep their states and swap their temperatures: replica_at[0] is the coldest.
     replica_at, beta = np.arange(n), betas.copy()
     tried, taken, was_hot, trips = np.zeros(n - 1), np.zeros(n - 1), np.zeros(n, bool), 0
@@ -259,9 +260,9 @@ def _ladder(
             kept = 0
         if last:
             break
-        kernels.chains.draw(hidden, streams, beta, no_c, mean_h)
+        kernels.chains.draw(hidden, streams, beta, no_c, mean_h, *everywhere)
         kernels.chains.update(visible, hidden.units, 0, n)
-        kernels.chains.draw(visible, streams, beta, no_b, mean_v)
+        kernels.chains.draw(visible, streams, beta, no_b, mean_v, *everywhere)
         x_v = kernels.chains.values(visible, n_visible)
         energies = -(v * x_v).sum(axis=1, dtype=np.float64) - h @ c
         pairs = np.arange(t % 2, n - 1, 2)

@@ -119,18 +119,19 @@ class Gibbs(ChainKnobs):
     def _step_all(self, state: GibbsChains, beta: np.float32, v: np.ndarray, p: np.ndarray) -> None:
         chains, first = sum(len(numbers) for numbers, *_ in state.groups), state.n
         rounds, more = divmod(len(v), chains)  # samples of each chain, and chains with one more
-        zeros = np.zeros(max(state.rbm.W.shape), np.float32)
+        m, n = state.rbm.W.shape
+        no_c, no_b = np.zeros(n, np.float32), np.zeros(m, np.float32)  # in the pre-activations already
 
         def advance(group: Any) -> None:
             numbers, *layers = group
-            turn, mean_h = (numbers - first) % chains, np.empty(state.rbm.n_hidden, np.float32)
-            sample = partial(kernels.chains.sample, *layers, beta, self.k)
-            sample(rounds, 0, len(numbers), turn, chains, mean_h, zeros, v, p)
+            turn, mean_h = (numbers - first) % chains, np.empty((len(numbers), n), np.float32)
+            scale = np.full(len(numbers), beta)
+            sample = partial(kernels.chains.sample, *layers, scale, no_c, no_b, mean_h, self.k)
+            sample(rounds, 0, len(numbers), turn, chains, v, p)
             due = np.flatnonzero(turn < more)
             for run in np.split(due, np.flatnonzero(np.diff(due) > 1) + 1):
                 if len(run):
-                    place = turn + rounds * chains
-                    sample(1, run[0], run[-1] + 1, place, chains, mean_h, zeros, v, p)
+                    sample(1, run[0], run[-1] + 1, turn + rounds * chains, chains, v, p)
 
         on_threads(advance, state.groups, len(v))
         state.n += len(v)

@@ -48,10 +48,11 @@ def test_every_chain_has_the_law_of_its_temperature():
     streams = np.stack([rng.kernel_state(3, "chain", c) for c in range(n)])
     betas = np.repeat(np.array([1.0, 0.6], np.float32), n // 2)
     none, mean = np.zeros(4, np.float32), [np.empty((n, size), np.float32) for size in (3, 4)]
+    everywhere = layers[0].order, 0, 0, n
     for _ in range(100):
-        chains.draw(layers[0], streams, betas, none[:3], mean[0])
+        chains.draw(layers[0], streams, betas, none[:3], mean[0], *everywhere)
         chains.update(layers[1], layers[0].units, 0, n)
-        chains.draw(layers[1], streams, betas, none, mean[1])
+        chains.draw(layers[1], streams, betas, none, mean[1], *everywhere)
         chains.update(layers[0], layers[1].units, 0, n)
     codes, limit = layers[1].units[:, :4] @ (8, 4, 2, 1), chi2.ppf(0.999, 15)
 

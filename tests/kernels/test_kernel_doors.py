@@ -82,14 +82,16 @@ def test_many_chains(rates_model):
     rbm, n = rates_model.rbm, 3
     layers = chains.start(chains.make_layers(rbm.W, rbm.b, rbm.c), np.zeros((n, M), np.uint8))
     streams, one, mean_h = np.stack([kernel_state(0, "x")] * n), np.ones(n, f32), np.zeros((n, N), f32)
-    check(chains.update, (layers[0], layers[1].units, 0, n))
-    check(chains.draw, (layers[0], streams, one, np.zeros(N, f32), mean_h))
+    at_first = [((0, 6), 0)]  # of no use to ``draw`` itself
+    check(chains.update, (layers[0], layers[1].units, 0, n), at_first)
+    check(chains.draw, (layers[0], streams, one, np.zeros(N, f32), mean_h, np.arange(n), 0, 0, n), at_first)
     out = np.zeros((6, M), np.uint8), np.zeros((6, M), f32)
-    call = (*layers, streams, f32(1), 1, 2, 0, n, np.arange(n), n, mean_h[0], np.zeros(M, f32), *out)
-    check(chains.sample, call, [((10,), 0)])  # fewer hidden units than the padding
+    offsets = np.zeros(N, f32), np.zeros(M, f32)
+    call = (*layers, streams, one, *offsets, mean_h, 1, 2, 0, n, np.arange(n), n, *out)
+    check(chains.sample, call, [((1, 6), 0)])
     for place in ([0, 1, 3], [0, -1, 2]):
         with pytest.raises(ValueError, match="do not fit"):
-            chains.sample(*replaced(call, (8,), np.array(place)))
+            chains.sample(*replaced(call, (11,), np.array(place)))
 
 
 def test_fast_weights(rates_model):
