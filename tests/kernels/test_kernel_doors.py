@@ -6,7 +6,7 @@ from numba.core.errors import TypingError
 
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.coupling import pair_streams
-from rbmviz.kernels import annealing, batch, coupling, gibbs, hamming, layers, random, updates
+from rbmviz.kernels import annealing, batch, chains, coupling, gibbs, hamming, layers, random, updates
 from rbmviz.kernels import enumerate as states_kernel
 from rbmviz.kernels.fast_weights import norm, regime
 from rbmviz.kernels.fast_weights import sample as driven
@@ -100,6 +100,22 @@ def test_gibbs(rates_model):
     v, p = np.zeros((4, M), np.uint8), np.zeros((4, M), f32)
     call = (chain.up, chain.down, chain.v, chain.h, chain.v_flips, chain.h_flips, chain.stream, chain.sweeps)
     check(gibbs.gibbs, (*call, f32(1.0), 1, np.zeros(N, f32), v, p))
+
+
+def test_many_chains(rates_model):
+    rbm, n = rates_model.rbm, 3
+    layers = chains.start(chains.make_layers(rbm.W, rbm.b, rbm.c), np.zeros((n, M), np.uint8))
+    streams, one, mean_h = np.stack([kernel_state(0, "x")] * n), np.ones(n, f32), np.zeros((n, N), f32)
+    at_first = [((0, 6), 0)]  # of no use to ``draw`` itself
+    check(chains.update, (layers[0], layers[1].units, 0, n), at_first)
+    check(chains.draw, (layers[0], streams, one, np.zeros(N, f32), mean_h, np.arange(n), 0, 0, n), at_first)
+    out = np.zeros((6, M), np.uint8), np.zeros((6, M), f32)
+    offsets = np.zeros(N, f32), np.zeros(M, f32)
+    call = (*layers, streams, one, *offsets, mean_h, 1, 2, 0, n, np.arange(n), n, *out)
+    check(chains.sample, call, [((1, 6), 0)])
+    for place in ([0, 1, 3], [0, -1, 2]):
+        with pytest.raises(ValueError, match="do not fit"):
+            chains.sample(*replaced(call, (11,), np.array(place)))
 
 
 def test_fast_weights(rates_model):
