@@ -8,7 +8,7 @@ ICLR 2020), sections 3 and 4. ``couple`` runs many pairs at once, ``PairStream``
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -126,12 +126,17 @@ class Pairs:
 
         The sum of a pair that is cut off goes up to t = max_sweeps, one term further than in the paper, which
         declares the chains equal there; either way such pairs are biased. The pairs run a second time for the
-        estimate, from the same random numbers. The lag must be 1.
+        estimate, from the same random numbers.
 
         Returns
         -------
         W, b, c : float64 (pairs, n_visible, n_hidden), (pairs, n_visible), (pairs, n_hidden)
             One estimate per pair.
+
+        Raises
+        ------
+        BadInput
+            If the lag of the pairs is not 1.
         """
         if self.lag != 1:
             raise BadInput(f"couple: the estimate is for lag 1, these pairs have lag {self.lag}.")
@@ -244,19 +249,6 @@ def run_all_pairs(
     return outcomes
 
 
-def _check_sweeps(where: str, lag: Any, k: Any, max_sweeps: Any) -> tuple[int, int, int]:
-    """Return lag, k and max_sweeps as integers; BadInput if pairs cannot be run with them."""
-    lag, k, max_sweeps = (
-        checks.whole(f"{where}: {name}", x)
-        for name, x in (("lag", lag), ("k", k), ("max_sweeps", max_sweeps))
-    )
-    if lag < 1 or k < 1 or max_sweeps <= lag:
-        raise BadInput(
-            f"{where}: lag = {lag}, k = {k} must be at least 1, max_sweeps = {max_sweeps} above lag."
-        )
-    return lag, k, max_sweeps
-
-
 def couple(
     rbm: AnyModel,
     v0: np.ndarray,
@@ -299,6 +291,12 @@ def couple(
     Pairs
         Meeting times, and from them the unbiased estimate and the bound.
 
+    Raises
+    ------
+    BadInput
+        If v0 is not an array of 0 and 1 with n_visible columns, there is no such algorithm, lag or k is below
+        1, or max_sweeps is not above lag.
+
     Examples
     --------
     >>> import numpy as np
@@ -316,7 +314,8 @@ def couple(
     v0 = checks.bits("couple: v0", v0, rbm.n_visible)
     if algorithm not in ALGORITHMS:
         raise BadInput(f"couple: algorithm = {quoted(algorithm)} is not one of {', '.join(ALGORITHMS)}.")
-    lag, k, max_sweeps = _check_sweeps("couple", lag, k, max_sweeps)
+    lag, k = checks.whole("couple: lag", lag, 1), checks.whole("couple: k", k, 1)
+    max_sweeps = checks.whole("couple: max_sweeps", max_sweeps, lag + 1)
     seed = rng.seed_sequence(seed)
     ended = run_all_pairs(rbm, v0, pair_streams(len(v0), seed), algorithm, lag, k, max_sweeps)
     run = (algorithm, k, max_sweeps, seed)
@@ -348,22 +347,35 @@ class PairStream:
     order and count when they end: counting the first to end of many running pairs would favour early
     meetings.
 
-    rbm : the model
-    starts : returns the starts of a block by its number, uint8 (PAIRS_PER_BLOCK, n_visible)
-    algorithm, max_sweeps, lag, seed, k : see ``couple``
-    unit : (int, int); the visible unit i and the hidden unit j of STATISTICS
-    times : int64 (times,), default none; sweeps at which Hamming distances are counted, ascending, from
-        ``lag`` to ``max_sweeps``
+    Parameters
+    ----------
+    rbm : RBM
+        The model.
+    starts : function
+        Returns the starts of a block by its number, uint8 (PAIRS_PER_BLOCK, n_visible).
+    algorithm, max_sweeps, lag, seed, k
+        See ``couple``.
+    unit : (int, int)
+        The visible unit i and the hidden unit j of STATISTICS.
+    times : int64 (times,), default none
+        Sweeps at which Hamming distances are counted, ascending, from ``lag`` to ``max_sweeps``.
 
-    finished : number of pairs that have ended: the filled rows of the arrays below
-    tau : int64 (MAX_PAIRS,); meeting times; max_sweeps if a pair was cut off
-    rejected : int64 (MAX_PAIRS, 2); residual proposals that the first and the second chain rejected
-    truncated : bool (MAX_PAIRS,); whether a pair had not met at max_sweeps
-    loops_given_up : residual loops given up after MAX_PROPOSALS proposals
-    cd_estimate, unbiased : float64 (MAX_PAIRS, 5); estimates of STATISTICS by CD-k, f(xi_k), and by UCD
-        (section 3.1); 0 unless the lag is 1
-    distances : int64 (times, n_visible + 1); number of ended pairs at each Hamming distance of v at these
-        times
+    Attributes
+    ----------
+    finished : int
+        Number of pairs that have ended: the filled rows of the arrays below.
+    tau : int64 (MAX_PAIRS,)
+        Meeting times; max_sweeps if a pair was cut off.
+    rejected : int64 (MAX_PAIRS, 2)
+        Residual proposals that the first and the second chain rejected.
+    truncated : bool (MAX_PAIRS,)
+        Whether a pair had not met at max_sweeps.
+    loops_given_up : int
+        Residual loops given up after MAX_PROPOSALS proposals.
+    cd_estimate, unbiased : float64 (MAX_PAIRS, 5)
+        Estimates of STATISTICS by CD-k, f(xi_k), and by UCD (section 3.1); 0 unless the lag is 1.
+    distances : int64 (times, n_visible + 1)
+        Number of ended pairs at each Hamming distance of v at these times.
     """
 
     def __init__(
@@ -379,19 +391,12 @@ class PairStream:
         unit: tuple[int, int] = (0, 0),
         times: np.ndarray | None = None,
     ) -> None:
-        _check_sweeps("PairStream", lag, k, max_sweeps)
         self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
-        if len(self.times) and not (
-            lag <= self.times[0] and self.times[-1] <= max_sweeps and (np.diff(self.times) > 0).all()
-        ):
-            raise BadInput(f"Distances are counted at sweeps that rise, from {lag} to {max_sweeps:,}.")
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
         self._setup = pair_setup(algorithm, lag, k, max_sweeps)
-        self._chains, self._sums = (
-            kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c),
-            kernels.coupling.no_sums(*rbm.W.shape),
-        )
+        self._chains = kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c)
+        self._sums = kernels.coupling.no_sums(*rbm.W.shape)
         self._outcomes = kernels.coupling.make_outcomes(MAX_PAIRS)
         # Zeros take no memory before they are written.
         self.cd_estimate, self.unbiased = np.zeros((MAX_PAIRS, 5)), np.zeros((MAX_PAIRS, 5))

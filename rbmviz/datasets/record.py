@@ -31,13 +31,21 @@ class Dataset:
     source : str
         Authors of the data, and the licence if it is known.
     train_labels, validation_labels, test_labels : int64 (n,) or None
-        Indices into ``classes``, the names of the classes.
+        Indices into ``classes``.
+    classes : tuple of str
+        Names of the classes; empty without labels.
     image_shape : (rows, columns) or None
         Shape of a row as a picture; None if a row is not a picture.
     vocabulary : tuple of str or None
         The word of each visible unit; None if the units are not words.
     scored_on : str
         Name of a data set that has the same validation and test parts and needs no download; default "".
+
+    Raises
+    ------
+    BadInput
+        If a part is not uint8 rows of 0 and 1, if there are no training examples or they are all equal, if
+        labels are not indices into the classes, or if there is not one word for each visible unit.
     """
 
     name: str
@@ -144,6 +152,11 @@ class Dataset:
             Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
         image_shape : (rows, columns), optional
             Shape of a row as a picture (default: the shape of ``x[0]`` if ``x`` is three-dimensional).
+
+        Raises
+        ------
+        BadInput
+            If the arrays are not such numbers, or do not fit each other.
 
         Examples
         --------

@@ -73,6 +73,13 @@ def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
     path : the file to read
     what : name of the file in error messages
     factor : memory that the caller will use, as a multiple of the file's size (default 1)
+
+    Raises
+    ------
+    BadInput
+        If the file needs more than the memory budget.
+    Damaged
+        If it is not a regular file, or cannot be read.
     """
     if not is_file(path):
         raise Damaged("it is not a regular file")

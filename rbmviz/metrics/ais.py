@@ -269,6 +269,11 @@ def ais_log_z(
         the weights and misses a mode that no chain has reached. As a check, ten times as many temperatures
         should give the same log Z.
 
+    Raises
+    ------
+    BadInput
+        If the data do not fit the model, or a number is out of range.
+
     Examples
     --------
     >>> model = rbmviz.load_model("bas_cd1")

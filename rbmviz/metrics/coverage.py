@@ -135,6 +135,11 @@ class Coverage:
         ----------
         v : uint8 (n, n_visible)
             Samples of 0 and 1.
+
+        Raises
+        ------
+        BadInput
+            If shape, type or values are not as described.
         """
         return _nearest(self.packed, checks.bit_rows("Coverage: the samples", v, self._width))
 
@@ -164,6 +169,11 @@ class Coverage:
         -------
         int64 (n,)
             Class of the nearest training example of each sample; empty without labels.
+
+        Raises
+        ------
+        BadInput
+            If shape, type or values are not as described.
         """
         self.n += len(v)
         self._on += int(v.sum(dtype=np.int64))

@@ -65,6 +65,12 @@ def chain_diagnostics(values: Any) -> Diagnostics:
         Samples stand for their free energy by chain, as in ``Samples.to_arviz``. Otherwise values of the
         function, for example the activity ``samples.by_chain()["v"].sum(axis=-1)``; at least 8 draws.
 
+    Raises
+    ------
+    BadInput
+        If the shape is wrong, there are more chains than draws, a value is not finite, the values are samples
+        (an array of bits), or Samples do not know their model or their number of chains.
+
     Examples
     --------
     >>> samples = rbmviz.sample("bas_pcd", "gibbs:n_chains=4", n=4000)

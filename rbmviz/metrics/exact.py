@@ -137,6 +137,11 @@ def log_z(rbm: AnyModel) -> float:
     rbm : RBM, Model, name or file
         Model with at most 25 units in its smaller layer.
 
+    Raises
+    ------
+    BadInput
+        If the smaller layer has more units, or the tables need more than the memory budget.
+
     Examples
     --------
     A model without weights gives all 8 states of (v, h) the same probability.
@@ -167,6 +172,11 @@ def log_likelihood(rbm: AnyModel, v: np.ndarray) -> float:
         Model with at most 25 units in its smaller layer.
     v : uint8 (n, n_visible)
         Rows of 0 and 1.
+
+    Raises
+    ------
+    BadInput
+        If the data do not fit the model, or the model is too large to enumerate.
     """
     rbm = as_rbm(rbm)
     v = checks.bits("The data", v, rbm.n_visible)
@@ -180,6 +190,11 @@ def highest_log_likelihood(v: np.ndarray) -> float:
     ----------
     v : uint8 (n, n_visible)
         Rows of 0 and 1.
+
+    Raises
+    ------
+    BadInput
+        If the data are not rows of 0 and 1.
     """
     counts = np.unique(checks.bits("The data", v), axis=0, return_counts=True)[1]
     shares = counts / counts.sum()
@@ -196,6 +211,11 @@ def independent_log_likelihood(v: np.ndarray) -> float:
     ----------
     v : uint8 (n, n_visible)
         Rows of 0 and 1.
+
+    Raises
+    ------
+    BadInput
+        If the data are not rows of 0 and 1.
     """
     p = checks.bits("The data", v).mean(axis=0)
     p = p[(p > 0) & (p < 1)]
@@ -219,6 +239,11 @@ def probabilities(rbm: AnyModel) -> np.ndarray:
     ----------
     rbm : RBM, Model, name or file
         Model with at most 20 visible units.
+
+    Raises
+    ------
+    BadInput
+        If the model has more visible units.
     """
     rbm = as_rbm(rbm)
     if rbm.n_visible > MAX_PROBABILITIES:
@@ -242,6 +267,11 @@ def model_statistics(rbm: AnyModel) -> Statistics:
     -------
     Statistics
         float64 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,).
+
+    Raises
+    ------
+    BadInput
+        If the model is too large to enumerate.
     """
     rbm = as_rbm(rbm)
     W, own, other = _smaller(rbm)
@@ -251,11 +281,9 @@ def model_statistics(rbm: AnyModel) -> Statistics:
     low_sum = low @ W[n_high:]
     # Sums over the low states for each high state, and over the high states for each low state, all
     # relative to the largest weight so far.
-    peak, of_high, of_low = (
-        -np.inf,
-        np.zeros((len(high), len(other) + 1)),
-        np.zeros((len(low), len(other) + 1)),
-    )
+    peak = -np.inf
+    of_high = np.zeros((len(high), len(other) + 1))
+    of_low = np.zeros((len(low), len(other) + 1))
     means = np.ones_like(of_low)  # the last column stays 1: it sums the weights themselves
     rows = (row for top in enumeration.tops for row in enumeration.log_weights(top).reshape(-1, len(low)))
     for i, logs in enumerate(rows):
@@ -291,6 +319,11 @@ def exact_gradient(rbm: AnyModel, v: np.ndarray) -> Statistics:
     -------
     Statistics
         float64 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,).
+
+    Raises
+    ------
+    BadInput
+        If the data do not fit the model, or the model is too large to enumerate.
     """
     rbm = as_rbm(rbm)
     data, model = rbm.rates(v), model_statistics(rbm)

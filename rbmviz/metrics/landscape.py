@@ -83,6 +83,11 @@ def landscape(rbm: AnyModel, order: Order = "valley") -> Landscape:
         "valley": valley beside valley, from the deepest, each followed by the one whose floor is closest in
         bits to its floor; within a valley, the energy rises from the floor to both sides, and more
         probable states are wider. "gray": Gray code, neighbours differ in one bit. "index": by index.
+
+    Raises
+    ------
+    BadInput
+        If the model has more visible units, or there is no such order.
     """
     rbm = as_rbm(rbm)
     if order not in get_args(Order):

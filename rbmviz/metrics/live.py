@@ -22,10 +22,17 @@ def live_number(name: str, label: str, help: str, format: Format = "digits3", **
 class LiveMetric(Protocol):
     """A metric of one run, if it ``applies``; each turn of a knob makes a new one, on the run's thread.
 
-    dataset : data to score the samples against
-    n_chains : chains that take turns: sample t belongs to chain t mod n_chains
+    Parameters
+    ----------
+    dataset : Dataset
+        Data to score the samples against.
+    n_chains : int
+        Chains that take turns: sample t belongs to chain t mod n_chains.
 
-    numbers : the numbers that panels show
+    Attributes
+    ----------
+    numbers : tuple of Number
+        The numbers that panels show.
     """
 
     numbers: ClassVar[tuple[Number, ...]]

@@ -80,6 +80,12 @@ def monte_carlo_likelihood(
     seed : int, SeedSequence or Generator
         The same seed gives the same number.
 
+    Raises
+    ------
+    BadInput
+        If the data do not fit the model, a number is out of range, or the chains of a row need more than the
+        memory budget.
+
     Notes
     -----
     Paper unbiased CD, section 6.2 ("approximated by Monte Carlo averages"), and the function

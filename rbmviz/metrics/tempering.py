@@ -191,6 +191,11 @@ def tempered_statistics(
     Tempered
         ``mean``, ``std_error``, ``ladders``, ``warning``. The error misses a mode that no ladder has reached.
 
+    Raises
+    ------
+    BadInput
+        If a number is out of range, or the ladders need more than the memory budget.
+
     Examples
     --------
     >>> import numpy as np
@@ -263,10 +268,8 @@ def _ladder(
         pairs = np.arange(t % 2, n - 1, 2)
         colder, hotter = replica_at[pairs], replica_at[pairs + 1]
         swap = swaps_taken(swaps, betas[pairs], betas[pairs + 1], energies[colder], energies[hotter])
-        replica_at[pairs], replica_at[pairs + 1] = (
-            np.where(swap, hotter, colder),
-            np.where(swap, colder, hotter),
-        )
+        replica_at[pairs] = np.where(swap, hotter, colder)
+        replica_at[pairs + 1] = np.where(swap, colder, hotter)
         beta[replica_at, 0] = betas
         tried[pairs] += 1
         taken[pairs] += swap

@@ -82,6 +82,11 @@ class RBM:
     W, b, c : array, float32 (n_visible, n_hidden), (n_visible,), (n_hidden,)
         All are copied, made C-ordered and read-only.
 
+    Raises
+    ------
+    BadInput
+        If shapes do not fit, or a value is not finite or beyond ±1e30.
+
     Examples
     --------
     >>> import numpy as np
@@ -175,6 +180,12 @@ class Model:
     history : dict of arrays (records,)
         The course of its training, if ``fit`` or ``train`` has made it: ``update``, ``seconds``, ``sweeps``,
         and the statistics of the trainer. Files do not keep it.
+
+    Raises
+    ------
+    BadInput
+        If ``rbm`` is no RBM, the rates have another shape than W, or a known key of the metadata has an
+        invalid value.
     """
 
     rbm: RBM

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,7 +48,13 @@ class ModelHeader(NamedTuple):
 
 
 def as_model(model: AnyModel) -> Model:
-    """Return the model given as a name, a file, a Model or an RBM."""
+    """Return the model given as a name, a file, a Model or an RBM.
+
+    Raises
+    ------
+    BadInput
+        If ``model`` is none of these, or the model cannot be loaded.
+    """
     if isinstance(model, Model):
         return model
     if isinstance(model, RBM):
@@ -71,8 +77,6 @@ def list_models() -> list[str]:
 def load_model(name: str | Path, names: Names | None = None, update: int | None = None) -> Model:
     """Return a pretrained model by name, or a model from a file.
 
-    Pickles (.pkl, .joblib, .pt) are never opened, because that would run the code in them.
-
     Parameters
     ----------
     name : str or Path
@@ -84,6 +88,12 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
         such as ``weights``, ``vbias``, ``hbias``; W is then transposed if only that fits the biases.
     update : int, optional
         Number of an update in an archive of rbms (default: the last one).
+
+    Raises
+    ------
+    BadInput
+        If there is no such model, or the file is not a model (see ``load_model_file``). Pickles (.pkl,
+        .joblib, .pt) are never opened, because that would run the code in them.
 
     Examples
     --------
@@ -117,6 +127,11 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
     names : mapping of str, optional
         See ``load_model``.
 
+    Raises
+    ------
+    BadInput
+        If an array is missing, or the arrays do not fit each other.
+
     Examples
     --------
     >>> import numpy as np
@@ -143,7 +158,13 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
 
 
 def load_chains(path: str | Path) -> np.ndarray:
-    """Return the chains of an archive of rbms, uint8 (chains, n_visible), for use as starts ``v0``."""
+    """Return the chains of an archive of rbms, uint8 (chains, n_visible), for use as starts ``v0``.
+
+    Raises
+    ------
+    BadInput
+        If there is no such archive, or it has no chains, or the chains are not bits.
+    """
     path = Path(path)
     try:
         chains = read_chains(path, f"'{path}'")
@@ -163,6 +184,11 @@ def load_pretrained(name: object) -> Model:
     """Return a pretrained model by name; unlike ``load_model`` it never opens a path.
 
     Use it for names that come from a link or from a file's metadata.
+
+    Raises
+    ------
+    BadInput
+        If there is no such pretrained model.
     """
     names = list_models()
     if not names:
@@ -203,6 +229,13 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
     path : str or Path
         Ends in .safetensors or .npz (see ``model_bytes``).
 
+    Raises
+    ------
+    BadInput
+        If it is not a model, or the name ends otherwise.
+    OutputFailure
+        If the file cannot be written.
+
     Examples
     --------
     >>> import tempfile
@@ -224,22 +257,18 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
 
 
 def load_model_file(path: str | Path, names: Names | None = None, update: int | None = None) -> Model:
-    """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters."""
+    """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters.
+
+    Raises
+    ------
+    BadInput
+        If the file is missing, truncated, of another format (pickles
+        are never read), or its arrays do not fit each other.
+    """
     path = Path(path)
     if not is_file(path):
         raise BadInput(f"There is no model file '{path}'; 'rbmviz list models' shows the pretrained ones.")
     return load_model_bytes(path, str(path), names, update)
-
-
-def _load_h5(content: FileContent, name: str, update: int | None) -> Model:
-    try:
-        arrays, meta = read_h5(content, f"'{name}'", update)
-    except Damaged as error:
-        raise BadInput(f"'{name}' is not a readable model file ({error}).") from None
-    try:
-        return Model(RBM(**arrays), None, meta)
-    except BadInput as error:
-        raise BadInput(f"'{name}': {error}") from None
 
 
 def load_model_bytes(
@@ -255,7 +284,11 @@ def load_model_bytes(
     """
     suffix = Path(name).suffix
     if suffix in H5_SUFFIXES:
-        return _load_h5(content, name, update)
+        try:
+            archived, meta = read_h5(content, f"'{name}'", update)
+        except Damaged as error:
+            raise BadInput(f"'{name}' is not a readable model file ({error}).") from None
+        return _named(name, lambda: Model(RBM(**archived), None, meta))
     if update is not None:
         raise BadInput(f"'{name}' holds one model: leave update = {update} out.")
     keys: dict[str, str] = {}
@@ -280,10 +313,14 @@ def load_model_bytes(
     schema = meta.pop("schema", SCHEMA) if isinstance(meta, dict) else SCHEMA
     if not isinstance(schema, int) or schema > SCHEMA:
         raise BadInput(f"'{name}' was written by a newer rbmviz; update rbmviz to read it.")
+    rates = Statistics(*(arrays.pop(array) for array in RATES)) if len(arrays) == 6 else None
+    return _named(name, lambda: Model(RBM(**oriented(arrays, names_in_file, names)), rates, meta))
+
+
+def _named(name: str, make: Callable[[], Model]) -> Model:
+    """Return a model; an error names its file."""
     try:
-        rates = Statistics(*(arrays.pop(array) for array in RATES)) if len(arrays) == 6 else None
-        rbm = RBM(**oriented({key: arrays.pop(key) for key in "Wbc"}, names_in_file, names))
-        return Model(rbm, rates, meta)
+        return make()
     except BadInput as error:
         raise BadInput(f"'{name}': {error}") from None
 

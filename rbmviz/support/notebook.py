@@ -40,7 +40,13 @@ def _short(value: Any) -> str:
 
 
 def data_frame(columns: Mapping[str, Any]) -> Any:
-    """Return columns of equal length as a pandas DataFrame."""
+    """Return columns of equal length as a pandas DataFrame.
+
+    Raises
+    ------
+    BadInput
+        If pandas is not installed.
+    """
     with brought_by("data", "A data frame"):
         import pandas
     return pandas.DataFrame(dict(columns))

@@ -18,7 +18,6 @@ from rbmviz.metrics import (
 )
 from rbmviz.metrics.finite_chain import (
     REMOVAL_EQUATION,
-    largest_removable,
     likeliest,
     normalise_rows,
     resize_chain,
@@ -26,7 +25,7 @@ from rbmviz.metrics.finite_chain import (
     second_modulus,
     speed_up,
 )
-from rbmviz.metrics.gibbs_chain import distances_from
+from rbmviz.metrics.gibbs_chain import chain_distances
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
 from rbmviz_app import card, controls, links, messages, session
@@ -291,7 +290,7 @@ def draw_comparison(A: np.ndarray, names: list[str], beside: st.delta_generator.
 
 def remove_chosen(A: np.ndarray) -> tuple[np.ndarray, float]:
     """Draw the slider of lambda; return the chain with lambda subtracted from its diagonal, and lambda."""
-    most = largest_removable(A)
+    most = float(A.diagonal().min())  # what can be removed of every row
     lam = choose_lambda(most)
     try:
         return remove_self_transitions(A, lam), lam
@@ -349,7 +348,8 @@ def draw_convergence(A: np.ndarray, less: np.ndarray, names: list[str], law: np.
         CHAIN_STARTS.ensure()[len(A)] = start
         steps = controls.slide(Settings.chain_steps, width=130)
         log = controls.toggle(Settings.chain_log)
-    distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
+    begun = np.eye(len(A))[start]
+    distances = [chain_distances(chain, begun, law, steps) for chain in (A, less)]
     chart = distance_chart(distances, log)
     draw_chart(chart, "distances", "Distance to the stationary distribution", NO_DISTANCE)
 
