@@ -16,7 +16,6 @@ from rbmviz_app.component import APP_FOLDER
 from rbmviz_app.insides import styled_pages
 from rbmviz_app.share import routes as watching
 from rbmviz_app.sockets import Sockets
-from rbmviz_app.stream import files
 from rbmviz_app.stream.socket import lifespan, routes
 from rbmviz_app.uploads import CountedUploads
 
@@ -33,7 +32,7 @@ connections.limit()
 app = st.App(
     Path(__file__).with_name("shell.py"),
     routes=[
-        *(*routes, *files.routes, *watching.routes),
+        *(*routes, *watching.routes),
         Mount(f"{base_path()}/rbmviz/figures", StaticFiles(directory=ledger.STORED_FOLDER)),
         Route(f"{base_path()}/sample", open_first_page),
         *styled_pages(

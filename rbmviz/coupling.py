@@ -347,35 +347,19 @@ class PairStream:
     order and count when they end: counting the first to end of many running pairs would favour early
     meetings.
 
-    Parameters
-    ----------
-    rbm : RBM
-        The model.
-    starts : function
-        Returns the starts of a block by its number, uint8 (PAIRS_PER_BLOCK, n_visible).
-    algorithm, max_sweeps, lag, seed, k
-        See ``couple``.
-    unit : (int, int)
-        The visible unit i and the hidden unit j of STATISTICS.
-    times : int64 (times,), default none
-        Sweeps at which Hamming distances are counted, ascending, from ``lag`` to ``max_sweeps``.
+    rbm : the model
+    starts : returns the starts of a block by its number, uint8 (PAIRS_PER_BLOCK, n_visible)
+    algorithm, max_sweeps, lag, seed, k : see ``couple``
+    unit : (int, int); the visible unit i and the hidden unit j of STATISTICS
+    times : int64 (times,), default none; sweeps at which Hamming distances are counted, ascending, from
+        ``lag`` to ``max_sweeps``
 
-    Attributes
-    ----------
-    finished : int
-        Number of pairs that have ended: the filled rows of the arrays below.
-    tau : int64 (MAX_PAIRS,)
-        Meeting times; max_sweeps if a pair was cut off.
-    rejected : int64 (MAX_PAIRS, 2)
-        Residual proposals that the first and the second chain rejected.
-    truncated : bool (MAX_PAIRS,)
-        Whether a pair had not met at max_sweeps.
-    loops_given_up : int
-        Residual loops given up after MAX_PROPOSALS proposals.
-    cd_estimate, unbiased : float64 (MAX_PAIRS, 5)
-        Estimates of STATISTICS by CD-k, f(xi_k), and by UCD (section 3.1); 0 unless the lag is 1.
-    distances : int64 (times, n_visible + 1)
-        Number of ended pairs at each Hamming distance of v at these times.
+    finished : number of pairs that have ended: the filled rows of the arrays below
+    loops_given_up : residual loops given up after MAX_PROPOSALS proposals
+    cd_estimate, unbiased : float64 (MAX_PAIRS, 5); estimates of STATISTICS by CD-k, f(xi_k), and by UCD
+        (section 3.1); 0 unless the lag is 1
+    distances : int64 (times, n_visible + 1); number of ended pairs at each Hamming distance of v at these
+        times
     """
 
     def __init__(
@@ -418,12 +402,9 @@ class PairStream:
         )
 
     def chains(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Return the states of the current pair, or of the pair that has just ended.
+        """Return v and h of each chain of the current pair, or of the pair that has just ended.
 
-        Returns
-        -------
-        first, second : tuple of uint8 (n_visible,), (n_hidden,)
-            v and h of each chain. If a pair was cut off before sweep k, the first chain is at sweep k.
+        If a pair was cut off before sweep k, the first chain is at sweep k.
         """
         v, h = self._chains.v.bits, self._chains.h.bits
         m, n = self.rbm.W.shape
@@ -434,17 +415,17 @@ class PairStream:
 
     @property
     def tau(self) -> np.ndarray:
-        """Meeting times; max_sweeps if a pair was cut off."""
+        """Meeting times, int64 (MAX_PAIRS,); max_sweeps if a pair was cut off."""
         return self._outcomes.tau
 
     @property
     def rejected(self) -> np.ndarray:
-        """Residual proposals that the first and the second chain rejected."""
+        """Residual proposals that the first and the second chain rejected, int64 (MAX_PAIRS, 2)."""
         return self._outcomes.rejected
 
     @property
     def truncated(self) -> np.ndarray:
-        """Whether a pair had not met at max_sweeps."""
+        """Whether a pair had not met at max_sweeps, bool (MAX_PAIRS,)."""
         return self._outcomes.truncated
 
     @property

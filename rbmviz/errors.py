@@ -70,12 +70,8 @@ _PACKAGE_OF_MODULE = {
 def brought_by(extra: str, what: str) -> Iterator[None]:
     """Turn a failed import in the block into the error ``lacking``, for packages of an extra.
 
-    Parameters
-    ----------
-    extra : str
-        Name of the extra, one of ``project.optional-dependencies`` in pyproject.toml.
-    what : str
-        Feature that needs the package, as the beginning of the sentence.
+    extra : name of the extra, one of ``project.optional-dependencies`` in pyproject.toml
+    what : feature that needs the package, as the beginning of the sentence
     """
     try:
         yield

@@ -21,7 +21,6 @@ from rbmviz.metrics.tempering import MAX_LADDERS
 from rbmviz.rbm import RBM
 from rbmviz.support import checks
 from rbmviz.trainers import Trainer, make_trainer, training
-from rbmviz.trainers.parameters import FixedParameters
 
 RUNS = 20
 """Independent runs that share the estimates; standard errors come from their spread."""
@@ -36,15 +35,10 @@ ReferenceKind = Literal["enumeration", "parallel tempering"]
 class GradientReference:
     """The gradient of the mean log-likelihood of the training rows, against which a bias is measured.
 
-    Parameters
-    ----------
-    kind : "enumeration" or "parallel tempering"
-        How it was computed.
-    estimates : float64 (n, parameters)
-        Independent estimates with the reference as their mean: one per ladder of temperatures, or the exact
-        gradient.
-    warning : str
-        Why its error may be too small; "" if there is no sign of it.
+    kind : "enumeration" or "parallel tempering"; how it was computed
+    estimates : float64 (n, parameters); independent estimates with the reference as their mean: one per
+        ladder of temperatures, or the exact gradient
+    warning : why its error may be too small; "" if there is no sign of it
     """
 
     kind: ReferenceKind
@@ -156,7 +150,7 @@ def _run(
     total, square, cut = np.zeros(sum(x.size for x in state.theta)), 0.0, 0.0
     share_cut = getattr(trainer, "share_cut", None)
     for _ in range(burn_in if trainer.chains == "persistent" else 0):
-        trainer.negative(state, FixedParameters(*state.theta), data[:1].astype(np.float32))
+        trainer.negative(state, state.fixed, data[:1].astype(np.float32))
     for _ in range(n):
         gradient = flat(training.gradient(trainer, state))
         total += gradient

@@ -24,29 +24,19 @@ Value = int | float | bool | str
 class Knob:
     """One tunable parameter.
 
-    Parameters
-    ----------
-    name, kind, default
-        Field name, type (int, float, bool or str) and default value. The default decides the type, not the
-        annotation: a float knob has the default 1.0, not 1.
-    label, help, unit
-        Texts for the user; ``help`` is one sentence about the effect to look for.
-    lo, hi
-        Smallest and largest value, both allowed (numbers only).
-    scale
-        Whether a slider runs from lo to hi linearly or logarithmically.
-    zero
-        Whether 0, with a special meaning such as "switched off", is allowed although lo > 0, which log scales
-        need.
-    live
-        Whether the knob may change during a run; otherwise a change restarts the run.
-    choices
-        The allowed values of a str knob.
-    front
-        Whether its slider is shown even where there is room for only a few; each page's ``panel.py`` decides.
-    symbol
-        Its symbol in the equation of the algorithm, in LaTeX (see ``view.formulas``); "": the equation does
-        not contain it; None: not declared.
+    name, kind, default : field name, type (int, float, bool or str) and default value. The default decides
+        the type, not the annotation: a float knob has the default 1.0, not 1.
+    label, help, unit : texts for the user; ``help`` is one sentence about the effect to look for
+    lo, hi : smallest and largest value, both allowed (numbers only)
+    scale : whether a slider runs from lo to hi linearly or logarithmically
+    zero : whether 0, with a special meaning such as "switched off", is allowed although lo > 0, which log
+        scales need
+    live : whether the knob may change during a run; otherwise a change restarts the run
+    choices : the allowed values of a str knob
+    front : whether its slider is shown even where there is room for only a few; each page's ``panel.py``
+        decides
+    symbol : its symbol in the equation of the algorithm, in LaTeX (see ``view.formulas``); "": the equation
+        does not contain it; None: not declared
     """
 
     name: str

@@ -162,12 +162,8 @@ def pattern_model(patterns: Sequence[str], depth: float) -> Model:
     distance between two patterns (for a single pattern, half its number of bits). A Gibbs chain leaves the
     valley only when this unit turns off, so its stay grows about threefold with each nat of depth.
 
-    Parameters
-    ----------
-    patterns : sequence of str
-        Distinct patterns of "0" and "1", with "/" between the rows of the picture: "110/110".
-    depth : float
-        Depth of the valleys, in nats.
+    patterns : distinct patterns of "0" and "1", with "/" between the rows of the picture: "110/110"
+    depth : depth of the valleys, in nats
 
     Raises
     ------

@@ -69,11 +69,6 @@ def mosaic(
     means : bool
         Whether the means of samples are drawn instead of the bits (default False).
 
-    Returns
-    -------
-    altair.HConcatChart
-        The chart.
-
     Raises
     ------
     BadInput
@@ -97,11 +92,6 @@ def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
     n, columns : int
         Maximum number of pictures (default 100), and pictures per row (default 10).
 
-    Returns
-    -------
-    altair.HConcatChart
-        The chart.
-
     Raises
     ------
     BadInput
@@ -122,11 +112,6 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
         (``metrics.Coverage``).
     dataset : Dataset, name or file, optional
         Data with labels (default: the data that the model was trained on).
-
-    Returns
-    -------
-    altair.VConcatChart
-        The chart.
 
     Raises
     ------
@@ -153,11 +138,6 @@ def isl(
         Data with a validation and a test part (default: the data that the model was trained on).
     kernel : "binary" or "mean"
         Kernels around the samples, or around their means (see ``metrics.ISL``).
-
-    Returns
-    -------
-    altair.LayerChart
-        The chart.
 
     Raises
     ------
@@ -189,11 +169,6 @@ def likelihood(
         Default: the data of the training.
     part : "train" (default) or "test"
         Examples whose mean log-likelihood is drawn, in nats per example.
-
-    Returns
-    -------
-    altair.LayerChart
-        The chart.
 
     Raises
     ------
@@ -236,11 +211,6 @@ def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> A
     log : bool
         Whether shares have a logarithmic axis (default False).
 
-    Returns
-    -------
-    altair.LayerChart
-        The chart.
-
     Raises
     ------
     BadInput
@@ -268,11 +238,6 @@ def log_weights(populations: Population | Mapping[str, Population]) -> Any:
     ----------
     populations : Population, or a mapping of names to them
         Results of ``rbmviz.pop_weights``. Weights are divided by their mean, which estimates Z.
-
-    Returns
-    -------
-    altair.LayerChart
-        The chart.
 
     Raises
     ------
@@ -303,11 +268,6 @@ def sweep_map(result: Any) -> Any:
     result : SweepResult
         Result of ``rbmviz.sweep``.
 
-    Returns
-    -------
-    altair.VConcatChart
-        The chart.
-
     Raises
     ------
     BadInput
@@ -329,11 +289,6 @@ def landscape(
         Samples whose shares per state are drawn as -log; states without samples are gaps.
     order : "valley" (default), "gray" or "index"
         Order of the states, see ``metrics.landscape``; in "valley" likely states are wider.
-
-    Returns
-    -------
-    altair.LayerChart
-        The chart.
 
     Raises
     ------
@@ -377,11 +332,6 @@ def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *,
     n : int
         Maximum number of points of each kind (default 500).
 
-    Returns
-    -------
-    altair.LayerChart
-        The chart.
-
     Raises
     ------
     BadInput
@@ -403,11 +353,6 @@ def compare(samples: Mapping[str, Samples] | Samples, dataset: AnyDataset = None
         For a fair comparison, draw them from one model, with one seed and one start.
     dataset : Dataset, name or file, optional
         Default: the data that the model was trained on.
-
-    Returns
-    -------
-    altair.VConcatChart
-        The chart.
 
     Raises
     ------
@@ -483,9 +428,9 @@ def _drawn(chart: Chart, width: float = CHART_WIDTH) -> Any:
 
 def _finished(chart: Any) -> Any:
     """Return a chart in the style for light paper."""
-    words = {"labelColor": INK["light"], "titleColor": INK["light"]}
-    note = {"note": {"color": INK["light"], "fill": INK["light"]}}
-    title = {"color": INK["light"], "fontSize": 12}
+    words = {"labelColor": INK, "titleColor": INK}
+    note = {"note": {"color": INK, "fill": INK}}
+    title = {"color": INK, "fontSize": 12}
     chart.config = {"axis": words, "legend": words, "style": note, "title": title, "view": {"stroke": None}}
     return chart
 

@@ -106,16 +106,10 @@ def _algorithm(table: Table, name: str, label: str, paper: str, colour: str) -> 
 def sampler(name: str, *, label: str, paper: str, colour: str = "") -> Callable[[C], C]:
     """Return a class decorator that makes a sampler a frozen dataclass and registers it.
 
-    Parameters
-    ----------
-    name : str
-        Identifier on the command line, in links and in files.
-    label : str
-        Name shown to people.
-    paper : str
-        Source of the algorithm.
-    colour : str
-        Its colour in charts and panels, ``#rrggbb``; "" lets the app choose one.
+    name : identifier on the command line, in links and in files
+    label : name shown to people
+    paper : source of the algorithm
+    colour : its colour in charts and panels, ``#rrggbb``; "" lets the app choose one
     """
     return _algorithm(samplers, name, label, paper, colour)
 

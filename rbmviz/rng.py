@@ -21,10 +21,8 @@ STREAM_LANES = 64
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
     """Return the SeedSequence of a user's seed.
 
-    Parameters
-    ----------
-    seed : int, SeedSequence or Generator
-        A whole number from 0 to 2^128 - 1. A Generator gives 128 bits of entropy, which advances it.
+    seed : int, SeedSequence or Generator; a whole number from 0 to 2^128 - 1. A Generator gives 128 bits of
+        entropy, which advances it.
 
     Raises
     ------

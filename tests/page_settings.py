@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 
+import streamlit as st
 from streamlit.testing.v1 import element_tree
 from waiting import wait
 
@@ -28,6 +29,16 @@ def set_settings(test, **values):
     return test
 
 
+def comparison_of(test, page):
+    """Return the comparison of a page."""
+    return test.session_state["comparisons"][page][0]
+
+
+def button(test, label):
+    """Return the first button with this label."""
+    return next(one for one in test.button if one.label == label)
+
+
 def transport_of(test):
     """Return the data of Play, Step and Reset, as the browser is told; None: they are not drawn."""
     found = [one.proto for one in test.get("bidi_component") if "transport" in one.proto.component_name]
@@ -47,13 +58,27 @@ def of_setting(find):
 element_tree.ElementList.__call__ = of_setting(element_tree.ElementList.__call__)
 
 
+FILES = {}
+"""What makes the newest file of each download button, by its label."""
+
+_download_button = st.download_button
+
+
+def _noted(label, data, *more, **named):
+    FILES[label] = data
+    return _download_button(label, data, *more, **named)
+
+
+st.download_button = _noted
+
+
 def origin_of_files(test):
     """Return the origin in the page's first file, the rows of its charts, once there are some."""
-    file = test.session_state["offered files"].get("0")
+    make = FILES["Data (.csv)"]
 
     def is_there():
         with contextlib.suppress(BadInput):
-            return bool(file.make())
+            return bool(make())
 
     wait(is_there, "rows of a chart")
-    return json.loads(next(csv.DictReader(file.make().decode().splitlines()))["origin"])
+    return json.loads(next(csv.DictReader(make().decode().splitlines()))["origin"])

@@ -16,7 +16,7 @@ from benchmarks.command import text
 from benchmarks.machine import machine
 from benchmarks.quality import quality
 from benchmarks.visitor import PANELS, PHASES, visitor
-from rbmviz import RBM, BadInput, load_dataset, load_model, make_sampler, make_trainer, rng, sample
+from rbmviz import RBM, load_dataset, load_model, make_sampler, make_trainer, rng, sample
 from rbmviz.cli import COMMANDS
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, log_z
 from tests.kernels.engines import node
@@ -46,41 +46,12 @@ def test_contestants_take_turns(monkeypatch):
     monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
     contestants = {"a": timing.Contestant(taking("a", 1.0)), "b": timing.Contestant(taking("b", 3.0), 2.0)}
     times = timing.interleave(contestants, timing.TimingBudget(4, 1.0, 1e6))
-    assert order[:4] == ["a", "a", "b", "b"]  # warm-up and pace, outside the clock
-    assert order[4:] == ["a", "b", "b", "a", "a", "b", "b", "a"]
-    assert {name: len(x) for name, x in times.seconds.items()} == {"a": 4, "b": 4}
+    assert order == [*"aabb", *"abbaabba"]  # warm-up and pace, outside the clock, and then in turn
     assert times.seconds["a"][0] == pytest.approx(6.0)
     assert times.seconds["b"][0] == pytest.approx(3.0 * 7 / 2)
-    assert times.best("a") == times.seconds["a"].min()
-    assert times.median("a") == np.median(times.seconds["a"])
     middle, low, high = times.ratio("b", "a")
     assert low <= middle <= high
     assert middle == pytest.approx(1.5, rel=0.2)  # though the last round is twice as slow as the first
-    assert len(timing.interleave(contestants, timing.TimingBudget(40, 1.0, 1.0)).seconds["a"]) == 3
-
-
-def test_a_result_knows_its_targets():
-    """Times made up: ours 1 s, own 0.5 s, one peer 3 s, a recorded one 2 s, another recorded one that ran."""
-    nothing = timing.Contestant(lambda: None)
-    match = speed.Match(nothing, nothing, "made up", {"numpy": nothing}, {"own Gibbs": nothing})
-    seconds = {speed.OURS: 1.0, speed.ROOFLINE: 0.25, "own Gibbs": 0.5, "numpy": 3.0}
-    times = timing.Times({name: np.full(3, x) for name, x in seconds.items()})
-    targets = (
-        speed.Target("faster", 1.5, 4),
-        speed.Target("faster", 4, None, "numpy"),
-        speed.Target("slower", 3, 2, "own Gibbs"),
-        speed.Target("rate", 0.5, 2),
-        speed.Target("faster", 1, None, "torch"),
-    )
-    row = speed.Row("r", "about", "unit", lambda peers: match, targets, {"cdtau": 2.0, "numpy": 9.0})
-    found = speed.result(row, match, times)
-    assert [peer["name"] for peer in found["peers"]] == ["cdtau", "numpy"]
-    assert [peer["recorded"] for peer in found["peers"]] == [True, False]
-    assert [t["measured"] for t in found["targets"]] == [2.0, 3.0, 2.0, 1.0, None]
-    assert [t["reached"] for t in found["targets"]] == ["must", "missed", "stretch", "must", None]
-    assert [t["who"] for t in found["targets"]] == ["cdtau", "numpy", "own Gibbs", "", ""]
-    assert [t["recorded"] for t in found["targets"]] == [True, False, False, False, False]
-    assert (found["roofline"]["share"], found["own"]["own Gibbs"]["ratio"]) == (0.25, 2.0)
 
 
 # Peers do the same work as we do
@@ -111,7 +82,7 @@ def test_gibbs_of_the_peers_has_the_models_law(name, rbm):
 
 @pytest.mark.parametrize("peer", [peers.numpy_rates_fpcd, peers.naive_rates_fpcd])
 def test_rates_fpcd_of_numpy_is_the_papers_formula(peer, model):
-    """theta_F rebuilt from the samples; and one draw from its law at a large push."""
+    """theta_F rebuilt from the samples; and the model's law without a push."""
     v0 = np.ones(5, np.uint8)
     step = peer(model, v0, 2, 0.1, 0.9)
     want = [np.zeros((5, 3)), np.zeros(5), np.zeros(3)]
@@ -124,19 +95,6 @@ def test_rates_fpcd_of_numpy_is_the_papers_formula(peer, model):
         np.testing.assert_allclose(got, f, atol=1e-5)
     still = peer(model, v0, 2, 0.0, 1.0)
     assert chi_square_p(model.rbm, np.array([still()[0] for _ in range(40_000)])[7::8]) > 1e-3
-    # Pushed, both chains visit the same states equally often (five runs each, standard errors).
-    shares = [
-        [
-            np.mean([take()[0].mean() for _ in range(2000)])
-            for take in (peer(model, v0, seed, 0.3, 0.9) for seed in range(5))
-        ],
-        [
-            sample(model, make_sampler("rates_fpcd", eps=0.3, alpha=0.9), 2000, seed, v0).v.mean()
-            for seed in range(5)
-        ],
-    ]
-    (a, b), errors = np.mean(shares, axis=1), np.std(shares, axis=1, ddof=1) / np.sqrt(5)
-    assert abs(a - b) < 5 * np.hypot(*errors)
 
 
 @pytest.mark.parametrize("name", list(peers.ISL_PEERS))
@@ -147,37 +105,34 @@ def test_histograms_of_the_peers_are_ours(name):
     np.testing.assert_array_equal(peers.ISL_PEERS[name](test, samples)(), ours)
 
 
-@pytest.mark.parametrize("name", taking_part(peers.CD_PEERS))
-def test_updates_of_the_peers_are_ours_in_the_mean(name, rbm):
-    """The mean update of CD-1 over many copies of the batch, against ours: same expectation."""
-    g = np.random.default_rng(4)
-    rows = np.tile(g.integers(0, 2, (10, 5), dtype=np.uint8), (1000, 1))
-    trainer = make_trainer("cd", batch_size=len(rows), learning_rate=1.0)
-    ours = trainer.step(trainer.init(rbm, rows, 0), 1).rbm
-    theirs = peers.CD_PEERS[name](rbm, 1.0, 1)(rows.astype(np.float32))
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *(("cd", name) for name in taking_part(peers.CD_PEERS)),
+        *(("pcd", name) for name in taking_part(peers.PCD_PEERS)),
+    ],
+)
+def test_updates_of_the_peers_are_ours_in_the_mean(kind, name, rbm):
+    """The mean update over many copies of a batch, against ours: same expectation.
+
+    Of PCD two from the same chains, far from the data: the second needs chains that went on.
+    """
+    rows = np.tile(np.random.default_rng(4).integers(0, 2, (10, 5), dtype=np.uint8), (1000, 1))
+    if kind == "cd":
+        trainer = make_trainer("cd", batch_size=len(rows), learning_rate=1.0)
+        ours = trainer.step(trainer.init(rbm, rows, 0), 1).rbm
+        theirs = peers.CD_PEERS[name](rbm, 1.0, 1)(rows.astype(np.float32))
+    else:
+        chains = np.tile(np.array([[1, 0, 0, 0, 1]], np.uint8), (10_000, 1))
+        knobs = {"learning_rate": 0.5, "schedule": "constant"}
+        trainer = make_trainer("pcd", batch_size=len(rows), n_chains=len(chains), **knobs)
+        state = trainer.init(rbm, rows, 0)
+        state.own_state = chains.astype(np.float32)
+        ours = trainer.step(state, 2).rbm
+        update = peers.PCD_PEERS[name](rbm, 0.5, 1, chains=chains)
+        update(rows.astype(np.float32))
+        theirs = update(rows.astype(np.float32))
     # Bits of 10,000 rows: a standard error of at most 1 / (2 sqrt(10,000)) on each side.
-    moved = 0.0
-    for got, want, before in zip(theirs, (ours.W, ours.b, ours.c), (rbm.W, rbm.b, rbm.c), strict=True):
-        np.testing.assert_allclose(got, want, atol=5 * np.sqrt(2) * 0.5 / np.sqrt(len(rows)))
-        moved = max(moved, float(np.abs(got - before).max()))
-    assert moved > 0.05
-
-
-@pytest.mark.parametrize("name", taking_part(peers.PCD_PEERS))
-def test_persistent_updates_of_the_peers_are_ours_in_the_mean(name, rbm):
-    """Two updates from the same chains, far from the data: the second needs chains that went on."""
-    g = np.random.default_rng(5)
-    chains = np.tile(np.array([[1, 0, 0, 0, 1]], np.uint8), (10_000, 1))
-    rows = np.tile(g.integers(0, 2, (10, 5), dtype=np.uint8), (1000, 1))
-    trainer = make_trainer(
-        "pcd", batch_size=len(rows), n_chains=len(chains), learning_rate=0.5, schedule="constant"
-    )
-    state = trainer.init(rbm, rows, 0)
-    state.own_state = chains.astype(np.float32)
-    ours = trainer.step(state, 2).rbm
-    update = peers.PCD_PEERS[name](rbm, 0.5, 1, chains=chains)
-    update(rows.astype(np.float32))
-    theirs = update(rows.astype(np.float32))
     moved = 0.0
     for got, want, before in zip(theirs, (ours.W, ours.b, ours.c), (rbm.W, rbm.b, rbm.c), strict=True):
         np.testing.assert_allclose(got, want, atol=5 * np.sqrt(2) * 0.5 / np.sqrt(len(rows)))
@@ -240,11 +195,6 @@ def test_the_rows_are_those_of_the_table():
     for row in speed.BENCH_ROWS:
         for target in row.targets:
             assert target.stretch is None or (target.stretch > target.must) == (target.kind != "slower")
-    assert [row.name for row in speed.chosen(["log_z*", "isl_2000", "log_z_16"])] == [
-        "log_z_16", "log_z_20", "log_z_24", "isl_2000",
-    ]  # fmt: skip
-    with pytest.raises(BadInput, match="did you mean 'isl_2000'"):
-        speed.chosen(["isl_200"])
 
 
 # Quality
@@ -268,37 +218,6 @@ def test_quality_is_what_the_metrics_say():
     assert row["ess_per_second"]["mean"] / second == pytest.approx(ess)
     assert row["switches_per_second"]["mean"] / second == pytest.approx(coverage.switches)
     assert coverage.switches > 5
-
-
-def test_quality_takes_the_chains_apart():
-    """ESS over the chains, switches within each; samples 245 to 249 are of an unfinished round."""
-    n, size, data, model = 250, 7, load_dataset("bas"), load_model("bas_pcd")
-    (row,) = quality(["bas_pcd"], [f"gibbs:k=2,n_chains={size}"], seeds=1, n=n)
-    assert (row["sampler"], row["knobs"]["n_chains"]) == (f"gibbs:k=2,n_chains={size}", size)
-    starts = data.validation[rng.generator(0, "bench start").integers(len(data.validation), size=size)]
-    v = sample(model, make_sampler("gibbs", k=2, n_chains=size), n, 0, starts).v
-    second = row["samples_per_second"]["mean"] / n
-    energy = model.rbm.free_energy(v[:245]).reshape(35, size).T
-    ess = row["ess_per_second"]["mean"] / second
-    assert ess == pytest.approx(chain_diagnostics(energy).ess)
-    assert ess != pytest.approx(chain_diagnostics(model.rbm.free_energy(v)).ess)
-    switches = []
-    for c in range(size):
-        coverage = Coverage(data)
-        coverage.update(v[c::size])
-        switches.append(coverage.switches)
-    assert row["switches_per_second"]["mean"] / second == pytest.approx(sum(switches))
-
-
-def test_samplers_of_a_row_begin_alike():
-    """Chain 0 of each at the same example, however many others there are: same seed, same samples."""
-    rows = list(quality(["bas_pcd"], ["gibbs", "rates_fpcd:eps=0", "gibbs:n_chains=3"], seeds=1, n=120))
-    assert rows[0]["isl"]["mean"] == rows[1]["isl"]["mean"] != rows[2]["isl"]["mean"]
-    assert [row["sampler"] for row in rows] == ["gibbs", "rates_fpcd:eps=0.0", "gibbs:n_chains=3"]
-    seconds = 120 / max(row["samples_per_second"]["mean"] for row in rows)
-    gained = [row["nats_per_second"]["mean"] * seconds for row in rows[:2]]
-    at_first = [row["isl_equal_time"]["mean"] - gain for row, gain in zip(rows, gained, strict=False)]
-    assert at_first[0] == pytest.approx(at_first[1])  # the gain is that of equal time
 
 
 # What a visitor costs
@@ -344,13 +263,7 @@ def test_the_command_gives_rows(capsys, monkeypatch):
     assert {"processor", "cores", "load", "versions"} <= set(found["machine"])
     assert {"name", "unit", "seconds", "peers", "targets", "roofline"} <= set(found["rows"][0])
     assert bench(["--quick", "--rows", "ucd_16x16_near"]) == 0
-    out = capsys.readouterr().out
-    assert "cdtau*" in out
-    assert "must 2.5, stretch 5" in out
-    assert "recorded on another machine" in out
-    found = run(capsys, NAME, "quality", "--models", "bas_pcd", "--samplers", "gibbs", "--seeds", 1, "-n", 40)
-    assert [(row["sampler"], row["n"], row["seeds"]) for row in found["rows"]] == [("gibbs", 40, 1)]
-    assert found["rows"][0]["isl"]["std_error"] is None
+    assert "recorded on another machine" in capsys.readouterr().out
     knobs = "rates_fpcd:eps=0.1,k=2, gibbs,gibbs:k=3"
     found = run(capsys, NAME, "quality", "--models", "bas_pcd", "--samplers", knobs, "--seeds", 1, "-n", 40)
     assert [row["sampler"] for row in found["rows"]] == ["rates_fpcd:eps=0.1,k=2", "gibbs", "gibbs:k=3"]
@@ -360,11 +273,8 @@ def test_the_command_gives_rows(capsys, monkeypatch):
     ("arguments", "message"),
     [
         (["speed", "--rows", "gibs_784x500"], "did you mean 'gibbs_784x500'"),
-        (["speed", "--seeds", "3"], "--seeds belongs to 'benchmarks quality'"),
-        (["quality", "--peers"], "--peers belongs to 'benchmarks speed'"),
         (["visitor", "--seeds", "3"], "--seeds belongs to 'benchmarks quality'"),
         (["quality", "--models", "bas_pcd", "--dataset", "digits"], "64 units"),
-        (["quality", "--models", "bas_pcd", "-n", "3"], "n = 3 at least 8"),
     ],
 )
 def test_the_command_refuses(arguments, message, capsys):

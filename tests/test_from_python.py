@@ -1,6 +1,5 @@
 """The short way in Python: names, arrays and frames for objects; ``fit``; what records say of themselves."""
 
-import importlib.metadata
 import re
 import struct
 import zlib
@@ -75,7 +74,7 @@ def test_names_arrays_and_frames_stand_for_objects(tmp_path):
 
 
 def test_samples_are_cut_and_split_by_chain():
-    samples = rbmviz.sample("bas_pcd", "rates_fpcd:n_chains=3", 31)
+    samples = rbmviz.sample("bas_pcd", "rates_fpcd:n_chains=3", 31, fast_norm=True)
     assert len(samples[:10]) == 10
     assert (np.asarray(samples[np.array([4, 2])]) == samples.v[[4, 2]]).all()
     frame = samples.frame
@@ -104,14 +103,10 @@ def test_a_data_set_from_arrays():
     assert Dataset.from_arrays(frame, image_shape=(4, 5)).image_shape == (4, 5)
     for wrong, said in (
         ({"x": frame, "image_shape": (3, 5)}, "a row has 20 values, not 3 x 5"),
-        ({"x": frame, "y_test": names}, "labels y_test without x_test"),
         ({"x": frame, "y": names[:3]}, "y must hold one whole number"),
         ({"x": frame - 1}, "x must lie between 0 and 1"),
         ({"x": [["a", "b"]]}, "x: the values are of type"),
-        ({"x": frame, "image_shape": 20}, "image_shape = 20 is not two numbers"),
         ({"x": frame, "image_shape": (4, 5, 1)}, "is not two numbers"),
-        ({"x": frame, "image_shape": (-4, -5)}, "a whole number from 1"),
-        ({"x": frame, "y": [[1], [2, 3]]}, "y is not a list of classes"),
     ):
         with pytest.raises(BadInput, match=said):
             Dataset.from_arrays(**wrong)
@@ -119,21 +114,11 @@ def test_a_data_set_from_arrays():
 
 def test_records_say_what_they_are_in_one_line():
     model = rbmviz.load_model("bas_pcd")
-    v0 = np.zeros((3, 16), np.uint8)
-    steps = train("bas", "cd", iterations=10)
-    said = {
-        "RBM(16 visible, 16 hidden units)": model.rbm,
-        "Model(16 visible, 16 hidden units, bas, pcd, 20,000 updates, with rates)": model,
-        "Statistics(W=float32 (16, 16), b=float32 (16,), c=float32 (16,))": model.rates,
-        "Samples(6 of 16 units from 2 chains, traces: sweeps)": rbmviz.sample(model, "gibbs:n_chains=2", 6),
-        "Dataset(bas: 32 + 32 + 32 examples of 16 units, 4 x 4 pixels, 2 classes)": rbmviz.load_dataset(
-            "bas"
-        ),
-        "Training(cd, update 0 of 10)": steps,
-    }
-    for line, record in said.items():
-        assert repr(record) == line
-    for record in (next(steps), rbmviz.couple(model, v0), metrics.ais_log_z(model, betas=3, n_chains=4)):
+    said = "Model(16 visible, 16 hidden units, bas, pcd, 20,000 updates, with rates)"
+    samples = rbmviz.sample(model, "gibbs:n_chains=2", 6)
+    assert [repr(model), repr(samples)] == [said, "Samples(6 of 16 units from 2 chains, traces: sweeps)"]
+    steps, pairs = train("bas", "cd", iterations=10), rbmviz.couple(model, np.zeros((3, 16), np.uint8))
+    for record in (next(steps), steps, pairs, metrics.ais_log_z(model, betas=3, n_chains=4)):
         assert len(repr(record)) < 700
         assert "\n" not in repr(record)
         assert "array(" not in repr(record)
@@ -160,9 +145,3 @@ def test_a_notebook_shows_filters_and_samples():
     assert "img" not in rbmviz.fit([[0, 1], [1, 0]], iterations=1)._repr_html_()
     assert mosaic(np.zeros((1, 4)), (2, 2)).max() == 255
     assert grey_png(np.zeros((2, 3), np.uint8)).startswith(b"\x89PNG")
-
-
-def test_the_version_is_that_of_the_installation():
-    assert rbmviz.__version__ == importlib.metadata.version("rbmviz")
-    with pytest.raises(AttributeError):
-        _ = rbmviz.versions

@@ -4,18 +4,14 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-import rbmviz
 from rbmviz.ledger import (
     STORED_FOLDER,
     VERDICTS,
-    counts_of,
     figure_name,
     figure_size,
     ledger,
     stored,
-    verdict_text,
 )
 
 OPEN_ALL = """
@@ -60,16 +56,3 @@ def test_the_largest_run_counts():
     assert stored("rates_fpcd_decay", ["quick"])["size"] == "quick"
     assert stored("nothing") is None
     assert sum(path.stat().st_size for path in STORED_FOLDER.iterdir()) < 3_000_000
-
-
-def test_variants_are_counted_apart():
-    verdicts = [(claim["variant"], claim["verdict"]) for result in ledger() for claim in result["claims"]]
-    for variant in (False, True):
-        counts = counts_of(ledger(), variant)
-        assert counts == {name: verdicts.count((variant, name)) for name in VERDICTS}
-    [half] = [claim for result in ledger() for claim in result["claims"] if claim["claim"] == "mean_tau_half"]
-    assert verdict_text(half) == f"variant: {half['verdict']}"
-
-
-def test_the_package_has_no_recipes():
-    assert not list(Path(rbmviz.__file__).parent.rglob("recipes"))

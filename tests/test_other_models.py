@@ -11,7 +11,7 @@ from naive import same_parameters
 from safetensors.numpy import save_file
 
 import rbmviz
-from rbmviz import RBM, BadInput, Model, load_model, save_model
+from rbmviz import RBM, BadInput, load_model
 from rbmviz.rbm.files import load_model_bytes
 
 GENERATOR = np.random.default_rng(0)
@@ -56,28 +56,11 @@ def test_an_archive_of_rbms(tmp_path, params):
         load_model(archive(tmp_path / "ising.h5", kind="IIRBM"))
 
 
-def test_only_own_formats_are_written(tmp_path):
-    for name in ("x.pt", "x.h5"):
-        with pytest.raises(BadInput, match=r"A model file ends in \.safetensors or \.npz, not"):
-            save_model(RBM_, tmp_path / name)
-    with pytest.raises(BadInput, match=r"'m.npz' is not a model to save: give a Model or an RBM"):
-        save_model("m.npz", Model(RBM_))
-
-
-def test_an_archive_without_chains_says_so(tmp_path):
-    path = archive(tmp_path / "run.h5")
-    with h5py.File(path, "a") as file:
-        del file["parallel_chains"]
-    with pytest.raises(BadInput, match="has no chains"):
-        rbmviz.load_chains(path)
-
-
 @pytest.mark.parametrize(
     ("theirs", "stated"),
     [
         ({"weight": RBM_.W.T, "v_bias": RBM_.b, "h_bias": RBM_.c}, None),
         ({"rbm.weights": RBM_.W, "rbm.visible_bias": RBM_.b, "rbm.hidden_bias": RBM_.c, "lr": RBM_.c}, None),
-        ({"w": RBM_.W, "bv": RBM_.b[None], "bh": RBM_.c[None]}, None),
         ({"W": RBM_.W, "a": RBM_.b, "b": RBM_.c}, {"b": "a", "c": "b"}),
         ({"U": RBM_.W.T, "x": RBM_.b, "y": RBM_.c}, {"W": "U.T", "b": "x", "c": "y"}),
     ],
@@ -93,17 +76,10 @@ def test_other_names_of_the_arrays(tmp_path, theirs, stated):
 def test_ambiguous_arrays_are_refused(tmp_path):
     two = {"W": RBM_.W, "vbias": RBM_.b, "visible_bias": RBM_.b, "hbias": RBM_.c}
     for arrays, names, said in (
-        (
-            {"W": RBM_.W, "a": RBM_.b, "b": RBM_.c},
-            None,
-            "no array c;.* this one W, a, b: names=",
-        ),
         (two, None, "no array b;"),
         ({"b": RBM_.b, "c": RBM_.c, "rates.W": RBM_.W}, None, "no array W;.* this one b, c: names="),
-        (two, {"b": "bias"}, "no array 'bias'; it holds W, vbias"),
         (two, {"V": "vbias"}, "names has a key 'V'"),
         ({**two, "b": RBM_.c}, None, "b has shape"),
-        ({"W": RBM_.W, "b": RBM_.c, "c": RBM_.b}, None, "b has shape"),
         ({"W": "text", "b": RBM_.b, "c": RBM_.c}, None, "values are of type"),
     ):
         with pytest.raises(BadInput, match=said):
@@ -186,10 +162,7 @@ def virtual(group):
     [
         (replaced("weight_matrix", shape=(2**20, 2**20), dtype="f4", chunks=True), "more memory|allocate"),
         (replaced("vbias", shape=(5,), dtype="f4"), "b has shape"),
-        (replaced("vbias", data=np.full(6, np.nan, "f4")), "NaN or infinite"),
-        (replaced("vbias", data=np.full(6, 1j)), "holds no array of numbers"),
         (replaced("vbias", data="text"), "holds no array of numbers"),
-        (replaced("vbias", data=h5py.Empty("f4")), "holds no array of numbers"),
         (
             replaced("vbias", shape=(6,), dtype="f4", external=[("/etc/hostname", 0, 24)]),
             "not an array in this file",
@@ -197,7 +170,6 @@ def virtual(group):
         (virtual, "not an array in this file"),
         (linked(h5py.ExternalLink("other.h5", "/vbias")), "not an array in this file"),
         (lambda group: group.move("vbias", "other/vbias"), "has no vbias"),
-        (lambda group: [group.pop("vbias"), group.create_group("vbias")], "not an array in this file"),
     ],
 )
 def test_hostile_archives_are_refused_in_a_sentence(tmp_path, damage, said):
@@ -215,17 +187,6 @@ def test_damaged_archives_are_refused(tmp_path):
         path.write_bytes(content)
         with pytest.raises(BadInput, match="is not a readable model file"):
             load_model(path)
-    generator, ended = np.random.default_rng(1), 0
-    for _ in range(60):
-        damaged = bytearray(whole)
-        for at in generator.integers(0, len(whole), 20):
-            damaged[at] = generator.integers(256)
-        path.write_bytes(damaged)
-        try:
-            load_model(path)
-        except BadInput:
-            ended += 1
-    assert ended > 10
     assert same(load_model_bytes(whole, "m.h5"))
 
 

@@ -46,18 +46,6 @@ def test_the_isl_is_that_of_the_metric(samples):
     assert "the training set itself" in json.dumps(chart.to_dict())
 
 
-def test_charts_are_those_of_the_app(samples):
-    """One description: the layers are what ``spec`` returns for the page."""
-    from rbmviz.view.curves import isl_plot
-
-    names = plot._styles(["gibbs", "rates_fpcd"])
-    drawn = plot.isl(samples).to_dict()
-    page = isl_plot(names, line=("the training set itself", 0.0)).spec()
-    lines = [layer for layer in page["layer"] if layer["mark"]["type"] == "line"]
-    assert lines[0]["mark"] in [layer["mark"] for layer in drawn["layer"]]
-    assert lines[0]["encoding"]["color"] in [layer["encoding"].get("color") for layer in drawn["layer"]]
-
-
 def test_a_strip_has_every_sample_with_a_class(samples):
     data, one = rbmviz.load_dataset("bas"), samples["rates_fpcd"]
     rows = rows_of(plot.strip(one))

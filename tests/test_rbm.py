@@ -57,13 +57,6 @@ def test_file_round_trip(model, tmp_path, name):
         save_model(model, tmp_path / "m.txt")
 
 
-def test_npz_is_read(rbm, tmp_path):
-    np.savez(tmp_path / "m.npz", W=rbm.W, b=rbm.b, c=rbm.c)
-    back = load_model_file(tmp_path / "m.npz")
-    np.testing.assert_array_equal(back.rbm.W, rbm.W)
-    assert back.rates is None
-
-
 def test_bad_files_are_refused_in_one_sentence(model, tmp_path):
     good = tmp_path / "good.safetensors"
     save_model(model, good)

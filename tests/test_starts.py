@@ -1,9 +1,7 @@
 """Where chains start: one default for Python, command line, pages and sweeps, which is said."""
 
-import dataclasses
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +9,6 @@ from command_line import refused, run
 
 import rbmviz
 from rbmviz import BadInput
-from rbmviz.gradient import gradient_quality
-from rbmviz.samplers.interleave import start_of
 from rbmviz.session import SamplingSetup
 from rbmviz.sweeps import SweepPlan
 
@@ -48,18 +44,6 @@ def test_random_starts_are_asked_for_or_said(monkeypatch, tmp_path):
         rbmviz.sample(model, "gibbs", 2, v0=samples.v[0], init="data")
 
 
-def test_reason_for_a_random_start_is_true(model, toy):
-    wide = SimpleNamespace(name="toy", validation=np.zeros((3, 6), np.uint8))
-    empty = dataclasses.replace(toy, validation=toy.validation[:0])
-    for data, why in (
-        (wide, "examples of toy have 6 bits, and the model 5 visible units"),
-        (empty, "toy has no validation examples"),
-    ):
-        assert start_of(model, 0, 1, examples=data) == (None, f"random bits, because {why}")
-        with pytest.raises(BadInput, match=f"cannot start at data, because {why}"):
-            start_of(model, 0, 1, "data", data)
-
-
 def test_files_and_scores_say_the_start(capsys, tmp_path):
     path = tmp_path / "s.npz"
     words = ["sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "200", "--out", path]
@@ -71,16 +55,6 @@ def test_files_and_scores_say_the_start(capsys, tmp_path):
     assert run(capsys, "score", path)["start"] == "validation examples of bas"
     run(capsys, *words, "--init", "random")
     assert run(capsys, "score", path)["start"] == "random bits"
-
-
-def test_names_with_knobs_are_taken_wherever_names_are():
-    assert rbmviz.make_sampler("rates_fpcd:eps=.1", k=2) == rbmviz.make_sampler("rates_fpcd", eps=0.1, k=2)
-    assert rbmviz.make_trainer("ucd:t_max=1000").t_max == 1000
-    with pytest.raises(BadInput, match="eps is given twice"):
-        rbmviz.make_sampler("rates_fpcd:eps=.1", eps=0.2)
-    rbm, rows = rbmviz.load_model("bas_cd1").rbm, rbmviz.load_dataset("bas").train
-    found = gradient_quality(rbm, rows, "ucd:t_max=1000,batch_size=8", replications=40)
-    assert found.replications == 40
 
 
 def test_play_without_options_writes_the_default_page(capsys, tmp_path, monkeypatch):

@@ -52,18 +52,12 @@ def test_knobs_go_both_ways(live, monkeypatch):
     [
         (lambda live: setattr(live, "knobs", [{}]), "knobs: give 2 dicts, one a panel, and not 1."),
         (lambda live: setattr(live, "knobs", [{"alpha": 1}, {}]), "Unknown knob of a running gibbs 'alpha'"),
-        (lambda live: setattr(live, "knobs", [{"n_chains": 2}, {}]), "Unknown knob of a running gibbs"),
         (
             lambda live: setattr(live, "knobs", [{"temperature": 99}, {}]),
             "temperature = 99 is outside",
         ),
         (lambda live: setattr(live, "seed", 99), "The page has the seeds 3, 4, 5"),
         (lambda _: rbmviz.play("bas_pcd", ["gibbs:n_chains=2"]), "browsers run it with n_chains = 1 only"),
-        (lambda _: rbmviz.play("bas_pcd", []), "play: 0 samplers: give one to 6."),
-        (
-            lambda _: rbmviz.play("bas_pcd", ["gibbs"], init="zero"),
-            "init = 'zero': give 'random'",
-        ),
     ],
 )
 def test_refused_in_a_sentence(live, use, sentence):

@@ -1,6 +1,8 @@
 """Waiting for other threads, without any assumption about their speed."""
 
+import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 PATIENCE = 600.0  # seconds: longer than any machine needs, also one that compiles beside other work
 
@@ -26,3 +28,9 @@ def close(comparison):
     """Close a comparison, and wait until no thread works at its panels."""
     comparison.close()
     wait(lambda: not comparison.works, "the end of all jobs")
+
+
+def run(coroutine):
+    """Return what a coroutine returns. Its thread is its own: Playwright leaves a loop in the main one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()

@@ -31,7 +31,6 @@ ADDRESSES_OF_COMMAND: list[str] = []
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 EVERY_NETWORK = "0.0.0.0"
-"""Address for listening on all networks of the machine."""
 
 HOST = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\]")
 
@@ -90,12 +89,7 @@ def network_address() -> str:
 
 
 def check_address(address: str | None) -> None:
-    """Refuse an address that other machines can reach, unless the server is public.
-
-    address : address that the server listens on; None or "": all networks of this machine
-
-    Raises BadInput if other machines can reach the address.
-    """
+    """Refuse an address that other machines can reach ("": all networks), unless the server is public."""
     if opened() or is_loopback(address or ""):
         return
     where = f"The address {address!r}" if address else "An empty server.address"
@@ -118,35 +112,34 @@ def allowed_hosts() -> list[str]:
 
     A foreign page whose name is made to point at this machine (DNS rebinding) has the same origin as the
     server; only the host name reveals it.
-
-    Raises BadInput if ``RBMVIZ_HOSTS`` holds something that is not a host name.
     """
-    names = [name.strip().lower() for name in os.environ.get(HOSTS, "").split(",") if name.strip()]
-    for name in names:
-        if not HOST.fullmatch(name):
-            raise BadInput(
-                f"{HOSTS}: {name[:60]!r} is not a host name: give names without scheme and port, separated "
-                "by commas, as rbm.example.org or *.example.org or 192.168.0.7."
-            )
+    names = _listed(
+        HOSTS,
+        HOST,
+        "a host name: give names without scheme and port, separated by commas, as rbm.example.org or "
+        "*.example.org or 192.168.0.7.",
+    )
     own = [f"[{address}]" if ":" in address else address for address in ADDRESSES_OF_COMMAND]
     return [*LOCAL_HOSTS, *own, *(names if public() else [])]
 
 
 def frame_ancestors() -> list[str]:
-    """Return the foreign origins whose pages may frame the server's pages.
+    """Return the foreign origins whose pages may frame the server's pages."""
+    return _listed(
+        FRAME_ANCESTORS,
+        ORIGIN,
+        "the origin of a page: give scheme and host, separated by commas, as https://moodle.example.org or "
+        "https://*.example.org.",
+    )
 
-    Raises BadInput if ``RBMVIZ_FRAME_ANCESTORS`` holds something that is not an origin.
-    """
-    origins = [
-        part.strip().lower() for part in os.environ.get(FRAME_ANCESTORS, "").split(",") if part.strip()
-    ]
-    for origin in origins:
-        if not ORIGIN.fullmatch(origin):
-            raise BadInput(
-                f"{FRAME_ANCESTORS}: {origin[:60]!r} is not the origin of a page: give scheme and host, "
-                "separated by commas, as https://moodle.example.org or https://*.example.org."
-            )
-    return origins
+
+def _listed(variable: str, pattern: re.Pattern[str], means: str) -> list[str]:
+    """Return the names in an environment variable; BadInput if one is not what it ``means``."""
+    names = [name.strip().lower() for name in os.environ.get(variable, "").split(",") if name.strip()]
+    for name in names:
+        if not pattern.fullmatch(name):
+            raise BadInput(f"{variable}: {name[:60]!r} is not {means}")
+    return names
 
 
 def base_path() -> str:

@@ -9,32 +9,36 @@ settings and marks the panels as pending (``open_step``). The page sets its pane
 
 import contextlib
 import functools
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.lessons import (
     Lesson,
     PageState,
     Step,
+    StepClaim,
     load_lesson,
     measure_now,
     shipped_lessons,
     steps_of,
 )
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz_app import claims, keys, links, messages, pages, session, uploads
-from rbmviz_app.component import APP_FOLDER, component
+from rbmviz_app import keys, links, messages, pages, session, uploads
+from rbmviz_app.component import APP_FOLDER, component, while_running
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
-from rbmviz_app.timer import while_running
 
 _component = component("card", ["storage.js", "card.js"], ["card_parts.css"])
 """Three parts: the head of the card, the ring around its target, and, on the Learn page, the progress."""
+
+_newcomers = component("doors", ["storage.js", "doors.js"], ["doors.css"])
 
 LOOK_WORDS = {
     "play": "the button Play",
@@ -58,19 +62,62 @@ def lessons() -> dict[str, Lesson]:
     return {name: _shipped(name) for name in shipped_lessons()} | LESSONS_OF_COMMAND
 
 
-def opened() -> tuple[Lesson, Step, LessonStep] | None:
-    """Return the open lesson, its open step, and the step's place; None if no lesson is open."""
-    place = OPEN_STEP.value
-    if place is None:
-        return None
+class Opened(NamedTuple):
+    """The open step of a lesson."""
+
+    lesson: Lesson
+    step: Step
+    place: LessonStep
+
+    @property
+    def page(self) -> str:
+        """The page that the step is about."""
+        return self.step.state.page
+
+    @property
+    def answer(self) -> int | None:
+        """Index of the chosen answer."""
+        return session.LESSON_ANSWERS.value.get(self.place)
+
+    @property
+    def asks(self) -> bool:
+        """Whether the step has a question without an answer."""
+        return bool(self.step.question) and self.answer is None
+
+    @property
+    def all_seen(self) -> bool:
+        """Whether all claims have been seen, or the goal was reached."""
+        return len(session.SEEN_CLAIMS.value.get(self.place, {})) == len(self.step.watched)
+
+    @property
+    def revealed(self) -> bool:
+        """Whether the answer was revealed by hand or all claims have been seen."""
+        return self.place in session.REVEALED.value or (bool(self.step.watched) and self.all_seen)
+
+    @property
+    def offers_reveal(self) -> bool:
+        """Whether the answer is still to be revealed."""
+        return bool(self.step.reveal) and not self.asks and not self.revealed
+
+
+def _at(place: LessonStep) -> Opened:
     lesson = lessons()[place.lesson]
-    return lesson, lesson.steps[place.step], place
+    return Opened(lesson, lesson.steps[place.step], place)
+
+
+def opened(page: str = "") -> Opened | None:
+    """Return the open step, if it is about this page ("", the default: any); None if there is none."""
+    current = None if OPEN_STEP.value is None else _at(OPEN_STEP.value)
+    return current if current is None or page in ("", current.page) else None
 
 
 def open_step(lesson: str, step: int) -> PageState:
     """Open a step of a lesson (from 0) before any widget is drawn; return the state for its page."""
     state = lessons()[lesson].steps[step].state
-    session.forget_step(lesson, step)
+    place = LessonStep(lesson, step)  # restarts without the answers and claims seen before
+    session.LESSON_ANSWERS.ensure().pop(place, None)
+    session.SEEN_CLAIMS.ensure().pop(place, None)
+    session.REVEALED.set(session.REVEALED.value - {place})
     session.OPENED_STEPS.set(session.OPENED_STEPS.value + 1)
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
     defaults = {name: setting.default for name, setting in pages.settings(state.page).items()}
@@ -78,7 +125,7 @@ def open_step(lesson: str, step: int) -> PageState:
     if state.page == "train":
         uploads.remove_own_data()
     session.STEP_TO_SET.set(True)
-    OPEN_STEP.set(LessonStep(lesson, step))  # last, because a click may interrupt a script run anywhere
+    OPEN_STEP.set(place)  # last, because a click may interrupt a script run anywhere
     return state
 
 
@@ -119,7 +166,7 @@ def finished_sentence() -> str:
     ended, following = in_order[i], in_order[i + 1 :]
     if not ended.is_challenge:
         said = f"That was the last step of the lesson “{ended.title}”"
-    elif _all_seen(ended.steps[place.step], place):
+    elif _at(place).all_seen:
         said = f"The challenge “{ended.title}” has been won"
     else:
         said = f"The challenge “{ended.title}” has not been won yet"
@@ -132,21 +179,10 @@ def finished_sentence() -> str:
 # Queries of pages
 
 
-def _step_about(page: str) -> Step | None:
-    """Return the open step if it is about this page."""
-    current = opened()
-    return current[1] if current is not None and current[1].state.page == page else None
-
-
-def is_open(page: str) -> bool:
-    """Return whether a step about this page is open."""
-    return _step_about(page) is not None
-
-
 def to_set(page: str) -> PageState | None:
     """Return the state of a newly opened step for this page; None if there is none."""
-    step = _step_about(page)
-    return step.state if step is not None and session.STEP_TO_SET.value else None
+    current = opened(page)
+    return current.step.state if current is not None and session.STEP_TO_SET.value else None
 
 
 def note_opened() -> None:
@@ -156,24 +192,15 @@ def note_opened() -> None:
 
 def holds_play(page: str) -> bool:
     """Return whether Play waits until the question of the open step is answered."""
-    current = opened()
-    return (
-        current is not None
-        and current[1].hold
-        and current[1].state.page == page
-        and session.LESSON_ANSWERS.value.get(current[2]) is None
-    )
-
-
-def is_blind() -> bool:
-    """Return whether the open step is a quiz that hides the algorithms until it is answered."""
-    current = opened()
-    return current is not None and current[1].blind and session.LESSON_ANSWERS.value.get(current[2]) is None
+    current = opened(page)
+    return current is not None and current.step.hold and current.answer is None
 
 
 def hidden_from_watchers(page: str) -> Hidden:
     """Return the content to hide from watchers of this page until the open step's question is answered."""
-    return "names" if is_blind() else "numbers" if holds_play(page) else "nothing"
+    current = opened()
+    blind = current is not None and current.step.blind and current.answer is None
+    return "names" if blind else "numbers" if holds_play(page) else "nothing"
 
 
 # Address
@@ -184,25 +211,19 @@ def follow_address(page: str) -> None:
 
     So the browser's Back button returns to the step of the earlier page. Opening another page in any other
     way leaves the lesson, because a card belongs to its step's page. This may end the script run.
-
-    page : name of the page in the address
     """
     before = session.OPENED_PAGE.value
     if before != page and not session.STEP_TO_SHOW.value:  # otherwise the card itself moves on
         place = _place_in_address()
-        if place is None or (before and _page_of(place) != page):  # Back to the link that led to another page
+        if place is None or (before and _at(place).page != page):  # Back to the link that led to another page
             leave()
         elif place != OPEN_STEP.value:
             open_step(*place)
             for entry in (session.PRESENTED, session.STARTS_PAUSED):
                 entry.ensure()  # they read the address, too
-            if _page_of(place) != page:
-                switch_page(_page_of(place))
+            if _at(place).page != page:
+                switch_page(_at(place).page)
     session.OPENED_PAGE.set(page)  # last, because a click may interrupt this run anywhere
-
-
-def _page_of(place: LessonStep) -> str:
-    return lessons()[place.lesson].steps[place.step].state.page
 
 
 def _place_in_address() -> LessonStep | None:
@@ -225,6 +246,44 @@ def _read_place(name: str, step: str) -> LessonStep:
     if not (step.isascii() and step.isdigit() and len(step) < 4 and 1 <= int(step) <= n):
         raise BadInput(f"Lesson '{name}' has steps 1 to {n}; the link names step '{step[:MAX_SHOWN]}'.")
     return LessonStep(name, int(step) - 1)
+
+
+def panel_names(step: Step) -> list[str]:
+    """Return the names that a step's page gives its panels; "" for a single panel, which needs none.
+
+    Panels of one algorithm are named by their differences only: "step size 0.3".
+    """
+    algorithms = step.state.all_algorithms()
+    if len(algorithms) == 1:
+        return [""]
+    live = pages.live_page(step.state.page)
+    names = (live.title if live is not None else titles)(algorithms)
+    parts = [name.partition(" (") for name in names]
+    if len({kind for kind, _, _ in parts}) == 1 and all(knobs for _, _, knobs in parts):
+        return [knobs.removesuffix(")") for _, _, knobs in parts]
+    return names
+
+
+def watched_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
+    """Return the card's words for a claim that has not been seen yet; ``names``: see ``panel_names``."""
+    return _as_sentence(f"{claim.number_words(page, names)}, watched {claim.when(page)}", names)
+
+
+def stated_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
+    """Return the card's words for a goal, or for a claim that has been seen."""
+    return _as_sentence(claim.words(page, names), names)
+
+
+def _as_sentence(said: str, names: Sequence[str]) -> str:
+    return said if names[0] else said[:1].upper() + said[1:]
+
+
+def value_words(claim: StepClaim, page: str, value: float | None) -> str:
+    """Return a claim's number with its unit; "" if it is unknown."""
+    if value is None:
+        return ""
+    short = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+    return claim.with_unit(page, short)
 
 
 # Card
@@ -261,56 +320,41 @@ def draw(page: str) -> None:
     if current is None:
         publish.card(None)
         return
-    lesson, step, place = current
     if session.STEP_TO_SHOW.value:
         session.STEP_TO_SHOW.set(False)
-        if step.state.page != page:
-            switch_page(step.state.page)
-    offers_reveal = _offers_reveal(step, place)
+        if current.page != page:
+            switch_page(current.page)
+    offers_reveal = current.offers_reveal
 
     with st.container(key="lesson"):
         st.html(APP_FOLDER / "card.css")
-        can_change = not _all_seen(step, place)
-        while_running(functools.partial(_draw_open, offers_reveal), can_change)
-        if step.question and SHARED_PAGE.value is not None:
-            while_running(functools.partial(_draw_votes, step), True)
+        while_running(functools.partial(_draw_open, offers_reveal), not current.all_seen)
+        if current.step.question and SHARED_PAGE.value is not None:
+            while_running(functools.partial(_draw_votes, current.step), True)
         # Outside the timed fragment: a click would be lost if the fragment disappeared at that moment.
         if offers_reveal:
-            _draw_reveal_button(step, place)
-        _draw_moves(place, len(lesson.steps))
-
-
-def _all_seen(step: Step, place: LessonStep) -> bool:
-    """Return whether all claims of a step have been seen, or its goal was reached."""
-    return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.watched)
-
-
-def _offers_reveal(step: Step, place: LessonStep) -> bool:
-    """Return whether the answer is still to be revealed."""
-    answered = not step.question or session.LESSON_ANSWERS.value.get(place) is not None
-    return bool(step.reveal) and answered and not _is_revealed(step, place)
-
-
-def _is_revealed(step: Step, place: LessonStep) -> bool:
-    """Return whether the answer was revealed by hand or all claims have been seen."""
-    return place in session.REVEALED.value or (bool(step.watched) and _all_seen(step, place))
+            st.button(
+                "Reveal" if not current.step.goal else "Hint",
+                icon=":material/visibility:",
+                key="lesson reveal",
+                on_click=session.REVEALED.set,
+                args=(session.REVEALED.value | {current.place},),
+            )
+        _draw_moves(current.place, len(current.lesson.steps))
 
 
 def _draw_open(offers_reveal: bool) -> None:
-    """Draw the open step.
-
-    offers_reveal : whether the rest of the card has the reveal button
-    """
+    """Draw the open step; offers_reveal : whether the rest of the card has the reveal button."""
     current = opened()
     if current is None:  # the lesson was just left: this fragment is about to disappear
         return
     if session.STEP_TO_SHOW.value:  # Back or Forward, whose callback came before a run of this fragment alone
         st.rerun()
     lesson, step, place = current
-    more_to_see = not _all_seen(step, place)
-    now = _note_seen(step, place)
+    more_to_see = not current.all_seen
+    now = _note_seen(current)
     seen = session.SEEN_CLAIMS.value.get(place, {})
-    all_seen = bool(step.watched) and _all_seen(step, place)
+    all_seen = bool(step.watched) and current.all_seen
     n = len(lesson.steps)
     alone = "Challenge" if step.goal else lesson.title
     # No spaces, so that the line cannot break on a phone.
@@ -331,26 +375,36 @@ def _draw_open(offers_reveal: bool) -> None:
             "step": place.step + 1,
             "head": head,
             "seen": all_seen,
-            "revealed": bool(step.reveal) and _is_revealed(step, place),
-            "blind": is_blind(),
-            "asks": holds_play(step.state.page),
-            "playing": step.state.page in COMPARISONS.value and COMPARISONS.value[step.state.page][0].running,
+            "revealed": bool(step.reveal) and current.revealed,
+            "blind": step.blind and current.answer is None,
+            "asks": holds_play(current.page),
+            "playing": current.page in COMPARISONS.value and COMPARISONS.value[current.page][0].running,
         },
     )
     st.header(step.title, anchor=False)
     if step.text:
         st.markdown(step.text)
-    answer = _draw_question(step, place)
+    if step.question:
+        _draw_question(current)
     st.markdown(f"**Do this.** {step.do}")
     if step.look:
         where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
         _component(key="lesson look", data=where)
     # The watched numbers would give the answer away: "blank", for example, can be an answer.
-    lines = [] if step.question and answer is None else claim_lines(step, seen, now)
-    _draw_claims(lines)
+    lines = [] if current.asks else claim_lines(step, seen, now)
+    if lines:
+        marks = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
+        st.markdown(
+            "  \n".join(
+                f"{marks[seen]} {messages.plain(said)}" + (f": **{number}**" if number else "")
+                for said, number, seen in lines
+            )
+        )
     if step.goal and all_seen:
         st.markdown(":green[:material/trophy:] **Won.** The goal is reached.")
-    revealed = _draw_reveal(step, place, answer)
+    revealed = bool(step.reveal) and not current.asks and current.revealed
+    if revealed:
+        _draw_reveal(step, current.answer)
     publish.card(
         {
             "head": head,
@@ -364,15 +418,13 @@ def _draw_open(offers_reveal: bool) -> None:
             "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in lines],
         }
     )
-    if (more_to_see and all_seen) or offers_reveal != _offers_reveal(step, place):
+    if (more_to_see and all_seen) or offers_reveal != current.offers_reveal:
         st.rerun()  # to remove the timer, or to add or remove the reveal button
 
 
-def _draw_question(step: Step, place: LessonStep) -> int | None:
-    """Draw the question; return the index of the chosen answer."""
-    if not step.question:
-        return None
-    before = session.LESSON_ANSWERS.value.get(place)
+def _draw_question(current: Opened) -> None:
+    """Draw the question and its answers; an answer draws the page again, which has Play."""
+    step, place, before = current.step, current.place, current.answer
     answer = st.radio(
         step.question,
         range(len(step.answers)),
@@ -380,17 +432,15 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
         format_func=step.answers.__getitem__,
         # The same key after the answer keeps the focus; a restarted step has a new key.
         key=f"answer {place.lesson} {place.step} {session.OPENED_STEPS.value}",
-        disabled=_is_revealed(step, place),  # the earlier choice stays
+        disabled=current.revealed,  # the earlier choice stays
     )
     if step.hold and before is None:
-        state = step.state
-        has_play = state.page != "tune" and state.settings.get("little", "landscape") == "landscape"
+        has_play = current.page != "tune" and step.state.settings.get("little", "landscape") == "landscape"
         what = "*Play*, the numbers" if has_play else "The numbers"
         st.caption(f"{what} and the charts wait for your answer.")
     if answer != before:
         session.LESSON_ANSWERS.ensure()[place] = answer
-        st.rerun()  # Play is on the page, not on the card
-    return answer
+        st.rerun()
 
 
 def _draw_votes(step: Step) -> None:
@@ -402,13 +452,12 @@ def _draw_votes(step: Step) -> None:
         st.markdown("**Votes**  \n" + "  \n".join(lines))
 
 
-def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
+def _note_seen(current: Opened) -> dict[int, float]:
     """Record which claims of the step hold now; return the current number of each, by index."""
-    comparison = COMPARISONS.value.get(step.state.page)
-    if comparison is None or session.STEP_TO_SET.value:
+    step, place = current.step, current.place
+    comparison = COMPARISONS.value.get(current.page)
+    if comparison is None or session.STEP_TO_SET.value or current.asks:  # a number would give the answer away
         return {}
-    if step.question and session.LESSON_ANSWERS.value.get(place) is None:
-        return {}  # a number would give the answer away
     snapshots: list[Any] = [snapshot for _, snapshot in comparison[0].peek()]
     if step.state.page == "tune":
         scores = session.SHOWN_SCORES.value
@@ -441,19 +490,13 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
     """
     if not step.watched:
         return []
-    page, names = step.state.page, claims.panel_names(step)
+    page, names = step.state.page, panel_names(step)
     lines = []
     for i, claim in enumerate(step.watched):
         value = seen.get(i, now.get(i))
-        words = claims.stated_words if i in seen or step.goal else claims.watched_words
-        lines.append((words(claim, page, names), claims.value_words(claim, page, value), i in seen))
+        words = stated_words if i in seen or step.goal else watched_words
+        lines.append((words(claim, page, names), value_words(claim, page, value), i in seen))
     return list(dict.fromkeys(lines))  # two claims may be about the same number
-
-
-def _draw_claims(lines: list[tuple[str, str, bool]]) -> None:
-    symbols = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
-    if lines:
-        st.markdown("  \n".join(claims.line(symbols[seen], said, number) for said, number, seen in lines))
 
 
 def look_words(step: Step) -> str:
@@ -464,20 +507,8 @@ def look_words(step: Step) -> str:
     return f"panel {panel.removeprefix('panel')}" if len(step.state.panels) > 1 else "the panel"
 
 
-def _draw_reveal_button(step: Step, place: LessonStep) -> None:
-    st.button(
-        "Reveal" if not step.goal else "Hint",
-        icon=":material/visibility:",
-        key="lesson reveal",
-        on_click=session.REVEALED.set,
-        args=(session.REVEALED.value | {place},),
-    )
-
-
-def _draw_reveal(step: Step, place: LessonStep, answer: int | None) -> bool:
-    """Draw the answer once it is revealed or all claims have been seen; return whether it is drawn."""
-    if not step.reveal or (step.question and answer is None) or not _is_revealed(step, place):
-        return False
+def _draw_reveal(step: Step, answer: int | None) -> None:
+    """Draw whether the answer was right, and the explanation."""
     if answer is not None and step.right >= 0:
         chosen, right = step.answers[answer], step.answers[step.right]
         if answer == step.right:
@@ -489,7 +520,6 @@ def _draw_reveal(step: Step, place: LessonStep, answer: int | None) -> bool:
         if step.formula:
             with st.expander("Formula"):
                 st.latex(step.formula)
-    return True
 
 
 def _draw_moves(place: LessonStep, n: int) -> None:
@@ -527,3 +557,12 @@ def _draw_moves(place: LessonStep, n: int) -> None:
             help="Set the page back to the beginning of this step.",
         )
         st.button("Leave", icon=":material/close:", type="tertiary", key="lesson leave", on_click=leave)
+
+
+def draw_line() -> None:
+    """Draw the line in the bar that leads newcomers to Learn, unless a lesson or a presentation is open."""
+    if opened() is not None or links.presenting() or session.EMBEDDED.value:
+        return
+    with st.container(key="doors"):
+        if _newcomers(key="doors line", data={}, on_open_change=lambda: None).open:
+            switch_page("learn")

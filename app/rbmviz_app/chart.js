@@ -1,7 +1,7 @@
 // @ts-check
-// The place of a live chart, whose content comes with the frames of the panels.
+// The place of a chart. The content of a live chart comes with the frames of the panels, that of a still one at once.
 
-/** @typedef {{ url: string, part: string, nothing: string, size: number, height: number }} PlaceData socket, key of the chart, text without content, and font size (0: usual) and height (0: of a main chart) in pixels */
+/** @typedef {{ url: string, part: string, still: CurvesSpec | null, nothing: string, size: number, height: number }} PlaceData socket ('': a still chart), key of the chart, its content, text without content, and font size (0: usual) and height (0: of a main chart) in pixels */
 
 /** @param {HTMLElement} root @returns {{ configure: (data: PlaceData) => void, close: () => void }} */
 const placeIn = root => {
@@ -10,8 +10,7 @@ const placeIn = root => {
   root.append(node);
   let data = /** @type {PlaceData} */ ({});
   const draw = () => {
-    if (!data.url) return;
-    const { chart, notes } = Parts.of(data.url).newest.get(data.part) ?? { chart: null, notes: [] };
+    const { chart, notes } = (data.url && Parts.of(data.url).newest.get(data.part)) || { chart: data.still ?? null, notes: [] };
     put(nothing, data.nothing);
     nothing.hidden = chart !== null || notes.length > 0 || !data.nothing;
     curves.node.hidden = chart === null && !notes.length;
@@ -30,11 +29,12 @@ const placeIn = root => {
     configure(now) {
       forget();
       data = now;
+      curves.withEnds = data.url !== '';
       curves.size = data.size || curves.size;
       node.classList.toggle('large', data.size > 0);
       node.classList.toggle('main', !data.height);
       curves.plot.style.height = data.height ? `${data.height}px` : '';
-      Parts.of(data.url).places.set(data.part, draw);
+      if (data.url) Parts.of(data.url).places.set(data.part, draw);
       draw();
     },
     close() { forget(); resized.disconnect(); node.remove(); },

@@ -1,4 +1,4 @@
-"""Python code that repeats what a page shows, and draws its charts by ``rbmviz.plot``."""
+"""Python code that repeats a page's runs (on Weights with other random numbers), and draws its main chart."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -23,7 +23,6 @@ Changes = Sequence[tuple[int, dict[str, Value]]]
 """Pairs of a sample number n and the run's knobs from then on; the first n is 0."""
 
 MAX_TURNS = 50
-"""Maximum number of knob turns in the code."""
 
 
 def load_model_lines(name: str) -> list[str]:

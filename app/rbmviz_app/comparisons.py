@@ -74,7 +74,7 @@ def close_work(tab: Tab, for_good: bool = False) -> None:
         elif comparison is not watched:
             comparison.leave()
     for job in list(tab.values.get(OWN_SWEEPS.key, {}).values()):
-        sweep_jobs().rest(job)
+        sweep_jobs().pause(job)
     if share is not None:
         share.leave()
 
@@ -82,9 +82,7 @@ def close_work(tab: Tab, for_good: bool = False) -> None:
 def open_comparison(page: str, setup: S, rate: float) -> tuple[Race[S], bool]:
     """Open this session's comparison of a page; return it and whether it is new.
 
-    page : name of the page, or another name for a second comparison on the same page
-    setup : setup of a new comparison; an existing one keeps its own
-    rate : steps per second of a new comparison
+    setup, rate : of a new comparison; an existing one keeps its own
     """
     comparisons = COMPARISONS.ensure()
     is_new = page not in comparisons
@@ -113,7 +111,7 @@ def discard_sweeps_of(content: object) -> None:
     """Delete the private sweeps that use this model or data set of the visitor."""
     for name, job in list(OWN_SWEEPS.value.items()):
         if any(content is each for each in job.own.values()):
-            sweep_jobs().discard(job)
+            sweep_jobs().delete(job)
             OWN_SWEEPS.value.pop(name, None)
 
 

@@ -1,5 +1,6 @@
 """Widgets shared by the pages, each for one setting; downloads; the uploader of models."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, TypeVar
@@ -10,9 +11,11 @@ from rbmviz import BadInput, Model
 from rbmviz.files.origin import with_origin
 from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
+from rbmviz.registry import samplers
+from rbmviz.samplers import list_samplers, make_sampler
+from rbmviz.session import Race
 from rbmviz_app import messages, session, uploads
-from rbmviz_app.component import component
-from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
+from rbmviz_app.session import ALL_SETTINGS, Setting, set_undrawn
 from rbmviz_app.shared import (
     MODELS_OF_COMMAND,
     own_data,
@@ -20,18 +23,15 @@ from rbmviz_app.shared import (
     pretrained_line,
     title_of_model,
 )
-from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
 
-_download = component("download", ["download.js"], ["download.css"])
+_one_file = threading.Lock()
+"""Files are made one at a time, because a large one holds the interpreter."""
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a setting's widget.
-
-    more : further arguments of the widget; ``on_change`` and ``variant`` are passed to ``Setting.widget``
-    """
+    """Return the arguments of a setting's widget; ``on_change`` and ``variant`` go to ``Setting.widget``."""
     more = dict(more)
     then, variant = more.pop("on_change", None), more.pop("variant", "")
     help = more.get("help", setting.spec.help) or None
@@ -167,25 +167,32 @@ def data_set(setting: Setting[str], **more: Any) -> str:
     return select(setting, [*registered, *own], variant=" ".join(own), format_func=data_label, **more)
 
 
-def scored_data(setting: Setting[str]) -> str:
-    """Draw the choice of the data to score against, with an uploader; return the name of the data."""
-    choice = st.container()
-    place = uploads.SCORED_DATA
-    file = uploads.uploader(
-        place,
-        "Score against your own data",
-        uploads.DATA_SUFFIXES,
-        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
-        f"{uploads.FORGOTTEN}",
-    )
-    before = uploads.own_data(place, None, "")
+def _new_upload(
+    place: str, label: str, suffixes: list[str], help: str, read: Callable[[Any], uploads.Upload | None]
+) -> uploads.Upload | None:
+    """Draw an uploader; return its content if it is read for the first time, by ``read``."""
+    file = uploads.uploader(place, label, suffixes, f"{help} {uploads.FORGOTTEN}")
+    before = own = read(None)
     try:
-        own = uploads.own_data(place, file, ALL_SETTINGS["rule"].value)
-        if own is not None and own is not before:
-            set_undrawn({setting.key: own.content.name})
+        own = read(file)
     except BadInput as error:
         messages.error(error)
     uploads.offer_to_leave(place, file)
+    return own if own is not before else None
+
+
+def scored_data(setting: Setting[str]) -> str:
+    """Draw the choice of the data to score against, with an uploader; return the name of the data."""
+    choice, rule = st.container(), ALL_SETTINGS["rule"].value
+    own = _new_upload(
+        uploads.SCORED_DATA,
+        "Score against your own data",
+        uploads.DATA_SUFFIXES,
+        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt).",
+        lambda file: uploads.own_data(uploads.SCORED_DATA, file, rule),
+    )
+    if own is not None:
+        set_undrawn({setting.key: own.content.name})
     with choice:
         return data_set(setting)
 
@@ -202,31 +209,24 @@ def settings(page: str, label: str = "Settings", icon: str | None = None) -> Abs
 
 def own_model(setting: Setting[str], key: str, label: str) -> None:
     """Draw an uploader of models: a new file becomes the choice of the setting."""
-    file = uploads.uploader(
+    own = _new_upload(
         key,
         label,
         uploads.MODEL_SUFFIXES,
         "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c; or an archive of rbms "
-        f"(.h5). The lists of models have it until you remove it here. {uploads.FORGOTTEN}",
+        "(.h5). The lists of models have it until you remove it here.",
+        lambda file: uploads.own_model(key, file),
     )
-    before = uploads.own_model(key, None)
-    try:
-        own = uploads.own_model(key, file)
-    except BadInput as error:
-        messages.error(error)
-    else:
-        if own is not None and own is not before:
-            session.show({setting.key: own.name})
-            st.rerun()  # with the file in the list
-    uploads.offer_to_leave(key, file)
+    if own is not None:
+        session.show({setting.key: own.name})
+        st.rerun()  # with the file in the list
 
 
 class Download(NamedTuple):
-    """A file to download: label, function that returns its bytes, file name, help, icon in ``download.js``.
+    """A file to download: label, function that returns its bytes, file name, help, and Material icon.
 
-    The function runs after the click, on its own thread, and the page does not wait for it. That thread has
-    no session: every ``Setting`` and ``Entry`` silently returns its default there. Read them while the page
-    is drawn and close over their values, as ``files`` in ``pages/train/results.py`` does.
+    The function runs after the click, on a thread without a session: every ``Setting`` and ``Entry`` silently
+    returns its default there. Read them while the page is drawn and close over their values.
     """
 
     label: str
@@ -249,15 +249,24 @@ def downloads(
     """
 
     def making(download: Download) -> Callable[[], bytes]:
-        return lambda: with_origin(download.make(), download.file, origin())
+        def make() -> bytes:
+            with _one_file:
+                return with_origin(download.make(), download.file, origin())
+
+        return make
 
     with st.popover("Save", icon=":material/download:", key=f"{page} save"):
         with st.container(horizontal=True):
             for download in offered:
-                button = f"download_file {page} {download.label}"
-                address = OFFERED_FILES.ensure().offer(button, OfferedFile(download.file, making(download)))
-                fields = {name: getattr(download, name) for name in ("label", "file", "help", "icon")}
-                _download(key=button, data=fields | {"address": address}, width="content")
+                st.download_button(
+                    download.label,
+                    making(download),
+                    download.file,
+                    key=f"download_file {page} {download.label}",
+                    help=download.help,
+                    on_click="ignore",  # the page need not be drawn again
+                    icon=f":material/{download.icon}:",
+                )
         if code is not None:
             _draw_code(page, code)
 
@@ -268,6 +277,12 @@ def _draw_code(page: str, make: Callable[[], str]) -> None:
     fold = st.expander("Code", icon=":material/code:", key=f"{page} code", on_change="rerun")
     if fold.open:
         fold.code(make())
+
+
+def sampler_adders(comparison: Race[Any], page: str) -> None:
+    """Draw the buttons that add a sampler's panel."""
+    labels = {name: samplers[name].label for name in list_samplers()}
+    adders(page, labels, lambda name: comparison.add(make_sampler(name)))
 
 
 def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -> None:

@@ -4,7 +4,6 @@
 visible knobs. Without ``ui=min``, ``show`` is a setting of the Train page.
 """
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,10 +25,14 @@ def draw_sheet() -> None:
         st.html(Path(__file__).with_name("embedding.css"))
 
 
+def _asked() -> list[str]:
+    """Return the names in the address of an embedded page."""
+    return [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
+
+
 def shown_knobs() -> list[str]:
     """Return the names of the visible knobs; empty: the usual knobs."""
-    names = [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
-    return [name for name in names if KNOB_NAME.fullmatch(name)][:MAX_NAMED]
+    return [name for name in _asked() if KNOB_NAME.fullmatch(name)][:MAX_NAMED]
 
 
 def _has_show(page: str) -> bool:
@@ -39,9 +42,8 @@ def _has_show(page: str) -> bool:
 
 def warn_of_unknown_knobs(page: str, knobs: Sequence[str]) -> None:
     """Report names in the link that are not among the ``knobs`` of a page's panels."""
-    asked = [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
-    unknown = [name for name in asked if name and name not in knobs]
-    of_the_page = _has_show(page) and re.fullmatch(r"\w+", ",".join(asked))
+    unknown = [name for name in _asked() if name and name not in knobs]
+    of_the_page = _has_show(page) and len(unknown) == 1 and unknown[0].isidentifier()
     if unknown and knobs and not of_the_page:
         named = ", ".join(f"'{name[:MAX_SHOWN]}'" for name in unknown[:3])
         add_link_warning(f"The link shows {named}, and these panels have the knobs {', '.join(knobs)}.", page)

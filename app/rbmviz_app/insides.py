@@ -26,44 +26,11 @@ from streamlit import runtime
 
 log = logging.getLogger(__name__)
 
-SELECTORS = {
-    "stApp": "the app: gives our rules precedence over Streamlit's",
-    "stMain": "the part that scrolls: a lesson's step starts at its top",
-    "stMainBlockContainer": "the page: less empty space around it",
-    "stHeader": "the navigation bar: leaves room for our buttons, and is gone in an embedded page",
-    "stExpandSidebarButton": "opens the list of pages on a phone: says so",
-    "stLayoutWrapper": "around a container: places it, as the row of controls that stays visible",
-    "stVerticalBlock": "a container: smaller gaps",
-    "stHorizontalBlock": "a row: smaller gaps, another order on a phone",
-    "stColumn": "a column: below its neighbour on a phone and beside a lesson",
-    "stElementContainer": "around an element: gives it a width or a height",
-    "stHeading": "a heading: its size",
-    "stMarkdownContainer": "a text: its links are large enough to touch",
-    "stCaptionContainer": "a caption: enough contrast",
-    "stAlert": "an error over the page: its box is drawn only while there is one",
-    "stVegaLiteChart": "a chart: fitted to the window while presenting, hidden while a quiz asks",
-    "stBidiComponent": "a component: has the panels in its shadow root",
-    "stButton": "a button: large enough to touch, and its tooltip leaves after a click",
-    "stButtonGroup": "buttons of one choice: beside their label",
-    "stCheckbox": "a switch: large enough to touch",
-    "stNumberInputContainer": "a number field: large enough to touch",
-    "stPopover": "a popover's button: shows only its icon where room is short",
-    "stSlider": "a slider: narrower, so that the controls fit in one row",
-}
-"""Streamlit's names for elements that our style sheets and scripts select, each with the reason.
-
-If Streamlit renames one, its rule does nothing. Elements with a key are found by their key (``st-key-...``),
-which Streamlit documents.
-"""
-
 _tidying: list[Callable[[], object]] = []
 
 
 def mend(server: Any) -> None:
-    """Patch Streamlit wherever its internals are as expected.
-
-    server : the started runtime of this process
-    """
+    """Patch Streamlit, whose started runtime is ``server``, wherever its internals are as expected."""
     _tidying.clear()
     try:
         _forget_sessions(server)

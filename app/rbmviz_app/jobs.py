@@ -8,7 +8,6 @@ them, only that visitor's session lists it, and it goes with the session.
 """
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 import os
@@ -17,27 +16,24 @@ import secrets
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.files.arrays import printable
 from rbmviz.files.output import write_whole, writing
-from rbmviz.models import load_model
 from rbmviz.pages.tune import MAX_SAMPLES_OF_CELL
 from rbmviz.paths import cache_dir
 from rbmviz.rbm import Model
-from rbmviz.rbm.files import model_bytes
+from rbmviz.rbm.files import load_model_bytes, model_bytes
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, limits, variable_of
 from rbmviz.sweeps import Store, SweepPlan, cells, run
+from rbmviz_app.outside import dataset_bytes, dataset_from
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable for the parent folder of all sweep folders; default ``sweeps`` in the cache folder."""
@@ -53,7 +49,6 @@ NICENESS = 10
 MAX_SWEEP_TITLE = 100
 
 MAX_SECONDS_OF_CELL = 600
-"""Maximum budget of a cell on a server, if it is in seconds."""
 
 Own = Mapping[str, Model | Dataset]
 """Models and data of one visitor, by name."""
@@ -128,7 +123,7 @@ class Jobs:
         """List a sweep of an earlier server; what is not one is left alone."""
         with contextlib.suppress(BadInput, OSError, ValueError, KeyError, TypeError):
             note = json.loads((path / JOB_FILE).read_bytes())
-            if note["private"]:  # its visitor has gone with the server
+            if note["own"]:  # its visitor has gone with the server
                 shutil.rmtree(path, ignore_errors=True)
                 return
             self._add(path.name, str(note["title"]), str(note["owner"]), path)
@@ -152,9 +147,9 @@ class Jobs:
             return list(self._jobs.values())[::-1]
 
     def get(self, name: str) -> Job:
-        """Return the sweep with this name, private ones included; BadInput if there is none."""
+        """Return the sweep with this name that is not private; BadInput if there is none."""
         with self._lock:
-            job = self._jobs.get(name) or self._private.get(name)
+            job = self._jobs.get(name)
         if job is None:
             raise BadInput(
                 "There is no such sweep on this server: choose one from the list. A sweep of your own models "
@@ -165,7 +160,7 @@ class Jobs:
     def start(self, plan: SweepPlan, title: str, owner: str, own: Own | None = None) -> Job:
         """Put a sweep at the end of the queue.
 
-        owner : the visitor's secret; only a visitor with this secret may pause, resume and delete the sweep
+        owner : the visitor's secret; only who has it gets the sweep's commands
         own : the visitor's own models and data in the plan. If there are any, the sweep is private, and lasts
             as long as the caller holds it.
 
@@ -181,9 +176,12 @@ class Jobs:
             with writing(self.folder):
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 folder.mkdir(mode=0o700)
-            note = {"title": job.title, "owner": job._owner, "private": bool(own)}
+            kinds = {name: "model" if isinstance(each, Model) else "data" for name, each in own.items()}
+            note = {"title": job.title, "owner": job._owner, "own": kinds}
             write_whole(folder / JOB_FILE, json.dumps(note).encode())
-            _write_own(folder, own)
+            for i, each in enumerate(own.values()):
+                content = model_bytes(each) if isinstance(each, Model) else dataset_bytes(each)
+                write_whole(folder / f".own{i}", content)
             Store(folder).prepare(plan, "rbmviz app")
             (self._private if own else self._jobs)[name] = job
         if own:
@@ -205,31 +203,22 @@ class Jobs:
                 f"has ended, or start the server with a larger {variable_of('sweeps')}."
             )
 
-    def pause(self, name: str, owner: str) -> None:
+    def pause(self, job: Job) -> None:
         """Pause a sweep: the runs that it is computing are lost, complete ones are kept."""
-        self.rest(self._own(name, owner))
-
-    def rest(self, job: Job) -> None:
-        """Pause a sweep on behalf of its owner, whose page has lost its connection."""
         with self._lock:
             if job.active:
                 job.status = "paused"
                 job._interrupt()
 
-    def resume(self, name: str, owner: str) -> None:
+    def resume(self, job: Job) -> None:
         """Queue a sweep again; complete runs are not repeated, failed ones are."""
         with self._lock:
-            job = self._own(name, owner)
             if not job.active:
                 job.status, job.error = "queued", ""
         self._begin()
 
-    def delete(self, name: str, owner: str) -> None:
-        """Delete a sweep with its results."""
-        self.discard(self._own(name, owner))
-
-    def discard(self, job: Job) -> None:
-        """End and delete a sweep on behalf of its owner."""
+    def delete(self, job: Job) -> None:
+        """End a sweep, and delete it with its results unless they were made elsewhere."""
         with self._lock:
             job.status = "paused"
             self._jobs.pop(job.name, None)
@@ -247,12 +236,6 @@ class Jobs:
             self._closed = True
             for job in (*self._jobs.values(), *self._private.values()):
                 job._interrupt()
-
-    def _own(self, name: str, owner: str) -> Job:
-        job = self.get(name)
-        if not job.belongs_to(owner):
-            raise BadInput("Another visitor started this sweep: only that browser can control it.")
-        return job
 
     def _begin(self) -> None:
         """Start the thread that waits for the children, if there is work and no thread yet."""
@@ -330,37 +313,12 @@ def sweeps_folder() -> Path:
     return Path(folder) if folder else cache_dir() / "sweeps"
 
 
-def _write_own(folder: Path, own: Own) -> None:
-    """Write a visitor's models and data beside their sweep."""
-    for number, (name, content) in enumerate(own.items()):
-        path = folder / f".own{number}"
-        if isinstance(content, Model):
-            write_whole(path.with_suffix(".safetensors"), model_bytes(content))
-            told = {}
-        else:
-            values = vars(content)
-            arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
-            told = {key: value for key, value in values.items() if key not in arrays}
-            with writing(path), tempfile.TemporaryFile() as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
-                file.seek(0)
-                path.with_suffix(".npz").write_bytes(file.read())
-        write_whole(path.with_suffix(".json"), json.dumps({"named": name, **told}).encode())
-
-
 def _read_own(folder: Path) -> dict[str, Model | Dataset]:
+    """Return the models and data that lie beside a visitor's sweep."""
     own: dict[str, Model | Dataset] = {}
-    for path in sorted(folder.glob(".own*.json")):
-        told = json.loads(path.read_bytes())
-        name = told.pop("named")
-        arrays = path.with_suffix(".npz")
-        if not arrays.exists():
-            own[name] = load_model(str(path.with_suffix(".safetensors")))
-            continue
-        with np.load(arrays, allow_pickle=False) as file:
-            values = {key: tuple(x) if isinstance(x, list) else x for key, x in told.items()} | dict(file)
-        fields: dict[str, Any] = {field.name: values[field.name] for field in dataclasses.fields(Dataset)}
-        own[name] = Dataset(**fields)
+    for i, (name, kind) in enumerate(json.loads((folder / JOB_FILE).read_bytes())["own"].items()):
+        content = (folder / f".own{i}").read_bytes()
+        own[name] = load_model_bytes(content, ".safetensors") if kind == "model" else dataset_from(content)
     return own
 
 

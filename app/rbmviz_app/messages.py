@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
-from rbmviz_app.session import CLOSED_ALERTS, LINK_WARNINGS, TOASTS, close_link_warnings
+from rbmviz_app.session import CLOSED_ALERTS, LINK_WARNINGS, TOASTS
 
 MAX_MESSAGE = 400
-"""Maximum length of a message, in characters; longer messages are cut."""
 
 MARKS = re.compile(r"[\\`*\[\]<>~$#|]|(?<!\w)_|_(?!\w)|:(?=\w)")
 """Characters that begin code, emphasis, a link, a picture, HTML, mathematics, a heading or a directive."""
@@ -91,20 +91,17 @@ def alert(place: str, sentence: object) -> None:
             _draw_close(place, CLOSED_ALERTS.value.update, {place: text})
 
 
-def _draw_close(place: str, close: Callable[..., None], argument: object) -> None:
+def _draw_close(place: str, close: Callable[..., Any], argument: object) -> None:
     key = f"{place} close alert"
     st.button("Close", icon=":material/close:", key=key, on_click=close, args=(argument,), type="tertiary")
 
 
 def draw_link_warnings(page: str = "") -> None:
-    """Show over the page which parts of a link are ignored, until the message is closed.
-
-    page : page of the messages; "" (the default): messages for all pages
-    """
+    """Show over the page which parts of a link are ignored ("": on all pages), until it is closed."""
     # Always present: otherwise closing the message would rebuild the page below.
     with st.container(key=f"alert link {page}"):
         sentences = LINK_WARNINGS.value.get(page, ())
         for sentence in sentences:
             st.warning(plain(sentence), icon=":material/link_off:")
         if sentences:
-            _draw_close(f"{page} link warnings", close_link_warnings, page)
+            _draw_close(f"{page} link warnings", lambda page: LINK_WARNINGS.value.pop(page, None), page)

@@ -30,7 +30,6 @@ from rbmviz.rbm import Model
 from rbmviz.rbm.files import load_model_bytes, model_bytes
 
 SECONDS = 30
-"""Most seconds for reading a file."""
 
 MOST_BACK = 200_000_000
 """Most bytes of an answer, which the server loads."""
@@ -42,10 +41,6 @@ LIBRARIES = {".csv": "pandas", ".zip": "PIL.Image", ".txt": "snowballstemmer", "
 """What a child imports before its memory is limited."""
 
 _one_child = threading.Lock()
-
-
-def _nothing() -> None:
-    pass
 
 
 def read_model(content: bytes, name: str, **limits: Any) -> Model:
@@ -63,7 +58,20 @@ def read_data(content: bytes, name: str, options: dict[str, Any], **limits: Any)
 
     Raises BadInput if the content is not valid, or a limit is reached.
     """
-    arrays = load(_read("data", content, name, options, **limits))
+    return dataset_from(_read("data", content, name, options, **limits))
+
+
+def dataset_bytes(dataset: Dataset) -> bytes:
+    """Return a data set as bytes for another process of this server."""
+    fields = {field.name: getattr(dataset, field.name) for field in dataclasses.fields(dataset)}
+    arrays = {key: value for key, value in fields.items() if isinstance(value, np.ndarray)}
+    words = json.dumps({key: value for key, value in fields.items() if key not in arrays}).encode()
+    return save(arrays | {"json": np.frombuffer(words, np.uint8)})
+
+
+def dataset_from(content: bytes) -> Dataset:
+    """Return the data set in ``dataset_bytes``."""
+    arrays = load(content)
     fields = json.loads(arrays.pop("json").tobytes())
     lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
     return Dataset(**(fields | lists | arrays))
@@ -75,7 +83,7 @@ def _read(
     name: str,
     options: dict[str, Any],
     room: int | None = None,
-    go_on: Callable[[], object] = _nothing,
+    go_on: Callable[[], object] = lambda: None,
 ) -> bytes:
     room = min(memory_budget() if room is None else room, memory_budget())
     while not _one_child.acquire(timeout=WAIT):
@@ -143,11 +151,7 @@ def _answer(what: str, name: str, options: dict[str, Any]) -> bytes:
     content = sys.stdin.buffer.read()
     if what == "model":
         return model_bytes(load_model_bytes(content, name))
-    dataset = load_bytes(content, name, **options)
-    fields = {field.name: getattr(dataset, field.name) for field in dataclasses.fields(dataset)}
-    arrays = {key: value for key, value in fields.items() if isinstance(value, np.ndarray)}
-    words = json.dumps({key: value for key, value in fields.items() if key not in arrays}).encode()
-    return save(arrays | {"json": np.frombuffer(words, np.uint8)})
+    return dataset_bytes(load_bytes(content, name, **options))
 
 
 def _main(what: str, name: str, room: str, options: str) -> None:

@@ -12,10 +12,8 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
 6. in ``left`` the panels: ``PAGE.draw_panels``, a fragment, so that a click there redraws nothing else. It
    calls the function of the page's ``panel.py`` that mounts the canvas, and writes the address;
 7. in ``right`` the main chart, and below the grid the others, by ``live_chart``: a function that reads
-   ``comparison.peek()`` makes the chart, whenever there is something new, and it travels in the frames.
-   ``peek`` does not renew leases, so a chart alone does not keep a run awake: a run computes for 30 s after
-   the last ``poll``, which the panels' socket calls for each frame. Fragments that draw settings call
-   ``catch_up_settings``;
+   ``comparison.peek()``, which keeps no run awake, makes the chart whenever there is something new.
+   Fragments that draw settings call ``catch_up_settings``;
 8. downloads and code (see ``controls``), omitted while presenting.
 """
 
@@ -26,19 +24,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from rbmviz import BadInput, Model
-from rbmviz.charts import Chart
-from rbmviz.charts.plot import readable
+from rbmviz.charts.plot import Content
 from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.files.origin import origin
 from rbmviz.knobs import knobs_of
-from rbmviz.lessons import PageState
 from rbmviz.pages import PageSpec
 from rbmviz.pages.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
 from rbmviz.session import Race, limits
@@ -68,20 +64,11 @@ from rbmviz_app.share import publish
 from rbmviz_app.share.prose import marked
 from rbmviz_app.stream.parts import Make, offering
 from rbmviz_app.stream.socket import live_path
+from rbmviz_app.transport import Transport
 
 PRESENTED_FONT_PIXELS = 20
-"""Font size in charts while presenting, in pixels."""
 
 S = TypeVar("S", bound=Setup)
-
-
-class Transport(NamedTuple):
-    """Help texts of play, step and reset, and the width of the speed slider in pixels."""
-
-    play_help: str
-    step_help: str
-    reset_help: str
-    width: int = 200
 
 
 @dataclass
@@ -165,11 +152,7 @@ class LivePage(Generic[S]):
             yield
 
     def notes(self) -> AbstractContextManager[object]:
-        """Return the container of messages above the panels.
-
-        It is drawn even when empty: without it, the panels would change position on the page, be rebuilt and
-        blink.
-        """
+        """Return the container of messages above the panels, without which they would move and be rebuilt."""
         return st.container(key="notes")
 
     def menu(self) -> None:
@@ -200,15 +183,27 @@ class LivePage(Generic[S]):
             comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
             step = card.to_set(self.name)
             if step is not None:
-                self._set_to_step(comparison, setup, step)
+                comparison.pause()  # nothing runs before Play
+                comparison.replace(setup, step.algorithms())
+                comparison.set_rate(self.speed.value)
+                comparison.drop_undo()
+                card.note_opened()
             elif is_new:
-                self._warn_of_unknown_preset(links.link_values(self.name, presets.KEY))
-                preset = self.preset_of_link()
+                asked, preset = links.link_values(self.name, presets.KEY), self.preset_of_link()
+                if asked and preset is None:
+                    session.add_link_warning(
+                        f"The link names an unknown preset '{asked[0][:MAX_SHOWN]}'; there are "
+                        f"{', '.join(each.slug for each in self.presets)}.",
+                        self.name,
+                    )
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 self._start(comparison)
             elif comparison.setup != setup:
-                change_setup(comparison, setup)
-                if comparison.setup == setup:  # otherwise the limits refused it
+                try:
+                    comparison.change(setup)
+                except BadInput as error:
+                    messages.alert("setup", f"{error} The panels continue as they were.")
+                else:
                     on_change(comparison)
                 command = comparison.undoable_commands
                 session.set_undo_settings(self.name, command, session.last_drawn(self.name).settings)
@@ -219,7 +214,10 @@ class LivePage(Generic[S]):
             messages.note(error)
             st.stop()
         values = self.settings.values_now()
-        labels = self.labels_of_knobs(algorithms_of(comparison), values)
+        knobs = [knob for panel in comparison.panels for knob in knobs_of(panel.algorithm).values()]
+        labels = {knob.name: knob.label for knob in knobs} | self.knob_labels(values)
+        if self.only_knobs is not None:
+            labels = {name: labels[name] for name in self.only_knobs}
         if is_new:
             embedding.warn_of_unknown_knobs(self.name, list(labels))
         messages.draw_link_warnings(self.name)
@@ -232,33 +230,12 @@ class LivePage(Generic[S]):
                 presenting.draw_settings(self.name, labels)
         return comparison
 
-    def labels_of_knobs(self, algorithms: Sequence[Any], values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the knob labels of panels with these algorithms, by the knobs' names.
-
-        values : values of the settings, by name
-        """
-        labels = {name: knob.label for algorithm in algorithms for name, knob in knobs_of(algorithm).items()}
-        labels |= self.knob_labels(values)
-        names = self.only_knobs
-        return labels if names is None else {name: labels[name] for name in names}
-
     def shown_model(self, comparison: Race[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
-        """Return the name and model that the panels show: the previous ones if the limits refused a change.
-
-        setup, name, model : the setup that the settings request, and the name and model in it
-        """
+        """Return the name and model that the panels show: the previous ones if ``setup`` was refused."""
         models = session.MODELS_ON_PAGES.ensure()
         if comparison.setup == setup or self.name not in models:
             models[self.name] = name, model
         return models[self.name]
-
-    def _set_to_step(self, comparison: Race[S], setup: S, state: PageState) -> None:
-        """Open the panels of a lesson step whose settings are already set; nothing runs before Play."""
-        comparison.pause()
-        comparison.replace(setup, state.algorithms())
-        comparison.set_rate(self.speed.value)
-        comparison.drop_undo()
-        card.note_opened()
 
     def _start(self, comparison: Race[S]) -> None:
         """Start the runs of a newly opened page, or advance them to the steps in the link of a paused page.
@@ -372,19 +349,10 @@ class LivePage(Generic[S]):
         asked = links.link_values(self.name, presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
-    def _warn_of_unknown_preset(self, asked: Sequence[str]) -> None:
-        """Warn if this page does not have the preset in the link."""
-        slugs = [preset.slug for preset in self.presets]
-        if asked and asked[0] not in slugs:
-            session.add_link_warning(
-                f"The link names an unknown preset '{asked[0][:MAX_SHOWN]}'; there are {', '.join(slugs)}.",
-                self.name,
-            )
-
     def _is_on_screen(self, preset: Preset, comparison: Race[S]) -> bool:
         panels = self.linkable(comparison)
         named = [text.partition(":")[0] for text in preset.panels]
-        # Names first: this runs every second, and reading the knobs of all presets takes a millisecond.
+        # Names first, because reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
             return False
         for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
@@ -412,7 +380,7 @@ class LivePage(Generic[S]):
         """Draw the caption of the preset on the screen, if there is one."""
         # Always present: otherwise the elements below would be rebuilt and jump.
         preset = self._note_shown_preset(comparison)
-        in_lesson = card.is_open(self.name)  # the card of a lesson explains the page
+        in_lesson = card.opened(self.name) is not None  # the card of a lesson explains the page
         text = preset.caption if preset and not in_lesson else ""
         if text:
             session.note_drawn(self.name, caption=text)
@@ -423,11 +391,6 @@ class LivePage(Generic[S]):
             # Streamlit does not draw empty containers.
             st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
         publish.tell(caption=marked(text))
-
-    def shown_caption(self) -> str:
-        """Return the caption of the preset on the screen; "" if there is none."""
-        preset = self.shown_preset()
-        return preset.caption if preset else ""
 
     def shown_preset(self) -> Preset | None:
         """Return the preset that the screen showed when it was last drawn; None if there was none."""
@@ -460,7 +423,6 @@ class LivePage(Generic[S]):
     ) -> None:
         """Draw the caption of the preset and the live panels, and write the address.
 
-        key : key of the canvas component
         draw : draws the panels; takes the comparison and the keyword arguments that ``mounted`` returns
         offer : noun and icon for a panel, and a function that draws the buttons for adding one; None: panels
             cannot be added
@@ -468,15 +430,17 @@ class LivePage(Generic[S]):
         self.preset_caption(comparison)
         draw(comparison, **self.mounted(comparison, key))
         if offer is not None:
-            offer_panels(comparison, *offer)
+            what, icon, draw_adders = offer
+            if not comparison.panels:
+                st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
+            if not links.presenting():
+                with st.popover(f"Add a {what}", icon=":material/add:", type="tertiary", key=f"add {what}"):
+                    draw_adders()
         catch_up_page(comparison)
         self.write_address(comparison)
 
     def mounted(self, comparison: Race[S], key: str) -> dict[str, Any]:
-        """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels.
-
-        key : key of the canvas component
-        """
+        """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels."""
 
         def edited(edit: Any) -> None:
             try:
@@ -523,16 +487,9 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
         return st.container(key="live-panels"), st.container(key="live-chart")
 
 
-def offer_panels(comparison: Race[Any], what: str, icon: str, draw_adders: Callable[[], None]) -> None:
-    """Draw the menu of panels to add, and a note if no panel is open.
-
-    what, icon : noun and Material icon for the note
-    """
-    if not comparison.panels:
-        st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
-    if not links.presenting():
-        with st.popover(f"Add a {what}", icon=":material/add:", type="tertiary", key=f"add {what}"):
-            draw_adders()
+def _address_of(comparison: Race[Any]) -> tuple[str, str]:
+    [found] = [(page, token) for page, (each, token) in COMPARISONS.value.items() if each is comparison]
+    return found
 
 
 def catch_up_page(comparison: Race[Any]) -> None:
@@ -541,7 +498,7 @@ def catch_up_page(comparison: Race[Any]) -> None:
     Redraws the page if the command to undo or the panels have changed, and shows why clicks and drags were
     refused.
     """
-    [page] = [page for page, (candidate, _) in COMPARISONS.value.items() if candidate is comparison]
+    page, _ = _address_of(comparison)
     drawn, keys = session.last_drawn(page), [panel.key for panel in comparison.panels]
     if drawn.command != comparison.undoable_commands or drawn.panels != keys:
         st.rerun()  # Undo and what depends on the panels are drawn with the whole page
@@ -558,29 +515,30 @@ def catch_up_settings(page: str) -> None:
         st.rerun()
 
 
-def change_setup(comparison: Race[S], setup: S) -> None:
-    """Restart with another setup; if the limits refuse it, show the reason and change nothing."""
-    try:
-        comparison.change(setup)
-    except BadInput as error:
-        messages.alert("setup", f"{error} The panels continue as they were.")
-
-
 @st.fragment
 def draw_transport(live: LivePage[Any], comparison: Race[Any]) -> None:
     """Draw play, step, reset and speed."""
     page, speed, texts = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        transport.draw(
-            page,
-            live.socket(),
-            comparison.running,
-            texts.play_help,
-            texts.step_help,
-            texts.reset_help,
-            "The lesson asks first: choose an answer on its card." if card.holds_play(page) else "",
-        )
-        draw_undo(page, comparison)
+        held = "The lesson asks first: choose an answer on its card." if card.holds_play(page) else ""
+        transport.draw(page, live.socket(), comparison.running, texts, held)
+        number = comparison.undoable_commands
+        session.note_drawn(page, command=number, panels=[panel.key for panel in comparison.panels])
+        # The shell's style sheet hides the button when there is nothing to undo, and after UNDO_SECONDS. It
+        # is never disabled, because that would lose a click made while there was something to undo. An
+        # animation keeps the time, which restarts only if its name changes: hence one each for even and odd.
+        state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
+        with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
+            if st.button(
+                "Undo",
+                icon=":material/undo:",
+                on_click=undo,
+                args=(page, comparison),
+                key=f"{page}_undo",
+                help=f"Undo the last reset, closed panel, preset or setting, within {UNDO_SECONDS:g} "
+                "seconds: the runs continue where they were.",
+            ):
+                st.rerun()
         rate = controls.slide(
             speed,
             format_func=lambda rate: address_text(rate) + ("/s" if math.isfinite(rate) else ""),
@@ -590,29 +548,6 @@ def draw_transport(live: LivePage[Any], comparison: Race[Any]) -> None:
         if rate != comparison.rate:
             comparison.set_rate(rate)
     catch_up_settings(page)
-
-
-def draw_undo(page: str, comparison: Race[Any]) -> None:
-    """Draw the Undo button, which is present but invisible when there is nothing to undo.
-
-    The shell's style sheet hides it after UNDO_SECONDS, and when nothing can be undone. It is never disabled,
-    because a disabled button would lose a click made while there was still something to undo.
-    """
-    number = comparison.undoable_commands
-    session.note_drawn(page, command=number, panels=[panel.key for panel in comparison.panels])
-    # An animation keeps the time. It restarts only if its name changes: hence one each for even and odd.
-    state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
-    with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
-        if st.button(
-            "Undo",
-            icon=":material/undo:",
-            on_click=undo,
-            args=(page, comparison),
-            key=f"{page}_undo",
-            help=f"Undo the last reset, closed panel, preset or setting, within {UNDO_SECONDS:g} seconds: "
-            "the runs continue where they were.",
-        ):
-            st.rerun()
 
 
 def undo(page: str, comparison: Race[Any]) -> None:
@@ -627,31 +562,6 @@ def undo(page: str, comparison: Race[Any]) -> None:
     session.show(session.undo_settings(page, comparison.undoable_commands))
 
 
-def draw_chart(
-    chart: Chart,
-    key: str,
-    alt: str,
-    nothing: str = "",
-    width: Any = "stretch",
-    height: Any = "content",
-) -> None:
-    """Draw a chart, or the text ``nothing`` if there are no rows yet.
-
-    key : widget key; alt : description for screen readers; height :
-        "stretch" for a main chart: a style sheet sets its height with and without rows, and while it loads
-    """
-    rows, plot = chart
-    with st.container(key=f"main chart {key}") if height == "stretch" else nullcontext():
-        if nothing and rows.empty:
-            st.caption(nothing)
-            return
-        size = PRESENTED_FONT_PIXELS if links.presenting() else 0
-        height = "stretch" if size else height  # presenting.css makes it as tall as the window allows
-        spec = readable(plot.spec(), st.context.theme.type, size)
-        st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
-        publish.chart(key, chart, alt)
-
-
 FOLDED_HEIGHT = 260
 """Pixels of a plot under *More charts*."""
 
@@ -661,12 +571,6 @@ TEXT = 1
 _scripts = [PANEL_FOLDER / f"{name}.js" for name in ("readouts", "mosaic", "parts")]
 _styles: list[str | Path] = [VIEW_FOLDER / "curves.css", "chart.css"]
 _chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], _styles)
-
-
-def _address_of(comparison: Race[Any]) -> tuple[str, str]:
-    """Return the page of a comparison, and the token of its socket."""
-    [found] = [(page, token) for page, (each, token) in COMPARISONS.value.items() if each is comparison]
-    return found
 
 
 def downloads(
@@ -689,7 +593,7 @@ def downloads(
         command = f"rbmviz app; {address()}" if by_link or code is None else code()
         return origin_of(comparison, command, models)
 
-    help = "The points of this page’s charts, and where they come from (.csv)."
+    help = "The points of this page’s charts, once there are any, and where they come from (.csv)."
     rows = Download("Data (.csv)", parts.csv, f"{page}.csv", help)
     controls.downloads(page, [rows, *more], file_origin, code)
 
@@ -719,8 +623,21 @@ def live_chart(
     """
     page, token = _address_of(comparison)
     offering(session.LIVE_PARTS.ensure(), page, comparison).offer(key, make, alt)
-    size = PRESENTED_FONT_PIXELS if links.presenting() else 0
-    data = {"url": live_path() + token, "part": key, "nothing": nothing, "size": size}
     with nullcontext() if height else st.container(key=f"main chart {key}"):
-        # Lessons count the charts of a page by this name.
-        _chart(key=f"{'said' if height == TEXT else 'plot'} {key}", data=data | {"height": height})
+        _place(key, nothing, height, url=live_path() + token)
+
+
+def draw_chart(content: Content | None, key: str, nothing: str = "", height: int = 300) -> None:
+    """Draw a chart that does not change while it is shown; see ``live_chart``."""
+    if content is None:
+        st.caption(nothing)
+    else:
+        _place(key, "", height, still=content)
+        publish.chart(key, content)
+
+
+def _place(key: str, nothing: str, height: int, url: str = "", still: Content | None = None) -> None:
+    size = PRESENTED_FONT_PIXELS if links.presenting() else 0
+    data = {"url": url, "part": key, "still": still, "nothing": nothing, "size": size, "height": height}
+    # Lessons count the charts of a page by this name.
+    _chart(key=f"{'said' if height == TEXT else 'plot'} {key}", data=data)

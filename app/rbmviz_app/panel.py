@@ -4,13 +4,12 @@ A page's own ``panel.py`` defines what its panels show, and creates a ``Canvas``
 it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rbmviz.charts.style import colours, dashes, differing_knobs, titles
 from rbmviz.knobs import Knob, knobs_of, value_text, values_of
-from rbmviz.metrics.numbers import Number
 from rbmviz.session import Race
 from rbmviz.session.multiples import multiples_of
 from rbmviz.session.race import Panel
@@ -22,12 +21,11 @@ from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
 from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, sent_by
 from rbmviz_app.share import publish
+from rbmviz_app.stream.encoder import Readouts
 
 FPS = 20
-"""Frames per second that a page requests."""
 
 OnEvent = Callable[[Any], None]
-"""Takes the value of an event of a canvas."""
 
 
 def _component(name: str, folder: Path, script: str) -> Any:
@@ -41,11 +39,7 @@ def _component(name: str, folder: Path, script: str) -> Any:
 
 
 class Canvas:
-    """The live canvas of one page: all panels of a comparison, with their knobs.
-
-    folder : the page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the
-        shared style
-    """
+    """The live canvas of one page: all panels of a comparison; the folder's ``panel.js`` draws one."""
 
     def __init__(self, folder: Path) -> None:
         self._name = folder.name
@@ -103,15 +97,11 @@ class Canvas:
         publish.canvas(self._name, common | data)
 
 
-ReadoutsOf = Callable[[Any, Any], Iterable[Number]]
-"""Returns the numbers of a panel, given its algorithm and plan."""
-
-
 def panel_spec(
     panel: Panel,
     label: str,
     accent: str,
-    readouts: ReadoutsOf,
+    readouts: Readouts,
     front: Callable[[Knob], bool],
     hidden: Sequence[str] = (),
     dash: Sequence[int] = (),
@@ -121,7 +111,6 @@ def panel_spec(
     """Return the data for drawing a panel, as JSON values.
 
     label, accent : its title and colour
-    readouts : returns the readouts of a panel, given its algorithm and plan
     front : returns whether a knob may be always visible: the first two such knobs are; all others are under
         "More"
     hidden : names of hidden knobs
@@ -200,7 +189,7 @@ def _symbol(knob: Knob) -> str:
 
 def panel_specs(
     comparison: Race[Any],
-    readouts: ReadoutsOf,
+    readouts: Readouts,
     front: Callable[[Knob], bool],
     names: Sequence[str] = (),
     hidden: Sequence[str] = (),

@@ -22,7 +22,7 @@ from rbmviz_app.session import (
 from rbmviz_app.share import button
 
 folder = Path(__file__).parent
-FIRST_SCRIPTS = "".join((folder / name).read_text("utf-8") for name in ("broken_page.js",))
+FIRST_SCRIPT = (folder / "broken_page.js").read_text("utf-8")
 
 _reader = component("reader", ["reader.js"])
 _copy_link = component("copy_link", ["copy_link.js"], ["bar.css"])
@@ -104,8 +104,8 @@ def draw_reader() -> None:
                 comparison.drop_undo()
 
     with st.container(key="reader"):  # takes no space
-        # Scripts from our own files, not a component: components are loaded later than some charts.
-        st.html(f"<script>{FIRST_SCRIPTS}</script>", unsafe_allow_javascript=True)
+        # A script from our own file, not a component: components are loaded later than some charts.
+        st.html(f"<script>{FIRST_SCRIPT}</script>", unsafe_allow_javascript=True)
         _reader(
             key="browser",
             data={"reduced_motion": REDUCED_MOTION.value},

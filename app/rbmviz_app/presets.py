@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 KEY = "preset"
-"""Name of the preset in the address."""
 
 
 @dataclass(frozen=True)

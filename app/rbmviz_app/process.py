@@ -43,9 +43,8 @@ def configure_allocators() -> None:
 COLLECT_SECONDS = 10
 """Seconds between full collections, after which free memory returns to the system.
 
-A page with charts leaves about 60 objects per second in reference cycles (Altair's charts have some). Python
-waits until there are many: its own full collections are tens of minutes apart, and the process grew 0.8 MB
-a minute per open page. A collection takes 1 ms for one visitor.
+Pages leave objects in reference cycles, and Python waits until there are many: its own full collections are
+tens of minutes apart. A collection takes 1 ms for one visitor.
 """
 
 

@@ -25,7 +25,6 @@ from rbmviz_app import access, shared
 from rbmviz_app.access import check_address, open_to_others
 
 PORTS = 100
-"""Number of ports to try if none is requested."""
 
 START_SECONDS, TRY_SECONDS = 300.0, 0.05
 """Maximum seconds until the server answers, and seconds between attempts to reach it."""

@@ -8,7 +8,7 @@ session state is what a browser tab keeps between these runs.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -23,7 +23,6 @@ from rbmviz.session import Race
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.jobs import Job
 from rbmviz_app.share.view import Share
-from rbmviz_app.stream.files import OfferedFiles
 from rbmviz_app.stream.parts import Parts
 
 T = TypeVar("T")
@@ -130,11 +129,7 @@ def set_undrawn(values: Mapping[str, Any]) -> None:
 
 
 class Setting(Generic[T]):
-    """A setting of a page, by its name in the address.
-
-    key : its name
-    spec : its default, label and allowed values
-    """
+    """A setting of a page; ``key`` is its name in the address."""
 
     def __init__(self, key: str, spec: SettingSpec) -> None:
         self.key, self.spec, self.default, self.label = key, spec, spec.default, spec.label
@@ -185,33 +180,23 @@ def _changed(name: str, key: str, revision: int, then: Callable[[], object] | No
 
 
 ALL_SETTINGS: dict[str, Setting[Any]] = {}
-"""The settings of all pages, by key."""
 
 
-class PageSettings(Mapping[str, Setting[Any]]):
+class PageSettings(dict[str, Setting[Any]]):
     """The settings of a page, by name or as attributes: ``Settings.seed.value``."""
 
     def __init__(self, specs: Mapping[str, SettingSpec]) -> None:
-        self._by_name: dict[str, Setting[Any]] = {name: Setting(name, spec) for name, spec in specs.items()}
-        ALL_SETTINGS.update(self._by_name)
+        super().__init__({name: Setting(name, spec) for name, spec in specs.items()})
+        ALL_SETTINGS.update(self)
 
     def values_now(self) -> dict[str, Any]:
         """Return the values, by name."""
-        return {name: setting.value for name, setting in self._by_name.items()}
+        return {name: setting.value for name, setting in self.items()}
 
     def __getattr__(self, name: str) -> Setting[Any]:
-        if name.startswith("_"):
+        if name not in self:
             raise AttributeError(name)
-        return self._by_name[name]
-
-    def __getitem__(self, name: str) -> Setting[Any]:
-        return self._by_name[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
+        return self[name]
 
 
 def sent_by(component: str, trigger: str) -> Any:
@@ -222,7 +207,6 @@ def sent_by(component: str, trigger: str) -> Any:
 # Entries
 
 SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
-"""The values of all settings."""
 
 COMPARISONS: Entry[dict[str, tuple[Race[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page drawn so far, with its token."""
@@ -266,7 +250,6 @@ WRITTEN: Entry[dict[str, dict[str, list[str]]]] = Entry("written", dict)
 """The parameters that each page last wrote into the address, by name."""
 
 MAX_PRESENTED_KNOBS = 2
-"""Maximum number of knobs shown while presenting."""
 
 KNOB_NAME = re.compile(r"[a-z]\w{0,30}", re.ASCII)
 
@@ -339,14 +322,8 @@ POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 UNDO_SETTINGS: Entry[dict[str, tuple[int, dict[str, Any]]]] = Entry("undo settings", dict)
 """For Undo on each page, besides the runs: the number of a command, and the settings that it changed."""
 
-
-OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
-"""Files that the session's download buttons make."""
-
-
 LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
 """The charts of each page's comparison."""
-
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
 """Name and model shown by each page's panels; the limits may have refused the chosen model."""
@@ -371,7 +348,6 @@ LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lam
 
 LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 """How it works: lambda, subtracted from the diagonal; None: half of the largest possible."""
-
 
 DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
 """How it works: the small model whose units are drawn one by one."""
@@ -423,7 +399,6 @@ SEEN_CLAIMS: Entry[dict[LessonStep, dict[int, float]]] = Entry("seen claims", di
 REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
 """Steps whose answers were revealed by hand."""
 
-
 LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
 """The farthest opened step (from 1) of each lesson, by name."""
 
@@ -432,15 +407,6 @@ FINISHED_STEP: Entry[LessonStep | None] = Entry("finished step", lambda: None)
 
 OPENED_PAGE: Entry[str] = Entry("opened page", str)
 """The last drawn page; "": none yet."""
-
-
-def forget_step(lesson: str, step: int) -> None:
-    """Forget the answers and claims seen in a step, which restarts."""
-    place = LessonStep(lesson, step)
-    LESSON_ANSWERS.ensure().pop(place, None)
-    SEEN_CLAIMS.ensure().pop(place, None)
-    REVEALED.set(REVEALED.value - {place})
-
 
 SHARED_PAGE: Entry[Share | None] = Entry("shared page", lambda: None)
 """The share that this session has opened to watchers; None: there is none."""
@@ -451,16 +417,6 @@ def add_link_warning(sentence: object, page: str = "") -> None:
     warnings = LINK_WARNINGS.ensure()
     if str(sentence) not in warnings.get(page, ()):  # two missing files give the same message
         warnings[page] = (*warnings.get(page, ()), str(sentence))
-
-
-def close_link_warnings(page: str) -> None:
-    """Forget the messages about ignored parts of the link."""
-    LINK_WARNINGS.value.pop(page, None)
-
-
-def table_edits(version: int) -> dict[int, dict[str, float | None]]:
-    """Return the edited cells of the chain's table, by row and column."""
-    return st.session_state.get(f"chain table {version}", {}).get("edited_rows", {})
 
 
 def widget_value(key: str) -> Any:
@@ -474,10 +430,7 @@ def settings_now(names: Iterable[str]) -> dict[str, Any]:
 
 
 def set_undo_settings(page: str, command: int, before: Mapping[str, Any]) -> None:
-    """Let Undo restore the settings that have changed since ``before``.
-
-    command : number of the command that it undoes, see ``Race.undoable_commands``
-    """
+    """Let Undo of this command (``Race.undoable_commands``) restore what has changed since ``before``."""
     now = settings_now(before)
     UNDO_SETTINGS.ensure()[page] = command, {name: x for name, x in before.items() if now[name] != x}
 

@@ -94,7 +94,6 @@ class ScriptTime:
 
 
 SCRIPTS = ScriptTime()
-"""The scripts of this server."""
 
 
 class Turns:

@@ -5,7 +5,7 @@ press of these buttons is numbered, sent again until it is answered, and carried
 (``stream/presses.py``).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import keys
@@ -15,20 +15,27 @@ _scripts = (PANEL_FOLDER / "presses.js", "transport.js")
 _buttons = component("transport", _scripts, ["transport.css"], isolate_styles=False)
 
 
-def draw(page: str, socket: str, running: bool, play: str, step: str, reset: str, held: str) -> None:
+class Transport(NamedTuple):
+    """Help texts of play, step and reset, and the width of the speed slider in pixels."""
+
+    play_help: str
+    step_help: str
+    reset_help: str
+    width: int = 200
+
+
+def draw(page: str, socket: str, running: bool, texts: Transport, held: str) -> None:
     """Draw the buttons; a press that has been carried out redraws their fragment, which has Undo.
 
-    page : name of the page
-    socket : path of its live socket
+    socket : path of the page's live socket
     running : whether the runs are playing now; later changes arrive with the frames
-    play, step, reset : help texts of the buttons
     held : why Play and Step are disabled; "" if they are not
     """
     data: dict[str, Any] = {
         "socket": socket,
         "running": running,
-        "play": {"help": play, "key": keys.PLAY.key, "held": held},
-        "step": {"help": step, "key": keys.ONE_STEP.key, "held": held},
-        "reset": {"help": reset, "key": keys.RESET.key, "held": ""},
+        "play": {"help": texts.play_help, "key": keys.PLAY.key, "held": held},
+        "step": {"help": texts.step_help, "key": keys.ONE_STEP.key, "held": held},
+        "reset": {"help": texts.reset_help, "key": keys.RESET.key, "held": ""},
     }
     _buttons(key=f"{page}_transport", data=data, width="content", on_done_change=lambda: None)

@@ -16,6 +16,7 @@ from rbmviz.knobs import Knob, knobs_of
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
+from rbmviz.samplers.fast_weights import follow_norm
 
 KERNEL_KNOBS = {
     "gibbs": ("temperature", "k"),
@@ -105,7 +106,7 @@ def chain_spec(
     starts : sequence of (seed, v0), at least one; see ``Sampler.init``
     """
     check_runs(sampler)
-    states = (leaves("", sampler.init(model, seed, v0)) for seed, v0 in starts)
+    states = (leaves("", follow_norm(sampler.init(model, seed, v0))) for seed, v0 in starts)
     first = next(states)
     sources = {path: _source(path, first, blocks) for path in first}
     changed: list[dict[str, Any]] = [{}]

@@ -1,7 +1,7 @@
 """Charts as data: ``Curves`` and ``Bars`` describe a chart once, for two renderers.
 
-``spec`` returns a chart in Vega-Lite, for the app's pages and for figures; ``content`` returns plain values,
-which the app's ``curves.js`` draws for viewers of a page. Altair and pandas are imported when needed.
+``spec`` returns a chart in Vega-Lite, for figures; ``content`` returns plain values, which ``curves.js``
+draws on a canvas of a page. Altair and pandas are imported when needed.
 """
 
 from rbmviz.charts.axes import ChartAxis, Legend, Style, styled

@@ -47,9 +47,8 @@ class ChartAxis:
     zero : whether the range includes zero
     ticks : approximate number of ticks, or their places; 0 (the default): Vega's own
     tick_labels : labels of ``ticks``, if they are places; empty (the default): the numbers
-    names : names of the places from 0 to 1, 1 to 2, ... on an axis without numbers
+    names : names of the places from 0 to 1, 1 to 2, ... on an axis without numbers, which only a canvas has
     grid : whether a vertical axis has grid lines across the chart
-    orient : side of the axis; "" (the default): the usual one
     """
 
     field: str
@@ -64,7 +63,6 @@ class ChartAxis:
     tick_labels: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     grid: bool = True
-    orient: str = ""
 
     def channel(self, alt: Any, way: Literal["X", "Y"], field: str = "") -> Any:
         """Return the encoding of this axis; field : another column, if any."""
@@ -74,19 +72,14 @@ class ChartAxis:
         )
         if self.scale == "words":
             return channel.sort(None).axis(alt.Axis(labelAngle=-30, labelLimit=400))
-        domain = (0.0, float(len(self.names))) if self.names else self.domain
         nice = self.scale != "log" if self.nice is None else self.nice
-        scale: dict[str, Any] = {"type": self.scale, "nice": nice and not self.names}
-        scale |= {"domain": list(domain)} if domain else {"zero": self.zero} if self.scale == "linear" else {}
-        axis: dict[str, Any] = {"grid": way == "Y" and self.grid and not self.names}
-        if self.names:
-            axis |= {
-                "labelExpr": f"{json.dumps(self.names)}[floor(datum.value)]",
-                "labelAngle": 0,
-                "ticks": False,
-            }
-            axis |= {"values": [place + 0.5 for place in range(len(self.names))], "domain": False}
-        elif self.ticks:
+        scale: dict[str, Any] = {"type": self.scale, "nice": nice}
+        if self.domain:
+            scale["domain"] = list(self.domain)
+        elif self.scale == "linear":
+            scale["zero"] = self.zero
+        axis: dict[str, Any] = {"grid": way == "Y" and self.grid}
+        if self.ticks:
             axis |= {"tickCount": self.ticks} if isinstance(self.ticks, int) else {"values": list(self.ticks)}
         if self.tick_labels and not isinstance(self.ticks, int):
             # Vega's index of a tick runs from 0 to 1.
@@ -95,9 +88,7 @@ class ChartAxis:
             axis["labelExpr"] = f"format(datum.value, '~g') + ' {self.unit}'"
         elif self.form == "~s" and self.scale == "linear":
             axis["labelExpr"] = "datum.value ? datum.label : '0'"
-        axis |= ({"format": self.form} if self.form else {}) | (
-            {"orient": self.orient} if self.orient else {}
-        )
+        axis |= {"format": self.form} if self.form else {}
         return channel.scale(alt.Scale(**scale)).axis(alt.Axis(**axis))
 
     def shows(self, value: Any) -> bool:

@@ -17,19 +17,16 @@ MAX_BARS = 600
 CELL_COLOUR = "#7048e8"
 """Colour of a cell of value 1; other cells are paler, by the square root of their value."""
 
-WHITE_FROM = 0.45
-"""Value from which a cell's number is white; there, both colours have a contrast of 4.6."""
-
 
 @dataclass(frozen=True)
 class Bars(Plot):
     """Plot of bars: rectangles from ``x`` to "x2" and from ``y`` to "y2", which are columns.
 
-    series : column of the names, which have colours; "" (the default): cells, whose "share" is from 0 to 1
+    series : column of the names, which have colours; "" (the default): cells, whose "share" is from 0 to 1,
+        on a canvas only
     tips : tuple of (str, str, str); columns of the tooltip, with title and format
     pale : (str, ((str, float), ...)) or None; a column, and the opacity of each of its values, with a
         separate legend
-    text_size : of the number of a cell, in pixels
     """
 
     x: ChartAxis
@@ -39,7 +36,6 @@ class Bars(Plot):
     tips: tuple[tuple[str, str, str], ...] = ()
     legend: Legend | None = None
     pale: tuple[str, tuple[tuple[str, float], ...]] | None = None
-    text_size: int = 0
     height: int = 300
     width: int = 0
     title: str = ""
@@ -50,11 +46,9 @@ class Bars(Plot):
         return [self.x.field, "x2", self.y.field, "y2", *used, *(name for name, *_ in self.tips)]
 
     def layers(self, alt: Any, base: Any) -> list[Any]:
-        """Return the rectangles, and the numbers of cells."""
+        """Return the rectangles."""
         sides = {"x2": "x2:Q", "y2": "y2:Q", "tooltip": tooltips(alt, self.tips)}
         placed = base.encode(x=self.x.channel(alt, "X"), y=self.y.channel(alt, "Y"))
-        if not self.series:
-            return self._cell_layers(alt, placed, sides)
         names, tones = [style.name for style in self.styles], [style.colour for style in self.styles]
         tone = channel_of(alt, "Color", self.series, names, tones, self.legend, "square")
         bars = placed.mark_rect(clip=True).encode(color=tone, **sides)
@@ -65,23 +59,6 @@ class Bars(Plot):
             legend = {"orient": "top", "title": None, "symbolType": "square", "symbolFillColor": GREY}
             bars = bars.encode(opacity=opacity.legend(**legend))
         return [bars]
-
-    def _cell_layers(self, alt: Any, placed: Any, sides: dict[str, Any]) -> list[Any]:
-        scale = alt.Scale(type="sqrt", domain=[0, 1], scheme="purples", clamp=True)
-        cells = placed.mark_rect(stroke="white", strokeWidth=1)
-        middle = {"x_middle": f"(datum.{self.x.field} + datum.x2) / 2"}
-        middle["y_middle"] = f"(datum.{self.y.field} + datum.y2) / 2"
-        numbers = (
-            placed.transform_calculate(**middle)
-            .mark_text(fontSize=self.text_size)
-            .encode(
-                x=self.x.channel(alt, "X", "x_middle"),
-                y=self.y.channel(alt, "Y", "y_middle"),
-                text=alt.Text("share:Q", format=".2f"),
-                color=alt.condition(f"datum.share > {WHITE_FROM}", alt.value("white"), alt.value("black")),
-            )
-        )
-        return [cells.encode(color=alt.Color("share:Q", scale=scale, legend=None), **sides), numbers]
 
     def parts(self, rows: "pd.DataFrame") -> Content:
         """Return bars, the names of their colours, and axes."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rbmviz.charts.axes import Legend
-from rbmviz.charts.style import GREY, INK
+from rbmviz.charts.style import INK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,14 +25,8 @@ COORDINATE_DIGITS = 5
 """Significant digits of a coordinate on a canvas."""
 
 
-TALL = 480
-"""Height of charts with large text, in pixels."""
-WINDOW_PER_WORD = 50
-"""Maximum size of large text, as a share of the window's height."""
-NARROW_WINDOW, TITLE_SIZE, TITLE_PADDING = 640, 14, 16
-"""Window width, in pixels, up to which axes have no titles; size and padding of titles, as in Streamlit."""
-BOTTOM_PADDING = 4
-"""Padding below a chart, in pixels; Streamlit's 20 would be a sixth of a chart on a phone."""
+NARROW_WINDOW = 640
+"""Width of a window in pixels up to which a chart has short labels."""
 
 
 class Plot(ABC):
@@ -106,12 +100,16 @@ class Chart(NamedTuple):
     rows: "pd.DataFrame"
     plot: Plot
 
+    def content(self, label: str) -> Content | None:
+        """Return the content of a canvas, see ``Plot.content``."""
+        return self.plot.content(self.rows, label)
+
     def altair(self, width: float) -> Any:
         """Return the chart as an object of Altair, for light paper; width : of the plot, in pixels."""
         import altair as alt
 
-        spec = readable(self.plot.spec(), "light") | {"width": width}
-        del spec["config"], spec["usermeta"], spec["$schema"], spec["padding"]  # entries for pages only
+        spec = copy.deepcopy(self.plot.spec()) | {"width": width}
+        spec["params"] = [*spec.get("params", []), {"name": "ink", "value": INK}]
         # Passed as values, because Altair refuses data frames of more than 5,000 rows.
         spec["data"] = {"values": json.loads(self.rows.to_json(orient="records"))}
         return alt.Chart.from_dict(spec)
@@ -119,20 +117,21 @@ class Chart(NamedTuple):
 
 @functools.lru_cache(maxsize=128)
 def _spec(plot: Plot) -> Spec:
-    """Make a spec, which takes Altair about 35 ms; pages that redraw every second reuse it."""
+    """Make a spec, which takes Altair about 35 ms."""
     import altair as alt
 
     title = {"title": plot.title} if plot.title else {}
     layers = plot.layers(alt, alt.Chart(alt.NamedData("curves")))
     spec = alt.layer(*layers, **title).properties(height=plot.height).to_dict()
     inline = spec.pop("datasets", {})
-    spec.pop("data", None)  # Altair hoists data that all layers share
+    for name in ("data", "$schema", "config"):  # Altair hoists data that all layers share
+        spec.pop(name, None)
     for layer in spec["layer"]:
         source = layer.pop("data", {}).get("name")
         if source in inline:
             layer["data"] = {"values": inline[source]}
     width = {"width": plot.width} if plot.width else {}
-    return spec | width | {"usermeta": {"embedOptions": {"renderer": "canvas"}}}
+    return spec | width
 
 
 def tooltips(alt: Any, columns: Sequence[tuple[str, str, str]]) -> list[Any]:
@@ -146,30 +145,3 @@ def tooltips(alt: Any, columns: Sequence[tuple[str, str, str]]) -> list[Any]:
 def short(value: float) -> float:
     """Return a coordinate with few digits."""
     return float(f"{value:.{COORDINATE_DIGITS}g}")
-
-
-def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
-    """Return a copy of a spec whose text has a contrast of at least 4.5 with the background of this theme.
-
-    theme : "light", "dark" or None (not yet known: colours stay)
-    size : font size in pixels, in a window that is tall enough; 0: Streamlit's
-    """
-    words_size = {"expr": f"min({size}, max(14, windowSize()[1] / {WINDOW_PER_WORD}))"}
-    ink = INK.get(theme or "")
-    words = ({"labelColor": ink, "titleColor": ink} if ink else {}) | (
-        {"labelFontSize": words_size, "titleFontSize": words_size} if size else {}
-    )
-    note = ({"color": ink, "fill": ink} if ink else {}) | ({"fontSize": words_size} if size else {})
-    # A title longer than its axis leaves no room for the chart; on a phone the words above it suffice.
-    wide = f"windowSize()[0] > {NARROW_WINDOW}"
-    titles = {
-        "titleFontSize": {"expr": f"{wide} ? {TITLE_SIZE} : 0"},
-        "titlePadding": {"expr": f"{wide} ? {TITLE_PADDING} : 0"},
-    }
-    own = {"axis": titles | words, "legend": words, "style": {"note": note}} | (
-        {"title": {"fontSize": words_size}} if size else {}
-    )
-    height = {"height": max(spec["height"], TALL)} if size else {}
-    changed = copy.deepcopy(spec) | height | {"config": own | spec.get("config", {})}
-    changed |= {"padding": {"bottom": BOTTOM_PADDING}}
-    return changed | {"params": [*spec.get("params", []), {"name": "ink", "value": ink or GREY}]}

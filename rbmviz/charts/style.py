@@ -9,8 +9,8 @@ from rbmviz.registry import samplers, trainers
 
 GREY = "#808080"
 """Colour of lines; text needs more contrast (INK)."""
-INK = {"light": "#4b4d57", "dark": "#c6c8d0"}
-"""Colour of text in charts by theme; Streamlit's own is too pale on white."""
+INK = "#4b4d57"
+"""Colour of text in figures."""
 COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d", "half_step": "#a860f0"}
 """Colours of the couplings; UCD has the colour of the first."""
 SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")

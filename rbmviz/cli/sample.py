@@ -24,6 +24,7 @@ from rbmviz.models import load_model, with_rates
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples
+from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.samplers.interleave import start_of
 from rbmviz.samplers.target_likelihood import TargetAverage, target_likelihood
 
@@ -78,7 +79,7 @@ def sample(
     target = Path(out)
     if target.suffix not in (".npz", ".nc"):
         raise BadInput(f"sample: '{target}' must end in .npz or .nc.")
-    if target.suffix == ".nc":
+    if for_arviz := target.suffix == ".nc":
         with brought_by("arviz", f"'{target.name}'"):
             import arviz_base  # noqa: F401
             import h5netcdf  # noqa: F401
@@ -87,7 +88,7 @@ def sample(
     (algorithm,) = read_algorithms(samplers, [sampler], knobs)
     check_memory(
         f"sample: {n:,} samples",
-        n * loaded.rbm.n_visible * (17 if target.suffix == ".nc" else 2 if no_means else 7),
+        n * loaded.rbm.n_visible * (17 if for_arviz else 2 if no_means else 7),
         "take fewer, --thin them, or stream them in Python (rbmviz.stream)",
     )
     without = "leave --likelihood out" if likelihood else "use --init random" if init == "data" else ""
@@ -96,9 +97,9 @@ def sample(
         loaded = with_rates(loaded, data)
     v0, start = start_of(loaded, seed, algorithm.n_chains, init, data)
     state = algorithm.init(loaded, seed, v0)
+    state = follow_norm(state) if for_arviz else state
     average = TargetAverage() if likelihood else None
     begin = time.perf_counter()
-    for_arviz = target.suffix == ".nc"
     samples, sweeps = _drawn(algorithm, state, n, thin, average, loaded, for_arviz or not no_means)
     seconds, interrupted = time.perf_counter() - begin, len(samples) < n
     source = origin_of({model: loaded}, data, seed=seed)
@@ -111,8 +112,7 @@ def sample(
     with signals_deferred() as stops:
         if interrupted:
             print_message(f"Interrupted: the {len(samples):,} samples made so far are kept.")
-        classes_of = data if dataset else None
-        write_whole(target, _packed(samples, meta, not no_means, for_arviz, classes_of))
+        write_whole(target, _packed(samples, meta, not no_means, for_arviz, data if dataset else None))
     result: dict[str, Any] = {
         **{"n": len(samples), "seconds": seconds, "samples_per_second": len(samples) / seconds},
         **{"sweeps": sweeps, "start": start, "out": str(target), "origin": source},

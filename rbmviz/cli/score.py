@@ -53,10 +53,7 @@ def _read(path: Path, array: str) -> _Samples:
     except Damaged as error:
         raise BadInput(f"'{path}' is not a readable sample file ({error}); give an .npz with v.") from None
     if array not in arrays:
-        raise BadInput(
-            f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs. A file of "
-            f"the app has one for each panel, {array}0 and so on: save one of them as {array}."
-        )
+        raise BadInput(f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs.")
     meta = metadata.checked(meta, f"'{path}', meta")
     of_model = metadata.checked(meta.get("model_meta") or {}, f"'{path}', model_meta")
     n_chains = (meta.get("knobs") or {}).get("n_chains", 1)

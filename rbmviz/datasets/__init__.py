@@ -116,15 +116,7 @@ class MissingData(NamedTuple):
 def missing_data(name: object) -> MissingData | None:
     """Return what must be downloaded before a registered data set can be loaded, if it can be downloaded.
 
-    Parameters
-    ----------
-    name : object
-        Name of a data set, perhaps with a variant; anything else needs no download.
-
-    Examples
-    --------
-    >>> rbmviz.datasets.missing_data("bas@3") is None
-    True
+    name : name of a data set, perhaps with a variant; anything else needs no download
     """
     base = name.partition("@")[0] if isinstance(name, str) else ""
     file = registry.datasets[base].file if base in list_datasets() else ""

@@ -35,8 +35,7 @@ def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
 def shuffled_parts(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Return 80 / 10 / 10 % of labelled documents, shuffled with a fixed seed, as fields of a ``Dataset``.
 
-    name : name of the data set, which seeds its shuffle
-    x, y : uint8 (documents, words) and int (documents,); presence bits and labels
+    The name of the data set seeds its shuffle.
     """
     order = rng.generator(0, f"split {name}").permutation(len(x))
     cuts = [8 * len(x) // 10, 9 * len(x) // 10]

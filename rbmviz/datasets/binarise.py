@@ -49,8 +49,6 @@ def full_name(dataset: str, rule: str, default: str = "0.5") -> str:
 def binarised(grey: np.ndarray, rule: str, dataset: str, part: str, scale: float | None = None) -> np.ndarray:
     """Return binarised images, uint8 (n, pixels).
 
-    Images are binarised some rows at a time, because intermediate results take up to 16 times their size.
-
     grey : array (n, ...); grey levels: from 0 to 255, or from 0 to ``255 / scale``
     rule : a threshold: a pixel is on if its grey level, as a share of 255 (from 1 on: itself), is above it.
         Or ``bernoulli``: a pixel is on with its grey level as the probability, drawn once, with a fixed seed.

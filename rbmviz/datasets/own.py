@@ -106,7 +106,6 @@ def text(
 
     The documents are paragraphs if blank lines separate them, else lines.
 
-    content : text in UTF-8
     n_words : visible units: the stems that occur in the most documents (default 1000)
     min_stems : documents with fewer distinct stems are dropped (default 5); at least four must be left
     language : a language that Snowball stems (default english)

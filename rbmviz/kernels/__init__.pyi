@@ -11,6 +11,7 @@ from . import (
     layers,
     random,
     records,
+    updates,
     vectors,
     webassembly,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "layers",
     "random",
     "records",
+    "updates",
     "vectors",
     "webassembly",
 ]

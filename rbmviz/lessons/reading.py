@@ -43,7 +43,6 @@ LOOK = re.compile(
 )
 """Targets that a step can highlight: a panel, its numbers and knobs, a control, the chart."""
 
-
 BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
 """Pattern of a branch, which continues a training with another trainer."""
 
@@ -191,10 +190,8 @@ def read_lesson(content: bytes, file: str) -> Lesson:
     name, where = file.removesuffix(".toml"), f"The lesson '{printable(file)}'"
     if not NAME.fullmatch(name):
         raise BadInput(f"{where} needs a name of lower-case letters, digits and '-', as 'my-lesson.toml'.")
-    if len(content) > MAX_LESSON_BYTES:
-        raise BadInput(f"{where} is larger than {MAX_LESSON_BYTES:,} bytes.")
-    if DOTTED.search(content):
-        raise BadInput(f"{where} has a key of more than 50 parts joined by dots.")
+    if len(content) > MAX_LESSON_BYTES or DOTTED.search(content):
+        raise BadInput(f"{where} is over {MAX_LESSON_BYTES:,} bytes, or has a key of over 50 dotted parts.")
     try:
         said = tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # ValueError: also of texts that are not UTF-8
@@ -282,12 +279,9 @@ def _read_step(said: Any) -> Step:
     right = said.get("right", 0)
     if not 0 <= right <= len(answers):
         raise BadInput(f"right = {quoted(right)} is not the number of an answer: give 1 to {len(answers)}.")
-    hold = said.get("hold", False)
-    if hold and not question:
-        raise BadInput("hold = true lets Play wait for an answer, and there is no question.")
-    blind = said.get("blind", False)
-    if blind and not question:
-        raise BadInput("blind = true hides names until an answer is chosen, and there is no question.")
+    hold, blind = said.get("hold", False), said.get("blind", False)
+    if (hold or blind) and not question:
+        raise BadInput("hold = true and blind = true wait for an answer, and there is no question.")
     look = said.get("look", "")
     match = LOOK.fullmatch(look)
     if look and (match is None or (match[1] and int(match[1]) > len(state.panels))):

@@ -21,10 +21,7 @@ def ess_by_size(log_weights: np.ndarray) -> list[EssAtSize]:
     Batches are consecutive weights, so that each weight counts once at every size; an incomplete batch at the
     end is dropped. The standard error of a single batch is NaN.
 
-    Parameters
-    ----------
-    log_weights : float64 (n,)
-        Logarithms of the weights.
+    log_weights : float64 (n,); logarithms of the weights
     """
     log_sum, log_sum_of_squares = log_weights, 2 * log_weights
     sizes: list[EssAtSize] = []

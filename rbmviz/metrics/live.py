@@ -22,17 +22,10 @@ def live_number(name: str, label: str, help: str, format: Format = "digits3", **
 class LiveMetric(Protocol):
     """A metric of one run, if it ``applies``; each turn of a knob makes a new one, on the run's thread.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Data to score the samples against.
-    n_chains : int
-        Chains that take turns: sample t belongs to chain t mod n_chains.
+    dataset : data to score the samples against
+    n_chains : chains that take turns: sample t belongs to chain t mod n_chains
 
-    Attributes
-    ----------
-    numbers : tuple of Number
-        The numbers that panels show.
+    numbers : the numbers that panels show
     """
 
     numbers: ClassVar[tuple[Number, ...]]

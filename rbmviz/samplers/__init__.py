@@ -36,9 +36,8 @@ class Samples:
     p : float32 (n, n_visible)
         Mean of v given the h it was drawn from; v itself if the sampler computes no mean.
     info : dict
-        Traces named by the sampler, arrays (n,): ``sweeps`` (sweeps spent on the sample), with fast weights
-        also ``fast_norm`` (norm of theta_F after the sample, float64). ``start``, a text, is where the chains
-        of ``sample`` or ``stream`` began.
+        Traces named by the sampler, arrays (n,): ``sweeps`` (spent on the sample), if asked for ``fast_norm``
+        (norm of theta_F after it, float64). ``start``, a text, is where ``sample``'s chains began.
     model : Model or None
         The model that was sampled, if ``sample`` or ``stream`` has drawn them.
     n_chains : int or None
@@ -119,8 +118,8 @@ class Samples:
     def to_arviz(self, dataset: Dataset | str | Path | None = None) -> Any:
         """Return the samples as an ``xarray.DataTree`` for ArviZ, with dimensions (chain, draw).
 
-        Group ``posterior`` has scalars: ``free_energy`` in nats, ``fast_norm`` of samplers with fast weights,
-        and with a data set the ``class`` of the nearest training example (an index into the attribute
+        Group ``posterior`` has scalars: ``free_energy`` in nats, ``fast_norm`` if it was traced, and with a
+        data set the ``class`` of the nearest training example (an index into the attribute
         ``classes``) and ``spurious`` (see ``metrics.Coverage``). ``sample_stats`` has ``sweeps``; ``samples``
         has ``v`` and ``p`` (chain, draw, unit). Attribute ``model``: the model's metadata, JSON.
 
@@ -274,6 +273,7 @@ def stream(
     v0: np.ndarray | None = None,
     chunk: int = 100,
     init: Literal["data", "random"] | None = None,
+    fast_norm: bool = False,
 ) -> Iterator[Samples]:
     """Yield chunks of consecutive samples without end.
 
@@ -293,6 +293,8 @@ def stream(
     init : "data" or "random", optional
         Where the chains start: each at a validation example of the data that the model names, or at random
         bits. Default: at data if they are on this machine, as on the pages.
+    fast_norm : bool
+        Whether to trace the norm of theta_F, at a quarter more time (default False).
 
     Yields
     ------
@@ -308,7 +310,7 @@ def stream(
     Examples
     --------
     >>> model, sampler = rbmviz.load_model("usps_fpcd"), rbmviz.make_sampler("rates_fpcd")
-    >>> for samples in rbmviz.stream(model, sampler, seed=0, chunk=50):
+    >>> for samples in rbmviz.stream(model, sampler, seed=0, chunk=50, fast_norm=True):
     ...     if samples.info["fast_norm"][-1] > 0:
     ...         break
     >>> samples.v.shape
@@ -316,14 +318,7 @@ def stream(
     """
     model, sampler = as_model(model), as_sampler(sampler)
     _check_samples(chunk, model.rbm.n_visible, least=1)
-    v0, start = _start(model, sampler, seed, v0, init)
-    state, first = sampler.init(model, seed, v0), 0
-    while True:
-        aligned = first % sampler.n_chains == 0
-        drawn = sampler.step(state, chunk)
-        info = {**drawn.info, "start": start}
-        yield Samples(drawn.v, drawn.p, info, model, sampler.n_chains if aligned else None)
-        first += chunk
+    yield from _chunks(model, sampler, chunk, seed, v0, init, fast_norm)
 
 
 def sample(
@@ -333,6 +328,7 @@ def sample(
     seed: rng.Seed = 0,
     v0: np.ndarray | None = None,
     init: Literal["data", "random"] | None = None,
+    fast_norm: bool = False,
 ) -> Samples:
     """Return n consecutive samples: the first n of ``stream`` with the same arguments.
 
@@ -352,6 +348,8 @@ def sample(
     init : "data" or "random", optional
         Where the chains start: each at a validation example of the data that the model names, or at random
         bits. Default: at data if they are on this machine, as on the pages; ``info["start"]`` says it.
+    fast_norm : bool
+        As for ``stream``.
 
     Returns
     -------
@@ -371,23 +369,29 @@ def sample(
     >>> samples.v.shape, samples.v.dtype, samples.p.dtype
     ((200, 256), dtype('uint8'), dtype('float32'))
     >>> sorted(samples.info)
-    ['fast_norm', 'start', 'sweeps']
+    ['start', 'sweeps']
     """
     model, sampler = as_model(model), as_sampler(sampler)
     n = _check_samples(n, model.rbm.n_visible)
-    v0, start = _start(model, sampler, seed, v0, init)
-    drawn = sampler.step(sampler.init(model, seed, v0), n)
-    return Samples(drawn.v, drawn.p, {**drawn.info, "start": start}, model, sampler.n_chains)
+    return next(_chunks(model, sampler, n, seed, v0, init, fast_norm))
 
 
-def _start(
-    model: Model, sampler: Sampler, seed: rng.Seed, v0: np.ndarray | None, init: Any
-) -> tuple[np.ndarray | None, str]:
-    """Return the starts of the chains, and what they are."""
-    from rbmviz.samplers.interleave import start_of  # it imports this module
+def _chunks(
+    model: Model, sampler: Sampler, n: int, seed: rng.Seed, v0: Any, init: Any, fast_norm: bool
+) -> Iterator[Samples]:
+    """Yield the samples of fresh chains, n at a time."""
+    from rbmviz.samplers.fast_weights import follow_norm  # both import this module
+    from rbmviz.samplers.interleave import start_of
 
     if v0 is None:
-        return start_of(model, seed, sampler.n_chains, init)
-    if init is not None:
+        v0, start = start_of(model, seed, sampler.n_chains, init)
+    elif init is None:
+        start = "v0, as given"
+    else:
         raise BadInput("sample: v0 and init both say where the chains start: give one of them.")
-    return v0, "v0, as given"
+    state, first = sampler.init(model, seed, v0), 0
+    state = follow_norm(state) if fast_norm else state
+    while True:
+        drawn, n_chains = sampler.step(state, n), None if first % sampler.n_chains else sampler.n_chains
+        yield Samples(drawn.v, drawn.p, {**drawn.info, "start": start}, model, n_chains)
+        first += n

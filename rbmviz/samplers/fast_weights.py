@@ -94,6 +94,19 @@ def start_driven(
     )
 
 
+def follow_norm(state: Any) -> Any:
+    """Return fresh chains, which from now on trace |theta_F| as ``fast_norm`` at a quarter more time.
+
+    Other samplers' chains have none, and those that share theta_F always trace it.
+    """
+    for chain in state.each if isinstance(state, Chains) else [state]:
+        if isinstance(chain, kernels.fast_weights.DrivenChain):
+            if chain.scalars[0].samples:
+                raise ValueError("follow_norm: the chain has made samples, without their norms")
+            chain.scalars[0].norm_followed = True
+    return state
+
+
 def target_of(state: State) -> RBM:
     """Return the model of the next chain's sample, theta + theta_F; for shared theta_F, of the next round."""
     if isinstance(state, SharedFastWeights):

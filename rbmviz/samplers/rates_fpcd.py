@@ -111,8 +111,7 @@ class RatesFPCD(FastWeightKnobs):
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
         mean = self.statistics == "mean"
-        v, p, fast_norm = kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, mean, self.k)
-        return Samples(v, p, {"sweeps": np.full(n, self.k), "fast_norm": fast_norm})
+        return Samples(*kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, mean, self.k))
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         return gibbs_round(shared, self.eps, self.alpha, self.k, self.statistics == "mean")

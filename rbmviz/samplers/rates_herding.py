@@ -98,10 +98,8 @@ class RatesHerding(FastWeightKnobs):
         return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        v, sweeps, fast_norm = kernels.fast_weights.climb_chain(
-            chain, n, self.eps, self.alpha, self.max_sweeps
-        )
-        return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "fast_norm": fast_norm})
+        climb = kernels.fast_weights.climb_chain
+        return Samples(*climb(chain, n, self.eps, self.alpha, self.max_sweeps))
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         return herding_round(shared, self.eps, self.alpha, self.max_sweeps)

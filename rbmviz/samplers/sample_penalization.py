@@ -129,8 +129,7 @@ class SamplePenalization(FastWeightKnobs):
         return interleave(self, state, n)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
-        v, p, fast_norm = kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, False, self.k)
-        return Samples(v, p, {"sweeps": np.full(n, self.k), "fast_norm": fast_norm})
+        return Samples(*kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, False, self.k))
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         update = penalise if self.units == "symmetric" else None

@@ -15,6 +15,7 @@ from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
+from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
 from rbmviz.samplers.target_likelihood import TargetLikelihood
 from rbmviz.session import isl_points
@@ -215,7 +216,7 @@ class SamplingRun(Run):
         """Make the chains and their scores, and compile the kernels; ``seconds`` excludes this time."""
         model, seed, _, dataset, kernel, _ = self._sampling
         self.algorithm.step(self.algorithm.init(model, seed, self._v0), 1)
-        self._state = self.algorithm.init(model, seed, self._v0)
+        self._state = follow_norm(self.algorithm.init(model, seed, self._v0))
         n_chains = self.algorithm.n_chains
         self._scores = Scores(dataset, kernel, n_chains) if dataset is not None else None
         self.prepared = True

@@ -180,7 +180,7 @@ def _load(what: str, name: str, digest: str, load: Any) -> Any:
 
 
 def model_of(cell: Cell) -> Model:
-    """Return the cell's model, loaded once in this process.
+    """Return the cell's model, loaded once in this process; BadInput if it is not there, or another.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def model_of(cell: Cell) -> Model:
 
 
 def data_of_cell(cell: Cell) -> Dataset:
-    """Return the cell's data, loaded once in this process.
+    """Return the cell's data, loaded once in this process; BadInput if they are not there, or others.
 
     Raises
     ------

@@ -56,11 +56,7 @@ def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
 
 
 def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) -> bytes:
-    """Return a drawing of the scores of all settings as SVG or PNG, depending on ``form``.
-
-    choices : one choice per model
-    plan : the first two axes along which settings differ are drawn
-    caption : text below the drawing, see ``provenance``
+    """Return ``specification`` as SVG or PNG; BadInput if Altair or vl-convert is not installed.
 
     Raises BadInput if Altair or vl-convert is not installed.
     """
@@ -83,7 +79,12 @@ def rendered(spec: Mapping[str, Any], form: str) -> bytes:
 
 
 def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> dict[str, Any]:
-    """Return the drawing as a Vega-Lite specification that includes its data."""
+    """Return a drawing of the scores of all settings as a Vega-Lite specification that includes its data.
+
+    choices : one for each model
+    plan : the first two axes along which settings differ are drawn
+    caption : text below the drawing, see ``provenance``
+    """
     import altair
 
     rows = [_row(setting) for choice in choices for setting in choice.settings]

@@ -79,16 +79,9 @@ class Measure:
 class SamplerEvidence:
     """Scores of the samples of a cell so far.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Data to score on. Packed points and examples are shared by all cells of this process.
-    kernel : "binary" or "mean"
-        Kernel of the ISL.
-    n_chains : int
-        Sample t is of chain t % n_chains.
-    needs : collection of str
-        What the measures of the cell need; nothing else is computed.
+    dataset : data to score on; packed points and examples are shared by all cells of this process
+    n_chains : sample t is of chain t % n_chains
+    needs : what the measures of the cell need; nothing else is computed
     """
 
     dataset: Dataset
@@ -145,12 +138,8 @@ class SamplerEvidence:
 class TrainerEvidence:
     """Measurements of a cell's training so far.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Its training part is used for training; likelihoods are of all three parts.
-    own_stats : Mapping of str
-        Labels of the trainer's own statistics, the most informative one first.
+    dataset : its training part is used for training; likelihoods are of all three parts
+    own_stats : labels of the trainer's own statistics, the most informative one first
     """
 
     dataset: Dataset

@@ -67,7 +67,7 @@ class SweepResult(Mapping[str, np.ndarray]):
 
     @cached_property
     def choice(self) -> Choice:
-        """Race of all settings; see the class."""
+        """All settings compared; see the class."""
         return compare(self, effort=self.plan.budget.unit)
 
     @property

@@ -5,7 +5,7 @@ advances it by n updates in place and returns the progress; how a training is di
 its result.
 
 Trainers share ``training.py`` (the loop and its update rule), ``batches.py`` (mini-batches, Gibbs sweeps of
-many rows), ``parameters.py``, ``common_knobs.py``, and ``stored.py`` (what a checkpoint may contain). The
+many rows), ``parameters.py``, ``common_knobs.py``, and ``checkpoint.py`` (training files). The
 contract is ``rbmviz.testing.check_trainer``.
 """
 

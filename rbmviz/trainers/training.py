@@ -8,7 +8,7 @@ next update.
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,11 @@ from rbmviz.support.blas import one_blas_thread
 from rbmviz.trainers import Progress, check_data
 from rbmviz.trainers.batches import Batches, mean_hidden, statistics, sweep, too_large, variances
 from rbmviz.trainers.parameters import (
+    Difference,
     FixedParameters,
     Parameters,
+    Rows,
+    Workspace,
     difference,
     norm,
     zeros_like,
@@ -58,6 +61,8 @@ class TrainingState:
     batch, samples : float32 (rows, n_visible) or None
         The mini-batch and the negative samples of the last update, values 0 and 1. None before the first
         update; ``samples``, which ``negative`` stores, is always None if the trainer draws none.
+    space : Workspace
+        Memory of the updates.
     """
 
     theta: Parameters
@@ -74,6 +79,14 @@ class TrainingState:
     sweeps: int = 0
     batch: np.ndarray | None = None
     samples: np.ndarray | None = None
+    space: Workspace = field(default_factory=Workspace, repr=False, metadata={"saved": False})
+
+    @property
+    def fixed(self) -> FixedParameters:
+        """The parameters for one update, which from then on lie in the padded memory of the workspace."""
+        if self.space.theta is not self.theta:
+            self.theta = self.space.pad(self.theta)
+        return FixedParameters.of(self.space, self.theta)
 
 
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: Any = None) -> TrainingState:
@@ -135,7 +148,7 @@ def learning_rate_at(trainer: Any, t: int) -> float:
     return trainer.learning_rate / ((1 + t) ** 0.5 if trainer.schedule == "inverse_sqrt" else 1.0)
 
 
-def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
+def apply(trainer: Any, state: TrainingState, gradient: Parameters | Difference) -> None:
     """Make one update: theta <- clip(theta + learning_rate_at(t) (g - weight_decay W)), with momentum.
 
     Arrays change in place. If the knob ``box`` is not 0, every parameter is clipped to [-box, box] (paper
@@ -147,10 +160,16 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
         The knobs of the rule, see ``common_knobs.CommonKnobs``.
     state : TrainingState
         Its theta, velocity, mean and counts are updated in place.
-    gradient : Parameters
+    gradient : Parameters or Difference
         float32, overwritten.
     """
-    scratch = gradient
+    learning_rate = np.float32(learning_rate_at(trainer, state.update))
+    plain = not (trainer.weight_decay or trainer.momentum or trainer.box or trainer.average)
+    if plain and isinstance(gradient, Difference) and gradient.add_to(state.theta, learning_rate):
+        state.velocity, state.mean, state.averaged = None, None, 0
+        state.update += 1
+        return
+    gradient = scratch = Parameters(*gradient)
     if trainer.weight_decay:
         gradient.W[:] -= np.float32(trainer.weight_decay) * state.theta.W
     if trainer.momentum:
@@ -161,7 +180,6 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
         gradient = state.velocity
     else:
         state.velocity = None
-    learning_rate = np.float32(learning_rate_at(trainer, state.update))
     for x, g, step in zip(state.theta, gradient, scratch, strict=True):
         np.multiply(learning_rate, g, out=step)
         x += step
@@ -177,14 +195,20 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
         mean += (x - mean) / state.averaged
 
 
-def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters:
-    theta = FixedParameters(*state.theta)
+def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters | Difference:
+    theta = state.fixed
     state.batch = batch
     if hasattr(trainer, "positive"):
-        return difference(trainer.positive(state), trainer.negative(state, theta, batch))
-    h = mean_hidden(theta, batch)  # first, see FixedParameters.up
+        positive: Any = trainer.positive(state)
+    else:  # first, see FixedParameters.inputs
+        positive = statistics(batch, mean_hidden(theta, batch))
+        bits = theta.bits_of(batch)
+        positive.bits = None if bits is None else bits.copy()
     negative = trainer.negative(state, theta, batch)
-    return difference(statistics(batch, h), negative)
+    if isinstance(positive, Rows) and isinstance(negative, Rows):
+        negative.bits = theta.bits_of(negative.v)
+        return Difference(positive, negative, state.space)
+    return difference(Parameters(*positive), Parameters(*negative))
 
 
 @contextmanager
@@ -208,7 +232,7 @@ def gradient(trainer: Any, state: TrainingState, batch: np.ndarray | None = None
     """
     rows = state.batches.next(trainer.batch_size) if batch is None else batch.astype(np.float32)
     with _one_blas_thread_no_warnings():
-        return _gradient(trainer, state, rows)
+        return Parameters(*_gradient(trainer, state, rows))
 
 
 def check_finite(state: TrainingState) -> None:
@@ -217,7 +241,7 @@ def check_finite(state: TrainingState) -> None:
         raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps).")
 
 
-def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
+def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters | Difference]:
     """Make n updates; yield each gradient before it is applied.
 
     Raises
@@ -249,7 +273,7 @@ def advance(trainer: Any, state: TrainingState, n: int) -> None:
 
 def free_energy(theta: FixedParameters, v: np.ndarray) -> float:
     """Return the mean of F(v) over the rows, in float32."""
-    x = theta.up(v) + theta.c
+    x = theta.inputs(v)[:, : len(theta.c)]
     softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0)
     return float(-(v @ theta.b + softplus.sum(axis=1)).mean())
 
@@ -289,7 +313,7 @@ def progress(
     BadInput
         If the parameters are no longer finite.
     """
-    theta, nan = FixedParameters(*state.theta), float("nan")
+    theta, nan = state.fixed, float("nan")
     check_finite(state)
     reconstruction = gap = nan
     variance = dict.fromkeys(("variance_W", "variance_b", "variance_c"), nan)

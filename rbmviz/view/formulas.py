@@ -90,10 +90,8 @@ def equation(formulas: Sequence[str], symbols: Mapping[str, str]) -> list[str]:
 def equation_of(algorithm: Any) -> tuple[str, ...]:
     """Return the formulas of an algorithm: its own, then the formulas shared by all algorithms of its kind.
 
-    Parameters
-    ----------
-    algorithm : Sampler or Trainer
-        A record of knobs; ``equation`` and ``update_equation`` may both be missing.
+    algorithm : Sampler or Trainer; a record of knobs; ``equation`` and ``update_equation`` may both be
+        missing
     """
     return (*getattr(algorithm, "equation", ()), *getattr(algorithm, "update_equation", ()))
 

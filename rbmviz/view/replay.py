@@ -190,7 +190,7 @@ def replay_frame(
     runs = zip(styles, replay.histories, strict=True)
     isl = isl_plot(styles).of([row for style, run in runs for row in score_rows(style.name, run)])
     page = page_data(replay.title, replay.caption, n_visible, replay.shape, replay.dataset, replay.labels)
-    page |= {"side": replay.side, "speed": replay.speed, "isl": isl.plot.content(isl.rows, "ISL")}
+    page |= {"side": replay.side, "speed": replay.speed, "isl": isl.content("ISL")}
     return page, panels
 
 

@@ -1,51 +1,39 @@
 """The pages without a browser: contents, error messages, downloads, and frames."""
 
-import json
 import re
-import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from page_settings import set_settings, transport_of
-from waiting import PATIENCE, wait, wait_for_pause
+from page_settings import comparison_of, set_settings
+from waiting import wait, wait_for_pause
 
-from rbmviz import RBM, Model, make_sampler, make_trainer, sample
+import rbmviz
+from rbmviz import make_sampler, make_trainer, sample
 from rbmviz.charts import Style
-from rbmviz.charts.ends import spread
 from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
-from rbmviz.metrics import principal_plane
 from rbmviz.pages.links import write_changed_panel
 from rbmviz.rbm.files import save_model
-from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
-from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
-from rbmviz_app.charts.ends import Curve, curves_of
-from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
-from rbmviz_app.compared import amount_text
-from rbmviz_app.pages.sample.charts import isl_chart, plane_chart
+from rbmviz_app.compared import Curve, curves_of
+from rbmviz_app.pages.sample.charts import isl_chart
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
 from rbmviz_app.pages.train.charts import (
-    distribution_chart,
-    distribution_rows,
-    in_sight,
-    likelihood_floor,
     likelihood_rows,
     statistic_rows,
     training_chart,
+    warm_start_text,
 )
 from rbmviz_app.pages.train.drawing import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_frame
-
-PAGES = Path(__file__).parents[2] / "app" / "rbmviz_app" / "pages"
 
 
 @pytest.fixture
@@ -61,68 +49,31 @@ def comparison(open_comparison, model, toy):
 # Views
 
 
-def test_names_of_namesakes_tell_them_apart():
-    a, b = make_sampler("rates_fpcd", eps=0.1), make_sampler("rates_fpcd", eps=0.03)
-    g = make_sampler("gibbs")
-    assert titles([g, a, b]) == ["Gibbs", "rates-FPCD (step size 0.1)", "rates-FPCD (step size 0.03)"]
-    assert titles([g, g]) == ["Gibbs #1", "Gibbs #2"]
-    assert len({colour(name) for name in list_samplers()}) == len(list_samplers())
-
-
-def test_ready_panel_says_that_it_waits(open_comparison, model, monkeypatch):
-    """Panels begin together: the one that compiles longest holds the others back."""
-    ready, prepare = threading.Event(), SamplingRun.prepare
-
-    def late(run):
-        if run.algorithm.name == "rates_fpcd":
-            assert ready.wait(PATIENCE)
-        prepare(run)
-
-    monkeypatch.setattr(SamplingRun, "prepare", late)
-    comparison = open_comparison(SamplingSetup(model), make_sampler("gibbs"), make_sampler("rates_fpcd"))
-    comparison.resume()
-    request = FrameRequest(20, "sequence", "binary", 4, 5, [panel.key for panel in comparison.panels])
-
-    def statuses():
-        frame = read_frame(FrameEncoder(comparison).encode_next(request))
-        return [panel.head["status"] for panel in frame.panels]
-
-    wait(lambda: statuses() == ["waiting", "starting"], "one is ready")
-    assert [shown.n for _, shown in comparison.poll()] == [0, 0]
-    ready.set()
-    wait(lambda: statuses() == ["running", "running"], "both run")
-
-
-def test_the_snippet_repeats_the_run(comparison, model, monkeypatch, tmp_path):
-    import rbmviz
-
-    code = sampling_code("toy", runs_of(comparison), 4, "toy")
+@pytest.fixture
+def run_code(comparison, model, monkeypatch, tmp_path):
+    """Run the code of a page for n samples in an empty folder; return its names."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
-    scope = {}
-    exec(code.replace("10_000", "12"), scope)
-    for made, panel in zip(scope["samples"].values(), comparison.panels, strict=True):
-        np.testing.assert_array_equal(made.v, panel.read(SamplingRun.held_samples)[1])
-    assert (tmp_path / "samples.html").stat().st_size > 1000
+
+    def run(code, n):
+        scope = {}
+        exec(code.replace("10_000", str(n)), scope)
+        return scope
+
+    return run
 
 
-def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, model, monkeypatch, tmp_path):
-    import rbmviz
-
+def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, run_code):
     driven = comparison.panels[1]
     comparison.apply_knobs(driven.key, eps=0.3)
     comparison.step(8)
     wait_for_pause(comparison, 20)
-    code = sampling_code("toy", runs_of(comparison), 4, "toy")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
-    monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
-    scope = {}
-    exec(code.replace("10_000", "20"), scope)
+    scope = run_code(sampling_code("toy", runs_of(comparison), 4, "toy"), 20)
     made = [panel.read(SamplingRun.held_samples)[1] for panel in comparison.panels]
     np.testing.assert_array_equal(scope["samples"]["Gibbs 1"].v, made[0])
     np.testing.assert_array_equal(np.concatenate(scope["v_1"]), made[1])
+    assert Path("samples.html").stat().st_size > 1000
     # Without a log it says so, and has the newest knobs.
     code = sampling_code("toy", [(driven.algorithm, None)], 4, "toy")
     assert "newest ones throughout" in code
@@ -143,53 +94,11 @@ def test_the_snippet_loads_the_files_of_what_is_in_no_list(comparison, model, tm
     np.testing.assert_array_equal(scope["samples"]["Gibbs 1"].v, panel.read(SamplingRun.held_samples)[1])
 
 
-def charted(comparison, cost_unit="samples", view="ISL", line=None):
+def charted(comparison, view="ISL"):
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
     curves, kernel = curves_of([one for _, one in shown]), comparison.setup.kernel
-    return isl_chart(curves, compared, line, cost_unit, view, kernel)
-
-
-def test_samples_lie_in_the_plane_of_the_data(comparison):
-    shown, data = comparison.peek(), comparison.setup.dataset
-    chart = plane_chart(curves_of([one for _, one in shown]), data)
-    assert len(chart.rows[chart.rows["sampler"] == "data"]) == min(len(data.train), 300)
-    for (_, one), panel in zip(shown, comparison.panels, strict=True):
-        first, v = panel.read(SamplingRun.held_samples)
-        drawn = chart.rows[chart.rows["sampler"] == panel.algorithm.label]
-        assert list(drawn["n"]) == list(range(first, one.n))
-        np.testing.assert_allclose(drawn[["x", "y"]], principal_plane(data).project(v))
-
-
-def test_chart_is_headed_by_what_it_shows(page):
-    test = page("sample", model="bas_pcd", p=["gibbs"], curve="PCA")
-    headings = [one.value for one in test.markdown]
-    assert any("grey: training examples" in text for text in headings)
-    assert not any("higher is better" in text for text in headings)
-
-
-def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
-    line = ("training", -3.0)
-    rows, drawn = charted(comparison, line=line)
-    spec = drawn.spec()
-    names = titles([panel.algorithm for panel in comparison.panels])
-    points = rows[rows["kind"] == "point"]
-    assert set(points["sampler"]) == set(names)
-    assert points["n"].min() >= 5
-    assert "data" not in spec["layer"][0]
-    assert any(layer.get("data", {}).get("values", [{}])[0].get("y") == -3.0 for layer in spec["layer"])
-    ends = rows[rows["kind"] == "end"]
-    assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
-    assert list(rows[rows["kind"] == "common"]["x"]) == [12]
-    comparison.step(5)
-    wait(lambda: all(s.n == 17 for _, s in comparison.poll()), "five more")
-    more, again = charted(comparison, line=line)
-    assert again.spec() is spec
-    assert len(more) > len(rows)
-    comparison.cost_unit = "seconds"
-    seconds, drawn = charted(comparison, "seconds", line=line)
-    assert seconds["x"].max() < 1
-    assert "datum.value, '~g') + ' s'" in json.dumps(drawn.spec())  # 0.1 s, not 100m
+    return isl_chart(curves, compared, None, "samples", view, kernel)
 
 
 def test_the_chart_shows_differences_and_changes_of_knobs(comparison):
@@ -199,11 +108,6 @@ def test_the_chart_shows_differences_and_changes_of_knobs(comparison):
     wait_for_pause(comparison, 42)
     # Too few since the change: the end of what was before it has the name of the curve.
     rows, _ = charted(comparison)
-    named = rows[rows["sampler"] == "rates-FPCD"].groupby("kind")
-    assert {kind: list(one["n"].dropna()) for kind, one in named if kind != "end"} == {
-        "past": [5, 6, 7, 8, 9, 10, 12],
-        "mark": [12],
-    }
     [end] = rows[(rows["kind"] == "end") & (rows["label"] == "rates-FPCD")].to_dict("records")
     change = rows[rows["kind"] == "mark"].iloc[0]
     assert (end["x"], end["y"]) == (change["x"], change["y"])
@@ -211,71 +115,33 @@ def test_the_chart_shows_differences_and_changes_of_knobs(comparison):
     comparison.step(30)
     wait_for_pause(comparison, 72)
     rows, drawn = charted(comparison)
-    points = rows[(rows["kind"] == "point") & (rows["sampler"] == "rates-FPCD")]
-    assert list(zip(points["x"], points["change"], points["n_scored"], strict=True))[:2] == [
-        (62, 1, 50),
-        (68, 1, 56),
-    ]
     [common] = rows[rows["kind"] == "common"].to_dict("records")
     assert (common["x"], common["note"]) == (56, "panels without a turn compared at 56 samples")
-    assert GREY in json.dumps(drawn.spec())
-    # Who watches a shared page sees the past in grey, too, with a mark where a knob was turned.
+    # The past is grey, and a mark is where a knob was turned.
     content = drawn.content(rows, "ISL")
     lines = content["lines"]
     assert [(mark["x"], mark["shape"]) for mark in content["marks"]] == [(12, "diamond")]
-    assert [level["x"] for level in content["levels"]] == [56]
     [past] = [line for line in lines if not line["name"]]
     assert (past["colour"], [x for x, _ in past["points"]]) == (GREY, [5, 6, 7, 8, 9, 10, 12])
     assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [62]
-    rows, drawn = charted(comparison, view="difference to the best")
+    rows, drawn = charted(comparison, "difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
-    assert (ends["y"] == 0).sum() == 1  # that of the best one with itself
-    assert max(ends["y"]) == 0
+    assert sorted(ends["y"])[1] == 0 > min(ends["y"])  # that of the best one with itself
     points = rows[rows["kind"] == "point"]
     assert ((points["low"] <= points["y"]) & (points["y"] <= points["high"])).all()
-    assert set(rows["kind"]) == {"point", "end", "common"}
-    assert list(rows[rows["kind"] == "common"]["x"]) == [56]
     assert points[points["sampler"] == "rates-FPCD"]["x"].max() == 56
-    assert '"x": {"value": "width"}' in json.dumps(drawn.spec())  # the names: a column beside the curves
-    # The first differences are large: later on they are left out.
-    comparison.step(400)
-    wait_for_pause(comparison, 472)
-    rows, _ = charted(comparison, view="difference to the best")
-    [common] = rows[rows["kind"] == "common"]["x"]
-    points = rows[rows["kind"] == "point"].set_index("sampler")["x"]
-    assert points.min() * 10 >= common > 380
 
 
-def test_labels_at_the_ends_of_curves_cover_each_other_nowhere():
-    placed = spread([3.0, 3.0, -1.0, 3.1, 0.0], -1.0, 9.0, 10)
-    assert sorted(placed) == pytest.approx([-1.0, 0.0, 3.0, 4.0, 5.0])
-    assert placed[2] < placed[4] < placed[0] < placed[1] < placed[3]
-    assert spread([9.0, 9.0], 0.0, 9.0, 9) == [8.0, 9.0]
-    assert spread([1.0], 1.0, 1.0, 9) == [1.0]
-
-
-def test_namesakes_have_a_ramp_in_their_order():
-    steps = [0.1, 0.003, 0.03]
-    panels = [make_sampler("rates_fpcd", eps=eps) for eps in steps]
+def test_namesakes_are_told_apart_by_their_knobs_and_have_a_ramp():
+    panels = [make_sampler("rates_fpcd", eps=eps) for eps in (0.1, 0.003, 0.03)]
     assert labels(panels) == ["step 0.1", "step 0.003", "step 0.03"]
     assert colours(panels) == ramp(3)
     both = [make_sampler("gibbs"), *panels]
-    assert labels(both) == [
-        "Gibbs",
-        "rates-FPCD, step 0.1",
-        "rates-FPCD, step 0.003",
-        "rates-FPCD, step 0.03",
-    ]
+    assert titles(both[:3]) == ["Gibbs", "rates-FPCD (step size 0.1)", "rates-FPCD (step size 0.003)"]
     assert colours(both)[0] == colour("gibbs")
     assert len(set(colours(both))) == 4
     assert labels([make_sampler("gibbs")] * 2) == ["Gibbs #1", "Gibbs #2"]
-
-
-def test_amounts_are_written_out():
-    written = [amount_text("seconds", x) for x in (0.00012, 0.1, 12, 1200)]
-    assert written == ["0.00012 s", "0.1 s", "12 s", "1,200 s"]
-    assert amount_text("sweeps", 1764.0) == "1,764 Gibbs sweeps"
 
 
 def test_a_panel_says_where_its_numbers_are_from(comparison, monkeypatch):
@@ -304,16 +170,9 @@ def test_a_panel_says_where_its_numbers_are_from(comparison, monkeypatch):
     assert gibbs["standing"] == "Scores at 56 samples since the change"
     assert other["standing"] == "Scores at 56 samples"
     assert (gibbs["readouts"]["sweeps"], other["readouts"]["sweeps"]) == (10, 1)
+    assert gibbs["readouts"]["isl"][0] == comparison.peek()[0][1].scores_at("samples", 56).isl.isl
     comparison.cost_unit = "sweeps"
-    comparison.apply_knobs(comparison.panels[1].key, k=20)
-    comparison.step(57)
-    wait_for_pause(comparison, 125)
-    at = max(point for point in POINTS["sweeps"] if point <= 1080)
-    assert [head["standing"] for head in heads()] == [
-        f"Scores at {at:,} Gibbs sweeps ({at // k} samples) since the change" for k in (10, 20)
-    ]
-    known = comparison.peek()[0][1]
-    assert heads()[0]["readouts"]["isl"][0] == known.scores_at("sweeps", at).isl.isl
+    assert "Gibbs sweeps" in heads()[0]["standing"]
 
 
 # What goes over the wire
@@ -348,10 +207,9 @@ def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, m
 
     def numbers():
         heads = [panel.head for panel in read_frame(encoder.encode_next(request)).panels]
-        known = {("readouts" in head, "standing" in head, "knobs" in head) for head in heads}
-        assert len(heads) == 2
-        assert known in ({(True,) * 3}, {(False,) * 3})  # of all panels, or of none
-        return "readouts" in heads[0]
+        [known] = {("readouts" in head, "standing" in head, "knobs" in head) for head in heads}
+        assert len(set(known)) == 1  # of all panels, or of none
+        return known[0]
 
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
     assert [numbers(), numbers()] == [True, False]
@@ -365,29 +223,12 @@ def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, m
     wait(lambda: all(s.n > n for (_, s), n in zip(comparison.poll(), before, strict=True)), "more samples")
     frame = read_frame(encoder.encode_next(request))
     assert all("readouts" not in panel.head and len(panel.blocks["v"]) for panel in frame.panels)
-    assert not encoder.is_behind
     comparison.set_live_knobs(comparison.panels[1].key, eps=0.2)
     wait(lambda: comparison.poll()[1][1].algorithm.eps == 0.2, "the new step size")
-    assert numbers()  # other knobs
-    assert not numbers()
+    assert [numbers(), numbers()] == [True, False]  # other knobs
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 0.0)
     assert encoder.is_behind  # a frame is due even where nothing else is new
     assert numbers()
-    assert not encoder.is_behind
-    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
-    assert not numbers()
-    comparison.pause()
-    wait_for_pause(comparison)
-    assert numbers()
-
-
-def test_numbers_of_a_pause_follow_the_unit_of_comparison(comparison):
-    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
-    encoder = FrameEncoder(comparison)
-    encoder.encode_next(request)
-    assert not encoder.is_behind
-    comparison.cost_unit = "sweeps"
-    assert encoder.is_behind
 
 
 def test_frames_carry_the_readouts_that_are_declared(comparison):
@@ -414,19 +255,6 @@ def test_shares_of_classes_are_of_all_samples_and_blank_ones_are_of_no_class(com
     np.testing.assert_array_equal(shares, [[64, 0], [0, 255]])
 
 
-def test_empty_chain_is_named(comparison):
-    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
-    off = Model(RBM(np.zeros((5, 3)), np.full(5, -30.0), np.zeros(3)))
-    comparison.change(comparison.setup._replace(model=off, start_from="random"))
-    comparison.remove(comparison.panels[1].key)
-    for steps, said in ((20, False), (200, True)):
-        comparison.step(steps)
-        wait(lambda: comparison.poll()[0][1].status == "paused", "a pause")
-        wait(lambda steps=steps: comparison.poll()[0][1].n >= steps, "samples")
-        head = read_frame(FrameEncoder(comparison).encode_next(request)).panels[0].head
-        assert ("all empty" in head.get("warning", "")) is said
-
-
 def test_a_reset_sends_everything_anew(comparison):
     request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
     encoder = FrameEncoder(comparison)
@@ -441,23 +269,9 @@ def test_a_reset_sends_everything_anew(comparison):
 # Pages
 
 
-def test_every_page_is_tested():
-    assert {path.parent.name for path in PAGES.glob("*/page.py")} == {
-        "sample",
-        "train",
-        "coupling",
-        "weights",
-        "chain",
-        "tune",
-        "papers",
-        "learn",
-        "glossary",
-    }
-
-
 def test_sample_page_is_alive(page):
     test = page("sample")
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     assert [panel.algorithm.name for panel in comparison.panels] == [
         "gibbs",
         "rates_fpcd",
@@ -471,7 +285,7 @@ def test_sample_page_is_alive(page):
 
 def test_sample_page_follows_its_link(page):
     test = page("sample", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     assert [write_changed_panel(panel.algorithm) for panel in comparison.panels] == ["gibbs:k=7"]
     assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
     assert comparison.setup.model.rbm.n_visible == 16
@@ -485,24 +299,13 @@ def test_sample_page_follows_its_link(page):
 def test_sample_page_says_why_nothing_is_scored(page):
     test = page("sample", model="bas_pcd", data="mnist5k")
     assert any("784 units and the model 16" in info.value for info in test.info)
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     wait(lambda: comparison.poll()[0][1].n > 0, "samples all the same")
-
-
-def test_the_mean_kernel_scores_live(page):
-    test = page("sample", kernel="mean", p=["gibbs", "rates_fpcd"])
-    comparison = test.session_state["comparisons"]["sample"][0]
-    wait(
-        lambda: all(s.newest is not None and s.n >= 5 for _, s in comparison.poll()), "scores in every panel"
-    )
-    assert comparison.setup.kernel == "mean"
-    test.run()
-    assert not test.exception
 
 
 def test_code_is_that_of_the_panels_when_it_is_opened(page):
     test = page("sample", p=["gibbs"])
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     assert not test.get("code")
     comparison.add(make_sampler("rates_fpcd"))  # as a fragment does: the page is not drawn again
     comparison.apply_knobs(comparison.panels[0].key, temperature=3.5)
@@ -513,61 +316,9 @@ def test_code_is_that_of_the_panels_when_it_is_opened(page):
     assert 'make_sampler("rates_fpcd"' in opened.value
 
 
-def test_transport_and_presets(page):
-    test = page("sample")
-    comparison, token = test.session_state["comparisons"]["sample"]
-    assert transport_of(test)["running"]
-    assert transport_of(test)["socket"].endswith(f"/{token}")
-    comparison.pause()
-    test.run()
-    assert not transport_of(test)["running"]
-    next(button for button in test.button if button.label == "Decay hurts").click().run()
-    assert not test.exception
-    assert [panel.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]
-
-    def captions():  # what is struck out is not seen: it keeps the place of a sentence that has gone
-        values = [caption.value for caption in test.caption if not caption.value.startswith("~~")]
-        return sum("bad for sampling" in value for value in values)
-
-    assert captions() == 2  # in the menu, and above the panels
-    comparison.remove(comparison.panels[0].key)  # the preset is on the screen no longer
-    test.run()
-    assert captions() == 1
-
-
-def test_train_page_is_alive(page):
-    test = page("train")
-    comparison = test.session_state["comparisons"]["train"][0]
-    assert [panel.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "ucd"]
-    assert (comparison.setup.dataset.name, comparison.setup.n_hidden) == ("bas", 16)
-    wait(lambda: all(s.n > 5 and len(s.likelihoods) > 2 for _, s in comparison.poll()), "scored updates")
-    test.run()
-    assert not test.exception
-
-
-def test_train_page_follows_its_link(page):
-    test = page("train", t=["cd:k=3", "ucdd"], train_seed="5", train_data="bas@3", hidden="7", replicates="2")
-    comparison = test.session_state["comparisons"]["train"][0]
-    assert comparison.setup == (comparison.setup.dataset, 7, 5, 2)
-    assert comparison.setup.dataset.name == "bas@3"
-    assert comparison.panels[0].algorithm == make_trainer("cd", k=3)
-    assert any("did you mean 'ucd'" in warning.value for warning in test.warning)
-    wait(lambda: comparison.poll()[0][1].n > 5, "updates")
-    assert len(comparison.poll()[0][1].models) == 2
-
-
-def test_unavailable_data_are_named_and_the_page_survives(page, monkeypatch, tmp_path):
-    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
-    test = page("train", train_data="reviews")
-    assert any("reviews" in error.value for error in test.error)
-    comparison = test.session_state["comparisons"]["train"][0]
-    assert comparison.setup.dataset.name == "bas"
-    wait(lambda: comparison.poll()[0][1].n > 0, "updates all the same")
-
-
-def test_lessons_branch_and_the_way_to_the_sample_page(page):
+def test_branch_begins_at_the_model_of_another_trainer(page):
     test = page("train", t=["cd"])
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     wait(lambda: comparison.poll()[0][1].n > 20, "updates")
     test.button(key="branch ucd").click().run()
     assert not test.exception
@@ -576,18 +327,16 @@ def test_lessons_branch_and_the_way_to_the_sample_page(page):
     assert branch.update > 20
     wait(lambda: comparison.poll()[1][1].n > branch.update, "updates of the branch")
     assert warm_start_text(comparison.panels[1].plan) == f" from CD-k at {branch.update:,}"
-    next(button for button in test.button if button.label == "Four prototypes").click().run()
-    assert not test.exception
-    assert comparison.setup.dataset.name == "modes"
-    assert [panel.algorithm.name for panel in comparison.panels] == ["cd", "pcd", "pop_cd", "pt"]
-    wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "updates")
 
 
-def test_trained_models_are_offered_by_the_sample_page(page, model):
-    test = page("sample", model="PCD, 3 updates", state={"trained": {"PCD, 3 updates": model}})
-    comparison = test.session_state["comparisons"]["sample"][0]
-    assert comparison.setup.model is model
-    wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "samples")
+@pytest.mark.parametrize(
+    ("name", "setting"), [("sample", "model"), ("weights", "weights_model"), ("coupling", "coupling_model")]
+)
+def test_trained_models_are_offered_by_pages(page, model, name, setting):
+    test = page(name, **{setting: "PCD, 3 updates"}, state={"trained": {"PCD, 3 updates": model}})
+    comparison = comparison_of(test, name)
+    assert (comparison.setup.rbm if name == "coupling" else comparison.setup.model.rbm) is model.rbm
+    wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "steps")
 
 
 @pytest.fixture
@@ -627,7 +376,7 @@ def test_frames_of_training(trainings):
     assert values[-1] == panels[1].head["readouts"]["tau_mean"]
 
 
-def test_training_curves_and_their_files(trainings):
+def test_training_curves_are_of_all_replicates_and_compared_at_one_point(trainings):
     shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(trainings.poll())]
     rows = likelihood_rows(shown, "train")
     assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
@@ -635,12 +384,7 @@ def test_training_curves_and_their_files(trainings):
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
     curves = [Curve(Style(name, colour(one.algorithm.name)), one.algorithm.label, one) for name, one in shown]
     compared = [one.compared for _, one in trainings.at_common_point(trainings.peek())]
-    data, drawn = training_chart(rows, curves, "updates", "nats", [("a line", -1.0)], compared=compared)
-    spec = drawn.spec()
-    assert "data" not in spec["layer"][0]
-    assert [layer["data"] for layer in spec["layer"][-2:]] == [
-        {"values": [{"y": -1.0, "label": "a line", "low": -1.0, "high": -1.0}]}
-    ] * 2
+    data, _ = training_chart(rows, curves, "updates", "nats", [("a line", -1.0)], compared=compared)
     assert data["kind"].value_counts().to_dict() == {"point": len(rows), "end": 2, "common": 1}
     assert list(data[data["kind"] == "end"]["label"]) == ["CD-k", "UCD"]
     assert list(data[data["kind"] == "common"]["x"]) == [38]
@@ -659,108 +403,29 @@ def test_training_curves_and_their_files(trainings):
     assert exact.scores is None
     shown.append(("exact", trainings.peek()[2][1]))
     assert ranking(shown, [cd, ucd, exact], "train").endswith("exact not scored there")
-    _, in_seconds = training_chart(rows, curves, "seconds", "nats")
-    assert "' s'" in in_seconds.spec()["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
     in_sweeps, _ = training_chart(rows, curves, "sweeps", "nats")
     assert in_sweeps["x"].min() > 0  # without the point before the first update: the axis is logarithmic
-    means = statistic_rows(shown, "tau_mean")
-    assert {row["trainer"] for row in means} == {"panel 1"}
-    # The meeting times of the last update: bins of whole numbers, whose shares add up to 1.
-    tau = shown[1][1].per_chain["Meeting times (sweeps)"]
-    bins = distribution_rows(shown, "Meeting times (sweeps)")
-    assert {row["trainer"] for row in bins} == {"panel 1"}
-    assert sum(row["share"] for row in bins) == pytest.approx(1)
-    for row in bins:
-        assert row["share"] == pytest.approx(((tau >= row["x"]) & (tau < row["x2"])).mean())
-    data, drawn = distribution_chart(bins, curves, "Meeting times (sweeps)")
-    assert len(data) == len(bins) + 1
-    assert drawn.spec()["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
-    weights = replace(shown[1][1], per_chain={"w": np.random.default_rng(1).normal(size=50)})
-    edges, shares = weights.distribution("w")
-    assert (len(edges), shares.sum()) == (31, pytest.approx(1))
-    assert weights.distribution("another") is None
+    assert {row["trainer"] for row in statistic_rows(shown, "tau_mean")} == {"panel 1"}
 
 
-def test_the_sample_page_says_whether_a_sampler_improves_its_model(page, monkeypatch):
+def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
     test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
     set_settings(test, improvement=True)
     test.run()
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
 
     def likelihoods():
         comparison.poll()
         return [panel.read(SamplingRun.request_improvement) for panel in comparison.panels]
 
     wait(lambda: all(one is not None and one.averaged for one in likelihoods()), "averages")
-    test.run()
-    assert not test.exception
-    [table] = [frame.value for frame in test.dataframe if "The model" in frame.value]
+    [table] = [frame.value for frame in test.run().dataframe if "The model" in frame.value]
     assert list(table["The model"]) == ["-5.633", "-5.633"]
     gibbs = likelihoods()[0]
-    assert gibbs.now == gibbs.model
-    assert gibbs.averaged == pytest.approx(gibbs.model)
-    # Another setting begins another average.
-    driven = comparison.panels[1]
-    before = driven.read(lambda run: run._improvement)
-    comparison.apply_knobs(driven.key, eps=0.01)
-    wait(lambda: driven.read(lambda run: run._improvement) is not before, "another average")
+    assert gibbs.now == gibbs.model == pytest.approx(gibbs.averaged)
     set_settings(test, improvement=False)
-    test.run()
+    assert not test.run().exception
     assert all(panel.read(lambda run: run._improvement) is None for panel in comparison.panels)
-    # The improved model can be kept: Train opens with one panel, which begins at this model.
-    monkeypatch.setattr("streamlit.switch_page", lambda page: None)
-    set_settings(test, improvement=True)
-    [button] = [each for each in test.run().button if each.label == "Polish this model"]
-    button.click().run()
-    assert not test.exception
-    training = test.session_state["comparisons"]["train"][0]
-    [panel] = training.panels
-    assert (panel.algorithm.name, training.setup.dataset.name) == ("polish", "bas")
-    assert panel.plan.warm_start.models == (comparison.setup.model.rbm,)
-    assert panel.plan.warm_start.path == (("bas_cd1", 0),)
-
-
-def test_a_collapse_leaves_the_other_curves_their_height():
-    def curve(name, *values):
-        return [
-            {
-                "trainer": name,
-                "update": i,
-                "sweeps": i,
-                "seconds": i / 10,
-                "value": x,
-                "low": x - 1,
-                "high": x + 1,
-            }
-            for i, x in enumerate(values)
-        ]
-
-    good, fallen = curve("good", -50.0, -40.0, -30.0), curve("fallen", -50.0, -45.0, -100.0, -300.0, -400.0)
-    assert likelihood_floor(good) is None
-    assert likelihood_floor([]) is None
-    floor = likelihood_floor(good + fallen)
-    assert floor == -60
-    data, _ = training_chart(
-        good + fallen,
-        [Curve(Style("good", colour("pcd")), "PCD", None), Curve(Style("fallen", colour("cd")), "CD", None)],
-        "updates",
-        "nats",
-        floor=floor,
-    )
-    assert data["y"].min() == data["low"].min() == floor
-    assert data.loc[data["kind"] == "mark", ["trainer", "value"]].to_numpy().tolist() == [
-        ["fallen", -100.0],
-        ["fallen", -400.0],
-    ]
-    assert data["value"].min() == -400  # what the tooltip says
-    # A run that begins at a good model has gained nothing: the axis leaves it a tenth of its value.
-    assert likelihood_floor(curve("warm", -30.0, -31.0, -500.0)) == -33
-    # A line far below curves that begin at a good model would take their height.
-    assert in_sight(-60.0, good, None)
-    assert not in_sight(-60.1, good, None)
-    assert in_sight(-50.0, good + fallen, floor)
-    assert not in_sight(-90.0, good + fallen, floor)
-    assert not in_sight(-50.0, [], None)
 
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():

@@ -2,12 +2,12 @@
 
 import importlib
 import re
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 import pytest
-from page_settings import set_settings, settings_of, transport_of
-from preset_runs import PAGES, live_page
+from page_settings import button, comparison_of, set_settings, settings_of, transport_of
+from preset_runs import live_page
 from waiting import wait
 
 from rbmviz import RBM, Model
@@ -18,33 +18,12 @@ from rbmviz.pages import PAGES as SPECS
 from rbmviz.pages.links import address_text
 from rbmviz.view.formulas import mathml
 from rbmviz_app import shared
-from rbmviz_app.claims import panel_names
 from rbmviz_app.pages import file_of
-from rbmviz_app.pages.chain import matrix
-from rbmviz_app.pages.chain.units import UNITS_QUESTION, sentence
-from rbmviz_app.presets import Preset
+from rbmviz_app.pages.chain.units import sentence
 from rbmviz_app.session import LessonStep
 from tests.lessons.test_lessons import GOOD
 
 STEPS = [(name, step) for name in shipped_lessons() for step in load_lesson(name).steps]
-
-
-def button(test, label):
-    return next(one for one in test.button if one.label == label)
-
-
-def comparison_of(test, page):
-    return test.session_state["comparisons"][page][0]
-
-
-def test_a_step_about_another_part_of_a_page_has_its_question(page):
-    test = page("chain", shell=True, lesson="push", step="1")
-    assert test.title[0].value == matrix.MATRIX_QUESTION
-    test.radio[0].set_value(test.radio[0].options[0])
-    button(test, "Next").click().run()
-    assert test.title[0].value == live_page("chain").question
-    button(test, "Back").click().run()
-    assert test.title[0].value == matrix.MATRIX_QUESTION
 
 
 @pytest.mark.parametrize("page", SPECS)
@@ -69,31 +48,26 @@ def described(value):
     return value
 
 
-@pytest.mark.parametrize("page", SPECS)
-def test_a_page_and_a_link_make_the_same_runs(page):
+LINKS = {
+    "sample": "p=gibbs:k=7&seed=5&model=bas_pcd&start=random",
+    "train": "t=cd:k=3&train_seed=5&train_data=bas@3&hidden=7&replicates=2",
+    "coupling": "c=coupling:scale=0.3,max_sweeps=50&coupling_visible=12&coupling_hidden=5&coupling_seed=4",
+    "weights": "w=pop_cd:k=3,n_chains=20&weights_seed=5&weights_start=random&weights_model=bas_pcd",
+    "chain": "l=rates_fpcd:eps=0.5&land=letters L T X&land_depth=5&land_seed=4&little=landscape",
+    "tune": "m=rates_fpcd:eps=0.1&tune_models=bas_pcd",
+}
+"""Of each page a link with other values than those with which it begins."""
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_page_and_a_link_make_the_same_runs(page, name):
     """Of the same values: what differs are objects that visitors share."""
-    live, state = live_page(page), read_state(page)
-    there, here = live.setup_of(live.values_of(Preset("", "", ()))), state.setup()
+    comparison = comparison_of(page(name, **parse_qs(LINKS[name])), name)
+    state = read_state(f"{name}?{LINKS[name]}")
+    assert [panel.algorithm for panel in comparison.panels] == state.algorithms()
+    there, here = comparison.setup, state.setup()
     for field in there._fields:
-        assert described(getattr(there, field)) == described(getattr(here, field)), (page, field)
-
-
-@pytest.mark.parametrize("name", [name for name in SPECS if name != "tune"])  # whose steps have small maps
-def test_every_number_a_page_offers_fits_in_a_link(page, name):
-    test = page(name)
-    settings = SPECS[name].settings
-    boxes = {box.key.partition(" ")[0]: (box.min, box.max) for box in test.number_input}
-    boxes = {key: ends for key, ends in boxes.items() if key in settings}
-    for key, (lo, hi) in boxes.items():
-        assert settings[key].allowed[:2] == (lo, hi), key
-    assert boxes or name == "chain"
-
-
-def test_a_card_calls_panels_as_their_page_does():
-    steps = load_lesson("weighing").steps
-    assert panel_names(steps[2]) == ["pop-CD-1", "pop-CD-10", "pop-CD-1, mixture"]
-    assert panel_names(steps[0]) == [""]
-    assert steps[0].claims[0].when("weights") == "after 1 batch"
+        assert described(getattr(there, field)) == described(getattr(here, field)), field
 
 
 @pytest.mark.parametrize(("name", "step"), STEPS, ids=lambda x: x if isinstance(x, str) else x.title)
@@ -148,9 +122,7 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     test.radio[0].set_value(1).run()
     assert not transport_of(test)["play"]["held"]
     button(test, "Reveal").click().run()
-    # A wrong answer is marked beside what had been chosen, and stays as it was chosen.
-    said = ":red[:material/cancel:] You chose “4 to 7”; the answer is **“1 to 3”**."
-    assert said in [one.value for one in test.markdown]
+    assert any("You chose “4 to 7”; the answer is **“1 to 3”**" in one.value for one in test.markdown)
     assert test.radio[0].disabled
     # The next step is about another model; all that a visitor has changed is set, too.
     test.number_input(key="seed").set_value(5).run()
@@ -198,45 +170,6 @@ def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
     assert "has steps 1 to 7" in warning.value
 
 
-@pytest.mark.parametrize(
-    ("lesson", "said"),
-    [
-        (
-            "stick",
-            "last step of the lesson “Why chains stick”; next comes the lesson “Pushing yourself away”.",
-        ),
-        ("quiz", "“Name the sampler”; next comes the challenge “Ten digits by heat alone”."),
-        ("one-step-size", "“One step size” has not been won yet; next comes the challenge “Break Gibbs”."),
-        ("where-pcd-falls", "“Where PCD falls” has not been won yet; it is the last one of this page."),
-    ],
-)
-def test_the_end_of_a_lesson_is_said_once(page, lesson, said):
-    steps = load_lesson(lesson).steps
-    test = page(steps[-1].state.page, shell=True, lesson=lesson, step=str(len(steps)))
-    button(test, "Finish").click().run()
-    assert not test.exception
-    assert test.title[0].value == "What do you want to understand?"
-    [note] = test.info
-    assert said in note.value
-    test.switch_page(file_of("learn")).run()  # as what the browser remembers has it drawn again
-    assert len(test.info) == 1
-    test.switch_page(file_of("glossary")).run()
-    test.switch_page(file_of("learn")).run()
-    assert not test.info
-
-
-def test_no_timer_takes_the_button_away_that_reveals(page):
-    test = page("sample", shell=True, lesson="stick", step="3")
-    test.radio[0].set_value(1).run()
-    known = test.session_state._state._state._new_widget_state.widget_metadata
-    parts = {one.label: known[one.proto.id].fragment_id for one in [*test.button, *test.radio]}
-    assert parts[test.radio[0].label] is not None
-    assert all(parts[label] is None for label in ("Reveal", "Back", "Next", "Again", "Leave"))
-    button(test, "Reveal").click().run()
-    assert "Reveal" not in [one.label for one in test.button]
-    assert any(one.value == load_lesson("stick").steps[2].reveal.strip() for one in test.markdown)
-
-
 def test_the_card_sees_what_is_claimed(page):
     test = page("chain", shell=True, lesson="push", step="2")
     comparison = comparison_of(test, "chain")
@@ -263,59 +196,24 @@ def test_a_matrix_is_set_too(page):
     assert settings_of(test)["chain_matrix"] == "two wells"
 
 
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ({"lesson": "sti<b>ck"}, "The link names an unknown lesson"),
-        ({"lesson": "stick", "step": "99"}, "has steps 1 to 7"),
-        ({"lesson": "stick", "step": "-1"}, "has steps 1 to 7"),
-    ],
-)
-def test_a_wrong_link_says_so_in_one_sentence(page, query, said):
-    test = page("sample", shell=True, **query)
-    [warning] = test.warning
-    assert said.replace("’", "'") in warning.value
-    assert test.session_state["comparisons"]["sample"][0].running
-
-
 def test_the_page_lists_all_lessons_and_those_of_the_command_line(page, monkeypatch):
     own = read_lesson(GOOD.encode(), "a-lesson.toml")
     monkeypatch.setattr(shared, "LESSONS_OF_COMMAND", {"a-lesson": own})
     monkeypatch.setattr("rbmviz_app.card.LESSONS_OF_COMMAND", {"a-lesson": own})
     monkeypatch.setattr("rbmviz_app.pages.learn.page.LESSONS_OF_COMMAND", {"a-lesson": own})
-    state = {"lesson reached": {"stick": 3}}
-    test = page("learn", shell=True, state=state)
+    reached = {"stick": 3, "push": len(load_lesson("push").steps)}
+    test = page("learn", shell=True, state={"lesson reached": reached})
     known = [load_lesson(name) for name in shipped_lessons()]
     titles = [*(lesson.title for lesson in known if not lesson.is_challenge), "A lesson"]
     challenges = [lesson.title for lesson in known if lesson.is_challenge]
-    path = f"The path: {len(titles)} lessons, 0 read"
+    path = f"The path: {len(titles)} lessons, 1 read"
     numbered = [f"{i}. {title}" for part in (titles, challenges) for i, title in enumerate(part, 1)]
     assert [one.value for one in test.header] == [path, "Challenges"]
     assert [one.label for one in test.button if re.match(r"\d+\. ", one.label)] == numbered
-    pictures = [one for one in test.get("html") if '<img class="lesson-picture"' in one.proto.body]
-    assert len(pictures) == 3 + len(known)  # doors, and every shipped lesson
-    assert [one.value for one in test.caption if "read to" in one.value] == ["20 min; read to step 3 of 7"]
+    assert "20 min; read to step 3 of 7" in [one.value for one in test.caption]
     next(one for one in test.button if one.key == "open a-lesson").click().run()
     assert not test.exception
     assert [one.label for one in test.radio] == ["How often?"]
-    assert list(PAGES)  # the pages that lessons can be about
-
-
-@pytest.mark.parametrize(("door", "opened"), [("see", None), ("stick", ("stick", 0)), ("tune", ("tune", 0))])
-def test_the_doors_open_the_units_and_two_lessons(page, door, opened):
-    test = page("learn", shell=True)
-    next(one for one in test.button if one.key == f"open door {door}").click().run()
-    assert not test.exception
-    place = test.session_state["open step"] if "open step" in test.session_state else None
-    assert place == opened
-    if door == "see":
-        assert [one.value for one in test.title] == [UNITS_QUESTION]
-
-
-def test_finished_lesson_is_counted_on_the_path(page):
-    lesson = load_lesson("stick")
-    test = page("learn", shell=True, state={"lesson reached": {"stick": len(lesson.steps)}})
-    assert re.fullmatch(r"The path: \d+ lessons, 1 read", test.header[0].value)
 
 
 def test_a_step_opens_the_drawn_units_which_are_drawn_one_by_one(page, address_of):

@@ -1,6 +1,7 @@
 """The button that downloads data that are not on this machine."""
 
 from data_mirror import newsgroups_files, publish
+from page_settings import comparison_of
 from waiting import wait
 
 from rbmviz.datasets import missing_data, raw
@@ -12,14 +13,16 @@ KEY = "train download data"
 def ended():
     """Wait until no download is under way."""
     known, _ = data_download._downloads()
-    wait(lambda: not any(download.running for download in known.values()), "the end of the download")
+    wait(
+        lambda: not any(download.thread.is_alive() for download in known.values()), "the end of the download"
+    )
     return known
 
 
 def test_data_are_downloaded_after_a_click_or_one_sentence_says_why_not(page, mirror, monkeypatch):
     data_download._downloads.clear()
     test = page("train", train_data="newsgroups", t="cd")
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     assert test.button(key=KEY).label == "Download newsgroups (1 MB)"
     assert not data_download._downloads()[0]  # a link alone downloads nothing
     test.button(key=KEY).click().run()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rbmviz.view.frames import write_frame
-from tests.frames import read_frame, read_header
+from tests.frames import read_frame
 
 
 def test_frames_survive_a_round_trip():
@@ -18,21 +18,6 @@ def test_frames_survive_a_round_trip():
         np.testing.assert_array_equal(first[name], array)
         assert first[name].dtype == array.dtype
     assert second["v"].shape == (0, 11)
-
-
-def test_the_order_of_blocks_means_nothing():
-    blocks = list(cases.ARRAYS.items())
-    there, back = (
-        read_frame(write_frame({}, [({}, dict(order))])).panels[0] for order in (blocks, blocks[::-1])
-    )
-    for name, array in there.blocks.items():
-        np.testing.assert_array_equal(array, back.blocks[name])
-
-
-def test_the_header_can_be_read_alone():
-    header = read_header(cases.WHOLE)
-    assert [panel["key"] for panel in header["panels"]] == [3, 5]
-    assert header["panels"][0]["blocks"][0] == ["v", "bits", [3, 11]]
 
 
 def test_frame_heads_must_be_json():

@@ -19,8 +19,7 @@ from rbmviz.rbm.files import save_model
 from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, compare, run, table
 from rbmviz.sweeps import scores as scores_module
 from rbmviz.sweeps.scores import SweepScores
-from rbmviz_app import jobs as module
-from rbmviz_app.jobs import JOB_FILE, Jobs, sweeps_folder
+from rbmviz_app.jobs import JOB_FILE, Jobs
 
 
 def plan_of(values=2, seeds=2, samples=50, **given):
@@ -37,7 +36,7 @@ def jobs(tmp_path):
     made = Jobs(tmp_path / "sweeps")
     yield made
     for job in [*made.list(), *made._private.values()]:
-        made.discard(job)
+        made.delete(job)
     wait(lambda: not made._at_work, "the end of the thread")
 
 
@@ -97,11 +96,11 @@ def test_child_of_a_killed_server_ends_too(tmp_path):
 def test_paused_sweep_goes_on_and_complete_runs_are_kept(jobs):
     job = jobs.start(plan_of(4, 5, 2000), "Steps", "me")
     wait(lambda: job.done >= 2, "two runs")
-    jobs.pause(job.name, "me")
+    jobs.pause(job)
     wait(lambda: job._process is None, "the end of the child")
     done = job.done
     assert (job.status, 2 <= done < 20) == ("paused", True)
-    jobs.resume(job.name, "me")
+    jobs.resume(job)
     wait(lambda: job.done > done and job.seconds_left(job.done) is not None, "another run")
     assert ended(job).done == 20
 
@@ -120,18 +119,16 @@ def test_killed_child_is_said_and_the_sweep_resumes(jobs):
     os.kill(job._process.pid, signal.SIGKILL)
     ended(job, "paused")
     assert job.error == "Its process has ended (-9): resume it."
-    jobs.resume(job.name, "me")
+    jobs.resume(job)
     assert ended(job).done == 4
 
 
-def test_only_its_owner_commands_a_sweep(jobs):
+def test_sweep_has_an_owner_and_is_deleted_with_its_folder(jobs):
     job = jobs.start(plan_of(), "Steps", "me")
-    for command in (jobs.pause, jobs.resume, jobs.delete):
-        with pytest.raises(BadInput, match="Another visitor"):
-            command(job.name, "you")
+    assert (job.belongs_to("me"), job.belongs_to("you")) == (True, False)
     with pytest.raises(BadInput, match="no such sweep"):
         jobs.get("../../etc")
-    jobs.delete(job.name, "me")
+    jobs.delete(job)
     assert (jobs.list(), job.folder.exists()) == ([], False)
 
 
@@ -173,7 +170,7 @@ def test_folder_of_the_command_line_is_listed_by_a_name_that_is_no_path(jobs, tm
     assert (job.status, job.done, job.title) == ("finished", 4, "secret")
     assert "secret" not in job.name
     assert jobs.get(job.name) is jobs.add_results(store.folder)
-    jobs.discard(job)
+    jobs.delete(job)
     assert store.file.exists()
 
 
@@ -208,29 +205,6 @@ def test_limits_of_a_server(jobs, monkeypatch):
         jobs.start(plan_of(), owner, owner)
     with pytest.raises(BadInput, match="keeps 4 sweeps"):
         jobs.start(plan_of(), "Five", "d")
-
-
-def test_folder_of_sweeps_is_named_by_the_environment(tmp_path, monkeypatch):
-    monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path / "here"))
-    assert sweeps_folder() == tmp_path / "here"
-    monkeypatch.setattr(module.time, "strftime", time.strftime)
-
-
-def test_each_model_has_a_best_setting_of_its_own_and_scores_wait_for_a_common_point():
-    plan = plan_of(models=["bas_pcd", "bas_cd1"])
-    results = [CellRun(cell).finish() for cell in cells(plan)]
-    scores = SweepScores(plan, table(results))
-    choices = scores.choices(50, "samples", "isl_validation")
-    assert list(choices) == ["bas_pcd", "bas_cd1"]
-    assert {choice.best.model for choice in choices.values()} == {"bas_pcd", "bas_cd1"}
-    assert scores.range("samples") == (10, 50)
-    assert SweepScores(plan, {}).final_choice() is None
-    # One run is done: its setting alone is known, at the end of the runs.
-    first = SweepScores(plan, table(results[:1]))
-    assert [len(choice.settings) for choice in first.choices(50, "samples", "isl_validation").values()] == [1]
-    assert first.end("samples") == 50
-    # Results of another plan in the same folder do not count.
-    assert SweepScores(plan_of(), table(results)).n_done == 4
 
 
 def test_map_opened_by_two_visitors_is_compared_once(monkeypatch):

@@ -1,10 +1,11 @@
 """Links from untrusted sources: they never open files, and their text is shown as plain text."""
 
 import functools
+import itertools
 import re
 
 import pytest
-from page_settings import settings_of
+from page_settings import comparison_of, settings_of
 from waiting import wait
 
 from rbmviz.knobs import write_algorithm
@@ -17,14 +18,7 @@ from rbmviz_app.messages import MAX_MESSAGE, plain
 INJECTED = (
     "![x](http://evil.example/a.png) [a](http://evil.example) <img src=x onerror=alert(1)> :red[x] `c` $x$"
 )
-VALUES = {
-    "injected": INJECTED,
-    "infinite": "1e999",
-    "digits": "9" * 400,
-    "empty": "",
-    "negative": "-7.5",
-    "strange": "\u202e\x00😀é/../x",
-}
+VALUES = [INJECTED, "1e999", "9" * 400, "", "-7.5", "\u202e\x00😀é/../x"]
 
 
 def keys(page):
@@ -47,10 +41,12 @@ def said(test):
     ]
 
 
-@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("shift", [0, 1, 2])
 @pytest.mark.parametrize("name", ["sample", "train", "coupling", "weights", "chain", "tune"])
-def test_a_hostile_link_opens_the_page_all_the_same(visit, name, kind):
-    test = visit(name, **dict.fromkeys(keys(name), VALUES[kind]))
+def test_a_hostile_link_opens_the_page_all_the_same(visit, name, shift):
+    """Every name has a hostile value, and each one another: the next of the list in the next test."""
+    values = itertools.islice(itertools.cycle(VALUES), 2 * shift, None)
+    test = visit(name, **dict(zip(keys(name), values, strict=False)))
     assert any("link" in text for text in said(test))
     for text in said(test):
         assert not re.search(r"(?<!\\)\]\(http|(?<!\\)<img|(?<!\\):red|http://evil", text)
@@ -70,15 +66,9 @@ def test_invalid_setting_is_named_with_its_replacement(visit):
     assert not test.button(key="train link warnings close alert").click().run().warning
 
 
-@pytest.mark.parametrize("part", ["landscape", "matrix"])
-def test_each_part_of_a_page_names_the_values_that_its_settings_cannot_have(visit, part):
-    [warning] = visit("chain", little=part, chain_log="banana", land_curve="banana").warning
-    assert "(not 'banana')" in warning.value
-
-
 def test_a_page_without_panels_stays_so(visit, address_of):
     test = visit("sample", p="none")
-    assert not test.session_state["comparisons"]["sample"][0].panels
+    assert not comparison_of(test, "sample").panels
     assert not test.warning
     assert address_of(test)["p"] == ["none"]
     test.button(key="sample add gibbs").click().run()
@@ -109,14 +99,6 @@ def test_address_has_every_setting_of_the_samples(visit, address_of):
     assert not set(said) - {"t", *PAGES["train"].run_settings()}  # no other default
 
 
-def test_default_of_a_list_is_left_out_of_the_address(visit, address_of):
-    test = visit("train", t=["pop_cd", "cd"])
-    assert test.selectbox(key="statistic").value == "ess"
-    assert "statistic" not in address_of(test)
-    test.selectbox(key="statistic").select("weight_norm").run()
-    assert address_of(test)["statistic"] == ["weight_norm"]
-
-
 @pytest.mark.parametrize("name", ["secret.txt", "secret.txt@20", "./secret.txt", "bas/../secret.txt"])
 def test_a_link_reads_no_file(visit, tmp_path, monkeypatch, name):
     (tmp_path / "secret.txt").write_text(
@@ -128,16 +110,8 @@ def test_a_link_reads_no_file(visit, tmp_path, monkeypatch, name):
         test = visit("train", train_data=path, t="cd")
         [warning] = test.warning
         assert warning.value.startswith("The link's data are left out.")
-        assert test.session_state["comparisons"]["train"][0].setup.dataset.name == "bas"
+        assert comparison_of(test, "train").setup.dataset.name == "bas"
         assert "swordfish" not in str(test)
-
-
-def test_a_variant_of_registered_data_is_taken(visit):
-    test = visit("train", train_data="bas@3", t="cd")
-    assert not test.warning
-    assert test.session_state["comparisons"]["train"][0].setup.dataset.name == "bas@3"
-    for name in ("bas@100000", "modes@nan", "modes@1e999", "bas@3@4"):
-        assert len(visit("train", train_data=name, t="cd").warning) == 1
 
 
 def test_words_from_outside_are_plain_text():
@@ -159,17 +133,14 @@ def test_words_from_outside_are_plain_text():
     ("texts", "steps"),
     [
         (["30"], [30, 30]),
-        (["0"], [0, 0]),
         (["30", "7"], [30, 7]),  # at full speed panels stand at steps of their own
         (["30", "7", "8"], [7, 7]),
-        (["-3"], None),
-        (["many"], None),
         (["٣"], None),
     ],
 )
 def test_a_paused_page_opens_where_it_stood(page, texts, steps):
     test = page("train", t=["cd", "pcd"], paused_at=texts)
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     assert comparison.running == (steps is None)
     assert not [one.value for one in test.warning if "steps again" in one.value]
     if steps is not None:
@@ -181,7 +152,7 @@ def test_no_link_makes_a_server_repeat_more_steps_than_it_may(page, monkeypatch)
     """And the page says so: it stands elsewhere than the link."""
     monkeypatch.setattr(app_links, "MAX_REPEATED_STEPS", 40)
     test = page("train", t="cd", paused_at="999999999999")
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     wait(lambda: [(s.n, s.status) for _, s in comparison.poll()] == [(40, "paused")], "its steps")
     said = " ".join(one.value for one in [*test.warning, *test.info, *test.caption])
     assert "The link was made at step 999,999,999,999. A page makes at most 40 steps again" in said

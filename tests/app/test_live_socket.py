@@ -1,6 +1,5 @@
 """The live socket under attack: every refusal, and limits that protect the other visitors."""
 
-import asyncio
 import json
 import threading
 
@@ -11,22 +10,16 @@ from starlette.websockets import WebSocketDisconnect
 from waiting import PATIENCE, wait, wait_for_pause
 
 from rbmviz import BadInput, make_sampler
-from rbmviz.coupling import ALGORITHMS
 from rbmviz.session import (
-    Coupling,
-    CouplingSetup,
-    Race,
-    SamplingPlan,
     SamplingRun,
     SamplingSetup,
-    random_rbm,
 )
 from rbmviz_app.comparisons import comparisons_by_token
-from rbmviz_app.sockets import POLICY, Sockets
+from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream import presses
 from rbmviz_app.stream import socket as live
-from rbmviz_app.stream.encoder import FrameEncoder, registered_views
-from rbmviz_app.stream.requests import MAX_FPS, MAX_FRAMES_ASKED, MAX_PANELS, KnobChange, Press, read_message
+from rbmviz_app.stream.encoder import FrameEncoder
+from rbmviz_app.stream.requests import MAX_PANELS, MOST, Press
 from tests.frames import read_header
 
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
@@ -78,26 +71,16 @@ def test_a_program_without_an_origin_needs_the_token_all_the_same(client):
 
 
 @pytest.mark.parametrize(
-    "origin",
+    "headers",
     [
-        "http://evil.example",
-        "http://127.0.0.1:8502",
-        "https://127.0.0.1:8501",
-        "http://[::1",
-        "null",
-        "http://127.0.0.1:8501.evil.example",
-        "",
+        {"origin": "http://evil.example"},
+        {"origin": ""},
+        # DNS rebinding: a page of evil.example whose name now leads to 127.0.0.1.
+        {"host": "evil.example:8501", "origin": "http://evil.example:8501"},
     ],
 )
-def test_pages_of_other_origins_get_nothing(client, origin):
-    with pytest.raises(WebSocketDisconnect) as refused, connect(client, origin=origin):
-        pass
-    assert refused.value.code == POLICY
-
-
-def test_another_name_for_this_machine_is_refused_though_origin_and_host_agree(client):
-    """DNS rebinding: a page of evil.example whose name now leads to 127.0.0.1."""
-    headers = {"host": "evil.example:8501", "origin": "http://evil.example:8501"}
+def test_pages_of_other_origins_get_nothing(client, headers):
+    """Each socket has the same door, of which ``test_sockets`` tries more."""
     with pytest.raises(WebSocketDisconnect), connect(client, **headers):
         pass
     with connect(client, host="localhost:8501", origin="http://localhost:8501") as socket:
@@ -107,104 +90,49 @@ def test_another_name_for_this_machine_is_refused_though_origin_and_host_agree(c
 
 BROKEN = {
     "a knob with the name of a parameter": '{"panel": 0, "knobs": {"key": 1}}',
-    "another one": '{"panel": 0, "knobs": {"self": 1}}',
     "nonsense": "nonsense",
+    "bytes": b"\x00" * 100,
+    "a knob in other letters": json.dumps({"panel": 0, "knobs": {"ж" * 300: 1}}),
     "no object": "[1, 2]",
-    "nothing": "",
-    "a null": "null",
     "deep nesting": "[" * 2000,
-    "deep objects": '{"a":' * 600,
     "a huge number": '{"panel": 0, "knobs": {"eps": ' + "9" * 3900 + "}}",
-    "half a request": '{"fps": 1}',
-    "more than a request": json.dumps(REQUEST | {"run": 1}),
     "a request and a knob": json.dumps(REQUEST | {"panel": 0, "knobs": {"eps": 0.1}}),
     "NaN": json.dumps(REQUEST | {"fps": float("nan")}),
     "an infinite rate": json.dumps(REQUEST).replace("60", "1e999"),
-    "an absurd rate": json.dumps(REQUEST | {"fps": 1e308}),
-    "no rate": json.dumps(REQUEST | {"fps": 0}),
     "a rate in words": json.dumps(REQUEST | {"fps": "20"}),
-    "a rate that is true": json.dumps(REQUEST | {"fps": True}),
     "a view of its own": json.dumps(REQUEST | {"view": "all"}),
-    "a list as view": json.dumps(REQUEST | {"view": ["single"]}),
-    "other pixels": json.dumps(REQUEST | {"pixels": None}),
     "a billion cells": json.dumps(REQUEST | {"cells": 10**9}),
-    "no cells": json.dumps(REQUEST | {"cells": 0}),
-    "half a cell": json.dumps(REQUEST | {"cells": 1.5}),
     "a large width": json.dumps(REQUEST | {"n_visible": 10**30}),
-    "a negative width": json.dumps(REQUEST | {"n_visible": -5}),
     "too many panels": json.dumps(REQUEST | {"panels": list(range(MAX_PANELS + 1))}),
-    "no frames": json.dumps(REQUEST | {"frames": 0}),
-    "too many frames": json.dumps(REQUEST | {"frames": MAX_FRAMES_ASKED + 1}),
+    "too many frames": json.dumps(REQUEST | {"frames": MOST["frames"] + 1}),
     "panels in words": json.dumps(REQUEST | {"panels": ["0"]}),
-    "panels as a number": json.dumps(REQUEST | {"panels": 0}),
-    "nested panels": json.dumps(REQUEST | {"panels": [[0]]}),
     "an entry that no page sends": json.dumps(REQUEST | {"at": 5}),
     "a panel in words": '{"panel": "0", "knobs": {"eps": 0.1}}',
-    "a panel that is true": '{"panel": true, "knobs": {"eps": 0.1}}',
-    "a list of knobs": '{"panel": 0, "knobs": ["eps"]}',
     "no knob": '{"panel": 0, "knobs": {}}',
     "an unknown button": '{"press": "undo", "page": "0123456789abcdef", "n": 1}',
-    "a button as a list": '{"press": ["play"], "page": "0123456789abcdef", "n": 1}',
     "a page by another name": '{"press": "play", "page": "../0123456789abc", "n": 1}',
-    "a page that is a number": '{"press": "play", "page": 12, "n": 1}',
-    "press number zero": '{"press": "play", "page": "0123456789abcdef", "n": 0}',
     "half a press": '{"press": "play", "page": "0123456789abcdef", "n": 1.5}',
-    "a press without number": '{"press": "play", "page": "0123456789abcdef"}',
     "an unknown knob": '{"panel": 0, "knobs": {"hot": 1}}',
     "a knob of Python": '{"panel": 0, "knobs": {"__class__": 1}}',
     "a knob that begins anew": '{"panel": 0, "knobs": {"n_chains": 7}}',
-    "a live knob beside it": '{"panel": 0, "knobs": {"eps": 0.1, "n_chains": 7}}',
     "a knob out of range": '{"panel": 0, "knobs": {"eps": 1e308}}',
-    "an infinite knob": '{"panel": 0, "knobs": {"eps": 1e999}}',
+    "a whole number beyond all floats": '{"panel": 0, "knobs": {"eps": ' + "9" * 400 + "}}",
     "a knob that is NaN": '{"panel": 0, "knobs": {"eps": NaN}}',
     "a knob in words": '{"panel": 0, "knobs": {"eps": "large"}}',
-    "a knob that is null": '{"panel": 0, "knobs": {"eps": null}}',
     "a nested knob": '{"panel": 0, "knobs": {"eps": {"eps": 1}}}',
 }
 
 
-@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
-def test_invalid_messages_close_the_connection_with_a_reason(client, comparison, text):
+@pytest.mark.parametrize("message", BROKEN.values(), ids=BROKEN)
+def test_invalid_messages_close_the_connection_with_a_reason(client, comparison, message):
     before = comparison.panels[0].algorithm
     with connect(client) as socket:
-        socket.send_text(text)
+        (socket.send_bytes if isinstance(message, bytes) else socket.send_text)(message)
         code, reason = closed(socket)
     assert code == live.UNSUPPORTED
-    assert 10 < len(reason) <= 123
+    assert 10 < len(reason.encode()) <= 123
     assert comparison.panels[0].algorithm == before
     assert not live._connections
-
-
-def test_bytes_end_the_connection_with_a_reason(client):
-    with connect(client) as socket:
-        socket.send_bytes(b"\x00" * 100)
-        assert closed(socket) == (live.UNSUPPORTED, "A message is not text.")
-
-
-def test_a_reason_in_other_letters_fits_a_close_frame(client):
-    with connect(client) as socket:
-        socket.send_json({"panel": 0, "knobs": {"ж" * 300: 1}})
-        assert len(closed(socket)[1].encode()) <= 123
-
-
-def test_a_whole_number_beyond_all_floats_is_refused_at_the_door():
-    """Whoever asks whether it is finite would fail: ``math.isfinite`` has no answer."""
-    for sign in ("", "-"):
-        text = '{"panel": 0, "knobs": {"point": ' + sign + "9" * 400 + "}}"
-        with pytest.raises(BadInput, match=r"a whole number beyond 2\^53"):
-            read_message(text, registered_views())
-    text = '{"panel": 0, "knobs": {"point": 9007199254740992}}'
-    assert read_message(text, registered_views()).knobs == {"point": 2**53}
-
-
-def test_messages_of_our_pages_are_accepted():
-    views = registered_views()
-    most = json.dumps(REQUEST | {"fps": MAX_FPS, "panels": list(range(MAX_PANELS))})
-    assert read_message(most, views).fps == MAX_FPS
-    change = read_message('{"panel": 3, "knobs": {"eps": 0, "statistics": "mean", "share": true}}', views)
-    assert change == KnobChange(3, {"eps": 0, "statistics": "mean", "share": True})
-    with pytest.raises(BadInput, match="neither panel and knobs, nor press, page, n, nor fps, view"):
-        read_message("{}", views)
 
 
 def test_knob_of_a_removed_panel_is_ignored(client):
@@ -274,33 +202,6 @@ def test_frame_comes_with_the_end_of_a_job(client, comparison, monkeypatch):
         assert len(set(shown)) > 3  # a frame with numbers may follow its pictures
 
 
-def test_end_of_a_job_without_waiters_is_remembered():
-    async def ends():
-        end = live.EndOfJob()
-        end.note()
-        await end.wait(1e6)  # it has ended before
-        with pytest.raises(TimeoutError):  # and is told once
-            async with asyncio.timeout(0.01):
-                await end.wait(1e6)
-        thread = threading.Timer(0.01, end.note)
-        thread.start()
-        await end.wait(1e6)  # it ends meanwhile
-        await end.wait(0.0)  # none does
-
-    asyncio.run(asyncio.wait_for(ends(), PATIENCE))
-
-
-def test_many_requests_get_one_frame(client, monkeypatch):
-    made, original = [], FrameEncoder.encode_next
-    monkeypatch.setattr(FrameEncoder, "encode_next", lambda *asked: made.append(asked) or original(*asked))
-    with connect(client) as socket:
-        for cells in range(1, 41):
-            socket.send_json(REQUEST | {"cells": cells})
-        while frame(socket)["request"]["cells"] < 40:
-            pass
-    assert len(made) < 20
-
-
 def test_a_request_gets_as_many_frames_as_it_asks_for(client, monkeypatch):
     taken, take_request = [], live.PendingMessages.take_request
 
@@ -368,18 +269,6 @@ def test_an_error_in_making_a_frame_is_no_lost_connection(client, monkeypatch):
     assert "changed size" in str(told.value.exceptions)
 
 
-def test_knobs_that_are_not_live_are_turned_by_no_hand(comparison, monkeypatch):
-    monkeypatch.setattr(SamplingPlan, "run", None)
-    for knobs, said in (
-        ({"n_chains": 3}, "not live"),
-        ({"eps": 2.0}, "outside"),
-        ({"ep": 1}, "did you mean"),
-    ):
-        with pytest.raises(BadInput, match=said):
-            comparison.set_live_knobs(0, **knobs)
-    assert comparison[0].snapshot.run == 1
-
-
 def test_a_live_knob_does_not_begin_a_failed_run_anew(client, comparison, monkeypatch):
     def fail(run, n):
         raise BadInput("no more: 'rbmviz sample' makes some.")
@@ -395,26 +284,6 @@ def test_a_live_knob_does_not_begin_a_failed_run_anew(client, comparison, monkey
     comparison.apply_knobs(0, eps=0.2)  # where the hand lets go
     wait(lambda: comparison.poll()[0][1].status == "running", "a new run")
     assert comparison[0].snapshot.run == 2
-
-
-def test_dragging_the_scale_begins_pairs_and_no_runs(open_comparison):
-    """Also while it is paused; the thread takes the newest value, however many there were."""
-    setup = CouplingSetup(random_rbm(9, 6, 5), seed=5)
-    comparison = open_comparison(setup, Coupling(scale=1.2, max_sweeps=60))
-    comparison.step(7)
-    wait_for_pause(comparison, 7)
-    for i in range(200):
-        comparison.set_live_knobs(0, scale=0.02 + i / 1000)
-    comparison.set_live_knobs(0, scale=0.02)
-    wait(lambda: comparison.poll()[0][1].algorithm.scale == 0.02, "the newest scale")
-    wait(
-        lambda: all(pair.counted.n >= 200 for pair in comparison.poll()[0][1].displayed_pairs),
-        "pairs counted in a pause",
-    )
-    shown = comparison.poll()[0][1]
-    assert (shown.run, shown.n, shown.began) == (1, 7, 7)
-    assert [pair.t for pair in shown.displayed_pairs] == [0] * len(ALGORITHMS)
-    assert all(pair.counted.tau.mean() < 3 for pair in shown.displayed_pairs)
 
 
 # Presses of Play, Pause, Step and Reset: each acts once, however often it is sent.
@@ -521,13 +390,4 @@ def test_a_comparison_remembers_only_so_many_pages(comparison, monkeypatch):
     monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda comparison: None)
     for i in range(3 * presses.MAX_PAGES):
         presses.carry_out(comparison, Press("step", f"{i:016x}", 1))
-    assert len(presses._counts[comparison].newest) == presses.MAX_PAGES
-
-
-def test_a_map_has_nothing_to_play():
-    with pytest.raises(BadInput, match="nothing to play"):
-        presses.carry_out(object(), Press("play", NAME, 1))
-
-
-def test_every_button_has_a_command():
-    assert all(getattr(Race, command.__name__) is command for command in presses.CARRIES_OUT.values())
+    assert len(presses._counts[comparison][1]) == presses.MAX_PAGES

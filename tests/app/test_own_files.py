@@ -1,24 +1,15 @@
-"""A visitor's own files, uploaded on one page, on the others."""
-
-import io
-import re
+"""A visitor's own files, uploaded on one page, on the others: they stay while the session lasts."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from page_settings import set_settings, settings_of
+from page_settings import button, comparison_of, set_settings, settings_of
 from waiting import wait
 
-from rbmviz import RBM, BadInput, Model
-from rbmviz.datasets import raw
-from rbmviz.files.budget import check_memory
+from rbmviz import RBM, Model
 from rbmviz.models import random_model
-from rbmviz.rbm.files import load_model_bytes, model_bytes
-from rbmviz.samplers.fast_weights import rates_of
-from rbmviz.session.limits import check_panels
-from rbmviz.sweeps import Store
+from rbmviz.rbm.files import model_bytes
 from rbmviz_app import shared
-from rbmviz_app.messages import without_commands
 
 
 @pytest.fixture
@@ -27,11 +18,11 @@ def rows():
     return pd.DataFrame(np.random.default_rng(3).integers(0, 2, (60, 5))).to_csv(index=False).encode()
 
 
-def array_bytes(**arrays):
-    """A file of arrays, .npz."""
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    return file.getvalue()
+@pytest.fixture
+def sample(page, model):
+    """The Sample page with a model file of its visitor."""
+    test = page("sample", p=["gibbs"])
+    return test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
 
 
 def carried(test):
@@ -39,15 +30,13 @@ def carried(test):
     return {name: test.session_state[name] for name in ("uploads", "visitor") if name in test.session_state}
 
 
-def test_a_model_file_of_one_page_is_listed_on_the_others(page, model):
-    sample = page("sample", p=["gibbs"])
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+def test_a_model_file_of_one_page_is_listed_on_the_others(page, sample, model):
     for name, key in (("weights", "weights_model"), ("coupling", "coupling_model")):
         other = page(name, state=carried(sample))
         assert "mine.npz" in other.selectbox(key=key).options
         other.selectbox(key=key).set_value("mine.npz").run()
         assert not other.exception
-        setup = other.session_state["comparisons"][name][0].setup
+        setup = comparison_of(other, name).setup
         rbm = setup.rbm if name == "coupling" else setup.model.rbm
         np.testing.assert_array_equal(rbm.W, model.rbm.W)
     # It is nobody else's.
@@ -57,7 +46,7 @@ def test_a_model_file_of_one_page_is_listed_on_the_others(page, model):
 def test_an_uploaded_model_is_the_choice_of_its_page(page, model, rbm):
     """Undo goes back to the choice before; the file stays in the list, under a name of its own."""
     test = page("sample", p=["gibbs"])
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     before = comparison.setup.model
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     assert test.selectbox(key="model").value == "mine.npz"
@@ -74,10 +63,8 @@ def test_an_uploaded_model_is_the_choice_of_its_page(page, model, rbm):
 @pytest.mark.parametrize(
     ("name", "setting"), [("weights", "weights_model"), ("coupling", "coupling_model"), ("chain", "land")]
 )
-def test_page_leaves_a_removed_model(page, address_of, model, name, setting):
+def test_page_leaves_a_removed_model(page, sample, address_of, name, setting):
     """Its file was removed on the page that it was uploaded to, or replaced by a model that does not fit."""
-    sample = page("sample", p=["gibbs"])
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     test = page(name, state=carried(sample), little="landscape")
     test.selectbox(key=setting).set_value("mine.npz").run()
     assert address_of(test)[setting] == ["mine.npz"]
@@ -90,12 +77,10 @@ def test_page_leaves_a_removed_model(page, address_of, model, name, setting):
     default = settings_of(test)[setting]
     assert default in ("bas_pcd", "random", "two halves")
     assert (test.selectbox(key=setting).value, address_of(test)[setting]) == (default, [default])
-    assert not test.session_state["comparisons"][name][0].can_undo  # no setting restores the file
+    assert not comparison_of(test, name).can_undo  # no setting restores the file
 
 
-def test_page_leaves_removed_data(page, address_of, model, rows):
-    sample = page("sample", p=["gibbs"])
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+def test_page_leaves_removed_data(page, sample, address_of, rows):
     sample.file_uploader(key="score_data").upload("rows.csv", rows).run()
     uploads = {name: one for name, one in sample.session_state["uploads"].items() if name == "score_data"}
     for name, setting in (("sample", "data"), ("tune", "tune_data")):
@@ -107,38 +92,23 @@ def test_page_leaves_removed_data(page, address_of, model, rows):
         assert "rows.csv" not in address_of(test)[setting]
 
 
-def test_data_of_the_train_page_can_be_scored_against(page, model, rows):
-    train = page("train", t=["cd"])
-    train.file_uploader(key="own_data").upload("rows.csv", rows).run()
-    sample = page("sample", p=["gibbs"], state=carried(train))
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
-    assert sample.session_state["comparisons"]["sample"][0].setup.dataset is None
-    sample.selectbox(key="data").set_value("rows.csv").run()
-    assert not sample.exception
-    data = train.session_state["comparisons"]["train"][0].setup.dataset
-    assert sample.session_state["comparisons"]["sample"][0].setup.dataset is data
-
-
-def polished(sample):
-    """Polish the model of a Sample page; return what the session takes along to Train."""
-    set_settings(sample, improvement=True)
-    next(one for one in sample.run().button if one.label == "Polish this model").click().run()
-    assert not sample.exception
-    return carried(sample) | {name: sample.session_state[name] for name in ("settings", "comparisons")}
-
-
-@pytest.mark.parametrize("n_hidden", [3, 2001])
-def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatch, n_hidden):
+def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatch):
     monkeypatch.setattr("streamlit.switch_page", lambda page: None)
+    n_hidden = 2001  # one more than a training of the page may have
     rbm = RBM(*(np.zeros(shape, np.float32) for shape in ((5, n_hidden), 5, n_hidden)))
     train = page("train", t=["cd"])
     train.file_uploader(key="own_data").upload("rows.csv", rows).run()
     sample = page("sample", p=["gibbs"], state=carried(train))
     sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(Model(rbm), ".npz")).run()
     sample.selectbox(key="data").set_value("rows.csv").run()
-    test = page("train", state=polished(sample))
+    assert comparison_of(sample, "sample").setup.dataset.name == "rows.csv"
+    set_settings(sample, improvement=True)
+    button(sample.run(), "Polish this model").click().run()
+    assert not sample.exception
+    state = {name: sample.session_state[name] for name in ("settings", "comparisons")}
+    test = page("train", state=carried(sample) | state)
     assert not test.error
-    comparison = test.session_state["comparisons"]["train"][0]
+    comparison = comparison_of(test, "train")
     [panel] = comparison.panels
     assert (panel.algorithm.name, comparison.setup.dataset.name) == ("polish", "rows.csv")
     assert panel.plan.warm_start.path == (("mine.npz", 0),)
@@ -147,7 +117,7 @@ def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatc
 
 def start(test):
     """Start the planned sweep and return it at its end."""
-    next(one for one in test.button if one.label == "Start").click().run()
+    button(test, "Start").click().run()
     assert not test.exception
     [sweep] = test.session_state["own sweeps"].values()
     wait(lambda: sweep.status == "finished", "the end of the sweep")
@@ -157,9 +127,7 @@ def start(test):
 ONE_AXIS = {"tune_x_n": "2", "tune_y": "none", "tune_n": "50", "tune_seeds": "2"}
 
 
-def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model, rows, address_of):
-    sample = page("sample", p=["gibbs"])
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, sample, rows, address_of):
     sample.file_uploader(key="score_data").upload("rows.csv", rows).run()
     test = page("tune", state=carried(sample), **ONE_AXIS)
     assert "mine.npz" in test.multiselect(key="tune_models").options
@@ -170,7 +138,7 @@ def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model,
     assert (sweep.plan.models, sweep.plan.data, sweep.done) == (("mine.npz",), "rows.csv", 4)
     assert address_of(test.run())["sweep"] == [sweep.name]
     assert not test.exception
-    assert test.session_state["comparisons"]["tune"][0].setup.model is sweep.own["mine.npz"]
+    assert comparison_of(test, "tune").setup.model is sweep.own["mine.npz"]
     assert sweep not in shared.sweep_jobs().list()
     other = page("tune", sweep=sweep.name, tune_models="mine.npz", **ONE_AXIS)
     said = " ".join(one.value.replace("\\", "") for one in other.warning)
@@ -189,36 +157,12 @@ def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model,
     assert (settings_of(test)["tune_models"], settings_of(test)["tune_data"]) == ([], "automatic")
 
 
-@pytest.mark.slow
-def test_tune_sweeps_trainers_on_own_data_and_samplers_on_their_model(page, rows, address_of):
-    train = page("train", shell=True, t=["cd"], pace="50", hidden="5")
-    train.file_uploader(key="own_data").upload("rows.csv", rows).run()
-    comparison = train.session_state["comparisons"]["train"][0]
-    wait(lambda: comparison.poll()[0][1].n > 2, "updates")
-    test = page("tune", state=carried(train), tune_what="trainers", tune_updates="5", **ONE_AXIS)
-    test.selectbox(key="tune_train_data").set_value("rows.csv").run()
-    sweep = start(test)
-    assert (sweep.plan.data, sweep.done) == ("rows.csv", 4)
-    # A model learned from them is scored on them.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streamlit.switch_page", lambda page: None)
-        next(one for one in train.button if one.label == "To the Tune page").click().run()
-    assert not train.exception
-    [title] = train.session_state["trained"]
-    assert settings_of(train)["tune_models"] == [title]
-    more = {name: train.session_state[name] for name in ("trained",)}
-    test = page("tune", state=carried(train) | more, tune_models=title, **ONE_AXIS)
-    sweep = start(test)
-    assert (sweep.plan.models, list(sweep.own)) == ((title,), [title, "rows.csv"])
-    assert np.isfinite(Store(sweep.folder).read().columns["isl_test"]).any()
-
-
 def test_score_against_takes_a_file(page, model, rows, address_of):
     test = page("sample", shell=True, p=["gibbs"])
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     test.file_uploader(key="score_data").upload("rows.csv", rows).run()
     assert not test.exception
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     assert (comparison.setup.dataset.name, settings_of(test)["data"]) == ("rows.csv", "rows.csv")
     assert address_of(test)["data"] == ["rows.csv"]
     test.selectbox(key="data").set_value("automatic").run()
@@ -232,45 +176,14 @@ def test_score_against_takes_a_file(page, model, rows, address_of):
     assert any("again in Settings of Sample or Train." in one.value for one in coupling.warning)
 
 
-def test_unreadable_upload_is_refused(page):
-    test = page("sample", p=["gibbs"])
-    test.file_uploader(key="score_data").upload("rows.csv", b"a,b\n1,\xff\n").run()
-    assert not test.exception
-    assert len(test.error) == 1
-    assert "score_data" not in test.session_state["uploads"]
-
-
-@pytest.mark.parametrize(("name", "key"), [("sample", "sample_own"), ("weights", "weights_own")])
-def test_a_damaged_model_leaves_the_one_before_it_in_its_place(page, model, name, key):
-    test = page(name)
-    test.file_uploader(key=key).upload("mine.npz", model_bytes(model, ".npz")).run()
-    test.file_uploader(key=key).upload("other.npz", model_bytes(model, ".npz")[:-40]).run()
-    assert not test.exception
-    assert len(test.error) == 1
-    setup = test.session_state["comparisons"][name][0].setup
+def test_a_damaged_model_leaves_the_one_before_it_in_its_place(sample, model):
+    sample.file_uploader(key="sample_own").upload("other.npz", model_bytes(model, ".npz")[:-40]).run()
+    assert not sample.exception
+    assert len(sample.error) == 1
+    setup = comparison_of(sample, "sample").setup
     np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
-    assert settings_of(test)["model" if name == "sample" else "weights_model"] == "mine.npz"
-    assert not test.run().exception
-
-
-@pytest.mark.parametrize(
-    ("refused", "said"),
-    [
-        (lambda: load_model_bytes(array_bytes(x=np.zeros(3)), "mine.npz"), "W, b and c, and this one x\\."),
-        (lambda: rates_of(Model(RBM(np.eye(2), np.zeros(2), np.zeros(2))), "rates-FPCD"), "none; or choose"),
-        (lambda: raw.arrays("reviews"), "no public download\\."),
-        (lambda: check_memory("mine.npz", 10**16, "give fewer rows"), "give fewer rows\\."),
-        (lambda: check_panels(99), "close one first\\."),
-    ],
-)
-def test_a_message_on_a_page_advises_no_command(refused, said, tmp_path, monkeypatch):
-    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
-    with pytest.raises(BadInput) as error:
-        refused()
-    sentence = without_commands(str(error.value))
-    assert re.search(said, sentence)
-    assert not re.search("RBMVIZ_|names=|'rbmviz ", sentence), sentence
+    assert settings_of(sample)["model"] == "mine.npz"
+    assert not sample.run().exception
 
 
 def test_two_visitors_with_files_of_one_name_get_scores_of_their_own(rows):
@@ -280,3 +193,33 @@ def test_two_visitors_with_files_of_one_name_get_scores_of_their_own(rows):
     both = [load_bytes(content, "rows.csv") for content in (rows, other)]
     scores = [shared.training_part_isl(data, "binary") for data in both]
     assert scores[0] != scores[1]
+
+
+def test_uploads_stay_when_their_page_is_opened_again(page, model, rows):
+    """A page that is opened again has an empty uploader."""
+    sample = page("sample", shell=True, p=["gibbs"])
+    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+    train = page("train", shell=True, t=["cd"])
+    train.file_uploader(key="own_data").upload("rows.csv", rows).run()
+    outlive = ("comparisons", "visitor", "uploads", "trained", "link", "models on pages", "settings")
+    for test, name, place in ((sample, "sample", "sample_own"), (train, "train", "own_data")):
+        comparison, known = comparison_of(test, name), test.session_state
+        before = comparison.setup
+        again = page(name, shell=True, state={key: known[key] for key in outlive if key in known})
+        assert again.file_uploader(key=place).value is None
+        assert comparison.setup == before
+        button(again, f"Continue without {again.session_state['uploads'][place].name}").click().run()
+        assert comparison.setup != before
+        assert place not in again.session_state["uploads"]
+
+
+def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, rows):
+    test = page("train", shell=True)
+    test.file_uploader(key="own_data").upload("rows.csv", rows).run()
+    comparison = comparison_of(test, "train")
+    assert comparison.setup.dataset.n_visible == 5
+    button(test, "Four prototypes").click().run()
+    assert comparison.setup.dataset.name == "modes"
+    assert any("removed from the page" in toast.value for toast in test.toast)
+    assert not comparison.can_undo
+    assert test.file_uploader(key="own_data 1").value is None  # there it can be given again

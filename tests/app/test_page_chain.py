@@ -4,19 +4,15 @@ import functools
 
 import numpy as np
 import pytest
-from page_settings import origin_of_files
-from waiting import wait, wait_for_pause
+from page_settings import comparison_of
+from waiting import wait_for_pause
 
-from rbmviz import RBM, Model, make_sampler
-from rbmviz.lessons import read_state
+from rbmviz import make_sampler
 from rbmviz.metrics import check_chain, eigenvalues, remove_self_transitions
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
-from rbmviz.pages.links import write_changed_panel
 from rbmviz.session import LandscapeSetup
-from rbmviz_app.pages import IN_BAR, page_modules
 from rbmviz_app.pages.chain.landscape import PAGE
-from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, chain_csv, ordered_chain, preset_table
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
@@ -31,10 +27,6 @@ def page(page):
     return functools.partial(page, "chain", little="landscape")
 
 
-def comparison_of(test):
-    return test.session_state["comparisons"]["chain"][0]
-
-
 # The landscape
 
 
@@ -47,37 +39,6 @@ def test_the_page_keeps_nothing_of_a_visitor(page):
     assert not vars(PAGE._of_run)  # of this thread, which is none of a script
 
 
-def test_the_walks_are_alive(page):
-    test = page()
-    comparison = comparison_of(test)
-    assert [p.algorithm.name for p in comparison.panels] == [
-        "gibbs",
-        "rates_fpcd",
-        "sample_penalization",
-    ]
-    wait(lambda: all(s.n > 3 for _, s in comparison.poll()), "samples in every panel")
-    test.run()
-    assert not test.exception
-
-
-def test_the_page_follows_its_link(page):
-    test = page(
-        l=["rates_fpcd:eps=0.5", "gibs"],
-        land="letters L T X",
-        land_depth="5.0",
-        land_seed="4",
-        land_order="gray",
-    )
-    comparison = comparison_of(test)
-    assert [write_changed_panel(p.algorithm).split(",")[0] for p in comparison.panels] == [
-        "rates_fpcd:eps=0.5"
-    ]
-    assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
-    assert comparison.setup.seed == 4
-    want = pattern_model(("100/100/111", "111/010/010", "101/010/101"), 5.0)
-    np.testing.assert_array_equal(comparison.setup.model.rbm.c, want.rbm.c)
-
-
 @pytest.mark.parametrize("source", MATRICES)
 def test_the_matrix_of_a_preset_is_a_chain_at_every_size(source):
     table = preset_table(source)
@@ -87,22 +48,15 @@ def test_the_matrix_of_a_preset_is_a_chain_at_every_size(source):
         check_chain(table)
 
 
-def test_another_landscape_or_a_preset_begins_anew(page):
+def test_another_landscape_begins_anew(page):
     test = page()
-    comparison = comparison_of(test)
+    comparison = comparison_of(test, "chain")
     test.selectbox(key="land").set_value("random weights").run()
     assert not test.exception
-    assert comparison.setup.model.rbm.n_hidden == 4
     model = comparison.setup.model
+    assert model.rbm.n_hidden == 4
     test.run()
     assert comparison.setup.model is model  # the same object: nothing began anew
-    next(button for button in test.button if button.label == "Penalization ends empty").click().run()
-    assert not test.exception
-    assert [p.algorithm.alpha for p in comparison.panels] == [1.0, 0.9, 1.0]
-    assert comparison.rate == 100
-    assert comparison.setup.model.rbm.n_hidden == 2
-    assert any("empty state" in caption.value for caption in test.caption)
-    wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "samples")
 
 
 def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
@@ -110,7 +64,7 @@ def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
     test = page(state={"trained": {"mine": model, "too large": large}}, land="mine")
     assert "mine" in test.selectbox(key="land").options
     assert "too large" not in test.selectbox(key="land").options
-    assert comparison_of(test).setup.model is model
+    assert comparison_of(test, "chain").setup.model is model
 
 
 @pytest.fixture
@@ -138,28 +92,6 @@ def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison, mo
     assert read_frame(encoder.encode_next(request._replace(n_visible=5))).panels == []
 
 
-def test_walk_charts_and_files(comparison):
-    named = list(zip(("a", "b"), (shown for _, shown in comparison.poll()), strict=True))
-    for quantity in ("visits", "moments"):
-        rows, drawn = walk_chart(named, quantity, "title")
-        assert set(rows[rows["kind"] == "point"]["sampler"]) == {"a", "b"}
-        assert "data" not in drawn.spec()["layer"][0]
-        assert walk_chart(named, quantity, "title")[1].spec() is drawn.spec()
-    twins = [named[1], ("c", named[1][1])]
-    scale = walk_chart(twins, "visits", "title")[1].spec()["layer"][1]["encoding"]["color"]["scale"]
-    assert len(set(scale["range"])) == 2  # those of one sampler have colours of their own
-
-
-def test_origin_of_walks_is_their_link(page):
-    test = page(l=["gibbs", "rates_fpcd:eps=0.1"], land="two halves", land_depth="8.5", land_seed="3")
-    known = origin_of_files(test)
-    state = read_state(known["command"].removeprefix("rbmviz app; "))
-    shown, setup = comparison_of(test).setup, state.setup()
-    assert (setup.seed, setup.model.rbm.W.tolist()) == (3, shown.model.rbm.W.tolist())
-    assert [algorithm.name for algorithm in state.algorithms()] == ["gibbs", "rates_fpcd"]
-    assert (known["seeds"], list(known["models"])) == ([3], ["two halves"])
-
-
 # The matrix
 
 
@@ -174,23 +106,6 @@ def test_the_matrix_says_how_much_faster(page):
     test.selectbox(key="chain_matrix").set_value("it backfires").run()
     assert not test.exception
     assert "**0.8000** of A, **0.8947** of Ã" in text_of(test)
-
-
-def test_words_stand_only_where_they_are_so(page):
-    words = MATRICES["it backfires"].caption[:30]
-    test = page(little="matrix", chain_matrix="it backfires")
-    assert words in text_of(test)
-    assert "rarely stay" in text_of(test)
-    assert words not in text_of(
-        page(
-            little="matrix",
-            chain_matrix="it backfires",
-            state=edited([0.5, 0.5, 0], [0, 1, 0], [0.5, 0, 0.5]),
-        )
-    )
-    assert "rarely stay" not in text_of(page(little="matrix", chain_matrix="the landscape’s Gibbs chain"))
-    assert "and wide means" in text_of(page())
-    assert "and wide means" not in text_of(page(land_order="gray"))
 
 
 def edited(*rows):
@@ -209,7 +124,6 @@ def test_an_edited_matrix_and_lambda_are_what_is_drawn(page):
 @pytest.mark.parametrize(
     ("state", "says"),
     [
-        (edited([0.5, 0.4, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]), r"Row 1 sums to 0.9"),
         (edited([1, 0, 0], [0, 1, 0], [0, 0, 1]), "several stationary distributions"),
         ({"lambda": 0.81}, "choose from 0 to 0.8. The largest possible λ is shown"),
         (edited([0, 1, 0], [0, 0, 1], [1, 0, 0]), "A state never stays"),
@@ -223,6 +137,7 @@ def test_invalid_matrix_is_explained_on_the_page(page, state, says):
 
 def test_rows_can_be_made_to_sum_to_one_and_states_added(page):
     test = page(little="matrix", state=edited([0.5, 0.4, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]))
+    assert "Row 1 sums to 0.9" in test.error[0].value
     next(button for button in test.button if button.label == "Make every row sum to 1").click().run()
     assert not test.error
     assert "Second eigenvalue" in text_of(test)
@@ -234,12 +149,6 @@ def test_rows_can_be_made_to_sum_to_one_and_states_added(page):
     assert not test.exception
     assert not test.error
     assert test.session_state["edited matrix"].shape == (3, 3)
-
-
-def test_the_landscapes_own_chain(page):
-    test = page(little="matrix", chain_matrix="the landscape’s Gibbs chain")
-    assert "Second eigenvalue" in text_of(test)
-    assert "comparisons" not in test.session_state
 
 
 def test_the_matrix_of_a_landscape_is_that_of_its_link_and_its_address_says_so(page, address_of):
@@ -256,24 +165,14 @@ def test_the_matrix_of_a_landscape_is_that_of_its_link_and_its_address_says_so(p
     assert address_of(strange)["land_depth"] == ["9"]
 
 
-def test_each_part_has_its_own_question(page):
-    for part in ("landscape", "matrix", "units"):
-        test = page(little=part)
-        [title] = [one.value for one in test.title]
-        assert title == {"matrix": MATRIX_QUESTION, "units": UNITS_QUESTION}.get(part, PAGE.question)
-        test.segmented_control(key="little").set_value("matrix").run()
-        assert [one.value for one in test.title] == [MATRIX_QUESTION]
-
-
 @pytest.mark.parametrize(
     ("parts", "begins"),
     [
-        ({}, UNITS_QUESTION),
         ({"present": "1"}, UNITS_QUESTION),
         ({"land_depth": "12"}, PAGE.question),  # the landscape's links do not name their part
         ({"preset": "the-valley-fills-up"}, PAGE.question),
         ({"l": "gibbs"}, PAGE.question),
-        ({"lesson": "stick", "step": "1"}, PAGE.question),
+        ({"lesson": "push", "step": "1"}, MATRIX_QUESTION),
         ({"little": "matrix"}, MATRIX_QUESTION),
     ],
 )
@@ -281,78 +180,17 @@ def test_the_journey_begins_at_the_units_and_a_link_at_its_part(page, parts, beg
     assert page.func("chain", shell=True, **parts).title[0].value == begins
 
 
-def test_next_leads_through_all_parts_and_on_to_the_samplers(page):
-    test = page.func("chain", shell=True)
-    for part, question in (("units", PAGE.question), ("landscape", MATRIX_QUESTION)):
-        test.button(key=f"next of {part}").click().run()
-        assert not test.exception
-        assert test.title[0].value == question
-    test.button(key="next of matrix").click().run()
-    assert not test.exception
-    assert list(test.session_state["comparisons"]) == ["chain", "sample"]
-
-
-def test_the_bar_has_four_pages_and_more_the_others():
-    titles = [page.TITLE for page in page_modules().values()]
-    assert titles[:IN_BAR] == ["Sample", "How it works", "Train", "Tune"]
-    assert titles[IN_BAR:] == ["Coupling", "Weights", "Papers", "Learn", "Glossary"]
-    assert list(page_modules())[1] == "chain"  # links keep their names
-
-
-def test_the_slider_of_lambda_says_what_is_drawn(page):
-    test = page(little="matrix", state={"lambda": -0.5})
-    assert "**0.9600** of A, **0.9600** of Ã" in text_of(test)
-
-
-@pytest.mark.parametrize(("visible", "hidden", "says"), [(9, 2, "2^9 states"), (4, 40, "40 hidden units")])
-def test_a_landscape_too_large_for_a_matrix_says_so(page, visible, hidden, says):
-    rbm = RBM(np.zeros((visible, hidden)), np.zeros(visible), np.zeros(hidden))
-    test = page(state={"trained": {"mine": Model(rbm)}}, land="mine", l="gibbs")
-    test.segmented_control(key="little").set_value("matrix").run()
-    test.selectbox(key="chain_matrix").set_value("the landscape’s Gibbs chain").run()
-    assert not test.exception
-    assert any(says in info.value for info in test.info)
-
-
 def test_matrix_charts_and_file():
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
     less, law = remove_self_transitions(A, 0.5), np.array([0.25, 0.5, 0.25])
-    rows, drawn = matrix_chart(A, "123", "A")
-    assert list(rows["share"]) == list(A.ravel())
-    assert matrix_chart(less, "123", "A")[1].spec() is drawn.spec()
-    rows, drawn = matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
-    assert rows["url"][0].startswith("data:image/png;base64,")
-    assert drawn.content(rows, "Heat map")["image"] == rows["url"][0]
+    cells = matrix_chart(A, "123", "A")["bars"]
+    assert [cell["text"] for cell in cells] == [f"{share:.2f}" for share in A.ravel()]
+    picture = matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
+    assert picture["image"].startswith("data:image/png;base64,")
     rows, _ = distance_chart([np.array([1.0, 0.5, 0]), np.array([1.0, 0, 0])], log=True)
     assert rows["distance"].min() > 0
     rows, _ = distance_chart([np.array([1e-7, 1e-8])] * 2, log=True)
     assert rows.empty  # the page then says so
     lines = chain_csv(A, less, law, "123").decode().splitlines()
-    assert lines[0] == "chain,from,to 1,to 2,to 3,stationary"
-    assert lines[1] == "A,1,0.5,0.5,0.0,0.25"
+    assert lines[:2] == ["chain,from,to 1,to 2,to 3,stationary", "A,1,0.5,0.5,0.0,0.25"]
     assert len(lines) == 7
-
-
-@pytest.mark.parametrize("log", [False, True])
-def test_charts_that_are_drawn_before_their_rows_know_where_they_end(log):
-    """Vega warns of scales of numbers that have neither a domain nor rows."""
-    A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
-    distances = [np.geomspace(1, 3e-4, 11)] * 2
-    for _, drawn in (
-        matrix_chart(A, "123", "A"),
-        distance_chart(distances, log),
-    ):
-        for layer in drawn.spec()["layer"]:
-            for channel, means in layer["encoding"].items():
-                if channel in ("x", "y", "color") and means.get("type") == "quantitative":
-                    assert "domain" in means["scale"], (channel, means)
-    encoding = drawn.spec()["layer"][0]["encoding"]
-    assert encoding["x"]["scale"]["domain"] == [0, 10]
-    assert encoding["y"]["scale"]["domain"] == ([1e-4, 1] if log else [0, 1])
-
-
-def test_stationary_chain_has_no_distance_on_a_log_scale(page):
-    state = edited([1, 0, 0], [0.5, 0.5, 0], [0, 0.5, 0.5])
-    test = page(little="matrix", chain_log="true", state=state)
-    assert "Both chains start in the stationary distribution" in text_of(test)
-    assert not test.exception

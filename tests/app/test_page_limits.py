@@ -1,6 +1,6 @@
 """Limits on the pages: an exceeded limit is one sentence, and all runs continue."""
 
-from page_settings import settings_of, transport_of
+from page_settings import comparison_of, settings_of, transport_of
 from waiting import wait
 
 from rbmviz.models import pattern_model
@@ -11,7 +11,7 @@ from rbmviz_app.shared import SharedObjects
 def test_a_link_with_150_panels_opens_the_first_ones_and_says_so(page, monkeypatch):
     monkeypatch.setenv("RBMVIZ_PANELS", "3")
     test = page("chain", l=[f"gibbs:k={1 + i % 100}" for i in range(150)])
-    comparison = test.session_state["comparisons"]["chain"][0]
+    comparison = comparison_of(test, "chain")
     assert [panel.algorithm.k for panel in comparison.panels] == [1, 2, 3]
     assert [warning.value for warning in test.warning] == [
         "The link has 150 panels and this page has room for 3: the first 3 are open."
@@ -35,12 +35,12 @@ def test_a_full_server_shows_one_sentence_instead_of_panels_and_opens_when_there
     monkeypatch.delenv("RBMVIZ_SERVER_MB")
     test.run()
     assert not test.exception
-    assert len(test.session_state["comparisons"]["sample"][0].panels) == 4
+    assert len(comparison_of(test, "sample").panels) == 4
 
 
 def test_preset_without_room_changes_no_panel(page, monkeypatch):
     test = page("sample", model="bas_pcd", p=["gibbs"])
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     before = comparison.panels
     wait(lambda: comparison.poll()[0][1].n > 3, "samples")
     monkeypatch.setenv("RBMVIZ_SERVER_MB", "1")
@@ -60,22 +60,10 @@ def test_preset_without_room_changes_no_panel(page, monkeypatch):
     assert [line for line in lines if line.startswith(plain("bas_pcd: "))]
 
 
-def test_too_many_hidden_units_are_refused(page, monkeypatch):
-    test = page("train", t=["cd"])
-    comparison = test.session_state["comparisons"]["train"][0]
-    wait(lambda: comparison.poll()[0][1].n > 3, "updates")
-    monkeypatch.setenv("RBMVIZ_SERVER_MB", "1")
-    test.number_input(key="hidden").set_value(2000)
-    test.selectbox(key="train_data").set_value("mnist5k").run()
-    assert not test.exception
-    assert any("The panels continue as they were." in error.value for error in test.error)
-    assert (comparison.setup.dataset.name, comparison.poll()[0][1].run) == ("bas", 1)
-
-
 def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
     """Without Streamlit's server: what it calls is called here."""
     test = page("sample", model="bas_pcd", p=["gibbs", "rates_fpcd"], speed="200")
-    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison = comparison_of(test, "sample")
     wait(lambda: all(s.n > 50 for _, s in comparison.poll()), "samples")
     comparison.close()
     comparison.free()
@@ -90,7 +78,7 @@ def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
 def test_pages_stay_alive_while_they_are_rebuilt(page, monkeypatch):
     for name in ("sample", "train", "coupling", "weights", "chain", "tune"):
         test = page(name, little="landscape")
-        comparison = test.session_state["comparisons"][name][0]
+        comparison = comparison_of(test, name)
         wait(lambda comparison=comparison: all(s.n > 3 for _, s in comparison.poll()), "steps")
         comparison.close()
         comparison.free()

@@ -5,9 +5,8 @@ from html import unescape
 
 from page_settings import set_settings
 
-from papers.markdown import APP, address
-from rbmviz.ledger import PAPERS, STORED_FOLDER, figure_name, figure_size, ledger
-from rbmviz_app.pages.papers.page import VERDICT_BADGES, entry, live_address, prose
+from rbmviz.ledger import PAPERS, ledger
+from rbmviz_app.pages.papers.page import VERDICT_BADGES, live_address, prose
 
 
 def bodies(test):
@@ -45,74 +44,26 @@ def test_every_claim_stands_with_its_verdict(page):
         assert prose(claim["reason"]) in html
 
 
-def test_entries_are_folded_and_listed_by_number_of_figure_and_table_with_their_verdicts(page):
+def test_entries_are_folded_and_listed_with_their_verdicts(page):
     test = page("papers")
     listed = contents(test)
     assert [name for name, *_ in listed] == [result["recipe"] for result in ledger()]
     for (*_, icons), result in zip(listed, ledger(), strict=True):
         assert icons == [VERDICT_BADGES[claim["verdict"]][1] for claim in result["claims"]]
     assert not any(fold.proto.expanded for fold in test.expander)
-    titles = {name: title for name, title, _ in listed}
-    assert titles["rates_fpcd_isl_curves"] == "Figure 2: ISL against samples on USPS"
-    assert titles["unbiased_cd_bas"] == "Figures 2, 6; table 1: Training on Bars and Stripes"
-    figures_of = [
-        re.match(r"Figures? (\d+)", text) for name, text, _ in listed if name.startswith("unbiased_cd")
-    ]
-    numbers = [int(found[1]) for found in figures_of if found]
-    assert numbers == sorted(numbers)
-    assert {2, 3, 4, 5} <= set(numbers)
-    assert figures_of[-1] is None  # what has no number comes last
 
 
-def test_filters(page):
+def test_filters_and_search_find_entries(page):
     test = page("papers")
-    set_settings(test, ledger_paper="population_cd")
-    test.run()
+    set_settings(test, ledger_paper="population_cd", ledger_verdict="not run at this size").run()
     own = [claim for one in ledger() if one["paper"] == "population_cd" for claim in one["claims"]]
-    assert len(claims(test)) == len(own)
-    assert [one.value for one in test.header] == [PAPERS["population_cd"].title]
-    set_settings(test, ledger_verdict="not run at this size")
-    test.run()
     assert len(claims(test)) == sum(claim["verdict"] == "not run at this size" for claim in own)
-
-
-def test_a_search_finds_words_of_claims_and_numbers_of_figures(page):
+    assert [one.value for one in test.header] == [PAPERS["population_cd"].title]
     test = page("papers")
-    set_settings(test, ledger_search="herding FIGURE 2")
-    test.run()
+    set_settings(test, ledger_search="herding FIGURE 2").run()
     assert [name for name, *_ in contents(test)] == ["rates_fpcd_isl_curves"]
     assert test.expander[0].proto.expanded  # the only one
     assert 0 < len(claims(test)) < 5
-    set_settings(test, ledger_search="<b>no such words")
-    test.run()
+    set_settings(test, ledger_search="<b>no such words").run()
     assert not claims(test)
     assert "No claim has this verdict and these words." in [one.value for one in test.caption]
-
-
-def test_the_figure_comes_first_and_every_entry_says_how_it_is_measured(page):
-    """A picture has its size before it arrives, so that nothing below it moves."""
-    shown = entries(page("papers"))
-    for html, result in zip(shown, ledger(), strict=True):
-        assert result["command"] in unescape(html)
-        assert html.index("<img") < html.index('class="claim"')
-        [picture] = re.findall("<img[^>]*>", html)
-        width, height = figure_size(figure_name(result))
-        assert f'width="{width}" height="{height}"' in picture
-        assert 'loading="lazy"' in picture
-        assert len(re.search('alt="(.*?)"', picture)[1]) > 20
-
-
-def test_a_figure_is_a_file_that_ships():
-    """The browser's tests see that the server sends it."""
-    for result in ledger():
-        [picture, download] = re.findall(r'(?:src|href)="/rbmviz/figures/([^"]*)"', entry(result))
-        assert picture == download
-        assert (STORED_FOLDER / picture).is_file()
-
-
-def test_a_live_page_is_opened_by_its_address():
-    """That of the first page has no name: Streamlit says of '/sample' that there is no such page."""
-    assert live_address("sample?p=gibbs&v=2") == "./?p=gibbs&v=2"
-    assert live_address("train?t=cd&v=2") == "./train?t=cd&v=2"
-    for claim in (claim for result in ledger() for claim in result["claims"]):
-        assert address(claim["live_link"]) == f"{APP}/{live_address(claim['live_link']).removeprefix('./')}"

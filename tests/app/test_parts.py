@@ -1,7 +1,5 @@
 """Charts in frames: made when there is a new point, sent once, and none of them ends the page."""
 
-from types import SimpleNamespace
-
 import pytest
 from waiting import wait, wait_for_pause
 
@@ -10,7 +8,7 @@ from rbmviz.charts import ChartAxis, Curves, styled
 from rbmviz.session import SamplingSetup
 from rbmviz_app.stream import parts as live
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.parts import offering, parts_of
+from rbmviz_app.stream.parts import offering
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_header
 
@@ -97,40 +95,3 @@ def test_failing_chart_is_logged_once_and_stops_nothing(comparison, parts, caplo
         comparison.step(1)
         wait_for_pause(comparison, n + 1)
     assert [one.args for one in caplog.records] == [("broken",)]
-
-
-def test_the_more_charts_cost_the_less_often_they_are_made(comparison, parts, monkeypatch):
-    now = [0.0, 0.0]  # of the clock, and of the thread
-    clock = SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: now[1])
-    monkeypatch.setattr(live, "time", clock)  # not that of the threads of runs
-    monkeypatch.setattr(live, "LEAST_SECONDS", 0.25)
-    monkeypatch.setattr(live._threads, "submit", lambda make: make())
-
-    def costly():
-        now[1] += 0.04
-        return chart_of(comparison)
-
-    parts.offer("isl", costly, "")
-    parts.renew()
-    assert parts.newest["isl"]["notes"] == ["3 samples"]
-    comparison.step(4)
-    wait_for_pause(comparison, 7)
-    for seconds, due in ((0.2, False), (1.9, False), (2.1, True)):
-        now[0] = seconds
-        assert parts._is_due() == due, seconds
-    runs = [(0, 1, "running", None)]
-    parts._made_from = runs, [90], ()
-    for n, seconds, due in ((91, 2.1, False), (91, live.MOST_SECONDS, True), (110, 2.1, True)):
-        now[0] = seconds
-        monkeypatch.setattr(parts, "_state", lambda n=n: (runs, [n], [n]))
-        assert parts._is_due() == due, n
-
-
-def test_charts_live_as_long_as_the_page_that_offers_them(comparison):
-    held = {}
-    assert parts_of(comparison) is None
-    offering(held, "sample", comparison).offer("isl", lambda: (None, ()), "")
-    assert parts_of(comparison) is held["sample"]
-    assert offering(held, "sample", comparison) is held["sample"]
-    held.clear()
-    assert parts_of(comparison) is None

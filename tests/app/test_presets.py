@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from page_settings import settings_of
+from page_settings import comparison_of, settings_of
 from preset_runs import PAGES, claims_of, live_page, measured
 
 from rbmviz import make_trainer
@@ -56,11 +56,6 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
     assert {data.partition("@")[0] for data in used} <= EVERYWHERE
 
 
-def test_no_two_presets_of_a_page_have_the_same_name_in_the_address():
-    names = [(name, preset.slug) for name, preset in PRESETS]
-    assert len(set(names)) == len(names)
-
-
 def test_the_documentation_lists_every_claim():
     """In the order of the pages; ``preset_runs`` writes the rows."""
     rows = (Path(__file__).parents[2] / "docs" / "presets.md").read_text().split("| --- |\n")[-1]
@@ -100,7 +95,7 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
     preset = next(preset for preset in live.presets if preset.slug == slug)
     other = next(preset for preset in live.presets if preset.slug != slug)
     test = page(name, preset=slug)
-    comparison = test.session_state["comparisons"][name][0]
+    comparison = comparison_of(test, name)
     assert not test.warning
     assert shown(test, preset)
     assert address_of(test)["preset"] == [slug]
@@ -119,39 +114,9 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
     assert {key: settings_of(test)[key] for key in wanted} == wanted
 
 
-def test_a_preset_after_another_leaves_none_of_its_settings_in_the_address(page, address_of):
-    test = page("train", preset="four-prototypes")
-    assert address_of(test)["pace"] == ["200"]
-    test.button(key="train preset The yardstick").click().run()
-    assert address_of(test)["pace"] == []
-    test.select_slider(key="pace").set_value(50).run()
-    assert address_of(test)["pace"] == ["50"]
-
-
-@pytest.mark.parametrize(
-    ("name", "slug", "knob", "turned"),
-    [("sample", "set-it-free", "eps", 0.02), ("coupling", "weights-grow", "scale", 0.3)],
-)
-def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slug, knob, turned):
-    """After a reload, too: it is true of the preset only."""
-    [preset] = [preset for preset in live_page(name).presets if preset.slug == slug]
-    test = page(name, preset=slug)
-    comparison = test.session_state["comparisons"][name][0]
-    panel = next(panel for panel in comparison.panels if hasattr(panel.algorithm, knob))
-    comparison.apply_knobs(panel.key, **{knob: turned})
-    assert not shown(test.run(), preset)
-    parts = address_of(test)
-    assert parts["preset"] == []
-    again = page(name, **parts)
-    assert not shown(again, preset)
-    assert [panel.algorithm for panel in again.session_state["comparisons"][name][0].panels] == [
-        panel.algorithm for panel in comparison.panels
-    ]
-
-
 def test_parameters_of_a_link_override_its_preset(page):
     test = page("chain", preset="decay-hurts", land_depth="5.0", l="gibbs")
-    comparison = test.session_state["comparisons"]["chain"][0]
+    comparison = comparison_of(test, "chain")
     assert [panel.algorithm.name for panel in comparison.panels] == ["gibbs"]
     assert settings_of(test)["land_depth"] == 5.0
     assert (settings_of(test)["land"], comparison.rate) == ("letters L T X", 100)
@@ -159,12 +124,3 @@ def test_parameters_of_a_link_override_its_preset(page):
     assert warning.value.startswith(
         r"The link names an unknown preset 'no\<b\>such'; there are two-valleys, the-valley-fills-up"
     )
-
-
-def test_the_address_of_a_preset_opens_it_again(page, address_of):
-    """Without the preset's name, too: this is what the address has been once a knob was turned."""
-    parts = address_of(page("chain", preset="moments-fall-as-1-t"))
-    assert parts["land_curve"] == ["moments"]
-    assert parts["land_depth"] == ["8"]
-    again = page("chain", **{name: values for name, values in parts.items() if name != "preset"})
-    assert address_of(again) == parts

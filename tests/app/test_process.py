@@ -6,10 +6,10 @@ import platform
 import subprocess
 import sys
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from waiting import run
 
 from rbmviz_app import process
 from rbmviz_app.stream import socket
@@ -66,8 +66,7 @@ def test_the_server_collects_cycles_that_python_would_leave_for_long(monkeypatch
 
     gc.disable()
     try:
-        with ThreadPoolExecutor(1) as thread:  # Playwright has a loop in this one
-            thread.submit(asyncio.run, serve()).result()
+        run(serve())
     finally:
         gc.enable()
 

@@ -5,8 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
 import pytest
 from page_settings import settings_of
@@ -14,23 +12,12 @@ from page_settings import settings_of
 from rbmviz import BadInput
 from rbmviz_app import access, serve, shared
 
-PACKAGED = Path(__file__).parents[2] / "app" / ".streamlit" / "config.toml"
-
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch):
     for name in list(os.environ):
         if name.startswith("STREAMLIT_") or name == "RBMVIZ_PUBLIC":
             monkeypatch.delenv(name)
-
-
-def test_the_packaged_settings_are_passed_in():
-    found = serve.settings(None, None)
-    packaged = tomllib.loads(PACKAGED.read_text())
-    assert found["server.address"] == "127.0.0.1"
-    assert found["runner.postScriptGC"] is packaged["runner"]["postScriptGC"] is False
-    assert found["theme.light.primaryColor"] == packaged["theme"]["light"]["primaryColor"]
-    assert set(serve.packaged_settings()) < set(found)
 
 
 def test_the_command_line_comes_before_the_environment_and_that_before_the_file(monkeypatch):
@@ -44,12 +31,6 @@ def test_the_command_line_comes_before_the_environment_and_that_before_the_file(
     monkeypatch.setenv("STREAMLIT_SERVER_MAX_UPLOAD_SIZE", "much")
     with pytest.raises(BadInput, match="STREAMLIT_SERVER_MAX_UPLOAD_SIZE = 'much'"):
         serve.settings(None, None)
-
-
-@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.1", ""])
-def test_an_address_for_others_is_refused(address):
-    with pytest.raises(BadInput, match="RBMVIZ_PUBLIC=1"):
-        serve.settings(address, None)
 
 
 def test_an_address_of_another_machine_is_refused_in_one_sentence(monkeypatch):
@@ -124,13 +105,3 @@ def test_share_listens_for_other_machines_and_only_with_the_flag(monkeypatch):
     assert serve.settings(None, None)["server.address"] == "127.0.0.1"
     assert serve.settings(None, None, share=True)["server.address"] == "0.0.0.0"
     assert access.ADDRESSES_OF_COMMAND == ["192.168.0.7"]
-
-
-def test_the_address_for_the_others_is_announced(monkeypatch):
-    options = {"server.address": "0.0.0.0", "server.port": 8501, "server.baseUrlPath": "class"}
-    monkeypatch.setattr(serve.config, "get_option", options.get)
-    monkeypatch.setattr(serve, "_answers", lambda host, port: host == "127.0.0.1")
-    monkeypatch.setattr(access, "ADDRESSES_OF_COMMAND", ["192.168.0.7"])
-    said = []
-    serve._announce(False, lambda *urls: said.append(urls))
-    assert said == [("http://127.0.0.1:8501/class", "http://192.168.0.7:8501/class")]

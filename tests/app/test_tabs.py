@@ -1,6 +1,7 @@
 """A tab of a browser: its newest session has the page, and a link opened in it begins anew."""
 
 import pytest
+from page_settings import comparison_of
 
 from rbmviz_app import comparisons, tabs
 from rbmviz_app.session import SESSION, TAB
@@ -15,19 +16,17 @@ def open_in_tab(page, address_of, monkeypatch):
     tabs.tabs_by_key().clear()
 
 
-def comparison_of(test):
-    return test.session_state["comparisons"]["sample"][0]
-
-
 def test_newest_session_of_a_tab_has_its_page(open_in_tab, address_of):
     first = open_in_tab(model="bas_pcd", p=["gibbs"])
     second = open_in_tab(**address_of(first), paused_at=["12"])
-    assert comparison_of(second) is comparison_of(first)
+    assert comparison_of(second, "sample") is comparison_of(first, "sample")
     assert second.session_state[TAB] is first.session_state[TAB]
     comparisons._lose(comparisons._Connection(first.session_state[TAB], first.session_state[SESSION]))
-    assert comparison_of(second).closed_at is None  # a lost connection that the server has noticed late
+    assert (
+        comparison_of(second, "sample").closed_at is None
+    )  # a lost connection that the server has noticed late
     comparisons._lose(comparisons._Connection(second.session_state[TAB], second.session_state[SESSION]))
-    assert comparison_of(second).closed_at is not None
+    assert comparison_of(second, "sample").closed_at is not None
 
 
 def test_link_opened_in_a_tab_takes_only_the_share_along(open_in_tab, address_of):
@@ -35,8 +34,8 @@ def test_link_opened_in_a_tab_takes_only_the_share_along(open_in_tab, address_of
     share = Share("taught")
     first.session_state[TAB].values["shared page"] = share
     second = open_in_tab(model="bas_pcd", p=["rates_fpcd"])
-    assert comparison_of(second) is not comparison_of(first)
-    assert comparison_of(first).closed_at is not None
+    assert comparison_of(second, "sample") is not comparison_of(first, "sample")
+    assert comparison_of(first, "sample").closed_at is not None
     assert second.session_state["shared page"] is share
     assert (share.view.page, share.away) == ("sample", False)
 

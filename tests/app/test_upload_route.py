@@ -1,13 +1,12 @@
 """Files on their way to Streamlit: measured against the server's memory before they are read."""
 
-import asyncio
-
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from waiting import run
 
 from rbmviz.session import memory
 from rbmviz_app import uploads
@@ -78,8 +77,8 @@ def test_files_that_are_still_coming_are_counted(held):
         )
 
     middleware = uploads.CountedUploads(store)
-    asyncio.run(ask("first", 5 * MB))
+    run(ask("first", 5 * MB))
     assert answers[0] == 413
     answers.clear()
-    asyncio.run(ask("second", 3 * MB))
+    run(ask("second", 3 * MB))
     assert answers == []

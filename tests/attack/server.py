@@ -15,6 +15,8 @@ import psutil
 
 ROOT = Path(__file__).parents[2]
 
+LEFT = "starlette.websockets.WebSocketDisconnected: WebSocket is not connected."
+
 
 @dataclass
 class Server:
@@ -33,25 +35,19 @@ class Server:
         return self._seen.memory_info().rss / 1e6
 
     @property
-    def threads(self) -> int:
-        """Number of threads of the process."""
-        return self._seen.num_threads()
-
-    @property
     def cpu_seconds(self) -> float:
         """Processor time of the process so far, in seconds."""
         return sum(self._seen.cpu_times()[:2])
 
     @property
     def tracebacks(self) -> list[str]:
-        """The last line, with the exception, of each traceback in the log."""
-        lines = self.log.read_text(errors="replace").splitlines()
-        found = []
-        for i, line in enumerate(lines):
-            if line.lstrip().startswith("Traceback (most recent call last)"):
-                ends = (text.strip() for text in lines[i + 1 :] if text and not text.startswith((" ", "\t")))
-                found.append(next(ends, "?"))
-        return found
+        """The parts of the log in which a traceback leads through this project.
+
+        Streamlit itself logs one if a browser leaves while it connects, within our middleware or not.
+        """
+        parts = self.log.read_text(errors="replace").split("Exception in ASGI application")
+        ours = [f'File "{ROOT / folder}' for folder in ("app", "rbmviz")]
+        return [part for part in parts if LEFT not in part and any(file in part for file in ours)]
 
 
 @contextlib.contextmanager

@@ -1,13 +1,11 @@
-"""Memory of each further visitor, and the effect of a visitor at full speed on the others.
+"""What a crowd costs and gets: visitors, each with a page of their own, or watchers of one shared view.
 
 From the root of the repository, with warm kernels::
 
-    python -m tests.attack.sharing memory               # megabytes per visitor and threads, for each page
-    python -m tests.attack.sharing fairness             # first picture alone, and beside twelve panels
-    python -m tests.attack.sharing growth --seconds 300 # slope of memory under one visitor at full speed
-    python -m tests.attack.sharing crowd --crowd 1 8 30 # processor, frames and samples of so many visitors
+    python -m tests.attack.sharing crowd --crowd 1 8 16 30 --seconds 25
+    python -m tests.attack.sharing watchers --crowd 1 30 100 --seconds 60
 
-``--root`` serves another checkout, to compare with.
+Prints a row for each crowd. ``--root`` serves another checkout, to compare with.
 """
 
 import argparse
@@ -17,18 +15,19 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
 from tests.attack.server import ROOT, Server, serving
-from tests.attack.visitor import PAGES, Visitor
-
-FULL = "speed=full"
-TWELVE = "&".join([FULL, *["p=gibbs&p=rates_fpcd&p=rates_herding&p=sample_penalization"] * 3])
-
+from tests.attack.visitor import Refused, Visitor
 
 CROWD = (
     "| visitors | of a core, each | visitor's own program | frames/s | samples/s a panel "
     "| paused, of a core, each | MB each | MB 40 s after they left |\n|---|---|---|---|---|---|---|---|"
+)
+WATCHERS = (
+    "| watchers | frames/s of each: median, least | Mbit/s of all | teacher: frames/s, samples/s | of a core "
+    "| MB without, with, after | \n|--:|--:|--:|--:|--:|--:|"
 )
 
 
@@ -41,62 +40,7 @@ async def warm(server: Server) -> None:
         quiet = quiet + 1 if server.cpu_seconds - before < 0.1 else 0
 
 
-async def memory(server: Server, page: str, query: str, visitors: int, settle: float) -> str:
-    """Return a row of the table: what one more visitor takes, settled for so many seconds."""
-    opened: list[Visitor] = []
-    sizes = [server.rss]
-    for _ in range(visitors):
-        opened.append(await Visitor(server.address, page, query).open())
-        await opened[-1].first_picture()
-        await asyncio.sleep(settle)
-        sizes.append(server.rss)
-    threads = server.threads
-    for visitor in opened:
-        await visitor.close()
-    await asyncio.sleep(15)
-    each = (sizes[-1] - sizes[1]) / (visitors - 1)
-    return (
-        f"| {page or 'sample'} | {query[:20]} | {sizes[0]:.0f} | {sizes[1] - sizes[0]:.0f} | {each:.0f} "
-        f"| {threads} | {server.rss:.0f} |"
-    )
-
-
-async def fairness(server: Server, times: int) -> str:
-    """Return the medians of the first picture alone and beside twelve panels at full speed, in turns."""
-    alone, beside = [], []
-    async with Visitor(server.address) as visitor:
-        await visitor.first_picture()
-    for _ in range(times):
-        async with Visitor(server.address) as visitor:
-            alone.append(await visitor.first_picture())
-        async with Visitor(server.address, query=TWELVE) as greedy:
-            await greedy.first_picture()
-            await asyncio.sleep(2)
-            async with Visitor(server.address) as visitor:
-                beside.append(await visitor.first_picture())
-        await asyncio.sleep(1)
-    a, b = statistics.median(alone), statistics.median(beside)
-    shown = (
-        f"{name} {[round(t, 2) for t in found]}" for name, found in (("alone", alone), ("beside", beside))
-    )
-    return f"first picture alone {a:.2f} s, beside {b:.2f} s, {b / a:.2f} times as long; {'; '.join(shown)}"
-
-
-async def growth(server: Server, seconds: float) -> str:
-    """Return memory under one visitor at full speed, and its slope over the last two thirds of the time."""
-    async with Visitor(server.address, query=FULL) as visitor:
-        await visitor.first_picture()
-        at, sizes = [], []
-        for i in range(int(seconds)):
-            await asyncio.sleep(1)
-            at.append(i / 60)
-            sizes.append(server.rss)
-        late = len(at) // 3
-        slope = np.polyfit(at[late:], sizes[late:], 1)[0]
-        return f"samples {visitor.n}: {sizes[-1]:.0f} MB, {slope:+.2f} MB a minute"
-
-
-async def crowd(server: Server, n: int, query: str, seconds: float, settle: float) -> str:
+async def crowd(server: Server, n: int, query: str, seconds: float) -> str:
     """Return a row of the table: what so many visitors cost and get, and what they leave behind."""
     before = server.rss
     visitors = [Visitor(server.address, query=query) for _ in range(n)]
@@ -104,7 +48,7 @@ async def crowd(server: Server, n: int, query: str, seconds: float, settle: floa
         for visitor in visitors:
             await visitor.open()
         await asyncio.gather(*(visitor.first_picture() for visitor in visitors))
-        await asyncio.sleep(settle)
+        await asyncio.sleep(6)
         share, own, frames, samples = await _measured(server, visitors, seconds)
         memory = (server.rss - before) / n
         await asyncio.gather(*(visitor.press("Pause") for visitor in visitors))
@@ -128,51 +72,86 @@ async def _measured(
     second of a panel.
     """
     cpu, own, frames = server.cpu_seconds, time.process_time(), sum(visitor.frames for visitor in visitors)
-    steps, begin = sum(sum(visitor.n.values()) for visitor in visitors), asyncio.get_running_loop().time()
-    panels = sum(len(visitor.n) for visitor in visitors)
+    steps, begin = sum(sum(visitor.n.values()) for visitor in visitors), time.monotonic()
     await asyncio.sleep(seconds)
-    passed = asyncio.get_running_loop().time() - begin
+    passed = time.monotonic() - begin
     each = passed * len(visitors)
-    made = sum(sum(visitor.n.values()) for visitor in visitors) - steps
     return (
         (server.cpu_seconds - cpu) / each,
         (time.process_time() - own) / each,
         (sum(visitor.frames for visitor in visitors) - frames) / each,
-        made / (passed * panels),
+        (sum(sum(visitor.n.values()) for visitor in visitors) - steps)
+        / (passed * sum(len(visitor.n) for visitor in visitors)),
     )
+
+
+async def share(teacher: Visitor) -> str:
+    """Have a teacher share the page; return the address for those who watch."""
+    await teacher.press("Share this view")
+    end = time.monotonic() + 30
+    while not teacher.shared:
+        if time.monotonic() > end:
+            raise Refused("the page tells no address to watch")
+        await asyncio.sleep(0.1)
+    return teacher.shared
+
+
+class Watcher:
+    """One who watches: counts frames and unpacks none, to cost little beside the server."""
+
+    def __init__(self) -> None:
+        self.frames = self.n_bytes = 0
+
+    async def read(self, url: str) -> None:
+        """Connect, and read until this is cancelled."""
+        try:
+            async with connect(url, max_size=None, open_timeout=60, ping_interval=None, proxy=None) as socket:
+                async for message in socket:
+                    self.frames += isinstance(message, bytes)
+                    self.n_bytes += len(message)
+        except ConnectionClosed:
+            pass
+
+
+async def watchers(server: Server, n: int, query: str, seconds: float) -> str:
+    """Return a row of the table: what so many watchers get, and what they cost."""
+    async with Visitor(server.address, query=query) as teacher:
+        await teacher.first_picture()
+        url = (await share(teacher)).replace("http", "ws", 1) + "/live"
+        await asyncio.sleep(5)
+        without, all_of_them = server.rss, [Watcher() for _ in range(n)]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(watcher.read(url)) for watcher in all_of_them]
+            while not all(watcher.frames for watcher in all_of_them):
+                await asyncio.sleep(0.1)
+            memory, begin = server.rss, [(watcher.frames, watcher.n_bytes) for watcher in all_of_them]
+            (share_of_core, _, own, samples) = await _measured(server, [teacher], seconds)
+            rates = [(w.frames - f) / seconds for w, (f, _) in zip(all_of_them, begin, strict=True)]
+            n_bytes = sum(w.n_bytes - b for w, (_, b) in zip(all_of_them, begin, strict=True))
+            for task in tasks:
+                task.cancel()
+        return (
+            f"| {n} | {statistics.median(rates):.1f}, {min(rates):.1f} | {8e-6 * n_bytes / seconds:.0f} "
+            f"| {own:.1f}, {samples:.1f} | {share_of_core:.0%} "
+            f"| {without:.0f}, {memory:.0f}, {server.rss:.0f} |"
+        )
 
 
 async def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["memory", "fairness", "growth", "crowd"])
+    parser.add_argument("what", choices=["crowd", "watchers"])
     parser.add_argument("--root", type=Path, default=ROOT)
-    parser.add_argument("--page", action="append", help=f"one of {PAGES}; default: all")
     parser.add_argument("--query", default="", help="query string of the link")
-    parser.add_argument("--visitors", type=int, default=4)
     parser.add_argument("--crowd", type=int, nargs="+", default=[1, 8, 16, 30], metavar="N")
-    parser.add_argument("--times", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=300.0)
-    parser.add_argument("--settle", type=float, default=6.0, help="seconds that each visitor stays alone")
+    parser.add_argument("--seconds", type=float, default=30.0)
     options = parser.parse_args()
+    head, row = (CROWD, crowd) if options.what == "crowd" else (WATCHERS, watchers)
+    print(head)  # noqa: T201
     with tempfile.TemporaryDirectory() as folder:
-        for page in options.page or PAGES if options.what == "memory" else [""]:
-            # A server for each page, so that leftovers of one page are not counted for the next.
-            with serving(Path(folder) / "log.txt", options.root) as server:
-                await warm(server)
-                if options.what == "memory":
-                    given = server, page, options.query, options.visitors, options.settle
-                    text = await memory(*given)
-                elif options.what == "crowd":
-                    rows = [
-                        await crowd(server, n, options.query, options.seconds, options.settle)
-                        for n in options.crowd
-                    ]
-                    text = "\n".join([CROWD, *rows])
-                elif options.what == "fairness":
-                    text = await fairness(server, options.times)
-                else:
-                    text = await growth(server, options.seconds)
-            print(text, flush=True)  # noqa: T201
+        with serving(Path(folder) / "log.txt", options.root, RBMVIZ_WATCHERS="1000") as server:
+            await warm(server)
+            for n in options.crowd:
+                print(await row(server, n, options.query, options.seconds), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ LAPTOP = {"width": 1280, "height": 720}
 
 PHONE = {"width": 390, "height": 844}
 
-DRAWN = """[...document.querySelectorAll('[data-testid=stVegaLiteChart] canvas, [class*=st-key-plot-] *')]
+DRAWN = """[...document.querySelectorAll('[class*=st-key-plot-] *')]
     .map(e => e.matches('canvas') ? e : e.shadowRoot?.querySelector('.chart:not([hidden]) .plot'))
     .find(Boolean)"""
 """The first chart that is drawn."""
@@ -123,7 +123,7 @@ class Live:
 
     @property
     def charts(self):
-        return self.page.locator("[data-testid=stVegaLiteChart] canvas, .plot canvas")
+        return self.page.locator(".plot canvas")
 
     def goto(self, query=""):
         """Open a page."""

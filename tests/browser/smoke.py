@@ -31,7 +31,7 @@ READY = f"{PANELS}.length > 0 && {PANELS}.every(p => Number(p.dataset.n) > 0)"
 
 PICTURES = f"JSON.stringify({PANELS}.map(p => p.querySelector('canvas.picture').toDataURL()))"
 
-FIRST_CHART = "document.querySelector('[class*=st-key-plot-], [data-testid=stVegaLiteChart] canvas')"
+FIRST_CHART = "document.querySelector('[class*=st-key-plot-]')"
 DRAWN = "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
 
 VALUE = f"{PANELS}[0].querySelector('.knob .value').value"

@@ -3,13 +3,11 @@
 import csv
 import dataclasses
 import json
-import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -67,101 +65,43 @@ def test_sample_writes_what_python_samples(capsys, model_file, model, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors", "s.npz"]
 
 
-def test_sample_thins(capsys, model_file, model, tmp_path):
-    out = tmp_path / "s.npz"
-    run(
-        capsys,
-        "sample",
-        "--model",
-        model_file,
-        "--sampler",
-        "gibbs",
-        "-n",
-        40,
-        "--thin",
-        5,
-        "--no-means",
-        "--out",
-        out,
-    )
+@pytest.mark.parametrize("n_chains", [1, 3])
+def test_sample_takes_turns_and_thins_each_chain(n_chains, capsys, model_file, model, tmp_path):
+    """Row t of the file is chain t % n_chains, and every fourth of each chain's samples is there."""
+    out, words = tmp_path / "s.npz", "sample --sampler rates_fpcd -n 40 --thin 4".split()
+    words += ["--n-chains", n_chains, *([] if n_chains > 1 else ["--no-means"])]
+    run(capsys, *words, "--model", model_file, "--out", out)
+    sampler, rounds = make_sampler("rates_fpcd", n_chains=n_chains), -(-40 // n_chains)
+    want = sample(model, sampler, rounds * 4 * n_chains).v.reshape(rounds, 4, n_chains, 5)[:, 3]
     with np.load(out) as got:
-        np.testing.assert_array_equal(got["v"], sample(model, make_sampler("gibbs"), 200).v[4::5])
-        assert "p" not in got
+        np.testing.assert_array_equal(got["v"], want.reshape(-1, 5)[:40])
+        assert ("p" in got) == (n_chains > 1)
+        assert json.loads(str(got["meta"]))["knobs"]["n_chains"] == n_chains
 
 
-def test_sample_takes_turns_and_thins_each_chain(capsys, model_file, model, tmp_path):
-    """Row t of the file is chain t % 3, and every fourth of each chain's samples is there."""
-    out = tmp_path / "s.npz"
-    run(
-        capsys, "sample", "--model", model_file, "--sampler", "rates_fpcd", "--n-chains", 3, "-n", 40,
-        "--thin", 4, "--out", out,
-    )  # fmt: skip
-    sampler = make_sampler("rates_fpcd", n_chains=3)
-    want = sample(model, sampler, 14 * 4 * 3).v.reshape(14, 4, 3, 5)[:, 3].reshape(42, 5)
-    with np.load(out) as got:
-        np.testing.assert_array_equal(got["v"], want[:40])
-        assert got["p"].shape == (40, 5)
-        assert json.loads(str(got["meta"]))["knobs"]["n_chains"] == 3
-
-
-def test_sample_refuses(capsys, model_file, tmp_path, monkeypatch):
+def test_sample_refuses(capsys, model_file, tmp_path):
     usual = ["sample", "--model", model_file, "--sampler", "gibbs", "-n", "10", "--out", tmp_path / "s.npz"]
-
-    def other(**changes):
-        words = list(usual)
-        for flag, value in changes.items():
-            words[words.index(flag if flag == "-n" else f"--{flag}") + 1] = value
-        return words
-
-    assert "did you mean 'gibbs'" in refused(capsys, *other(sampler="gibs"))
-    assert "1 to 100" in refused(capsys, *usual, "--k", "0")
+    assert "did you mean 'gibbs'" in refused(capsys, *instead(usual, "--sampler", "gibs"))
     assert "did you mean 'temperature'" in refused(capsys, *usual, "--temprature", "2")
     assert "needs a value" in refused(capsys, *usual, "--k")
-    assert "-n: '0' is not a whole number from 1" in refused(capsys, *other(**{"-n": "0"}))
-    assert "'many' is not a whole number" in refused(capsys, *other(**{"-n": "many"}))
-    assert "does not exist" in refused(capsys, *other(out=tmp_path / "none" / "s.npz"))
-    assert ".npz" in refused(capsys, *other(out=tmp_path / "s.txt"))
-    assert "There is no model file" in refused(capsys, *other(model=tmp_path / "x.npz"))
-    assert "Unknown option: --depth" in refused(capsys, "list", "--depth")
-    assert "GB of memory" in refused(capsys, *other(**{"-n": "1e9"}))
+    assert "There is no model file" in refused(capsys, *instead(usual, "--model", tmp_path / "x.npz"))
+    assert "GB of memory" in refused(capsys, *instead(usual, "-n", "1e9"))
     model_file.write_bytes(model_file.read_bytes()[:-3])
     assert "not a readable model file" in refused(capsys, *usual)
     assert not (tmp_path / "s.npz").exists()
 
 
-def test_init_from_data(capsys, tmp_path):
-    """The chain starts at a held-out example of the data that the model names."""
-    data = rbmviz.load_dataset("bas")
-    rbm = rbmviz.RBM(np.zeros((16, 2)), np.zeros(16), np.zeros(2))
-    save_model(rbmviz.Model(rbm, None, {"dataset": "bas"}), tmp_path / "b.safetensors")
-    # At a very low temperature with positive weights on themselves the start would stay; here only: it runs.
-    run(
-        capsys, "sample", "--model", tmp_path / "b.safetensors", "--sampler", "gibbs", "-n", 3,
-        "--init", "data", "--out", tmp_path / "s.npz",
-    )  # fmt: skip
-    start = rbmviz.session.SamplingSetup(rbmviz.Model(rbm), data, 0).first_state()
-    with np.load(tmp_path / "s.npz") as got:
-        want = sample(rbmviz.Model(rbm), make_sampler("gibbs"), 3, v0=start).v
-        np.testing.assert_array_equal(got["v"], want)
-    save_model(rbmviz.Model(rbm), tmp_path / "c.safetensors")
-    message = refused(
-        capsys, "sample", "--model", tmp_path / "c.safetensors", "--sampler", "gibbs", "-n", 3,
-        "--init", "data", "--out", tmp_path / "t.npz",
-    )  # fmt: skip
-    assert "--init random" in message
-
-
 def test_init_from_data_begins_each_chain_at_an_example_of_its_own(capsys, tmp_path):
-    out = tmp_path / "s.npz"
-    run(
-        capsys, "sample", "--model", "bas_pcd", "--sampler", "gibbs", "--n-chains", 5, "-n", 20, "--init",
-        "data", "--out", out,
-    )  # fmt: skip
+    """Of the data that the model names."""
+    words = ["sample", *"--sampler gibbs --n-chains 5 -n 20 --init data --out".split(), tmp_path / "s.npz"]
+    run(capsys, *words, "--model", "bas_pcd")
     model = load_model("bas_pcd")
     starts = rbmviz.session.SamplingSetup(model, rbmviz.load_dataset("bas"), 0).starts(5)
-    with np.load(out) as got:
+    with np.load(tmp_path / "s.npz") as got:
         want = sample(model, make_sampler("gibbs", n_chains=5), 20, v0=starts).v
         np.testing.assert_array_equal(got["v"], want)
+    save_model(rbmviz.Model(model.rbm), tmp_path / "nameless.safetensors")
+    assert "--init random" in refused(capsys, *words, "--model", tmp_path / "nameless.safetensors")
 
 
 def test_interrupted_samples_are_kept(model_file, tmp_path):
@@ -171,12 +111,8 @@ def test_interrupted_samples_are_kept(model_file, tmp_path):
         "import sys, tqdm; sys.stderr.isatty = lambda: True\n"  # so that there is a bar
         "from rbmviz.cli import main; sys.exit(main())"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, words), "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-c", code, *map(str, words), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     shown = ""
     while not re.search(r"[1-9]\d{4}/100000000", shown):
         assert process.poll() is None, shown
@@ -277,20 +213,7 @@ def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):
 def test_score_of_several_chains_takes_them_apart(capsys, tmp_path):
     """ESS over all chains, and R-hat; the six rows of an unfinished round are left out."""
     path = tmp_path / "s.npz"
-    run(
-        capsys,
-        "sample",
-        "--model",
-        "bas_pcd",
-        "--sampler",
-        "gibbs",
-        "--n-chains",
-        7,
-        "-n",
-        706,
-        "--out",
-        path,
-    )
+    run(capsys, *"sample --model bas_pcd --sampler gibbs --n-chains 7 -n 706 --out".split(), path)
     result = run(capsys, "score", path)
     with np.load(path) as file:
         v, meta = file["v"], file["meta"]
@@ -298,13 +221,8 @@ def test_score_of_several_chains_takes_them_apart(capsys, tmp_path):
     want = rbmviz.metrics.chain_diagnostics(energy)
     assert (result["ess_free_energy"], result["rhat_free_energy"]) == (want.ess, want.rhat)
     assert result["n_chains"] == 7
-    as_one = rbmviz.metrics.chain_diagnostics(energy.T.reshape(-1)).ess
-    assert result["ess_free_energy"] != as_one
-    assert main(["score", str(path)]) == 0
-    assert f"{want.rhat:.4g} by free energy" in capsys.readouterr().out
-    stuck = np.tile(v[:7], (20, 1))
-    np.savez(path, v=stuck, meta=meta)
-    assert run(capsys, "score", path)["rhat_activity"] > 100
+    assert result["ess_free_energy"] != rbmviz.metrics.chain_diagnostics(energy.T.reshape(-1)).ess
+    np.savez(path, v=np.tile(v[:7], (20, 1)), meta=meta)
     assert main(["score", str(path)]) == 0
     assert "R-hat of 7 chains, above 1.01 while they disagree: over 100 by" in capsys.readouterr().out
     np.savez(path, v=v[:55], meta=meta)
@@ -315,19 +233,14 @@ def test_score_of_several_chains_takes_them_apart(capsys, tmp_path):
 
 def test_the_history_of_a_larger_model_is_estimated(capsys, tmp_path):
     """More than 16 units: annealed importance sampling, within its error of the enumeration."""
-    run(
-        capsys, "train", "--dataset", "digits", "--trainer", "cd", "--n-hidden", 18, "--iterations", 40,
-        "--every", 20, "--out", tmp_path / "d.safetensors", "--history", tmp_path / "h.csv",
-    )  # fmt: skip
-    with (tmp_path / "h.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    exact = rbmviz.metrics.log_likelihood(
-        load_model(tmp_path / "d.safetensors").rbm, rbmviz.load_dataset("digits").train
-    )
-    error = float(rows[-1]["log_likelihood_error"])
+    words = "train --dataset digits --trainer cd --n-hidden 18 --iterations 40 --every 20".split()
+    run(capsys, *words, "--out", tmp_path / "d.safetensors", "--history", tmp_path / "h.csv")
+    last, rbm = csv_of(tmp_path / "h.csv")[-1], load_model(tmp_path / "d.safetensors").rbm
+    exact = rbmviz.metrics.log_likelihood(rbm, rbmviz.load_dataset("digits").train)
+    error = float(last["log_likelihood_error"])
     assert 0 < error < 0.2
-    assert float(rows[-1]["log_likelihood"]) == pytest.approx(exact, abs=5 * error)
-    assert 1 < float(rows[-1]["ais_ess"]) <= 64
+    assert float(last["log_likelihood"]) == pytest.approx(exact, abs=5 * error)
+    assert 1 < float(last["ais_ess"]) <= 64
 
 
 def test_train_writes_a_model_with_rates_and_a_history(capsys, tmp_path):
@@ -341,34 +254,21 @@ def test_train_writes_a_model_with_rates_and_a_history(capsys, tmp_path):
     assert result["updates"] == 300
     assert result["log_likelihood"] == pytest.approx(rbmviz.metrics.log_likelihood(model.rbm, data.train))
     assert model.meta["knobs"]["learning_rate"] == 0.05
-    with (tmp_path / "h.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_of(tmp_path / "h.csv")
     assert int(rows[-1]["update"]) == 300
     assert float(rows[-1]["log_likelihood"]) == pytest.approx(result["log_likelihood"])
     assert (rows[-1]["log_likelihood_error"], rows[-1]["ais_ess"]) == ("0.0", "")
     assert int(rows[-1]["sweeps"]) == 300 * 100  # of all 100 chains together
     # The command in the file rebuilds it, bit for bit.
-    words = model.meta["command"].split()[1:]
+    words = shlex.split(model.meta["command"])[1:]
     words[words.index("--out") + 1] = str(tmp_path / "again.safetensors")
     run(capsys, *words)
     np.testing.assert_array_equal(load_model(tmp_path / "again.safetensors").rbm.W, model.rbm.W)
-    np.save(tmp_path / "a b.npy", data.train)
-    run(
-        capsys, "train", "--dataset", tmp_path / "a b.npy", "--trainer", "cd", "--iterations", 1,
-        "--out", tmp_path / "a b.safetensors",
-    )  # fmt: skip
-    words = shlex.split(load_model(tmp_path / "a b.safetensors").meta["command"])
-    assert (words[3], words[-1]) == (str(tmp_path / "a b.npy"), "a b.safetensors")
-    again = run(
-        capsys, "train", "--dataset", "bas", "--trainer", "cd", "--iterations", 1, "--learning-rate", "1e-6",
-        "--warm-start", tmp_path / "b.safetensors", "--out", tmp_path / "w.safetensors",
-    )  # fmt: skip
+    warm = ["train", *"--trainer cd --iterations 1 --learning-rate 1e-6 --dataset bas".split()]
+    warm += ["--warm-start", tmp_path / "b.safetensors", "--out", tmp_path / "w.safetensors"]
+    again = run(capsys, *warm)
     assert again["log_likelihood"] == pytest.approx(result["log_likelihood"], abs=1e-4)
-    message = refused(
-        capsys, "train", "--dataset", "digits", "--trainer", "cd", "--iterations", 1,
-        "--warm-start", tmp_path / "b.safetensors", "--out", tmp_path / "w.safetensors",
-    )  # fmt: skip
-    assert "16 visible units, the data 64" in message
+    assert "16 visible units, the data 64" in refused(capsys, *instead(warm, "--dataset", "digits"))
 
 
 def test_diverged_training_leaves_the_last_finite_model(capsys, tmp_path):
@@ -437,44 +337,27 @@ def test_resume_refuses_other_runs(capsys, tmp_path):
     words += ["--out", tmp_path / "m.safetensors"]
     checkpoint = tmp_path / "m.checkpoint"
     assert f"There is no checkpoint '{checkpoint}'" in refused(capsys, *words, "--resume")
-    data, trainer = rbmviz.load_dataset("bas"), rbmviz.make_trainer("cd")
-    steps = rbmviz.train(data, trainer, 5, 20)
+    steps = rbmviz.train(rbmviz.load_dataset("bas"), rbmviz.make_trainer("cd"), 5, 20)
     next(steps)
     checkpoint.write_bytes(steps.checkpoint()[:-1])
     assert f"'{checkpoint}': The checkpoint is damaged" in refused(capsys, *words, "--resume")
-    checkpoint.write_bytes(b"x")
-    assert "not a checkpoint" in refused(capsys, *words, "--resume")
     with checkpoint.open("wb") as file:
         file.truncate(3 * 10**9)  # a hole, of which nothing may be read
     assert "needs 3.00 GB of memory" in refused(capsys, *words, "--resume")
     checkpoint.write_bytes(steps.checkpoint())
     assert "seed = 0, not 1" in refused(capsys, *words, "--resume", "--seed", 1)
     assert run(capsys, *words, "--resume")["updates"] == 20
-    assert "a whole number from 1" in refused(capsys, *words, "--every", 0)
-
-
-def test_pairs_cut_off_are_told(capsys, tmp_path, model_file):
-    words = ["train", "--dataset", "bas", "--trainer", "ucd", "--t-max", 2, "--iterations", 400]
-    words += ["--learning-rate", 1, "--out", tmp_path / "m.safetensors", "--json"]
-    assert main([str(word) for word in words]) == 0
-    output = capsys.readouterr()
-    result = json.loads(output.out)
-    assert result["truncated"] > 0.1
-    assert "of the pairs had not met after t_max = 2 sweeps" in result["warning"]
-    assert result["warning"] in output.err
 
 
 def test_log_z_and_log_likelihood(capsys, model_file, model, tmp_path):
     result = run(capsys, "log-z", "--model", model_file)
-    assert result["log_z"] == rbmviz.metrics.log_z(model.rbm)
-    assert result["method"] == "exact"
+    assert (result["log_z"], result["method"]) == (rbmviz.metrics.log_z(model.rbm), "exact")
     bits = np.random.default_rng(0).integers(0, 2, (20, 5))
     np.savez(tmp_path / "d.npz", x_train=bits, x_validation=bits, x_test=bits)
-    result = run(capsys, "log-likelihood", "--model", model_file, "--dataset", tmp_path / "d.npz")
-    assert result["log_likelihood"] == pytest.approx(rbmviz.metrics.log_likelihood(model.rbm, bits))
-    assert "16 units and the model 5" in refused(
-        capsys, "log-likelihood", "--model", model_file, "--dataset", "bas"
-    )
+    words = ["log-likelihood", "--model", model_file, "--dataset", tmp_path / "d.npz"]
+    want = rbmviz.metrics.log_likelihood(model.rbm, bits)
+    assert run(capsys, *words)["log_likelihood"] == pytest.approx(want)
+    assert "16 units and the model 5" in refused(capsys, *instead(words, "--dataset", "bas"))
 
 
 def test_log_z_and_log_likelihood_by_ais(capsys, tmp_path):
@@ -490,36 +373,8 @@ def test_log_z_and_log_likelihood_by_ais(capsys, tmp_path):
     assert mean["train"] == pytest.approx(-model.rbm.free_energy(rows).mean() - want.log_z)
     assert mean["std_error"] == want.std_error
     assert main([*map(str, ["log-z", *instead(words, "--temperatures", 3)])]) == 0
-    captured = capsys.readouterr()
-    assert "chains are effective" in captured.err
-    assert "+-" in captured.out
+    assert "chains are effective" in capsys.readouterr().err
     assert "a whole number from 2" in refused(capsys, "log-z", "--chains", 1)
-    assert "a whole number from 2" in refused(capsys, "log-z", "--temperatures", 1)
-
-
-def test_sigterm_is_what_ctrl_c_is(tmp_path):
-    """A training that a batch system stops leaves its model and a checkpoint, and says so by its status."""
-    out = tmp_path / "m.safetensors"
-    words = ["train", "--dataset", "bas", "--trainer", "cd", "--n-hidden", 5, "--iterations", 10**7]
-    words += ["--every", 10, "--checkpoint-every", 10, "--out", out, "--json"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rbmviz", *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    end = time.monotonic() + 60
-    while not (tmp_path / "m.checkpoint").exists():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    process.terminate()
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130, stderr
-    assert "--resume continues from there" in stderr
-    result = json.loads(stdout)
-    assert load_model(out).meta["updates"] == result["updates"] > 0
-    left = rbmviz.load_checkpoint((tmp_path / "m.checkpoint").read_bytes(), rbmviz.load_dataset("bas").train)
-    assert left.state.update == result["updates"]
 
 
 def test_interrupted_ais_keeps_finished_chains(capsys, monkeypatch):
@@ -551,7 +406,6 @@ def test_a_model_too_large_to_enumerate_names_the_cost_and_the_way_out(capsys, t
     assert found["log_z"] == pytest.approx(94 * np.log(2), abs=1e-9)
     assert found["std_error"] < 1e-9
     assert found["log_likelihood"] == pytest.approx(-64 * np.log(2))
-    assert "more than a hundred millennia" in refused(capsys, "log-z", "--model", "mnist_fpcd")
 
 
 def test_sampling_says_whether_it_improves_the_model(capsys, tmp_path):
@@ -561,16 +415,7 @@ def test_sampling_says_whether_it_improves_the_model(capsys, tmp_path):
     assert found["model"] == [pytest.approx(want), 0.0]
     assert found["now"][0] < want < found["averaged"][0]
     assert (found["samples"], found["method"]) == (5000, "exact")
-    assert main([*map(str, words), "--model", "bas_cd1", "--likelihood"]) == 0
-    assert "mean log-likelihood (nats, exact) of the model -" in capsys.readouterr().out
     assert "likelihood" not in run(capsys, *words, "--model", "bas_cd1")
-
-
-def test_early_truncated_pairs_have_not_met_within_ten_sweeps(capsys, model_file):
-    words = ["couple", "--model", model_file, "--replications", 300, "--seed", 1, "--max-sweeps", 3]
-    result = run(capsys, *words)
-    assert result["truncated"] > 0
-    assert result["share_le_10"] == 1 - result["truncated"] / 300
 
 
 def test_couple(capsys, model_file):
@@ -583,10 +428,9 @@ def test_couple(capsys, model_file):
     assert 0 < result["tv_std_error"][0] < result["tv_bound"][0][1]
     result = run(capsys, "couple", "--random", "20x7:0.5", "--replications", 30, "--max-sweeps", 3)
     assert result["share_cut"] == result["truncated"] / 30 > 0
+    assert result["share_le_10"] == 1 - result["share_cut"]  # pairs that were cut off have not met
     result = run(capsys, "couple", "--random", "20x7:0.5", "--algorithm", "half_step", "--replications", 30)
     assert (result["algorithm"], result["share_cut"]) == ("half_step", 0)
-    assert "500x100:0.1" in refused(capsys, "couple", "--random", "20x7")
-    assert "both name a model" in refused(capsys, "couple", "--random", "2x2:1", "--model", model_file)
 
 
 def test_weights(capsys):
@@ -598,7 +442,6 @@ def test_weights(capsys):
     assert result["log_weights"] == want.log_weights.tolist()
     assert (result["ess"], result["max_weight"]) == (want.ess, want.max_weight)
     assert result["log_z"] == rbmviz.metrics.log_z(rbm)
-    assert "from 1 to 1,000" in refused(capsys, "weights", "--model", "bas_pcd", "--dataset", "bas", "--k", 0)
 
 
 def test_gradient(capsys):
@@ -608,15 +451,11 @@ def test_gradient(capsys):
     for name, knobs in {"cd": {}, "ucd": {"t_max": 5}}.items():
         want = gradient_quality(rbm, rows, name, 45, seed=2, k=2, n_chains=7, **knobs)
         assert result[name] == dataclasses.asdict(want) | {"resolved": want.resolved}
-        assert result[name]["replications"] == 60
-    assert main([*map(str, words), "--estimators", "cd"]) == 0
-    assert "without noise" in capsys.readouterr().out
-    assert "from 40 to" in refused(capsys, "gradient", "--replications", 39)
+    found = run(capsys, *words, "--estimators", "cd:k=1,n_chains=20,cd:k=5")
+    assert {"cd:k=1,n_chains=20", "cd:k=5"} <= set(found)
     assert "did you mean 'pop_cd'" in refused(capsys, *words, "--estimators", "cd,popcd")
     assert "did you mean 't_max'" in refused(capsys, *words, "--estimators", "ucd,cd", "--t-maxx", 4)
-    assert "choose pcd" in refused(capsys, *words, "--estimators", "fpcd")
     assert "names cd twice" in refused(capsys, *words, "--estimators", "cd,ucd,cd")
-    assert "64 units and the model 16" in refused(capsys, *instead(words, "--dataset", "digits"))
 
 
 def test_gradient_against_parallel_tempering(capsys, tmp_path, monkeypatch):
@@ -628,8 +467,6 @@ def test_gradient_against_parallel_tempering(capsys, tmp_path, monkeypatch):
     assert first["reference_error"] > 0
     assert kept.is_file()
     assert run(capsys, *words)["cd"] == first  # read again
-    assert main([*map(str, words)]) == 0
-    assert "parallel tempering, squared error" in capsys.readouterr().out
     assert "another model" in refused(capsys, *instead(words, "--model", "bas_cd1"))
     monkeypatch.delattr("rbmviz.cli.gradient.tempered_ladders")  # the place is checked before them
     assert "does not exist" in refused(capsys, *instead(words, "--reference", tmp_path / "no" / "r.npz"))
@@ -637,26 +474,17 @@ def test_gradient_against_parallel_tempering(capsys, tmp_path, monkeypatch):
     assert "is not a reference" in refused(capsys, *words)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
-def test_export_model(capsys, tmp_path, suffix):
-    out, model = tmp_path / f"bas{suffix}", load_model("bas_pcd")
-    result = run(capsys, "export-model", "--model", "bas_pcd", "--out", out)
-    assert result == {"out": str(out), "n_visible": 16, "n_hidden": 16, "rates": True}
+def test_export_model(capsys, tmp_path):
+    out, model = tmp_path / "bas.npz", load_model("bas_pcd")
+    words = ["export-model", "--model", "bas_pcd", "--out", out]
+    assert run(capsys, *words) == {"out": str(out), "n_visible": 16, "n_hidden": 16, "rates": True}
     back = load_model(out)
     assert back.meta == model.meta
     np.testing.assert_array_equal(back.rbm.W, model.rbm.W)
     np.testing.assert_array_equal(back.rates.c, model.rates.c)
-    again = run(
-        capsys, "sample", "--model", out, "--sampler", "rates_fpcd", "-n", 5, "--out", tmp_path / "s.npz"
-    )
-    assert again["n"] == 5
-    if suffix == ".npz":
-        with np.load(out) as arrays:
-            assert {"W", "b", "c"} < set(arrays.files)
-    assert "not 'm.pkl'" in refused(capsys, "export-model", "--model", "bas_pcd", "--out", "m.pkl")
-    assert "does not exist" in refused(
-        capsys, "export-model", "--model", "bas_pcd", "--out", tmp_path / "no" / f"m{suffix}"
-    )
+    with np.load(out) as arrays:
+        assert {"W", "b", "c"} < set(arrays.files)
+    assert "not 'm.pkl'" in refused(capsys, *instead(words, "--out", "m.pkl"))
 
 
 def test_data(capsys, monkeypatch, tmp_path):
@@ -687,21 +515,6 @@ def test_a_shell_completes_what_the_commands_declare(capsys, tmp_path):
     assert main(["completion", "tcsh"]) == 2
 
 
-def test_warmup(capsys):
-    assert run(capsys, "warmup")["seconds"] > 0
-
-
-def test_the_console_script_and_the_module_are_the_same():
-    texts = [
-        subprocess.run([*start, "list", "metrics"], capture_output=True, text=True, check=True).stdout
-        for start in (
-            [sys.executable, "-m", "rbmviz"],
-            [os.path.join(os.path.dirname(sys.executable), "rbmviz")],
-        )
-    ]
-    assert texts[0] == texts[1] != ""
-
-
 def test_replay(capsys, tmp_path):
     """One command makes a page that plays samples, and its flags count for the samplers that have them."""
     out = tmp_path / "run.html"
@@ -714,26 +527,18 @@ def test_replay(capsys, tmp_path):
         ("rates_fpcd", 50, 2),
     ]
     assert (made["samplers"][1]["knobs"]["eps"], made["samplers"][1]["knobs"]["alpha"]) == (0.2, 0.9)
-    other = tmp_path / "other"
-    other.mkdir()
-    again = run(capsys, *usual, "--alpha", "0.9", "--k", 2, "--out", other / "run.html")
-    assert again["bytes"] == made["bytes"]
-    assert out.read_bytes() == (other / "run.html").read_bytes()
+    before = out.read_bytes()
+    run(capsys, *usual, "--alpha", "0.9", "--k", 2, "--out", out)
+    assert out.read_bytes() == before
     assert run(capsys, *usual, "--last", 10, "--out", tmp_path / "short.html")["kept"] == 10
     assert run(capsys, *usual, "--out", tmp_path / "run.gif")["bytes"] > 1000
     assert (tmp_path / "run.gif").read_bytes()[:6] == b"GIF89a"
 
 
-def test_recording_refuses(capsys, tmp_path, model_file):
+def test_recording_refuses(capsys, tmp_path):
     usual = [*"play --recorded --model bas_pcd --samplers gibbs -n 50 --out".split(), tmp_path / "run.html"]
     assert ".html or .gif" in refused(capsys, *usual[:-1], tmp_path / "run.pdf")
-    assert "did you mean 'gibbs'" in refused(capsys, *usual[:5], "gibs", *usual[6:])
-    assert "did you mean 'temperature'" in refused(capsys, *usual, "--temprature", "2")
-    assert "outside 1 to 100" in refused(capsys, *usual[:5], "gibbs:k=0", *usual[6:])
     assert "room for 12" in refused(capsys, *usual[:5], *["gibbs"] * 13, *usual[6:])
-    assert "more than 1,000 characters" in refused(capsys, *usual, "--title", "x" * 1001)
-    assert "with --last 100000 it has the last ones" in refused(capsys, *usual[:7], 10**6, *usual[8:])
+    assert "with --last 100000 it has the last ones" in refused(capsys, *instead(usual, "-n", 10**6))
     assert "has 784 units" in refused(capsys, *usual, "--dataset", "mnist5k")
-    other = ["play", "--recorded", "--model", model_file, *usual[4:], "--init", "data"]
-    assert "is not the name of a data set" in refused(capsys, *other)
     assert not (tmp_path / "run.html").exists()

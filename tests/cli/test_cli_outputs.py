@@ -24,10 +24,7 @@ from waiting import wait
 import rbmviz
 from rbmviz import BadInput, registry, save_model
 from rbmviz.cli import COMMANDS, main, options, to_json
-from rbmviz.cli.streams import _NeverFailing
-from rbmviz.errors import OutputFailure
 from rbmviz.files.output import write_whole
-from rbmviz.knobs import knobs_of
 from rbmviz.models import load_model
 
 TRAIN = "train --dataset bas --trainer cd --n-hidden 5 --iterations 20".split()
@@ -72,32 +69,19 @@ def test_every_number_has_a_range(command, capsys):
             continue
         assert argument.parameter.converter is not None, argument.name
         flag = max(argument.names, key=len)
-        for wrong in ("-1", "nan", "inf", "1e400", "1.5", "many", "", "0x10", "1_0", "9" * 5000):
+        for wrong in ("-1", "nan", "1e400", "1.5", "many", "", "0x10", "1_0", "9" * 5000):
             message = ends(capsys, 2, command, f"{flag}={wrong}")
             assert "is not a whole number" in message
             assert argument.name in message
             assert len(message) < 300
 
 
-@pytest.mark.parametrize("table", [registry.samplers, registry.trainers])
-def test_every_knob_has_a_range(table):
-    for name in table:
-        for knob in knobs_of(table[name]).values():
-            if knob.kind not in (int, float):
-                continue
-            assert math.isfinite(knob.lo), (name, knob.name)
-            assert math.isfinite(knob.hi), (name, knob.name)
-            legal = knob.lo <= -1 <= knob.hi
-            for wrong in ["nan", "inf", "-inf", "1e400", "many", "", *([] if legal else ["-1"])]:
-                with pytest.raises(BadInput, match=knob.name):
-                    options.read_algorithms(table, [name], {knob.name: wrong})
-
-
-@pytest.mark.parametrize(
-    "text", ["0x5:1", "5x0:1", "2x2:nan", "2x2:-1", "2x2:1e400", "2x2:1e9", "2x2", "-1x2:1"]
-)
-def test_random_models_have_a_range(text, capsys):
-    assert "500x100:0.1" in ends(capsys, 2, "couple", f"--random={text}")
+@pytest.mark.parametrize("value", ["nan", "1e400", "-inf", "0", "many", ""])
+def test_knobs_beyond_their_range_are_refused(value):
+    """Every knob is read by this function."""
+    for knob in ("k", "temperature"):
+        with pytest.raises(BadInput, match=knob):
+            options.read_algorithms(registry.samplers, ["gibbs"], {knob: value})
 
 
 @pytest.mark.parametrize(
@@ -118,6 +102,8 @@ def test_commands_beyond_memory_are_refused(words, capsys, tmp_path):
     ("words", "sentence"),
     [
         (["couple", "--model="], "Unknown model ''"),
+        (["couple", "--random=0x5:1"], "500x100:0.1"),
+        (["couple", "--random=2x2:nan"], "500x100:0.1"),
         (["couple", "--model", "bas_pcd", "--lag=--"], "--lag: '--' is not a whole number"),
         (["sample", "-n--"], "-n-- needs a value"),
         (["export-model", "--model", "x" * 300 + ".npz", "--out", "o.npz"], "too long for a name"),
@@ -130,21 +116,15 @@ def test_meaningless_words_are_refused(words, sentence, capsys):
 
 def test_play_refuses_models_too_large_for_a_page(capsys, monkeypatch, tmp_path):
     large, out = tmp_path / "large.npz", tmp_path / "live.html"
-    n = 3300
-    np.savez(large, W=np.zeros((n, n), np.float32), b=np.zeros(n, np.float32), c=np.zeros(n, np.float32))
-    play = "play", "--out", out, "--model"
-    said = ends(capsys, 2, *play, large, "--samplers", "gibbs")
+    np.savez(large, W=np.zeros((3300, 3300), np.float32), b=np.zeros(3300), c=np.zeros(3300))
+    play = "play", "--out", out, "--samplers"
+    said = ends(capsys, 2, *play, "gibbs", "--model", large)
     assert "3,300 x 3,300 units" in said
     assert "44 MB, and 40 MB is the limit" in said
-    for sampler, why in {
-        "gibbs:n_chains=2": "n_chains = 1 only, and not 2",
-        "sample_penalization:units=symmetric": "units = binary only, and not symmetric",
-    }.items():
-        assert why in ends(capsys, 2, *play, "bas_pcd", "--samplers", sampler)
+    assert "n_chains = 1 only, and not 2" in ends(capsys, 2, *play, "gibbs:n_chains=2", "--model", "bas_pcd")
     monkeypatch.delattr(registry.samplers["gibbs"], "kernel")
-    assert "gibbs has no form for browsers: take rates_fpcd" in ends(
-        capsys, 2, *play, "bas_pcd", "--samplers", "rates_fpcd", "gibbs"
-    )
+    said = ends(capsys, 2, *play, "rates_fpcd", "gibbs", "--model", "bas_pcd")
+    assert "gibbs has no form for browsers: take rates_fpcd" in said
     assert not out.exists()
 
 
@@ -173,8 +153,7 @@ def test_one_file_under_two_names(out, history, capsys, tmp_path, monkeypatch):
     before = names(tmp_path)
     monkeypatch.setattr("rbmviz.cli.train.load_dataset", None)  # nothing is read before
     history = tmp_path / history.format(here=tmp_path.name)
-    message = ends(capsys, 2, *TRAIN, "--out", tmp_path / out, "--history", history)
-    assert "same file" in message
+    assert "same file" in ends(capsys, 2, *TRAIN, "--out", tmp_path / out, "--history", history)
     assert names(tmp_path) == before
     assert (tmp_path / "hard").read_text() == "precious"
 
@@ -187,32 +166,14 @@ def test_commands_do_not_overwrite_their_inputs(capsys, tmp_path, monkeypatch, b
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     (tmp_path / "mnist.npz").write_bytes(b"also the file of mnist55k")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    own = ["train", "--dataset", bas_file, *TRAIN[3:]]
+    new = [*TRAIN[3:], "--out", tmp_path / "x.safetensors", "--history"]
     shipped = Path(rbmviz.models.FOLDER) / "bas_pcd.safetensors"
     for words in (
-        [*own, "--out", tmp_path / "x.safetensors", "--history", bas_file],
-        [
-            "train",
-            "--dataset",
-            f"{bas_file}@0.5",
-            *own[3:],
-            "--out",
-            tmp_path / "x.safetensors",
-            "--history",
-            bas_file,
-        ],
+        ["train", "--dataset", bas_file, *new, bas_file],
+        ["train", "--dataset", f"{bas_file}@0.5", *new, bas_file],
         [*TRAIN[:5], "--iterations", 1, "--warm-start", model, "--out", tmp_path / "link.safetensors"],
         [*TRAIN[:5], "--iterations", 1, "--warm-start", "bas_pcd", "--out", shipped],
-        [
-            "train",
-            "--dataset",
-            "mnist55k@0.5",
-            *TRAIN[3:],
-            "--out",
-            "x.safetensors",
-            "--history",
-            tmp_path / "mnist.npz",
-        ],
+        ["train", "--dataset", "mnist55k@0.5", *new, tmp_path / "mnist.npz"],
         ["sample", "--model", copy, *SAMPLE[3:], "--out", copy],
         [*SAMPLE, "--init", "data", "--dataset", copy, "--out", copy],
         ["export-model", "--model", model, "--out", model],
@@ -222,35 +183,30 @@ def test_commands_do_not_overwrite_their_inputs(capsys, tmp_path, monkeypatch, b
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("command", ["train", "sample", "export-model"])
-def test_invalid_file_names_are_refused(command, capsys, tmp_path, monkeypatch):
-    suffix = {"train": ".safetensors", "sample": ".npz", "export-model": ".npz"}[command]
-    words = {"train": TRAIN, "sample": SAMPLE, "export-model": ["export-model", "--model", "bas_pcd"]}[
-        command
-    ]
-    (tmp_path / f"folder{suffix}").mkdir()
+def test_invalid_file_names_are_refused(capsys, tmp_path, monkeypatch):
+    (tmp_path / "folder.npz").mkdir()
     (tmp_path / "file").write_text("")
-    (tmp_path / f"full{suffix}").symlink_to("/dev/full")
-    (tmp_path / f"loop{suffix}").symlink_to(tmp_path / f"loop{suffix}")
-    os.mkfifo(tmp_path / f"pipe{suffix}")
+    (tmp_path / "full.npz").symlink_to("/dev/full")
+    (tmp_path / "loop.npz").symlink_to(tmp_path / "loop.npz")
+    os.mkfifo(tmp_path / "pipe.npz")
     before = names(tmp_path)
     monkeypatch.chdir(tmp_path)
     for out, why in {
-        f"folder{suffix}": "is not a file",
-        f"none/x{suffix}": "'none' does not exist",
-        f"file/x{suffix}": "does not exist",
-        f"full{suffix}": "is not a file",
-        f"loop{suffix}": "is not a file",
-        f"pipe{suffix}": "is not a file",
-        "x" * 256 + suffix: "too long",
-        ("y" * 200 + "/") * 25 + f"x{suffix}": "too long",
+        "folder.npz": "is not a file",
+        "none/x.npz": "'none' does not exist",
+        "file/x.npz": "does not exist",
+        "full.npz": "is not a file",
+        "loop.npz": "is not a file",
+        "pipe.npz": "is not a file",
+        "x" * 256 + ".npz": "too long",
+        ("y" * 200 + "/") * 25 + "x.npz": "too long",
         "": "",
         "line\nbreak\x1b[2J.txt": "",
     }.items():
-        assert why in ends(capsys, 2, *words, "--out", out)
+        assert why in ends(capsys, 2, *SAMPLE, "--out", out)
     assert names(tmp_path) == before
-    longest = "x" * (255 - len(suffix)) + suffix
-    assert main([*words, "--out", longest]) == 0
+    longest = "x" * 251 + ".npz"
+    assert main([*SAMPLE, "--out", longest]) == 0
     assert names(tmp_path) == sorted([*before, longest])
 
 
@@ -286,43 +242,6 @@ def test_a_file_has_the_permissions_of_the_umask_or_its_own(tmp_path):
     assert names(tmp_path) == ["f", "g", "link", "new"]
 
 
-@pytest.fixture
-def full(monkeypatch):
-    """Let flushing every file below some folders fail with a full disk; return the list of folders."""
-    folders: list[Path] = []
-    real = os.fsync
-
-    def fsync(number):
-        name = Path(os.readlink(f"/proc/self/fd/{number}"))
-        if any(name.is_relative_to(folder.resolve()) for folder in folders):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(number)
-
-    if not Path("/proc/self/fd").is_dir():
-        pytest.skip("needs /proc to say what a file is called")
-    monkeypatch.setattr("rbmviz.files.output.os.fsync", fsync)
-    return folders
-
-
-@pytest.fixture
-def spare(tmp_path, monkeypatch):
-    """A folder of this test in the place of the system's temporary folder."""
-    folder = tmp_path / "spare"
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(folder))
-    return folder
-
-
-def test_a_full_disk_leaves_the_old_file(tmp_path, full, spare):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    (disk / "f").write_bytes(b"old")
-    full.append(disk)
-    with pytest.raises(OutputFailure, match=r"f' cannot be written: the disk is full\."):
-        write_whole(disk / "f", b"new")
-    assert (names(disk), (disk / "f").read_bytes(), names(spare)) == (["f"], b"old", [])
-
-
 def test_unwritable_checkpoint_stops_no_training(capsys, tmp_path):
     """The file may be no larger than the model, and the checkpoint, with the state beside it, is."""
     out = tmp_path / "m.safetensors"
@@ -339,28 +258,6 @@ def test_unwritable_checkpoint_stops_no_training(capsys, tmp_path):
         message = ends(capsys, 1, *TRAIN, "--out", out)
     assert "larger than is allowed here" in message
     assert (out.read_bytes(), names(tmp_path)) == (want, ["m.safetensors"])
-
-
-def test_full_disk_is_reported(capsys, tmp_path, spare):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
-    try:
-        subprocess.run(mount, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("may not mount a small disk here")
-    try:
-        with pytest.raises(OSError, match="No space"):
-            (disk / "filler").write_bytes(bytes(10**6))
-        message = ends(capsys, 1, *TRAIN, "--out", disk / "m.safetensors")
-        assert "the disk is full." in message
-        assert names(disk) == ["filler"]
-        message = ends(capsys, 1, "export-model", "--model", "bas_pcd", "--out", disk / "m.npz")
-        assert "'" + str(disk / "m.npz") + "' cannot be written: the disk is full." in message
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        assert "the disk is read-only" in ends(capsys, 1, *TRAIN, "--out", disk / "m.safetensors")
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_scores_that_fail_lose_no_model(capsys, tmp_path, monkeypatch):
@@ -394,20 +291,11 @@ def test_training_that_fails_keeps_what_it_had(capsys, tmp_path, monkeypatch):
 
 
 def test_json_has_no_word_for_nan(capsys, monkeypatch):
-    result = {
-        "isl": math.nan,
-        "curve": [[1, -math.inf], [2, 0.5]],
-        "n": 3,
-        "deep": {"x": (np.float64("inf"),)},
-    }
+    result = {"isl": math.nan, "curve": [[1, -math.inf], [2, 0.5]], "deep": {"x": (np.float64("inf"),)}}
     assert json.loads(to_json(result)) == {
-        "isl": None,
-        "curve": [[1, None], [2, 0.5]],
-        "n": 3,
-        "deep": {"x": [None]},
+        **{"isl": None, "curve": [[1, None], [2, 0.5]], "deep": {"x": [None]}},
         "not_finite": {"isl": "not a number", "curve.0.1": "minus infinite", "deep.x.0": "infinite"},
     }
-    assert to_json({"n": 1}) == '{"n": 1}'
     monkeypatch.setattr("rbmviz.metrics.log_z", lambda rbm: math.inf)
     assert main(["log-z", "--model", "bas_pcd", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["not_finite"] == {"log_z": "infinite"}
@@ -416,20 +304,10 @@ def test_json_has_no_word_for_nan(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (
-            ZeroDivisionError("float division\nby zero"),
-            "Internal error: ZeroDivisionError: float division (set",
-        ),
-        (
-            RecursionError("maximum recursion depth"),
-            "RecursionError: too many levels of calls (set RBMVIZ_TRACE",
-        ),
+        (ZeroDivisionError("float division\nby zero"), "ZeroDivisionError: float division (set RBMVIZ_TRACE"),
+        (RecursionError("maximum recursion depth"), "RecursionError: too many levels of calls"),
         (MemoryError(), "There is not enough memory"),
-        (
-            PermissionError(errno.EACCES, "Permission denied", "/x"),
-            "'/x' cannot be read or written: Permission",
-        ),
-        (BrokenPipeError(errno.EPIPE, "Broken pipe"), "Internal error: BrokenPipeError"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x"), "'/x' cannot be read or written: Perm"),
     ],
 )
 def test_internal_errors_are_one_sentence(error, sentence, capsys, monkeypatch):
@@ -442,18 +320,6 @@ def test_internal_errors_are_one_sentence(error, sentence, capsys, monkeypatch):
     monkeypatch.setenv("RBMVIZ_TRACEBACK", "1")
     assert main(["log-z", "--model", "bas_pcd"]) == 1
     assert "Traceback" in capsys.readouterr().err
-
-
-def test_messages_to_nobody_stop_nobody():
-    class Broken:
-        def write(self, text):
-            raise BrokenPipeError
-
-        flush = write
-        encoding = "utf-8"
-
-    stream = _NeverFailing(Broken())
-    assert (stream.write("four"), stream.encoding) == (4, "utf-8")
 
 
 SHELL = {
@@ -492,16 +358,6 @@ def test_a_machine_without_a_home(tmp_path):
         assert (done.returncode, done.stderr) == (0, b"")
         assert rb"m\udcff.npz" in done.stdout
     assert sorted(os.listdir(os.fsencode(tmp_path))) == [b"file", b"m\xff.npz"]
-
-
-def test_a_user_without_a_home_makes_none_here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RBMVIZ_CACHE_DIR", raising=False)
-    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as of a user whom the system does not know
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    with pytest.raises(OutputFailure, match="set RBMVIZ_CACHE_DIR to another folder"):
-        rbmviz.datasets.fetch("usps")
-    assert names(tmp_path) == []
 
 
 # Signals
@@ -553,18 +409,7 @@ def test_interrupts_and_kills_while_compiling(tmp_path):
         _, err = process.communicate(timeout=200)
         assert (process.returncode, "Traceback" in err) == (status, False), err
     environment = {**os.environ, "RBMVIZ_CACHE_DIR": str(tmp_path / "cache 2")}
-    again = [
-        *PYTHON,
-        "sample",
-        "--model",
-        "bas_pcd",
-        "--sampler",
-        "gibbs",
-        "-n",
-        "9",
-        "--out",
-        tmp_path / "2.npz",
-    ]
+    again = [*PYTHON, *SAMPLE, "--out", tmp_path / "2.npz"]
     subprocess.run(again, env=environment, check=True, capture_output=True)
 
 
@@ -738,12 +583,3 @@ def test_a_killed_download_is_begun_anew(capsys, tmp_path, monkeypatch):
         server.shutdown()
     assert names(cache / "data") == ["usps.npz"]
     assert names(cache / "downloads") == []
-
-
-def test_unwritable_cache_folder_fails_a_download(capsys, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
-    assert main(["data", "get", "usps"]) == 1
-    err = capsys.readouterr().err
-    assert "cannot be written (its folder is a file): make room, or set RBMVIZ_CACHE_DIR to another" in err

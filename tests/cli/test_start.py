@@ -12,10 +12,9 @@ import pytest
 from command_line import refused
 
 import rbmviz
-from rbmviz import BadInput, make_sampler, sample
+from rbmviz import make_sampler, sample
 from rbmviz.cli import COMMANDS, main
-from rbmviz.cli.options import arguments, knob_help, read_algorithms
-from rbmviz.lessons.reading import SHIPPED, read_lesson
+from rbmviz.cli.options import arguments, read_algorithms
 from rbmviz.registry import samplers, trainers
 
 IMPORTS_ALL = """
@@ -88,7 +87,7 @@ def test_every_command_explains_itself_and_refuses_what_it_does_not_know(name, c
     assert "nonsense" in refused(capsys, name, "--nonsense=3")
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("app", "play", "warmup")])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("app", "play")])
 def test_every_command_does_something_without_options(name, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     if name == "score":
@@ -106,62 +105,27 @@ def test_the_nearest_command_is_named(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "option"),
+    ("words", "said"),
     [
-        ("train --dataset bas --trainer pcd --trainer cd --iterations 3 --out m.safetensors", "--trainer"),
-        ("sample --model bas_pcd --sampler gibbs -n 3 --out s.npz -n 4", "-n"),
-        ("sweep --model bas_pcd --sampler gibbs --out a --out b", "--out"),
-        ("couple --model bas_pcd --seed 1 --seed=1", "--seed"),
-        ("sample --model bas_pcd --sampler gibbs -n 3 --out s.npz --k 1 --k 2", "--k"),
-        ("sample --model bas_pcd --sampler gibbs:k=1 -n 3 --out s.npz --k 2", "k"),
-        ("sample --model bas_pcd --sampler gibbs:k=1,k=2 -n 3 --out s.npz", "'k'"),
+        ("train --dataset bas --trainer pcd --trainer cd --iterations 3", "--trainer is given twice"),
+        ("sample --model bas_pcd --sampler gibbs -n 3 -n 4", "-n is given twice"),
+        ("sample --model bas_pcd --sampler gibbs -n 3 --k 1 --k 2", "--k is given twice"),
+        ("sample --model bas_pcd --sampler gibbs:k=1 -n 3 --k 2", "k is given twice"),
+        ("sample --model bas_pcd --sampler gibbs:k=1,k=2 -n 3", "'k' is given twice"),
+        ("train --dataset bas --trainer cd:iterations=5 --iterations 9", "not after the colon"),
     ],
 )
-def test_options_given_twice_are_refused(words, option, capsys, tmp_path, monkeypatch):
+def test_what_is_said_twice_is_refused(words, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert f"{option} is given twice" in refused(capsys, *words.split())
+    assert said in refused(capsys, *words.split())
     assert not [*tmp_path.iterdir()]
-
-
-def test_list_options_may_be_repeated(capsys, tmp_path):
-    words = [
-        "sweep",
-        "--model",
-        "bas_pcd",
-        "--sampler",
-        "gibbs",
-        "--sampler",
-        "gibbs:k=2",
-        "--metric",
-        "energy",
-    ]
-    assert main([*words, "-n", "20", "--replications", "1", "--out", str(tmp_path / "s"), "--json"]) in (0, 2)
-    assert "given twice" not in capsys.readouterr().err
-
-
-def test_the_iterations_of_a_training_are_no_knob(capsys, tmp_path):
-    words = ["train", "--dataset", "bas", "--trainer", "cd:iterations=5", "--iterations", "9"]
-    assert "not after the colon" in refused(capsys, *words, "--out", tmp_path / "m.safetensors")
 
 
 def test_whole_numbers_may_have_an_exponent(capsys):
     for text, value in (("1e4", 10**4), ("1.5E3", 1500), ("+20", 20), ("2000e-3", 2), ("1e9", 10**9)):
         assert arguments("couple", ["--lag", text]).kwargs == {"lag": value}
     assert arguments("sample", ["-n300", "--eps=.1"]).kwargs == {"n": 300, "eps": ".1"}
-    for wrong in (
-        "1e19",
-        "1.5",
-        "1e-3",
-        "1e99",
-        "e4",
-        "1e",
-        "1_0",
-        "0x10",
-        "nan",
-        "inf",
-        "1e1e1",
-        "1" + "e9" * 999,
-    ):
+    for wrong in ("1e19", "1e-3", "e4", "1e", "1e1e1", "1" + "e9" * 999):
         assert "is not a whole number" in refused(capsys, "couple", "--model", "bas_pcd", f"--lag={wrong}")
 
 
@@ -173,63 +137,18 @@ def test_knobs_behind_the_colon_and_as_flags():
     assert (third.eps, third.momentum, third.batch_size) == (0.2, 0.5, 10)
 
 
-def test_sample_and_train_take_knobs_behind_the_colon(capsys, tmp_path):
-    out = tmp_path / "s.npz"
-    words = ["sample", "--model", "bas_pcd", "--sampler", "rates_fpcd:eps=0.1,k=2", "-n", "2e1"]
-    assert main([*words, "--out", str(out)]) == 0
-    want = sample(rbmviz.load_model("bas_pcd"), make_sampler("rates_fpcd", eps=0.1, k=2), 20).v
-    with np.load(out) as got:
-        np.testing.assert_array_equal(got["v"], want)
-        assert json.loads(str(got["meta"]))["sampler"] == "rates_fpcd"
-    out = tmp_path / "m.safetensors"
-    words = ["train", "--dataset", "bas", "--trainer", "cd:k=3", "--n-hidden", "4", "--iterations", "1e1"]
-    assert main([*words, "--momentum", "0.5", "--out", str(out)]) == 0
-    meta = rbmviz.load_model(out).meta
-    assert (meta["trainer"], meta["knobs"]["k"], meta["knobs"]["momentum"]) == ("cd", 3, 0.5)
-    assert "--trainer cd:k=3" in meta["command"]
-    capsys.readouterr()
-
-
-def test_gradient_compares_one_estimator_with_itself(capsys):
-    words = ["gradient", "--model", "bas_pcd", "--dataset", "bas", "--replications", "40", "--json"]
-    assert main([*words, "--estimators", "cd:k=1,n_chains=20,cd:k=5"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {"cd:k=1,n_chains=20", "cd:k=5"} <= set(found)
-
-
-def test_help_says_a_shared_knob_once():
-    said = knob_help(trainers)
-    assert said.count("--momentum ") == said.count("--learning-rate ") == 1
-    assert said.count("--t-max ") == 1
-    assert said.index("--momentum ") < said.index("knobs of cd, pop_cd:") < said.index("--t-max ")
-    assert "--momentum" not in knob_help(trainers, {"momentum"})
-
-
-@pytest.mark.parametrize("name", ["m.pkl", "m.joblib", "m.pt", "m.npy", "model"])
+@pytest.mark.parametrize("name", ["m.pkl", "m.pt", "model"])
 def test_non_model_file_is_not_opened(name, capsys, tmp_path):
     (tmp_path / name).write_bytes(b"cos\nsystem\n(S'touch opened'\ntR.")
     said = refused(capsys, "log-z", "--model", tmp_path / name)
     assert f"{name}' is not a model file, and is not opened" in said
-    assert "numpy.savez('model.npz', W=W, b=b, c=c)" in said
 
 
-def test_an_unknown_model_is_not_answered_by_all_names(capsys):
-    assert "did you mean 'bas_pcd'" in refused(capsys, "log-z", "--model", "bas_pdc")
-    assert (
-        refused(capsys, "log-z", "--model", "?!") == "Unknown model '?!': 'rbmviz list models' shows them.\n"
-    )
-
-
-@pytest.fixture
-def plain(tmp_path):
-    """A model file as other programs write it, and its data."""
-    rbm, data = rbmviz.load_model("bas_pcd").rbm, rbmviz.load_dataset("bas").train
-    np.savez(tmp_path / "plain.npz", W=rbm.W, b=rbm.b, c=rbm.c)
-    return tmp_path / "plain.npz", rbm.rates(data)
-
-
-def test_rates_are_computed_from_the_data(plain, capsys, tmp_path):
-    file, rates = plain
+def test_rates_are_computed_from_the_data(capsys, tmp_path):
+    """For a model file as other programs write it, without rates."""
+    rbm, file = rbmviz.load_model("bas_pcd").rbm, tmp_path / "plain.npz"
+    rates = rbm.rates(rbmviz.load_dataset("bas").train)
+    np.savez(file, W=rbm.W, b=rbm.b, c=rbm.c)
     words = ["sample", "--model", file, "--sampler", "rates_fpcd", "-n", 50, "--out", tmp_path / "s.npz"]
     words += ["--init", "random"]
     assert "export-model --model FILE --dataset DATA" in refused(capsys, *words)
@@ -245,42 +164,9 @@ def test_rates_are_computed_from_the_data(plain, capsys, tmp_path):
     found = rbmviz.load_model(out).rates
     assert found is not None
     np.testing.assert_array_equal(found.W, rates.W)
-    np.testing.assert_array_equal(found.c, rates.c)
     again = ["export-model", "--model", out, "--dataset", "bas", "--out", tmp_path / "x.npz"]
     capsys.readouterr()
     assert "has rates already" in refused(capsys, *again)
-
-
-def test_recorded_pages_compute_rates_too(plain, capsys, tmp_path):
-    words = [
-        "play",
-        "--recorded",
-        "--model",
-        str(plain[0]),
-        "--samplers",
-        "rates_fpcd",
-        "-n",
-        "20",
-        "--cells",
-        "2",
-    ]
-    out = ["--out", str(tmp_path / "r.html")]
-    assert "needs the rates" in refused(capsys, *words, *out)
-    assert main([*words, "--dataset", "bas", *out]) == 0
-    capsys.readouterr()
-
-
-def test_messages_quote_no_long_word(capsys, tmp_path):
-    long = "9" * 400
-    for words in (
-        ("lesson", long),
-        ("list", f"--{long}"),
-        ("log-z", "--model", "bas_pcd", "--method", long),
-        ("couple", "--model", "bas_pcd", "--lag", long),
-        ("sample", "--sampler", f"gibbs:{long}=1"),
-        ("data", "get", long),
-    ):
-        assert "9" * 80 not in refused(capsys, *words)
 
 
 def test_a_pipe_is_no_lesson(capsys, tmp_path):
@@ -290,18 +176,8 @@ def test_a_pipe_is_no_lesson(capsys, tmp_path):
     assert "not a regular file" in refused(capsys, "app", "--lessons", tmp_path)
 
 
-@pytest.mark.parametrize("digits", [400, 4000])
-def test_a_lesson_whose_answer_has_hundreds_of_digits(digits):
-    lesson = (SHIPPED / "push.toml").read_text()
-    assert re.search(r"^right = \d", lesson, re.MULTILINE)
-    with pytest.raises(BadInput, match="not the number of an answer") as refusal:
-        read_lesson(re.sub(r"^right = \d", "right = " + "9" * digits, lesson, flags=re.M).encode(), "a.toml")
-    assert len(str(refusal.value)) < 300
-
-
-@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
-def test_a_lesson_with_a_number_of_thousands_of_digits(number, capsys, tmp_path):
-    text = f'title = "A"\nabout = "B."\nminutes = {number}\n[[step]]\ntitle = "C"\n'
-    (tmp_path / "a.toml").write_text(text)
+def test_a_lesson_with_a_number_of_thousands_of_digits(capsys, tmp_path):
+    text = 'title = "A"\nabout = "B."\nminutes = {}\n[[step]]\ntitle = "C"\n'
+    (tmp_path / "a.toml").write_text(text.format("9" * 5000))
     said = refused(capsys, "lesson", "check", tmp_path / "a.toml")
     assert "value has 5000 digits" in said or "minutes is a whole number" in said

@@ -40,7 +40,3 @@ def test_a_figure_in_an_answer_is_that_of_the_step(steps, answer):
     )
     missing = [n for n in NUMBER.findall(answer) if n not in said and WORDS.get(n, n) not in said]
     assert missing == [], answer
-
-
-def test_the_licence_is_said():
-    assert "creativecommons.org/licenses/by/4.0" in TEXT

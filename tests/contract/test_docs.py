@@ -139,9 +139,3 @@ def test_every_public_name_stands_in_the_reference():
     names += [f"rbmviz.metrics.{name}" for name in rbmviz.metrics.__all__ if name not in rbmviz.__all__]
     missing = [name for name in names if not re.search(rf":: {re.escape(name)}$", text, re.MULTILINE)]
     assert not missing
-
-
-def test_pictures_are_small():
-    sizes = [path.stat().st_size for path in (DOCS / "img").iterdir()]
-    assert max(sizes) < 150_000
-    assert sum(sizes) < 1_500_000

@@ -9,7 +9,6 @@ import pytest
 
 import rbmviz
 from rbmviz import RBM, BadInput, list_samplers, list_trainers, make_sampler, make_trainer, metrics, rng
-from rbmviz.files.arrays import why
 from rbmviz.gradient import gradient_quality
 from rbmviz.knobs import knobs_of
 from rbmviz.rbm import Statistics
@@ -72,11 +71,6 @@ def test_no_knob_takes_what_is_no_value(kind, name):
             for number in (np.float32, np.float64, np.int64):
                 if knob.lo <= 1 <= knob.hi:
                     assert type(knob.check(number(1), name)) is knob.kind
-
-
-def test_refused_names_are_shortened():
-    refused(make_trainer, "x" * 100_000)
-    refused(make_trainer, "cd", **{"x" * 100_000: 1})
 
 
 @pytest.mark.parametrize("seed", NO_SEED, ids=short)
@@ -158,30 +152,21 @@ def test_a_warm_start_is_an_rbm(model, toy):
 KNOBS = {"eps": 0.03, "alpha": 1.0, "k": 1, "statistics": "sampled", "n_chains": 1, "share": False}
 
 
+WRONG_CHANGES = [
+    *((), (0,), (None,), ("ab",), ((1, KNOBS),), ((0, {3: 1}),), ((0, None),)),
+    *(((0, KNOBS), (n, KNOBS)) for n in (0, -3, 2.5, NAN)),
+    ((0, KNOBS), (7, KNOBS), (3, KNOBS)),
+    *(((0, KNOBS), (3, KNOBS | more)) for more in ({"n_chains": 2}, {"share": True}, {"eps": NAN}, {"x": 1})),
+]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"sampler": "nobody"},
-        {"sampler": None},
-        {"sampler": ["gibbs"]},
+        *({"sampler": sampler} for sampler in ("nobody", None, ["gibbs"])),
         *({"seed": seed} for seed in (-1, "x", 1.5, None, 10**50)),
         *({"start": start} for start in NO_BITS.values() if start is not None),
-        {"changes": ()},
-        {"changes": ((1, KNOBS),)},
-        {"changes": ((0, KNOBS), (0, KNOBS))},
-        {"changes": ((0, KNOBS), (7, KNOBS), (3, KNOBS))},
-        {"changes": ((0, KNOBS), (-3, KNOBS))},
-        {"changes": ((0, KNOBS), (2.5, KNOBS))},
-        {"changes": ((0, KNOBS), (NAN, KNOBS))},
-        {"changes": ((0, KNOBS), (3, KNOBS | {"n_chains": 2}))},
-        {"changes": ((0, KNOBS), (3, KNOBS | {"share": True}))},
-        {"changes": ((0, KNOBS), (3, KNOBS | {"eps": NAN}))},
-        {"changes": ((0, KNOBS), (3, KNOBS | {"other": 1}))},
-        {"changes": ((0, {3: 1}),)},
-        {"changes": ((0, None),)},
-        {"changes": (0,)},
-        {"changes": (None,)},
-        {"changes": ("ab",)},
+        *({"changes": changes} for changes in WRONG_CHANGES),
     ],
     ids=short,
 )
@@ -210,24 +195,16 @@ def test_rows_of_other_types_are_read_as_bits(model, toy):
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("ask", ["free_energy", "mean_hidden", "mean_visible"])
-def test_layers_of_another_width_are_refused(rbm, ask):
-    for wrong in (np.zeros((4, 7)), np.zeros(7), np.float64(1.0), "bits"):
+def test_rows_of_another_width_are_refused(rbm):
+    for ask, wrong in itertools.product(
+        (rbm.free_energy, rbm.mean_hidden, rbm.mean_visible),
+        (np.zeros((4, 7)), np.zeros(7), np.float64(1.0), "bits"),
+    ):
         with pytest.raises(BadInput):
-            getattr(rbm, ask)(wrong)
-
-
-def test_training_data_of_another_width_are_refused(rbm):
-    data = np.random.default_rng(0).integers(0, 2, (30, 9), dtype=np.uint8)
+            ask(wrong)
     for name in list_trainers():
         with pytest.raises(BadInput, match="9 columns and the model 5 visible"):
-            make_trainer(name, batch_size=5).init(rbm, data, 0)
-
-
-def test_no_object_of_the_program_is_in_a_sentence():
-    assert why(ValueError("cannot identify image file <_io.BytesIO object at 0x7f42cf31d4e0>")) == (
-        "cannot identify image file"
-    )
+            make_trainer(name, batch_size=5).init(rbm, np.eye(9, dtype=np.uint8), 0)
 
 
 def test_no_samples_have_no_score_of_whatever_type_they_are(toy):

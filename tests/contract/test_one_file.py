@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,96 +17,7 @@ from rbmviz.session import SamplingSetup, TrainingSetup
 from rbmviz.testing import SAMPLER_PROMISES, check_trainer
 from rbmviz_app import pages
 
-SAMPLER = '''
-"""Metropolis sampling that flips one visible unit at a time."""
-
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-
-from rbmviz import rng
-from rbmviz.knobs import knob
-from rbmviz.registry import sampler
-from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import starts
-
-
-@dataclass
-class FlipChain:
-    """State: the model, v, its free energy, its random numbers."""
-
-    rbm: object
-    v: np.ndarray
-    energy: float
-    generator: np.random.Generator
-
-
-@sampler("flips", label="Single flips", paper="Metropolis et al. (1953), section II")
-class Flips:
-    """Flip one unit, accepted with probability min(1, exp(F(v) - F(v')))."""
-
-    exact_chain: ClassVar[bool] = True
-    deterministic: ClassVar[bool] = False
-    needs_rates: ClassVar[bool] = False
-    n_chains: ClassVar[int] = 1
-
-    flips: int = knob(4, 1, 100, label="Flips", scale="log", help="Proposals between two samples.")
-
-    def init(self, model, seed, v0=None):
-        [(v, _)] = starts(1, model, seed, v0)
-        return FlipChain(model.rbm, v, float(model.rbm.free_energy(v)), rng.generator(seed, "flips"))
-
-    def step(self, chain, n):
-        v = np.empty((n, len(chain.v)), np.uint8)
-        for row in v:
-            for unit in chain.generator.integers(len(chain.v), size=self.flips):
-                chain.v[unit] ^= 1
-                energy = float(chain.rbm.free_energy(chain.v))
-                if chain.generator.random() < np.exp(min(chain.energy - energy, 0.0)):
-                    chain.energy = energy
-                else:
-                    chain.v[unit] ^= 1
-            row[:] = chain.v
-        return Samples(v, v.astype(np.float32), {"sweeps": np.ones(n, np.int64)})
-
-    def target(self, chain):
-        return chain.rbm
-'''
-
-TRAINER = '''
-"""Contrastive divergence with means in the place of the last draw."""
-
-from typing import ClassVar
-
-from rbmviz.registry import trainer
-from rbmviz.trainers import batches, common_knobs, training
-from rbmviz.trainers.common_knobs import CommonKnobs
-
-
-@trainer("mean_cd", label="Mean CD", paper="Hinton (2002), with means")
-class MeanCD(CommonKnobs):
-    """Negative statistics from k sweeps and a last one without a draw."""
-
-    chains: ClassVar[str] = "fresh"
-    own_stats: ClassVar[dict[str, str]] = {"sharpness": "Mean distance of E[h|v] to 1/2"}
-
-    k: int = common_knobs.k()
-
-    def init(self, rbm, data, seed):
-        return training.start(self, rbm, data, seed)
-
-    def negative(self, state, theta, data):
-        for _ in range(self.k):
-            data = batches.sweep(theta, data, state.stream)
-        state.samples = data
-        return batches.statistics(data, batches.mean_hidden(theta, data))
-
-    def step(self, state, n):
-        training.advance(self, state, n)
-        h = 0.5 if state.samples is None else state.theta.c.mean()
-        return training.progress(self, state, sharpness=float(abs(h - 0.5)))
-'''
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 METRIC = '''
 """How many of the samples are different."""
@@ -206,94 +118,75 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def new_files(tmp_path, monkeypatch):
-    """Files of each kind, found as if they lay in the folders of the package; gone after the test."""
-    for table, name, text in (
-        (samplers, "flips", SAMPLER),
-        (trainers, "mean_cd", TRAINER),
-        (live_metrics, "different", METRIC),
+    """The documentation's algorithms and a metric, as if in the package's folders; gone after the test."""
+    (tmp_path / "different.py").write_text(METRIC)
+    for table, name, folder in (
+        (samplers, "metropolis", EXAMPLES / "samplers"),
+        (trainers, "restarts", EXAMPLES / "trainers"),
+        (live_metrics, "different", tmp_path),
     ):
         assert list(table)  # those of the package are found, and stay when these are gone
         package = importlib.import_module(table.package)
-        folder = tmp_path / table.kind
-        folder.mkdir()
-        (folder / f"{name}.py").write_text(text)
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
         monkeypatch.setattr(table, "_entries", dict(table._entries))
         monkeypatch.setattr(table, "_discovered", False)
         assert name in list(table)
     yield tmp_path
-    for name in ("rbmviz.samplers.flips", "rbmviz.trainers.mean_cd", "rbmviz.metrics.different"):
+    for name in ("rbmviz.samplers.metropolis", "rbmviz.trainers.restarts", "rbmviz.metrics.different"):
         package, _, attribute = name.rpartition(".")
         delattr(sys.modules[package], attribute)
         del sys.modules[name]
 
 
 def test_they_keep_the_contract(new_files):
-    assert (len(SAMPLER.splitlines()), len(TRAINER.splitlines())) <= (61, 45)
-    assert {"flips"} < set(rbmviz.list_samplers())
-    assert {"mean_cd"} < set(rbmviz.list_trainers())
     for promise, check in SAMPLER_PROMISES.items():
         if "leaves the law" not in promise:  # which takes longest, and is a matter of this file alone
-            check(samplers["flips"])
-    check_trainer(trainers["mean_cd"])
+            check(samplers["metropolis"])
+    check_trainer(trainers["restarts"])
 
 
 def test_the_command_line_has_them(new_files, capsys):
-    def run(*arguments):
-        status = main([*map(str, arguments), "--json"])
-        captured = capsys.readouterr()
-        assert status == 0, captured.err
-        return json.loads(captured.out)
+    def run(line):
+        assert main([*line.split(), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
 
-    listed = run("list", "samplers", "trainers")
-    assert "Single flips" in {entry["label"] for entry in listed["samplers"]}
-    [own] = (entry for entry in listed["trainers"] if entry["name"] == "mean_cd")
-    assert own["knobs"][0]["name"] == "k"
-    model, made = new_files / "m.safetensors", new_files / "s.npz"
+    listed = run("list samplers trainers")
+    assert "Metropolis" in {entry["label"] for entry in listed["samplers"]}
+    [own] = (entry for entry in listed["trainers"] if entry["name"] == "restarts")
+    assert own["knobs"][0]["name"] == "restart"
     assert main(["sample", "--help"]) == 0
-    assert "knobs of flips:" in capsys.readouterr().out
-    trained = run(
-        "train",
-        "--dataset",
-        "bas",
-        "--trainer",
-        "mean_cd",
-        "--k",
-        2,
-        "--n-hidden",
-        4,
-        "--iterations",
-        20,
-        "--out",
-        model,
-        "--history",
-        new_files / "h.csv",
-    )
-    assert trained["updates"] == 20
-    assert "sharpness" in (new_files / "h.csv").read_text().splitlines()[0]
-    sampled = run("sample", "--model", model, "--sampler", "flips", "--flips", 4, "-n", 200, "--out", made)
+    assert "knobs of metropolis:" in capsys.readouterr().out
+    model, made, history = (new_files / name for name in ("m.safetensors", "s.npz", "h.csv"))
+    training = "train --dataset bas --trainer restarts --k 2 --n-hidden 4 --iterations 20"
+    assert run(f"{training} --out {model} --history {history}")["updates"] == 20
+    assert "active" in history.read_text().splitlines()[0]
+    sampled = run(f"sample --model {model} --sampler metropolis --flips 4 -n 200 --out {made}")
     assert sampled["n"] == 200
-    assert np.isfinite(run("score", made, "--dataset", "bas")["isl"])
+    assert np.isfinite(run(f"score {made} --dataset bas")["isl"])
 
 
 def test_a_session_runs_them(new_files, open_worker, model, toy):
-    for setup, algorithm in (
-        (SamplingSetup(model, toy), rbmviz.make_sampler("flips")),
-        (TrainingSetup(toy, 3), rbmviz.make_trainer("mean_cd", batch_size=10)),
+    for setup, name, knobs in (
+        (SamplingSetup(model, toy), "metropolis", {"flips": 3}),
+        (TrainingSetup(toy, 3), "restarts", {"learning_rate": 0.2}),
     ):
-        worker = open_worker(setup.plan(), algorithm)
+        make = rbmviz.make_sampler if name == "metropolis" else rbmviz.make_trainer
+        worker = open_worker(setup.plan(), make(name))
         worker.step(12)
         wait(lambda worker=worker: worker.request_snapshot().n == 12, "twelve steps")
-        worker.apply_knobs(**{"flips": 3} if algorithm.name == "flips" else {"learning_rate": 0.2})
+        worker.apply_knobs(**knobs)
         worker.step(60)
         wait(lambda worker=worker: worker.request_snapshot().n == 72, "sixty more")
-        assert not worker.request_snapshot().error
-        if algorithm.name == "flips":
-            v = np.unpackbits(worker.request_snapshot().newest_samples.v, axis=1)
-            assert worker.request_snapshot().live_numbers == {"different": len(np.unique(v[-60:], axis=0))}
+        shown = worker.request_snapshot()
+        assert not shown.error
+        if name == "metropolis":
+            v = np.unpackbits(shown.newest_samples.v, axis=1)
+            assert shown.live_numbers == {"different": len(np.unique(v[-60:], axis=0))}
 
 
-@pytest.mark.parametrize(("name", "new"), [("sample", "flips"), ("chain", "flips"), ("train", "mean_cd")])
+@pytest.mark.parametrize(
+    ("name", "new"), [("sample", "metropolis"), ("chain", "metropolis"), ("train", "restarts")]
+)
 def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, new):
     test = page(name, **({"little": "landscape"} if name == "chain" else {}))
     test.button(key=f"{name} add {new}").click().run()
@@ -313,18 +206,14 @@ def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, ne
         assert any("Different samples" in text.value for text in shown.markdown)
 
 
-def forget_pages():
-    """Let the folders be looked through again."""
-    for function in (pages.page_modules, pages.names_of_other_pages):
-        function.cache_clear()
-
-
 def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
     folder = tmp_path / "twins"
     folder.mkdir()
     (folder / "page.py").write_text(PAGE)
     monkeypatch.setattr(pages, "__path__", [*pages.__path__, str(tmp_path)])
-    forget_pages()
+    found = pages.page_modules, pages.names_of_other_pages
+    for function in found:
+        function.cache_clear()
     try:
         test = page("twins", shell=True, twins_seed="3")
         [(comparison, _)] = test.session_state["comparisons"].values()
@@ -344,6 +233,7 @@ def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
         assert {"twin", "twins_seed"} <= set(pages.names_of_other_pages("sample"))
         assert "twin" not in pages.names_of_other_pages("twins")
     finally:
-        forget_pages()
+        for function in found:
+            function.cache_clear()
         for name in ("twins.page", "twins"):
             del sys.modules[f"rbmviz_app.pages.{name}"]

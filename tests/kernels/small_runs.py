@@ -5,7 +5,11 @@ names end in "about" depend on logarithms, exponentials, or sums in an order of 
 """
 
 import dataclasses
+import os
+import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -36,7 +40,8 @@ def _samples(samples):
 
 
 def _sampled(name, model, n, **knobs):
-    return lambda: _samples(rbmviz.sample(model, rbmviz.make_sampler(name, **knobs), n, seed=5))
+    sampler = rbmviz.make_sampler(name, **knobs)
+    return lambda: _samples(rbmviz.sample(model, sampler, n, seed=5, fast_norm=True))
 
 
 def _tuned(model, n, *steps):
@@ -145,6 +150,29 @@ RUNS = {
     "sums over states": _sums_over_states,
     **{f"train {name}": _trained(name) for name in rbmviz.list_trainers()},
 }
+
+
+def check_same(name: str, results: Mapping[str, np.ndarray]) -> None:
+    """Compare a run with results that another process has written."""
+    found = RUNS[name]()
+    assert found
+    for key, value in found.items():
+        want = results[f"{name}/{key}"]
+        assert value.dtype == want.dtype, key
+        if key.endswith("about"):
+            np.testing.assert_allclose(value, want, rtol=2e-6, atol=2e-6, err_msg=key)
+        else:
+            np.testing.assert_array_equal(value, want, err_msg=key)
+
+
+def results_of(folder: Path, **environment: str) -> Mapping[str, np.ndarray]:
+    """Return the results of all runs, by run and name, from a process with this environment."""
+    path = folder / "results.npz"
+    others = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+    subprocess.run([sys.executable, __file__, str(path)], check=True, env=others | environment)
+    with np.load(path) as results:
+        return dict(results)
+
 
 if __name__ == "__main__":
     results = {f"{name}/{key}": value for name, run in RUNS.items() for key, value in run().items()}

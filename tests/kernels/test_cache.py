@@ -1,11 +1,8 @@
 """The cache of compiled kernels, damaged, shared, read-only or filled by others: never wrong, never fatal."""
 
-import contextlib
 import random
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from file_limits import largest_file
@@ -13,7 +10,7 @@ from llvmlite.binding import ObjectFileRef
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCPUCodegen
 
-from rbmviz.kernels import _jit, _numba, compiled
+from rbmviz.kernels import _jit, compiled
 
 pytestmark = pytest.mark.compiled
 
@@ -114,16 +111,6 @@ def test_a_full_cache_can_be_read_only(tmp_path, monkeypatch):
     assert cached() == (4.0, 1)
 
 
-def test_cache_holds_a_note(tmp_path, monkeypatch):
-    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compiled, "_noted", set())
-    monkeypatch.setattr(_jit, "CACHE_FOLDER", _jit._cache_folder())
-    assert not compiled.is_noted("twice")
-    compiled.note("twice")
-    monkeypatch.setattr(compiled, "_noted", set())
-    assert compiled.is_noted("twice")
-
-
 def test_kernels_need_no_cache(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     for folder in (None, str(tmp_path / "file" / "folder")):
@@ -150,31 +137,6 @@ def test_kernels_run_if_the_inside_of_numba_has_changed(change, tmp_path):
     names = {}
     exec(BERNOULLI, names)
     assert eval(done.stdout) == names["bits"].tolist()
-
-
-def test_threads_do_not_see_each_others_folder(monkeypatch):
-    made = []
-
-    class Slow:
-        def __init__(self, function):
-            folder = _numba.settings.CACHE_DIR
-            with contextlib.suppress(threading.BrokenBarrierError):
-                both.wait(0.2)  # for the other thread, if it can come here, too
-            made.append((function, folder, _numba.settings.CACHE_DIR))
-
-    class Dispatcher:
-        _cache = None
-
-        def __init__(self, name):
-            self.py_func = name
-
-    both = threading.Barrier(2)
-    before = _numba.settings.CACHE_DIR
-    monkeypatch.setattr(_numba, "_KernelCache", Slow)
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda name: _numba.cache_in(name, Dispatcher(name)), ["one", "two"]))
-    assert sorted(made) == [("one",) * 3, ("two",) * 3]
-    assert before == _numba.settings.CACHE_DIR
 
 
 def test_no_type_is_registered_after_the_import():

@@ -1,20 +1,19 @@
 """The kernels of coupled chains: their parts, and the numpy form in the package's docstring as the oracle."""
 
-import textwrap
-
 import naive
 import numba
 import numpy as np
 import pytest
 from numba import njit
+from numpy_form import numpy_form
 from scipy.stats import chi2
 
 from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, PairStream, pair_setup, pair_streams
 from rbmviz.kernels import coupling as kernels
-from rbmviz.kernels.coupling import state, statistics, sweep
+from rbmviz.kernels.coupling import state, sweep
 from rbmviz.kernels.coupling.pairs import REBUILD_SWEEPS
-from rbmviz.kernels.random import STREAM_LANES, UNIFORM_LANES, bernoulli, sigmoid, uniforms
+from rbmviz.kernels.random import STREAM_LANES, UNIFORM_LANES, bernoulli, uniforms
 
 compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes in Python")
 
@@ -24,19 +23,11 @@ def random_rbm(m: int, n: int, scale: float = 0.8) -> RBM:
     return RBM(g.normal(0, scale, (m, n)), g.normal(0, 0.4, m), g.normal(0, 0.4, n))
 
 
-def numpy_form() -> dict:
-    """Run the code in the docstring of the package."""
-    lines = kernels.__doc__.split(" for lag 1::\n")[1].split("\n(A1, 3) is line 3")[0]
-    names = {"np": np}
-    exec(textwrap.dedent(lines), names)
-    return names
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize(("size", "k"), [((10, 8), 1), ((37, 20), 1), ((10, 8), 3)])
 def test_the_numpy_form_makes_the_same_chains(size, k, algorithm):
     """From the same uniform numbers: the same meeting time, and the same estimate within rounding."""
-    (m, n), unbiased_estimate = size, numpy_form()["unbiased_estimate"]
+    (m, n), unbiased_estimate = size, numpy_form(kernels)["unbiased_estimate"]
     rbm = random_rbm(m, n, 0.4 * (1 + (k > 1)))
     v0 = np.random.default_rng(0).integers(0, 2, (30, m), dtype=np.uint8)
     pairs = couple(rbm, v0, algorithm, 10_000, seed=2, k=k)
@@ -59,16 +50,6 @@ def test_the_numpy_form_makes_the_same_chains(size, k, algorithm):
 
 
 @njit
-def ratio_of(z, chains):
-    return sweep.log_ratio(chains.v, 0, z, sweep.log_ratio_constant(chains.v))
-
-
-@njit
-def draw_of(layer, chain, z):
-    sweep.draw(layer, chain, z)
-
-
-@njit
 def activate_of(layer, other, chain, scratch):
     sweep.update_means(layer, other, chain, scratch)
 
@@ -82,83 +63,8 @@ def sweeps_of(chains, h, common, couple_hidden, stream, bits, means, met):
         means[i] = chains.h.mean[:, : means.shape[2]]
 
 
-@njit
-def add_statistics_of(v, p, buffer, W, b, c):
-    statistics.add_statistics(v, p, buffer, W, b, c)
-
-
-@njit
-def add_difference_of(v, p, v2, p2, buffer, W, b, c):
-    statistics.add_difference(v, p, v2, p2, buffer, W, b, c)
-
-
-def empty(m: int, n: int) -> kernels.CoupledChains:
-    """Chains of a model whose parameters are 0."""
-    return kernels.make_chains(np.zeros((m, n)), np.zeros(m), np.zeros(n))
-
-
 def words_of(x: np.ndarray) -> np.ndarray:
     return np.packbits(np.pad(x, (0, -len(x) % 64)), bitorder="little").view("<u8").astype(np.uint64)
-
-
-@njit
-def means_of(p, a):
-    for i in range(p.shape[0]):
-        p[i] = sigmoid(a[i])
-
-
-def test_log_ratios_are_those_of_the_densities():
-    """37 units, so that a vector is half empty, and 1500, which one product could not hold."""
-    g = np.random.default_rng(5)
-    for m in (37, 1500):
-        for scale in (0.1, 3.0, 40.0):
-            chains = empty(m, 3)
-            layer, z = chains.v, chains.scratch.z
-            layer.preactivation[:, m:] = state.PADDING_BIAS
-            layer.preactivation[:, :m] = g.normal(0, scale, (2, m))
-            for chain in range(2):
-                means_of(layer.mean[chain], layer.preactivation[chain])
-            z[:m] = g.uniform(0, 1, m)
-            v = z[:m] < layer.mean[0, :m]
-            x, y = layer.preactivation[:, :m].astype(np.float64)
-            want = (v * (y - x) - np.logaddexp(0, y) + np.logaddexp(0, x)).sum()
-            # Means are float32: each term may be wrong by so much.
-            assert ratio_of(z, chains) == pytest.approx(want, rel=1e-11, abs=2.4e-7 * m**0.5)
-
-
-@pytest.mark.parametrize("n", [3, 16, 37, 64, 70, 130])
-def test_a_draw_is_the_comparison_of_uniforms_and_means(n):
-    g = np.random.default_rng(n)
-    chains = empty(4, n)
-    layer, z = chains.h, chains.scratch.z
-    layer.preactivation[:, n:] = state.PADDING_BIAS
-    layer.preactivation[:, :n] = g.normal(0, 3, (2, n))
-    z[: len(layer.mean[1])] = g.uniform(1e-8, 1, len(layer.mean[1]))
-    means_of(layer.mean[1], layer.preactivation[1])
-    draw_of(layer, 1, z)
-    want = z[:n] < layer.mean[1, :n]
-    np.testing.assert_array_equal(kernels.unpack_bits(layer.bits[1], n), want)
-    np.testing.assert_array_equal(layer.bits[1], words_of(want))  # units that pad the layer are off
-
-
-def test_pre_activations_by_the_fewest_rows_are_those_of_the_active_rows():
-    """For each of the three ways: from the active units, from flips, from the other chain."""
-    g = np.random.default_rng(6)
-    rows, bias = g.normal(0, 1, (70, 9)).astype(np.float32), g.normal(0, 1, 9).astype(np.float32)
-    chains = kernels.make_chains(rows.T, bias, np.zeros(70))
-    layer = chains.v
-    state.reset_to_bias(layer)
-    x = g.integers(0, 2, 70, dtype=np.uint8)
-    few, flipped = np.zeros(70, np.uint8), x.copy()
-    few[[3, 65]] = 1
-    flipped[60:] ^= 1
-    for chain, other in [(0, x), (1, x), (1, x), (0, flipped), (0, few), (1, few), (0, x), (1, flipped)]:
-        activate_of(layer, words_of(other), chain, chains.scratch)
-        want = bias + other @ rows
-        np.testing.assert_allclose(layer.preactivation[chain, :9], want, atol=2e-5)
-        np.testing.assert_allclose(layer.mean[chain, :9], 1 / (1 + np.exp(-want)), atol=2e-6)
-        assert (layer.mean[chain, 9:] < 1e-12).all()
-        np.testing.assert_array_equal(layer.input[chain], words_of(other))
 
 
 def test_chains_with_the_same_input_have_the_same_law_bit_for_bit():
@@ -180,37 +86,6 @@ def test_chains_with_the_same_input_have_the_same_law_bit_for_bit():
             activate_of(layer, words_of(hidden), chain, scratch)
         np.testing.assert_array_equal(layer.preactivation[0], layer.preactivation[1])
         np.testing.assert_array_equal(layer.mean[0], layer.mean[1])
-
-
-def test_sums_wait_for_whole_blocks_and_lose_nothing():
-    """More terms than rows, of pairs with units on in one chain, in the other, in both, in none."""
-    g = np.random.default_rng(7)
-    m, n = 70, 9
-    words, means = np.zeros((2, 2), np.uint64), np.zeros((2, 16), np.float32)
-    buffer = kernels.make_gradient_buffer(m, n)
-    W, B, C = np.zeros((m, n)), np.zeros(m), np.zeros(n)
-    want_W, want_B, want_C = np.zeros((m, n)), np.zeros(m), np.zeros(n)
-    for term in range(3 * statistics.BUFFER_ROWS):
-        v = g.integers(0, 2, (2, m))
-        words[:] = [words_of(x) for x in v]
-        means[:, :n] = g.uniform(0, 1, (2, n))
-        p = means[:, :n].astype(np.float64)
-        single = term % 4 == 0
-        if single:
-            add_statistics_of(words[0], means[0], buffer, W, B, C)
-        else:
-            add_difference_of(words[0], means[0], words[1], means[1], buffer, W, B, C)
-        for sign, x, mean in [(1, v[0], p[0]), (-1, v[1], p[1])][: 1 if single else 2]:
-            want_W += sign * np.outer(x, mean)
-            want_B += sign * x
-            want_C += sign * mean
-    statistics.flush(buffer, W)
-    np.testing.assert_allclose(W, want_W, atol=1e-4)
-    np.testing.assert_array_equal(B, want_B)
-    np.testing.assert_allclose(C, want_C, atol=1e-5)
-    before = W.copy()
-    statistics.flush(buffer, W)
-    np.testing.assert_array_equal(W, before)
 
 
 @compiled_only
@@ -235,25 +110,14 @@ def test_rounding_cannot_pile_up():
 
 
 def test_uniforms_are_those_of_the_generator():
-    """xoshiro128++ lane by lane, and a state that goes on where it stopped."""
-    state = rng.generator(1, "uniforms").integers(0, 2**32, (4, UNIFORM_LANES), dtype=np.uint32)
-    lanes, out = state.astype(object), np.empty(48, np.float32)
-    want = []
-
-    def rotate(x: int, k: int) -> int:
-        return (x << k | x >> 32 - k) % 2**32
-
-    for _ in range(5):
-        for lane in range(UNIFORM_LANES):
-            a, b, c, d = (int(x) for x in lanes[:, lane])
-            want.append((rotate((a + d) % 2**32, 7) + a) % 2**32)
-            t, c, d = (b << 9) % 2**32, c ^ a, d ^ b
-            lanes[:, lane] = a ^ d, b ^ c, c ^ t, rotate(d, 11)
-    uniforms(state, out, 2 * UNIFORM_LANES + 1)
-    np.testing.assert_array_equal(out, naive.uniforms_of(want[: 3 * UNIFORM_LANES]))
-    uniforms(state, out, 2 * UNIFORM_LANES)
-    np.testing.assert_array_equal(out[: 2 * UNIFORM_LANES], naive.uniforms_of(want[3 * UNIFORM_LANES :]))
-    np.testing.assert_array_equal(state, lanes.astype(np.uint32))
+    """Lane by lane, and a state that goes on where it stopped."""
+    stream = rng.generator(1, "uniforms").integers(0, 2**32, (4, UNIFORM_LANES), dtype=np.uint32)
+    oracle, out = naive.Xoshiro(stream), np.empty(48, np.float32)
+    for blocks, n in ((3, 2 * UNIFORM_LANES + 1), (2, 2 * UNIFORM_LANES)):
+        uniforms(stream, out, n)
+        want = naive.uniforms_of([draw for _ in range(blocks) for draw in oracle.block()])
+        np.testing.assert_array_equal(out[:n], want[:n])
+    np.testing.assert_array_equal(stream, np.array(oracle.lanes, np.uint32).T)
 
 
 def test_uniforms_are_above_0_and_at_most_1():

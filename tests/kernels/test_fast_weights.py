@@ -7,6 +7,7 @@ from numpy_form import numpy_form
 
 from rbmviz import RBM, rng
 from rbmviz.kernels import fast_weights, gibbs, layers
+from rbmviz.kernels.fast_weights import history
 from rbmviz.kernels.fast_weights.sample import sample_chain
 from rbmviz.kernels.fast_weights.state import current_parameters, make_chain
 
@@ -38,7 +39,9 @@ def test_driven_chains_are_the_numpy_form(rbm, start, alpha, k):
     chain = make_chain(
         start.copy(), rng.kernel_state(4, "chain"), preactivations(theta), preactivations(R), R_R
     )
-    got, _, fast_norm = sample_chain(chain, 300, 0.05, alpha, False, k)
+    chain.scalars[0].norm_followed = True
+    got, _, traces = sample_chain(chain, 300, 0.05, alpha, False, k)
+    fast_norm = traces["fast_norm"]
 
     sample = numpy_form(fast_weights)["sample"]
     theta_F, v = [np.zeros(part.shape) for part in theta], start.astype(float)
@@ -49,6 +52,19 @@ def test_driven_chains_are_the_numpy_form(rbm, start, alpha, k):
         assert fast_norm[t] == pytest.approx(np.sqrt(sum((part**2).sum() for part in theta_F)), rel=2e-4)
     for now, part, fast in zip(current_parameters(chain), theta, theta_F, strict=True):
         np.testing.assert_allclose(now, part + fast, atol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-9, 0.3, 0.9, 0.95, 0.98, 0.984, 1.0])
+def test_a_history_holds_what_counts_and_at_most_eight_of_the_rest(alpha):
+    """A longer memory fits no history."""
+    length = history.history_length_of(alpha)
+    if alpha > 0.98:
+        assert length == 0
+        return
+    assert length % 8 == 0
+    assert 8 <= length <= history.CAPACITY
+    assert alpha**length <= history.NEGLIGIBLE
+    assert length == 8 or alpha ** (length - 8) > history.NEGLIGIBLE
 
 
 def test_gibbs_is_the_numpy_form(rbm, start):
@@ -69,15 +85,29 @@ def test_gibbs_is_the_numpy_form(rbm, start):
     assert sweeps[0] == 400
 
 
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 784])
+def test_flips_are_those_found_one_by_one(n):
+    g = np.random.default_rng(n)
+    flips, before = layers.make_flips(n), np.zeros(n, np.uint8)
+    for share in (0.4, 0.0, 0.02, 1.0, 1.0, 0.5):
+        x = before ^ (g.random(n) < share)
+        layers.find_flips(flips, x)
+        n_on, n_off, n_active, listed = flips.counts[0].item()
+        assert flips.on[:n_on].tolist() == [i for i in range(n) if x[i] and not before[i]]
+        assert flips.off[:n_off].tolist() == [i for i in range(n) if before[i] and not x[i]]
+        assert (n_active, listed) == (x.sum(), 0)
+        assert (flips.input == x).all()
+        layers.list_active(flips)
+        assert flips.active[:n_active].tolist() == [i for i in range(n) if x[i]]
+        before = x
+
+
 def test_preactivations_are_those_of_the_whole_matrix():
     """Whether few units flip or many, and where few are active."""
     g = np.random.default_rng(5)
     rows, bias = g.normal(size=(M, N)).astype(np.float32), g.normal(size=N).astype(np.float32)
-    preactivation, flips, x = (
-        layers.make_preactivation(rows, bias),
-        layers.make_flips(M),
-        np.zeros(M, np.uint8),
-    )
+    preactivation, flips = layers.make_preactivation(rows, bias), layers.make_flips(M)
+    x = np.zeros(M, np.uint8)
     for share in (0.3, 0.05, 0.9, 0.0, 0.5):
         x = x ^ (g.random(M) < share)
         layers.find_flips(flips, x)

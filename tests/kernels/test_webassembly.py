@@ -62,13 +62,6 @@ def test_the_engine_scores_as_python_does(name, data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-def test_the_engine_makes_the_samples_of_the_processor_for_long(name):
-    model = rbmviz.load_model(name)
-    check_same(by_engine(model, 2500), model, 2500)
-
-
-@pytest.mark.slow
 def test_the_module_is_what_the_kernels_compile_to(tmp_path):
     """Built now, by this machine's linker: the same table, and the same samples."""
     if shutil.which("wasm-ld") is None or shutil.which("wasm-opt") is None:

@@ -1,14 +1,11 @@
 """Lessons: all that they claim is so; what is wrong with a file is said in a sentence that names the step."""
 
-import re
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rbmviz import BadInput
-from rbmviz.datasets import load_registered
 from rbmviz.files.metadata import data_name
 from rbmviz.lessons import (
     check_lesson,
@@ -20,8 +17,8 @@ from rbmviz.lessons import (
     read_state,
     shipped_lessons,
 )
-from rbmviz.lessons.claims import measure, read_claim
-from rbmviz.metrics import Coverage, eigenvalues, isl, landscape, transition_matrix
+from rbmviz.lessons.claims import read_claim
+from rbmviz.metrics import eigenvalues, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
 from rbmviz.pages import PAGES, Sources
@@ -90,22 +87,6 @@ def test_instructions_of_a_step_reach_its_claims(name):
         assert done >= max((claim.n for claim in step.claims), default=0), step.do
 
 
-def stems(text):
-    """Return how the long words of a text begin: "rise" and "rises" begin alike."""
-    return {word[:4] for word in re.findall("[a-z]{4,}", text.lower())} - {"more"}
-
-
-@pytest.mark.parametrize("name", shipped_lessons())
-def test_no_title_has_a_word_that_only_the_right_answer_has(name):
-    """What a title gives away in other words only a reader sees."""
-    for step in load_lesson(name).steps:
-        if not step.question or step.right < 0:
-            continue
-        others = [one for i, one in enumerate(step.answers) if i != step.right]
-        known = stems(" ".join([step.text, step.question, *others]))
-        assert not stems(step.title) & stems(step.answers[step.right]) - known, step.title
-
-
 @pytest.mark.compiled
 def test_a_claim_is_measured_as_it_is_written():
     state = read_state("chain?land_depth=12&l=gibbs&l=rates_fpcd:eps=0.05")
@@ -129,51 +110,6 @@ def test_a_claim_may_look_at_other_steps_and_name_the_panel_of_which_it_does_not
         read_claim("panel1.crossings > 1 at 10 samples, not of panel3", state)
     with pytest.raises(BadInput, match="Unknown number of the page chain 'rate'"):
         read_claim("panel1.rate > 1 at 10 samples", state)
-
-
-@pytest.mark.compiled
-def test_after_a_turn_a_claim_is_of_the_samples_since():
-    """As the numbers on the page are; two names count the whole run."""
-    state = read_state("sample?model=bas_pcd&p=rates_fpcd")
-    [first] = state.algorithms()
-    names = ("isl", "sweeps", "visited", "visited_in_all", "spurious", "spurious_in_all")
-    data = load_registered("bas")
-    run = state.setup().plan().run(1, first)
-    run.prepare()
-
-    def numbers_after(n):
-        while run.n < n:
-            run.record_steps(run.advance(min(run.max_steps(), n - run.n)))
-        return {name: measure(state, (0, name), run.view("paused"), n) for name in names}
-
-    numbers_after(400)
-    run.set_knobs(replace(first, eps=0.5, k=3))
-    few, since = numbers_after(430), numbers_after(700)
-    v = run.held_samples()[1]
-    assert since["isl"] == isl(v[400 : 400 + 268], data.test, data.validation).isl  # a point of the curve
-    at_500 = measure(state, (0, "isl"), run.view("paused"), 500)  # of a run that has gone on since
-    assert at_500 == isl(v[400 : 400 + 95], data.test, data.validation).isl
-    assert since["sweeps"] == few["sweeps"] == 3
-    for name, samples in (("", v[400:]), ("_in_all", v)):
-        coverage = Coverage(data)
-        coverage.update(samples)
-        assert since[f"visited{name}"] == coverage.visited
-        assert since[f"spurious{name}"] == pytest.approx(100 * coverage.spurious)
-    assert [few[name] for name in ("isl", "visited", "spurious")] == [None] * 3
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(("link", "k"), [("coupling_more=true&estimate_k=20", 20), ("estimate_k=20", 1)])
-def test_how_far_cd_is_off_is_measured_with_the_k_that_the_page_asks_for(link, k):
-    state = read_state(f"coupling?{link}&lag=10")
-    claim = read_claim("panel1.rbm_cd_off > 0 at 300 pairs", state)
-    [measured] = measure_claims(state, (claim,))
-    run = state.setup().plan().run(1, *state.algorithms())
-    run.prepare()
-    while run.request_results(10, k, exact=False).pairs[0].n < 300:
-        run.background_work(False)
-    assert measured.value == measure(state, (0, "rbm_cd_off"), run.view("paused"), 300)
-    assert "standard errors by which CD-k is off" in claim.words("coupling", ("",))
 
 
 @pytest.mark.compiled
@@ -242,13 +178,6 @@ def test_the_speed_up_of_the_text_is_exact():
     assert speed_up(before, after) == pytest.approx(1.7, abs=0.02)
 
 
-def test_the_score_by_hand_is_right():
-    clouds = [0.9**4, 0.9**3 * 0.1, 0.1**4]
-    assert [round(x, 4) for x in clouds] == [0.6561, 0.0729, 0.0001]
-    assert np.log(clouds[0]) == pytest.approx(-0.42, abs=0.005)
-    assert np.log(np.mean(clouds)) == pytest.approx(-1.41, abs=0.005)
-
-
 def test_a_good_lesson_is_read():
     lesson = read_lesson(GOOD.encode(), "a-lesson.toml")
     [step] = lesson.steps
@@ -262,53 +191,35 @@ def test_a_good_lesson_is_read():
 BAD = {
     "link": [
         ('link = "papers?x=1"', "Unknown page with live panels 'papers'"),
-        ('link = "chain?land_dept=1"', "did you mean 'land_depth'"),
         ('link = "chain?land_depth=99"', "land_depth = '99' is not one of 2, 2.5"),
-        ('link = "chain?l=gibs"', "did you mean 'gibbs'"),
         ('link = "sample?model=../x"', "model = '../x' is not one of"),
-        ('link = "chain?v=2"', "Unknown setting of the page chain 'v'"),
-        ('link = "weights?w=cd"', "are all pop_cd"),
-        ('link = "chain?l=none"', "has 1 panels"),
         ('link = "train?t=cd"\nbranch = "panel1 at 60 updates: pop_cd:k=0"', "branch: pop_cd: k = 0"),
-        ('link = "tune?tune_x_from=x"', "'x' is not a number"),
-        ('link = "tune?tune_x_from=-1"', "is not a number from 0 to 10000"),
         ('link = "tune?tune_knobs=__import__(1)"', "is not a list of names and numbers"),
-        ('link = "tune?tune_models=mnist_fpcd&tune_models=../x"', "tune_models = '../x' is not one of"),
         ('link = "tune?tune_x_n=40&tune_y_n=40"', "the map has 8,000 runs and may have 400"),
-        ('link = "train?train_seed=-1"', "is not a whole number from 0"),
-        ('link = "train?replicates=101"', "is not a whole number from 1 to 100"),
         ('link = "sample?kept=0123"', "names files of your own"),
     ],
     "claims": [
         ('claims = ["__import__(1) > 1 at 1 samples"]', "is not written as 'panel1.crossings > 3 at"),
         ('claims = ["panel3.crossings > 1 at 10 samples"]', "about panel 3 of 2"),
         ('claims = ["panel1.isl > 1 at 10 samples"]', "Unknown number of the page chain 'isl'"),
-        ('claims = ["panel1.crossings > 1 at 10 updates"]', "has to end in 1 to 100,000 samples"),
         ('claims = ["panel1.crossings > 1 at 999999999 samples"]', "has to end in 1 to 100,000 samples"),
-        ('claims = ["panel1.crossings > panel1.crossings@5 at 10 samples"]', "only claims of presets have"),
-        ('claims = ["panel1.crossings > 1 at 10 samples, not of panel2"]', "only claims of presets have"),
         ("claims = [1]", "claims is a list of 0 to 8 texts"),
     ],
     "text": [
         ('text = "<script>alert(1)</script>"', "without HTML or pictures"),
-        ('text = "![x](http://x)"', "without HTML or pictures"),
-        ('text = ""', "text is empty"),
         (f'text = "{"x" * 2000}"', "has 2,000 characters and may have 1,500"),
         ('text = "a\\u0007"', "control character"),
     ],
     "right": [
         ("right = 3", "right = 3 is not the number of an answer"),
-        ('right = "2"', "is not a whole number"),
     ],
     "look": [
         ('look = "panel9"', "look = 'panel9' is not one of play"),
-        ('look = "body"', "is not one of play"),
         ('look = "panel1.crossing"', "to look at 'crossing': did you mean 'crossings'"),
     ],
     "question": [('questoin = "x"', "did you mean 'question'"), ("", "answers is a list of 0 to 0 texts")],
     "do": [
         ("", "it has no 'do'"),
-        ('do = "x"\nbranch = "panel1 at 60 updates: pop_cd"', "is not written as 'panel1 at 6000 updates"),
     ],
 }
 
@@ -329,15 +240,12 @@ def test_an_error_names_the_file_and_the_step(part, text, said):
     ("content", "file", "said"),
     [
         (b"title = ", "mine.toml", "is not TOML in UTF-8"),
-        (b"\xff", "mine.toml", "is not TOML in UTF-8"),
         (b"", "mine.toml", "it has no 'title'"),
-        (b"a = " + b"[" * 5000, "mine.toml", "is not TOML"),
-        (b"a" + b" . 'b'" * 40_000 + b" = 1", "mine.toml", "a key of more than 50 parts"),
+        (b"a" + b" . 'b'" * 30_000 + b" = 1", "mine.toml", "a key of over 50 dotted parts"),
         (GOOD.encode(), "Mine.toml", "lower-case letters"),
-        (GOOD.encode() + b"#" * 200_000, "mine.toml", "is larger than 200,000 bytes"),
+        (GOOD.encode() + b"#" * 200_000, "mine.toml", "is over 200,000 bytes"),
         (GOOD.replace("minutes = 5", "minutes = 0").encode(), "mine.toml", "minutes is a whole number"),
         (b'title = "x"\nabout = "x"\nminutes = 1\nstep = [1]', "mine.toml", "step 1: it is not a table"),
-        (b'title = "x"\nabout = "x"\nminutes = 1\nstep = []', "mine.toml", "there are 0 steps"),
     ],
 )
 def test_malformed_lessons_are_refused(content, file, said):
@@ -367,35 +275,6 @@ def test_each_page_has_all_that_a_claim_needs():
     assert read_state("http://127.0.0.1:8501/?p=gibbs").page == "sample"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if PAGES[page].run_settings()])
-def test_setup_uses_its_declared_settings(page):
-    """Links always give these."""
-    asked = []
-
-    class Noted(dict):
-        def __getitem__(self, name):
-            asked.append(name)
-            return super().__getitem__(name)
-
-    PAGES[page].setup(Noted(read_state(page).settings), Sources())
-    assert set(asked) == set(PAGES[page].run_settings())
-
-
-def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():
-    """A snapshot may have samples that are not counted yet: they are no other class, nor are earlier ones."""
-    state = read_state("sample?p=gibbs")
-    bins = {
-        "curve": (),
-        "newest": None,
-        "occupancy": np.array([[0, 60, 0], [0, 30, 0]]),
-        "blanks": np.array([0, 10]),
-    }
-    counted = SimpleNamespace(n=120, bins_before=0, **bins)
-    assert measure(state, (0, "largest_class"), counted, 100) == 90
-    turned = SimpleNamespace(n=120, bins_before=1, **bins)
-    assert measure(state, (0, "largest_class"), turned, 100) == 75
-
-
 def test_a_card_measures_what_the_page_shows_by_then():
     """After the steps of a claim it is the page's number that counts: one that is later reached is seen."""
     state = read_state("train?t=pcd&t=cd")
@@ -410,3 +289,17 @@ def test_a_card_measures_what_the_page_shows_by_then():
     assert measure_now(state, claim, [shown]) == {(0, "below_best"): 2.0, (2, "below_best"): None}
     early = SimpleNamespace(n=90, likelihoods=points[:1])
     assert measure_now(state, claim, [early])[0, "below_best"] == 0
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if PAGES[page].run_settings()])
+def test_setup_uses_its_declared_settings(page):
+    """Links always give these."""
+    asked = []
+
+    class Noted(dict):
+        def __getitem__(self, name):
+            asked.append(name)
+            return super().__getitem__(name)
+
+    PAGES[page].setup(Noted(read_state(page).settings), Sources())
+    assert set(asked) == set(PAGES[page].run_settings())

@@ -6,20 +6,8 @@ from naive import random_rbm
 from threadpoolctl import threadpool_limits
 
 from rbmviz import BadInput, Model, load_dataset, load_model
-from rbmviz.kernels.annealing import add_log_ratio
-from rbmviz.metrics import Annealed, ais_blocks, ais_log_z, log_z
+from rbmviz.metrics import ais_blocks, ais_log_z, log_z
 from rbmviz.metrics.ais import ais_steps
-
-
-@pytest.mark.parametrize("n", [7, 1100])
-def test_the_kernel_adds_the_difference_of_softplus_sums(n):
-    g = np.random.default_rng(n)
-    x = g.normal(0, 40, (3, n)).astype(np.float32)
-    cold, warm = g.normal(0, 2, n), g.normal(0, 2, n)
-    out = np.array([1.0, 0.0, -2.0])
-    want = out + np.logaddexp(0, 0.7 * x + cold).sum(axis=1) - np.logaddexp(0, 0.2 * x + warm).sum(axis=1)
-    add_log_ratio(x, 0.7, cold, 0.2, warm, out)
-    np.testing.assert_allclose(out, want, atol=2e-7 * n, rtol=1e-7)
 
 
 @pytest.mark.parametrize("base", ["data", "rates", "own"])
@@ -38,22 +26,12 @@ def test_the_mean_weight_is_z_even_with_few_temperatures(base):
     assert found.ess == pytest.approx(ratio.sum() ** 2 / (ratio**2).sum())
 
 
-@pytest.mark.parametrize(
-    "rbm",
-    [
-        random_rbm(13, 7, 0.5, 1),
-        random_rbm(7, 13, 1.0, 2),
-        random_rbm(90, 9, 0.3, 3),
-        random_rbm(11, 600, 0.1, 4),
-        load_model("bas_pcd"),
-    ],
-    ids=["13x7", "7x13", "90x9", "11x600", "bas_pcd"],
-)
-def test_log_z_is_exact_within_its_own_error(rbm):
+@pytest.mark.parametrize(("m", "n", "scale"), [(7, 13, 1.0), (90, 9, 0.3), (11, 600, 0.1)])
+def test_log_z_is_exact_within_its_own_error(m, n, scale):
+    rbm = random_rbm(m, n, scale, 2)
     found = ais_log_z(rbm, seed=0)
-    exact = log_z(rbm.rbm if isinstance(rbm, Model) else rbm)
     assert found.std_error < 0.05
-    assert abs(found.log_z - exact) < 3 * found.std_error
+    assert abs(found.log_z - log_z(rbm)) < 3 * found.std_error
     assert found.warning == ""
 
 
@@ -75,24 +53,9 @@ def test_too_few_temperatures_are_noticed():
     found = ais_log_z(model, betas=5)
     assert found.ess < 10
     assert f"Only {found.ess:.1f} of 128 chains" in found.warning
-    assert "(now 5)" in found.warning
     runs = [ais_log_z(model, betas=5, seed=seed) for seed in range(20)]
     far = [abs(run.log_z - log_z(model.rbm)) > 2 * run.std_error for run in runs]
     assert sum(far) > 4  # the level says 1: such an error is not to be trusted
-
-
-def test_the_warning_knows_both_limits():
-    """All the weight on so many of so many chains."""
-
-    def annealed(carry: int, chains: int) -> Annealed:
-        return Annealed(np.repeat([0.0, -1000.0], [carry, chains - carry]), 7)
-
-    assert annealed(9, 20).warning
-    assert not annealed(11, 20).warning
-    assert annealed(11, 400).warning
-    assert not annealed(21, 400).warning
-    assert annealed(4, 4).warning == "4 chains are too few to know the error: take 10 or more."
-    assert not annealed(10, 12).warning
 
 
 def returned(generator):

@@ -22,20 +22,6 @@ def lazy(n, g):
     return np.diag(stay) + (1 - stay)[:, None] * g.dirichlet(np.ones(n), n)
 
 
-def any_rows(n, g):
-    return g.dirichlet(np.ones(n), n)
-
-
-def share_that_slows(make, n, chains=1000):
-    g = np.random.default_rng(n)
-    slower = 0
-    for _ in range(chains):
-        A = make(n, g)
-        less = remove_self_transitions(A, A.diagonal().min())
-        slower += abs(eigenvalues(less)[1]) > abs(eigenvalues(A)[1]) + 1e-12
-    return slower / chains
-
-
 @pytest.mark.parametrize("n", [3, 5, 8])
 def test_the_law_stays_and_the_eigenvalues_move(n):
     g = np.random.default_rng(n)
@@ -53,28 +39,6 @@ def test_the_law_stays_and_the_eigenvalues_move(n):
         for z in eigenvalues(less):
             assert np.abs(moved - z).min() < 1e-9
     assert eigenvalues(A)[0] == pytest.approx(1)
-
-
-def test_the_second_eigenvalue_shrinks_in_most_chains_that_stay_a_lot():
-    """Measured over 4,000 chains a size: the largest lambda slows 9.7, 2.3, 0.2, 0 % (n = 3, 4, 6, 8).
-
-    Of chains whose rows are drawn without regard to staying it slows 75, 71, 64, 62 %. The paper shows only
-    that the law stays.
-    """
-    assert share_that_slows(lazy, 3) < 0.14
-    assert share_that_slows(lazy, 6) < 0.01
-    assert share_that_slows(any_rows, 3) > 0.65
-    assert share_that_slows(any_rows, 6) > 0.55
-
-
-def test_periodic_chain_never_settles():
-    A = np.array([[0.1, 0, 0.45, 0.45], [0, 0.1, 0.45, 0.45], [0.45, 0.45, 0.1, 0], [0.45, 0.45, 0, 0.1]])
-    less = remove_self_transitions(A, 0.1)
-    start, law = np.eye(4)[0], stationary_law(A)
-    assert eigenvalues(A)[1].real == pytest.approx(-0.8)
-    assert eigenvalues(less)[1].real == pytest.approx(-1)
-    assert chain_distances(A, start, law, 60)[-1] < 1e-5
-    assert chain_distances(less, start, law, 60)[-1] == pytest.approx(0.5)
 
 
 def test_distances_fall_by_the_second_eigenvalue():

@@ -33,14 +33,6 @@ def test_the_transition_matrix_is_the_sum_over_hidden_states(size):
     np.testing.assert_allclose(A.sum(axis=1), 1, rtol=1e-12)
 
 
-def test_the_chain_is_reversible_and_its_law_is_the_model():
-    rbm = random_rbm(6, 4)
-    A, law = transition_matrix(rbm), probabilities(rbm)
-    np.testing.assert_allclose(law @ A, law, rtol=1e-6)
-    flow = law[:, None] * A
-    np.testing.assert_allclose(flow, flow.T, rtol=1e-5)
-
-
 @pytest.mark.parametrize("size", [(5, 3), (3, 6), (13, 2), (1, 1)])  # 13: more than one block
 def test_a_law_is_followed_without_the_matrix(size):
     rbm = random_rbm(*size)
@@ -72,11 +64,3 @@ def test_large_or_mismatched_chains_are_refused():
         sweep_law(random_rbm(17, 16), np.ones(4))
     with pytest.raises(BadInput, match=r"\(32,\)"):
         sweep_law(random_rbm(5, 3), np.ones(31) / 31)
-
-
-def test_memory_is_checked_before_it_is_taken(monkeypatch):
-    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "1")
-    with pytest.raises(BadInput, match="The transition matrix of 9 visible units needs"):
-        transition_matrix(random_rbm(9, 2))
-    with pytest.raises(BadInput, match="The distribution of 18 units needs"):
-        sweep_law(random_rbm(1, 18), np.ones(2) / 2)

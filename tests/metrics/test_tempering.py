@@ -51,13 +51,6 @@ def test_ladders_that_stay_in_a_mode_disagree(two_modes):
     assert all(ladder.trips > 5 and (ladder.swap_rates > 0.1).all() for ladder in free.ladders)
 
 
-def test_a_pair_of_temperatures_without_a_proposal_has_no_rate(two_modes):
-    found = tempered_statistics(two_modes, samples=3, burn_in=0, n_temperatures=4, n_ladders=3)
-    rates = np.array([ladder.swap_rates for ladder in found.ladders])
-    assert np.isnan(rates).tolist() == [[False, True, False]] * 3  # one sweep proposes to the even pairs only
-    assert f"in {np.nanmin(rates):.1%} of all proposals" in found.warning
-
-
 def test_the_seed_decides_and_the_number_of_threads_does_not(two_modes):
     given = {"samples": 300, "burn_in": 10, "n_temperatures": 4, "n_ladders": 3}
     first = tempered_statistics(two_modes, **given, seed=1, workers=1)

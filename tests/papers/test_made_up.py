@@ -39,15 +39,19 @@ def table(plan, world):
     }
 
 
-def verdicts(name, world):
-    recipe = all_recipes()[name]
-    parts = recipe.work("full")
+def verdicts(name, world=None, found_by=None, size="full"):
+    """Return the verdicts on made-up sweeps of a world, and on made-up jobs.
+
+    found_by : given the name of a job and its arguments, returns what it found
+    """
+    recipe, parts = all_recipes()[name], all_recipes()[name].work(size)
     tables = {part.name: table(part.plan, world) for part in parts if isinstance(part, SweepRun)}
-    jobs = {part.name: {"isl": -90.0, "n": 1} for part in parts if isinstance(part, Job)}
+    found_by = found_by or (lambda name, arguments: {"isl": -90.0, "n": 1})
+    jobs = {part.name: found_by(part.name, part.arguments) for part in parts if isinstance(part, Job)}
     found = Measurements(tables, jobs)
-    numbers = recipe.numbers(found, "full")
-    assert recipe.drawing(found, "full").to_json()["rows"]
-    return {claim.name: judge(claim, numbers, "full").name for claim in recipe.claims}
+    numbers = recipe.numbers(found, size)
+    assert recipe.drawing(found, size).to_json()["rows"]
+    return {claim.name: judge(claim, numbers, size).name for claim in recipe.claims}
 
 
 ON_PAR = ("reviews_fpcd", "newsgroups_pcd", "newsgroups_fpcd")
@@ -141,16 +145,6 @@ def test_both_worlds_of_training():
     assert verdicts("population_cd_images", trained_opposed)["mnist"] == "does not hold here"
 
 
-def verdicts_of_jobs(name, found_by, size="full"):
-    """Return the verdicts on made-up pieces: each found ``found_by(its name, its arguments)``."""
-    recipe = all_recipes()[name]
-    jobs = {part.name: found_by(part.name, part.arguments) for part in recipe.work(size)}
-    found = Measurements({}, jobs)
-    numbers = recipe.numbers(found, size)
-    assert recipe.drawing(found, size).to_json()["rows"]
-    return {claim.name: judge(claim, numbers, size).name for claim in recipe.claims}
-
-
 def biases(pop, resolved=True, larger=30):
     """Return what is found on a model: the printed bias of CD, one of pop-CD of so many times that by k.
 
@@ -180,118 +174,15 @@ def test_both_worlds_of_biases():
         return {k: 1 / times for k, times in as_said(data).items()}
 
     name = "population_cd_bias_large"
-    assert set(verdicts_of_jobs(name, biases(as_said)).values()) == {"holds"}
-    assert set(verdicts_of_jobs(name, biases(as_said), "quick").values()) == {"in part"}
-    assert set(verdicts_of_jobs(name, biases(opposed, larger=1 / 30)).values()) == {"does not hold here"}
+    assert set(verdicts(name, None, biases(as_said)).values()) == {"holds"}
+    assert set(verdicts(name, None, biases(as_said), "quick").values()) == {"in part"}
+    assert set(verdicts(name, None, biases(opposed, larger=1 / 30)).values()) == {"does not hold here"}
     # A bias below the error of its reference decides nothing.
-    unknown = verdicts_of_jobs(name, biases(as_said, resolved=False))
+    unknown = verdicts(name, None, biases(as_said, resolved=False))
     assert unknown["letters_100"] == unknown["mnist_500"] == "not decided"
     small = {"population_cd_bias_images": 0.1, "population_cd_bias_variance": 0.1}
     for name, times in small.items():
-        good = verdicts_of_jobs(name, biases(lambda data, times=times: {1: times, 10: times}))
+        good = verdicts(name, None, biases(lambda data, times=times: {1: times, 10: times}))
         against = biases(lambda data, times=times: {1: 1 / times, 10: 1 / times}, larger=1 / 30)
         assert set(good.values()) == {"holds"}
-        assert set(verdicts_of_jobs(name, against).values()) == {"does not hold here"}
-
-
-@pytest.mark.parametrize(("slope", "cost", "verdict"), [(-2, 1.05, "holds"), (0.5, 9, "does not hold here")])
-def test_both_worlds_of_consistency(slope, cost, verdict):
-    def found(name, arguments):
-        noise = 1 + 0.01 * arguments["seed"]
-        if name.startswith("time-"):
-            return {"cd": 1.0, "pop_cd": cost * noise, "pt": 10.0}
-        if name.startswith("met-"):
-            return {"share": noise / (1.2 if slope < 0 else 30), "median": noise * (2 if slope < 0 else 20)}
-        falls = {"pop_cd": slope, "cd": 0 if slope < 0 else slope}
-        return {
-            f"{trainer}-{n}": {"bias": noise * n**power, "error": 0.0}
-            for trainer, power in falls.items()
-            for n in arguments["populations"]
-        }
-
-    assert set(verdicts_of_jobs("population_cd_consistency", found).values()) == {verdict}
-
-
-def curve_to(*values, **more):
-    """Return a training's curve through these log-likelihoods."""
-    n = len(values)
-    return {"update": list(range(n)), "train": list(values), "error": [0.1] * n, **more}
-
-
-def test_both_worlds_of_large_trainings():
-    def as_said(name, arguments):
-        pop, noise = "pop_cd" in arguments["trainer"], 0.1 * (arguments["seed"] % 3)
-        if arguments["data"] == "letters":
-            return curve_to(-60, -50, (-40 if pop else -35) - noise)
-        return curve_to(-200, -100, (-105 if pop else -120) - noise)
-
-    def opposed(name, arguments):
-        other = {"pop_cd": "cd", "cd": "pop_cd"}
-        trainer, _, knobs = arguments["trainer"].partition(":")
-        return as_said(name, arguments | {"trainer": f"{other[trainer]}:{knobs}"})
-
-    name = "population_cd_large"
-    assert set(verdicts_of_jobs(name, as_said).values()) == {"holds"}
-    bad = verdicts_of_jobs(name, opposed)
-    assert bad == {"letters_100": "does not hold here", "mnist_500": "in part"}  # it falls, but less
-    assert verdicts_of_jobs(name, as_said, "quick") == {"letters_100": "in part", "mnist_500": "in part"}
-
-
-@pytest.mark.parametrize(
-    ("tau", "ratio", "verdict"), [(28.0, 1.6, "holds"), (5.0, 0.4, "does not hold here")]
-)
-def test_both_worlds_of_fashion(tau, ratio, verdict):
-    def found(name, arguments):
-        noise = 0.01 * arguments["seed"]
-        if name.startswith("short-"):
-            seconds = {"CD-1": 1.0, "CD-30": 10.0, "UCD": 10.0 * ratio + noise}
-            times = {"tau": tau + noise, "tau_program": tau - noise}
-            return times | {"rejected": 28.0 / tau - noise, "seconds": seconds}
-        ucd, good = name.startswith("UCD"), verdict == "holds"
-        end = (-230.0 if ucd == good else -250.0) - noise
-        values = [-300.0, end + (20 if ucd != good else 0), end]
-        yardsticks = dict.fromkeys(("train", "held_out", "monte_carlo"), values)
-        return {"update": [300, 900, arguments["updates"]]} | yardsticks
-
-    assert set(verdicts_of_jobs("unbiased_cd_fashion", found).values()) == {verdict}
-    medium = verdicts_of_jobs("unbiased_cd_fashion", found, "medium")
-    assert medium["converges"] == medium["held_out"] == "not decided"  # one run has no error
-    assert medium["tau"] == ("in part" if verdict == "holds" else "contradicted in part")
-    quick = verdicts_of_jobs("unbiased_cd_fashion", found, "quick")
-    assert quick["converges"] == quick["cd_30"] == quick["tau_program"] == "not run at this size"
-    assert quick["tau"] == ("in part" if verdict == "holds" else "contradicted in part")
-
-
-@pytest.mark.parametrize(("rates", "gibbs", "smooth"), [(2.0, -1.0, 5.0), (-2.0, 1.0, 9.0)])
-def test_both_worlds_of_the_training_set(rates, gibbs, smooth):
-    """Means are compared with the training set as means, and both pass it as rows of 0 and 1."""
-    recipe, lines = all_recipes()["rates_fpcd_training_set"], {"binary": -85.0, "mean": -85.0 + smooth}
-
-    def world(kernel):
-        gain = 0.0 if kernel == "binary" else smooth + 1
-        return lambda measure, algorithm, *_: -85.0 + gain + {"gibbs": gibbs, "rates_fpcd": rates}[algorithm]
-
-    runs = [part for part in recipe.work("full") if isinstance(part, SweepRun)]
-    found = Measurements(
-        {run.name: table(run.plan, world(run.name)) for run in runs}, {"training-set": lines}
-    )
-    numbers = recipe.numbers(found, "full")
-    assert {row["panel"] for row in recipe.drawing(found, "full").to_json()["rows"]} == {
-        "binary kernel",
-        "mean kernel",
-    }
-    verdicts = {claim.name: judge(claim, numbers, "full").name for claim in recipe.claims}
-    good = rates > 0
-    assert verdicts["binary"] == verdicts["mean"] == ("holds" if good else "does not hold here")
-    assert verdicts["smoothing"] == ("holds" if good else "in part")
-    assert numbers["gibbs_mean_unlike"].value == pytest.approx(smooth + 1 + gibbs, abs=1e-2)
-
-
-@pytest.mark.parametrize(("late", "verdict"), [(0.2, "holds"), (1.5, "in part")])
-def test_both_worlds_of_variances(late, verdict):
-    def found(name, arguments):
-        update = list(range(50, arguments["updates"] + 1, 50))
-        grown = [10 ** (late if at > 1000 else 0.1) if name.startswith("UCD") else 1.0 for at in update]
-        return {"update": update, "truncated": [0.0] * len(update)} | {f"variance_{x}": grown for x in "Wbc"}
-
-    assert set(verdicts_of_jobs("unbiased_cd_variance", found).values()) == {verdict}
+        assert set(verdicts(name, None, against).values()) == {"does not hold here"}

@@ -9,26 +9,23 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import numpy as np
 import pytest
 
-from papers.claims import Estimate, judge
-from papers.drawing import picture, readable
+from papers.claims import judge
+from papers.drawing import picture
 from papers.markdown import markdown
-from papers.recipe import Job, Measurements, SweepRun, all_recipes, number_text, numbers_of_source
+from papers.recipe import Job, Measurements, SweepRun, all_recipes
 from papers.recipes import (
     population_cd_consistency,
-    rates_fpcd_decay_elsewhere,
     rates_fpcd_digits,
     rates_fpcd_fewer_samples,
-    rates_fpcd_improvement,
     rates_fpcd_penalization,
     unbiased_cd_bas,
 )
 from papers.run import estimates_of, identity, pooled, refreshed
 from papers.tables import best_curve
-from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.gradient import gradient_quality
-from rbmviz.ledger import PAPERS, SIZES, STORED_FOLDER, figure_name, ledger, stored
+from rbmviz.ledger import SIZES, STORED_FOLDER, figure_name, ledger, stored
 from rbmviz.lessons.state import read_state
 from rbmviz.metrics import log_z
 from rbmviz.models import load_model
@@ -40,20 +37,6 @@ ROOT = Path(__file__).parents[2]
 RECIPES = all_recipes()
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_says_all(name):
-    recipe = RECIPES[name]
-    assert name.startswith(recipe.paper)
-    assert recipe.claims
-    assert recipe.cost
-    names = [claim.name for claim in recipe.claims]
-    assert len(names) == len(set(names))
-    assert recipe.about.endswith(".")
-    for claim in recipe.claims:
-        assert claim.text.endswith(".")
-        assert claim.bounds
-
-
 MOST_MEDIUM = dict.fromkeys(("population_cd_bias_large", "population_cd_large", "unbiased_cd_fashion"), 60)
 """Core-minutes of a medium run, where they are more than 30."""
 
@@ -62,6 +45,8 @@ MOST_MEDIUM = dict.fromkeys(("population_cd_bias_large", "population_cd_large", 
 def test_its_work_can_be_planned(name):
     """Plans are checked when they are made; a piece's arguments are JSON, and those of its function."""
     recipe = RECIPES[name]
+    claims = [claim.name for claim in recipe.claims]
+    assert len(claims) == len(set(claims)) > 0
     assert recipe.cost["full"] <= 30 or recipe.cost["medium"] <= MOST_MEDIUM.get(name, 30)
     for size in (size for size in SIZES if size in recipe.cost):
         work, identified = recipe.work(size), set()
@@ -101,14 +86,6 @@ def test_a_link_of_no_page_or_with_a_wrong_value_is_seen():
             read_state(link)
 
 
-def test_citations_are_those_of_the_citation_file():
-    text = (ROOT / "CITATION.cff").read_text()
-    for paper in PAPERS.values():
-        assert paper.url.removeprefix("https://doi.org/") in text
-        title = re.split(r"[.?] ", paper.cite.partition(". ")[2])[0]
-        assert " ".join(title.split()).lower() in text.lower()
-
-
 @pytest.mark.parametrize("path", sorted(STORED_FOLDER.glob("*.json")), ids=lambda path: path.stem)
 def test_a_stored_entry_is_of_todays_recipe(path):
     """``python -m papers --texts`` makes it so; its numbers alone are of the run."""
@@ -143,36 +120,16 @@ def test_further_seeds_of_a_recipe_are_appended(name, size):
     assert kept == [item for item in own if isinstance(item, Job)]
 
 
-def test_figures_have_names_in_place_of_identifiers():
-    assert readable("rates_fpcd eps=0.001") == "rates-FPCD ε = 0.001"
-    assert readable("rates_fpcd:k=5") == "rates-FPCD, k = 5"
-    assert readable("mnist_cd1") == "MNIST, CD-1"
-    assert readable("film_reviews_cd1") == "Films, CD-1"
-    assert readable("bas, rate 0.1") == "Bars and Stripes, rate 0.1"
-    assert readable("Share of pairs with tau <= t") == "Share of pairs with tau <= t"
-
-
 def test_each_point_of_a_curve_has_the_setting_that_is_best_there():
     """Large steps lead early and small ones late; the test part does not choose."""
-    rows = [
-        (setting, seed, n, value + seed / 10, test)
-        for setting, by_n in (
-            ("large", {10: (-1.0, -4.0), 100: (-3.0, -1.0)}),
-            ("small", {10: (-2.0, -3.0), 100: (-1.0, -2.0)}),
-        )
-        for n, (value, test) in by_n.items()
-        for seed in (0, 1)
-    ]
-    names = ("setting", "seed", "n", "isl_validation", "isl_test")
-    columns = {name: np.array(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
+    columns = {
+        "setting": np.repeat(["large", "small"], 4),
+        "seed": np.tile([0, 1], 4),
+        "n": np.tile([10, 10, 100, 100], 2),
+        "isl_validation": np.array([-1.0, -0.9, -3.0, -2.9, -2.0, -1.9, -1.0, -0.9]),
+        "isl_test": np.repeat([-4.0, -1.0, -3.0, -2.0], 2),
+    }
     assert [(row["x"], row["y"]) for row in best_curve(columns, "isl_test", "a")] == [(10, -4.0), (100, -2.0)]
-
-
-def test_sources_name_figures_and_tables():
-    source = "Section 6.2, figure 3; appendices B.2 and C, figures 7, 8, 9 and 12 and table 2"
-    assert numbers_of_source(source) == [*(("figure", n) for n in (3, 7, 8, 9, 12)), ("table", 2)]
-    assert number_text(source) == "Figures 3, 7, 8, 9, 12; table 2"
-    assert number_text("Section 4") == "Section 4"
 
 
 def test_every_claim_is_in_the_ledger():
@@ -183,16 +140,6 @@ def test_every_claim_is_in_the_ledger():
 
 
 # What the numbers mean, on made-up results
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("model", "data", "still"), [("bas_cd1", "bas", 1), ("bas_pcd", "bas", -1)])
-def test_the_gain_of_a_large_step_is_lost_as_the_run_goes_on(model, data, still):
-    """What the recipe says of shorter runs; the third model takes ten times as long."""
-    runs = {n: rates_fpcd_improvement.improvement(model, data, 0.03, n, 3) for n in (20_000, 100_000)}
-    gain = {n: found["mean"] - found["before"] for n, found in runs.items()}
-    assert gain[20_000] * still > 0
-    assert gain[100_000] < 0
 
 
 def test_fewer_samples_counts_from_the_gibbs_curve():
@@ -225,62 +172,6 @@ def test_the_hot_chain_is_the_coolest_that_moves_as_much():
 
     assert rates_fpcd_digits.hot(heat(1, 9, 20, 40, 50, 45, 9, 9, 9), "mnist_fpcd") == 1.35
     assert rates_fpcd_digits.hot(heat(1, 9, 20, 25, 28, 9, 9, 9, 9), "mnist_fpcd") == 1.5
-
-
-@pytest.mark.slow
-def test_sampler_with_step_size_0_draws_from_the_model(monkeypatch):
-    from rbmviz.metrics import log_z
-    from rbmviz.models import load_model
-
-    monkeypatch.setattr(rates_fpcd_decay_elsewhere, "MOMENTS", 2)
-    found = rates_fpcd_decay_elsewhere.distances("bas_cd1", "bas", 0.0, 0.9, 60, 0)
-    rbm, rows = load_model("bas_cd1").rbm, np.unique(load_dataset("bas").train, axis=0)
-    assert found["model"] < 1e-4
-    of_rows = np.exp(-rbm.free_energy(rows) - log_z(rbm))
-    share = np.array([(load_dataset("bas").train == row).all(axis=1).mean() for row in rows])
-    exact = (np.abs(of_rows - share).sum() + 1 - of_rows.sum()) / 2
-    assert found["data"] == pytest.approx(exact, abs=1e-4)
-
-
-def test_falls_and_rises_of_trainings():
-    def run(likelihoods, seconds=1.0):
-        points = len(likelihoods)
-        tau = [2.0] * 6 + [6.0] * 5 + [4.0] * (points - 11)
-        return {
-            "update": list(range(50, 50 * points + 1, 50)),
-            "log_likelihood": likelihoods,
-            "seconds": [seconds] * points,
-            "tau_mean": tau,
-            "rejected_mean": [0.5] * points,
-            "truncated": [0.0] * points,
-        }
-
-    up, down = list(range(-200, -180)), [*range(-200, -190), *range(-190, -200, -1)]
-    jobs = {}
-    for label in unbiased_cd_bas.TRAINERS:
-        for rate in ("0.1", "0.01"):
-            for seed in range(2 if label == "CD-20" else 3):
-                good = "UCD" in label
-                jobs[f"{label}-rate{rate}-{seed}"] = run(up if good else down, 3.0 if good else 1.0)
-    numbers = unbiased_cd_bas.numbers(Measurements({}, jobs), "full")
-    assert numbers["fall_CD-1"] == Estimate(9.0, 0.0, 3)
-    assert numbers["fall_UCD"] == Estimate(0.0, 0.0, 3)
-    assert numbers["over_CD-1"] == Estimate(18.0, 0.0, 3)
-    assert numbers["time_ucd"].value == 3.0
-    assert numbers["over_CD-20"] == Estimate(18.0, 0.0, 2)  # of the seeds that both have
-    assert numbers["peak"].value == 400
-
-
-@pytest.mark.slow
-def test_meeting_times_are_those_of_couple():
-    from papers.recipes.unbiased_cd_meeting_times import CURVE, shares_met
-    from rbmviz.rbm import RBM
-
-    found = shares_met("rbm", 20, 3, list(CURVE))
-    g = np.random.default_rng([3, 500, 100])
-    rbm = RBM(*(g.normal(0, 0.1, shape) for shape in ((500, 100), 500, 100)))
-    pairs = couple(rbm, g.integers(0, 2, (20, 500)).astype(np.uint8), "rbm", max_sweeps=1000, seed=3)
-    assert found["within_10"] == np.mean(pairs.tau <= 10)
 
 
 def test_inverted_pixels_have_the_same_law():

@@ -11,7 +11,7 @@ from papers import run as module
 from papers.claims import Bound, Estimate, claim
 from papers.drawing import Drawing
 from papers.recipe import Job, Recipe, SweepRun, all_recipes, per_seed, recipes_of
-from papers.run import identity, pooled, run
+from papers.run import identity, run
 from papers.tables import by_seed, mean
 from rbmviz import BadInput
 from rbmviz.sweeps import Budget, SweepPlan
@@ -100,13 +100,6 @@ def test_further_seeds_are_as_if_all_had_run_at_once(tmp_path):
     assert result["claims"][0]["measured"][0]["n"] == 5
 
 
-def test_seeds_of_all_jobs_come_first():
-    """Some recipes compare the jobs of two settings in their order, of which one may have fewer seeds."""
-    jobs = [*per_seed("long", exact, {}, range(3)), *per_seed("short", exact, {}, range(2))]
-    names = [job.name for job in pooled(jobs, [None, [7]])]
-    assert names == ["long-0", "long-1", "long-7", "long-2", "short-0", "short-1", "short-7"]
-
-
 def test_another_line_of_code_is_another_job_and_another_text_is_not(monkeypatch, tmp_path):
     """A job's file is named by its recipe's code, but for the texts and the numbers made of its results."""
     path = tmp_path / "recipe_of_a_test.py"
@@ -124,15 +117,6 @@ def test_another_line_of_code_is_another_job_and_another_text_is_not(monkeypatch
     first = identity_with("1", "a claim")
     assert identity_with("1", "another claim") == first
     assert identity_with("2", "a claim") != first
-
-
-def test_missing_run_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="'toy' has no medium run: choose --size quick or full"):
-        run("toy", TOY, tmp_path, "medium")
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="file"):
-        run("toy", TOY, tmp_path / "file", "quick")
-    assert not drawn.calls
 
 
 def test_recipes_are_found_by_name_and_figure():

@@ -9,7 +9,6 @@ import pytest
 from waiting import wait
 
 from rbmviz import kernels
-from rbmviz.registry import samplers
 from rbmviz.samplers import make_sampler
 from rbmviz.session import compiling
 from rbmviz.session.compiling import Compiling
@@ -53,14 +52,6 @@ def test_waiters_of_a_job_resume_when_it_is_done(start, tmp_path):
     assert processes.request(JOBS)
 
 
-def test_kernels_that_another_server_has_compiled_keep_nobody_waiting(start, monkeypatch):
-    processes = start("exec sleep 1000")
-    assert not processes.request(["gibbs", "scores"])
-    monkeypatch.setattr(kernels.compiled, "is_noted", lambda name: name in ("gibbs", "scores"))
-    assert processes.request(["gibbs", "scores"])
-    assert not processes.request(["shared"])
-
-
 def test_job_a_panel_waits_for_is_compiled_next(start, tmp_path):
     """The process does a job whenever there is a file; it writes what it has done."""
     go_on, told = tmp_path / "go on", tmp_path / "told"
@@ -98,10 +89,6 @@ def test_process_compiles_the_jobs_that_it_reads():
     given = "".join(name.ljust(compiling.RECORD) for name in JOBS)
     told = subprocess.run([sys.executable, "-c", program], input=given, **options).stdout.splitlines()
     assert told == [line for name in JOBS for line in (f"{name},", name)]
-
-
-def test_every_sampler_has_a_job_of_the_kernels_that_it_starts_with():
-    assert all(len(jobs_of(samplers[name](), scored=False)) == 1 for name in samplers)
 
 
 def test_a_panel_needs_the_regime_of_its_knobs():

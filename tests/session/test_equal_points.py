@@ -7,22 +7,15 @@ import numpy as np
 import pytest
 from waiting import wait
 
-from rbmviz.datasets import load_dataset
 from rbmviz.metrics import ISL, Coverage, paired_error
-from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
     SamplingPlan,
-    SamplingRun,
-    SamplingSetup,
     TrainingPlan,
     TrainingSetup,
-    WarmStart,
     isl_points,
 )
 from rbmviz.session import equal_points as points
-from rbmviz.session.isl_points import best
-from rbmviz.session.snapshot import Spent
 from rbmviz.trainers import make_trainer
 
 
@@ -33,8 +26,8 @@ def run_of(model, toy, sampler, n, seed=5):
     return advance(run, n)
 
 
-def places(runs, cost_unit, point=None):
-    return [snapshot.compared for snapshot in points.at_one_point(runs, cost_unit, point)]
+def places(runs, cost_unit):
+    return [snapshot.compared for snapshot in points.at_one_point(runs, cost_unit)]
 
 
 def advance(run, n):
@@ -79,23 +72,6 @@ def test_scores_at_a_point_are_those_of_the_samples_up_to_it(model, toy, cost_un
             assert abs(scores.counts.switches - coverage.switches) <= 3
 
 
-def test_points_a_run_has_passed_never_change(model, toy):
-    run = run_of(model, toy, make_sampler("rates_fpcd"), 50)
-    early = run.view("paused")
-    late = advance(run, 400).view("paused")
-    for cost_unit in points.SAMPLER_UNITS:
-        for point in points.POINTS[cost_unit]:
-            if point <= isl_points.passed(early, cost_unit):
-                a, b = (isl_points.scores_at(shown, cost_unit, point) for shown in (early, late))
-                assert (a is None) == (b is None)
-                assert a is None or (a.isl.spent, a.isl.isl, *a.isl.groups) == (
-                    b.isl.spent,
-                    b.isl.isl,
-                    *b.isl.groups,
-                )
-                assert a is None or a.counts == b.counts
-
-
 def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     shown = [
         run_of(model, toy, make_sampler("gibbs", k=k), n).view("paused") for k, n in ((1, 300), (5, 100))
@@ -109,10 +85,6 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     assert first.scores.isl.spent.samples > second.scores.isl.spent.samples
     assert (first.behind, second.behind) == (True, False)
     assert (first.held_back, second.held_back) == (False, True)
-    # A point that is held, for a chart that is drawn now and then, is taken as long as all have passed it.
-    held = points.POINTS["samples"][5]
-    assert places([(one, False) for one in shown], "samples", held)[0].point == held
-    assert places([(one, False) for one in shown], "samples", 200)[0].point < 200
     # A late panel does not hold the others back, and neither does a failed one.
     late = run_of(model, toy, make_sampler("gibbs"), 3).view("paused")
     for away in ((late, True), (replace(late, status="failed"), False)):
@@ -126,15 +98,6 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     assert (one.newest, one.covered) == (first.isl, first.counts)
     assert (one.n, one.compared.most_passed, two.newest.n) == (300, isl_points.passed(shown[0], "samples"), 3)
     assert points.at_one_point([(late, True)], "samples")[0].newest is None
-
-
-def test_points_of_seconds_have_two_digits():
-    assert all(float(f"{point:.2g}") == point for point in points.POINTS["seconds"])
-    assert 0.1 in points.POINTS["seconds"]
-    for cost_unit in points.SAMPLER_UNITS:
-        grid = np.array(points.POINTS[cost_unit])
-        assert 110 <= (grid < 1e9).sum() <= 140
-        assert (np.diff(grid) > 0).all()
 
 
 def test_differences_are_paired_point_by_point(model, toy):
@@ -171,15 +134,6 @@ def test_groups_at_random_have_the_error_of_all_points():
     assert paired_error(*groups) == pytest.approx(exact, rel=0.25)
     assert groups[0].mean() == pytest.approx(runs[0].value().isl)
     assert math.isnan(paired_error(groups[0][:1], groups[1][:1]))
-
-
-def test_panel_catching_up_is_not_ranked_best(model, toy):
-    runs = [run_of(model, toy, make_sampler("gibbs", k=k), 40).view("paused") for k in (1, 5)]
-    compared = places([(one, 0.0) for one in runs], "samples")
-    first = best(compared)
-    late = [one._replace(seconds_left=1.0) if i == first else one for i, one in enumerate(compared)]
-    assert (first, best(late)) in [(0, 1), (1, 0)]
-    assert best([one._replace(scores=None) for one in compared]) is None
 
 
 def trained(run, updates):
@@ -239,19 +193,6 @@ def test_ended_schedule_keeps_its_score_and_blocks_nobody(toy):
     assert places([(ended, 0.0), (going, 0.0)], "updates")[0].point <= 20
 
 
-def test_a_run_is_over_when_its_trainer_has_finished():
-    plan = TrainingPlan(
-        load_dataset("bas"), 16, warm_start=WarmStart((load_model("bas_cd1").rbm,), 0, 0.0, ())
-    )
-    knobs = {"learning_rate": 0.03, "n_chains": 200, "iterations": 5000}
-    run = plan.run(1, make_trainer("polish", stop_at=0.8, **knobs))
-    run.prepare()
-    run.advance_to(5000)
-    assert run.over
-    assert 100 < run.n < 1000
-    assert "stop_at" in run.view("finished").warning
-
-
 def test_added_trainer_catches_up_before_it_counts(open_comparison, toy):
     comparison = open_comparison(TrainingSetup(toy, 3), make_trainer("cd", batch_size=10), rate=100.0)
     comparison.step(200)
@@ -270,25 +211,3 @@ def test_added_trainer_catches_up_before_it_counts(open_comparison, toy):
 
 def compared_now(comparison):
     return [one for _, one in comparison.at_common_point(comparison.poll())]
-
-
-def test_a_clock_has_what_runs_are_compared_at():
-    assert Spent._fields == points.SAMPLER_UNITS
-    assert SamplingRun.catches_up
-
-
-def test_another_kind_of_runs_is_compared_at_equal_numbers_of_what_it_makes(open_comparison, model, toy):
-    """As on the Tune page, where Undo brings chains back in place of trainings."""
-    chains = SamplingSetup(model, toy)
-    comparison = open_comparison(chains, make_sampler("gibbs"))
-    comparison.cost_unit = "sweeps"
-    comparison.replace(chains._replace(seed=1), [make_sampler("gibbs")])
-    assert comparison.cost_unit == "sweeps"
-    comparison.replace(TrainingSetup(toy, 4), [make_trainer("cd")])
-    assert comparison.cost_unit == "updates"
-    comparison.step(3)
-    comparison.undo()
-    assert comparison.cost_unit == "samples"
-    for unit in ("updates", "samples", "sweeps"):
-        comparison.cost_unit = unit
-        comparison.poll()

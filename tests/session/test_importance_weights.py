@@ -5,7 +5,6 @@ import dataclasses
 import naive
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from rbmviz import RBM, BadInput, Model, load_dataset, make_trainer, metrics, rng
 from rbmviz.datasets import Dataset
@@ -122,19 +121,6 @@ def test_batches_are_those_of_training_at_fixed_parameters(model, toy):
     assert batch.shares[0] == pytest.approx(last.weights[heaviest])
 
 
-def test_the_page_s_log_z_agrees_with_the_exact_one(model, toy):
-    for proposal in PROPOSALS:
-        run = begun(WeightSetup(model, toy, 1), make_trainer("pop_cd", n_chains=50, proposal=proposal))
-        shown = weigh(run, 300)
-        assert shown.reference == (metrics.log_z(model.rbm), 0, "exact", "")
-        assert abs(shown.newest.log_z - shown.reference.log_z) < 3.5 * shown.newest.std_error < 0.2
-        counts = [point.n for point in shown.estimates]
-        assert counts == sorted(set(counts))
-        assert counts[0] == 50
-        # Later points know more.
-        assert shown.estimates[-1].std_error < shown.estimates[2].std_error
-
-
 def test_a_turned_knob_forgets_the_weights_of_before(model, toy):
     trainer = make_trainer("pop_cd", n_chains=10)
     run = begun(WeightSetup(model, toy), trainer)
@@ -156,14 +142,6 @@ def test_histogram_counts_every_weight_and_copes_with_equal_ones(model, toy):
     assert shown.newest.log_z == pytest.approx(8 * np.log(2), abs=1e-5)
 
 
-def test_only_the_newest_weights_are_kept_but_all_are_counted(model, toy, monkeypatch):
-    monkeypatch.setattr(importance_weights, "MAX_WEIGHTS", 32)
-    run = begun(WeightSetup(model, toy), make_trainer("pop_cd", n_chains=10))
-    shown = weigh(run, 5)
-    assert len(run.log_weights()) == shown.summary.n == 32
-    assert shown.pooled == shown.newest.n == 50
-
-
 def test_chains_may_begin_at_random_bits_and_data_must_fit(model, toy):
     starts = WeightSetup(model, toy, 7, "random").starts()
     assert starts.shape[1] == 5
@@ -172,16 +150,6 @@ def test_chains_may_begin_at_random_bits_and_data_must_fit(model, toy):
     wide = load_dataset("bas@3")
     with pytest.raises(BadInput, match="bas@3 has 9 units and the model 5"):
         WeightSetup(model, wide).starts()
-
-
-def test_log_z_found_by_another_panel_is_shown(model, toy):
-    first, second = (begun(WeightSetup(model, toy), make_trainer("pop_cd")) for _ in range(2))
-    assert first.view("paused").reference is None
-    while first.background_work(paused=True):
-        pass
-    assert second.background_work(paused=True)
-    assert second.view("paused").reference == first.view("paused").reference
-    assert not second.background_work(paused=True)
 
 
 def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
@@ -193,24 +161,9 @@ def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
     assert abs(truth.value.log_z - metrics.log_z(model.rbm)) < 4 * truth.value.std_error + 1e-3
 
 
-# Models that grow
-
-
-def test_failed_log_z_is_not_retried(model, monkeypatch):
-    def broken(rbm):
-        raise MemoryError("no room")
-
-    monkeypatch.setattr(importance_weights, "log_z", broken)
-    reference = importance_weights.ReferenceLogZ(model)
-    with pytest.raises(MemoryError):
-        reference.work(1)
-    reference.work(1)
-    assert not reference.work(1)
-    assert reference.value is None
-
-
-def finish(run):
-    with threadpool_limits(1):  # as in a worker
-        while made := run.advance(1000):
-            run.record_steps(made)
-    return run.view("running")
+def test_only_the_newest_weights_are_kept_but_all_are_counted(model, toy, monkeypatch):
+    monkeypatch.setattr(importance_weights, "MAX_WEIGHTS", 32)
+    run = begun(WeightSetup(model, toy), make_trainer("pop_cd", n_chains=10))
+    shown = weigh(run, 5)
+    assert len(run.log_weights()) == shown.summary.n == 32
+    assert shown.pooled == shown.newest.n == 50

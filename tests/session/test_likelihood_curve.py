@@ -34,12 +34,6 @@ def test_a_thinned_curve_keeps_its_best_value_at_every_place(best):
     assert below_best(half) == below_best(whole)
 
 
-def test_non_finite_value_is_never_best():
-    half = thinned(curve(-4.0, np.nan, -3.0, -2.0, -5.0))
-    assert [one.update for one in half] == [0, 2, 3, 4]
-    assert [one.update for one in thinned(curve(np.nan, np.nan))] == [0]
-
-
 def test_the_monte_carlo_average_is_computed_for_the_present_model_once_it_is_asked_for():
     """Of a model that mixes it is the likelihood, but for an error of some hundredths of a nat."""
     data = load_dataset("bas")

@@ -3,22 +3,11 @@
 import time
 
 import numpy as np
-from waiting import wait
 
 from rbmviz.metrics import ISL
 from rbmviz.samplers import Samples, make_sampler, sample
 from rbmviz.session import SamplingPlan
 from rbmviz.session.scores import Scores
-
-
-def test_scores_that_wait_are_complete_in_a_pause(open_worker, model, toy, monkeypatch):
-    monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 1e6)
-    worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), make_sampler("gibbs"))
-    worker.step(37)
-    wait(
-        lambda: worker.request_snapshot().n == 37 and worker.request_snapshot().status == "paused", "a pause"
-    )
-    assert worker.request_snapshot().occupancy.sum() + worker.request_snapshot().blanks.sum() == 37
 
 
 def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
@@ -40,22 +29,6 @@ def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
     run.watched = True
     run.record_steps(run.advance(1))
     assert run.view("running").newest.n == 61
-
-
-def test_snapshots_share_what_has_not_changed_and_join_means_when_asked(model, toy):
-    run = SamplingPlan(model, seed=5, dataset=toy).run(1, make_sampler("gibbs"))
-    run.prepare()
-    parts = 100, 60, 0, 30
-    for n in parts:
-        run.record_steps(run.advance(n))
-    run.complete()
-    shown, again = run.view("paused"), run.view("paused")
-    assert (again.occupancy is shown.occupancy, again.blanks is shown.blanks) == (True, True)
-    p = sample(model, make_sampler("gibbs"), sum(parts), seed=5).p
-    np.testing.assert_array_equal(shown.newest_samples.p, np.rint(p[-144:] * 255))
-    assert [len(part) for part in shown.newest_samples.means] == [100, 60, 0, 30]
-    run.record_steps(run.advance(60))
-    assert [len(part) for part in run.view("running").newest_samples.means] == [60, 0, 30, 60]
 
 
 def test_blank_samples_are_in_no_class_of_a_bin(toy):

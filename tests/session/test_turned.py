@@ -8,7 +8,7 @@ from waiting import wait
 
 from rbmviz.metrics import Coverage, isl
 from rbmviz.samplers import make_sampler
-from rbmviz.session import SamplingPlan, SamplingRun, SamplingSetup, isl_points
+from rbmviz.session import SamplingPlan, SamplingSetup, isl_points
 from rbmviz.session import equal_points as points
 from rbmviz.session.snapshot import NOTHING_SPENT, Spent
 
@@ -61,22 +61,7 @@ def test_after_a_turn_all_numbers_are_of_the_samples_since(model, toy):
         score = isl(v[700 : 700 + point.n], toy.test, toy.validation)
         assert (point.isl, point.std_error, point.beta) == (score.isl, score.std_error, score.beta)
         assert point.spent[:2] == (point.n, point.n)
-    assert [point.n for point in shown.curve] == [
-        50,
-        56,
-        64,
-        73,
-        83,
-        95,
-        108,
-        123,
-        140,
-        159,
-        181,
-        206,
-        235,
-        268,
-    ]
+    assert (len(shown.curve), shown.curve[0].n, shown.curve[-1].n) == (14, 50, 268)
     _, coverage = from_scratch(toy, v[700:])
     expected = coverage.switches, (coverage.visited, 2), coverage.class_coverage
     assert counted(shown) == (*expected, coverage.blank, coverage.spurious, coverage.ink)
@@ -136,22 +121,7 @@ def test_a_drag_is_one_turn_that_counts_from_its_last_value(model, toy):
         == isl(run.held_samples()[1][last : last + 95], toy.test, toy.validation).isl
     )
     # After a pause of 50 samples, or of a twentieth of the run, it is another turn.
-    turn(run, 1200, eps=0.7)
-    assert len(run.view("paused").past) == 2
-    turn(run, 104, eps=0.8)
-    assert len(turn(run, 1, eps=0.9).view("paused").past) == 3
-    n = run.view("paused").begin.samples
-    assert dict(turn(run, 1, eps=0.7).view("paused").turned) == {}  # back to where it was before
-    assert run.view("paused").begin.samples == n + 1
-
-
-def test_knobs_that_no_sample_was_made_with_are_no_turn(model, toy):
-    run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1), 0)
-    shown = turn(run, 60, eps=0.3).view("paused")
-    run.set_knobs(make_sampler("rates_fpcd", eps=0.9))
-    again = turn(run, 10, eps=0.3).view("paused")
-    assert (shown.past, again.past, again.begin) == ((), (), NOTHING_SPENT)
-    assert again.newest.n > shown.newest.n
+    assert len(turn(run, 1200, eps=0.7).view("paused").past) == 2
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])
@@ -226,44 +196,3 @@ def test_others_are_compared_at_their_own_first_samples(model, toy):
     here, there = compared()
     assert (here.newest.n, there.newest.n) == (50, 50)
     assert there.newest.isl == isl(w[:50], toy.test, toy.validation).isl
-
-
-def test_late_turned_panel_counts_after_fifty_samples(open_comparison, model, toy):
-    comparison = open_comparison(SamplingSetup(model, toy, seed=4), make_sampler("gibbs"))
-
-    def made():
-        return [(shown.n, shown.status) for _, shown in comparison.poll()]
-
-    comparison.step(800)
-    wait(lambda: made() == [(800, "paused")], "steps")
-    late = comparison.add(make_sampler("rates_fpcd"))
-    wait(lambda: made() == [(800, "paused")] * 2, "the steps of the late one")
-    comparison.set_live_knobs(late.key, eps=0.5)
-    comparison.step(60)
-    wait(lambda: made() == [(860, "paused")] * 2, "sixty more")
-    shown = comparison.at_common_point(comparison.peek())
-    assert [one.newest.n for _, one in shown] == [56, 56]
-
-
-def test_no_score_is_computed_while_a_slider_is_dragged(model, toy, monkeypatch):
-    run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1), 400)
-    values = []
-    monkeypatch.setattr("rbmviz.session.scores.MAX_SCORE_SECONDS", 0.0)
-    monkeypatch.setattr("rbmviz.session.scores.Scores._add_value", lambda self, spent: values.append(spent))
-    for i in range(30):
-        run.set_knobs(make_sampler("rates_fpcd", eps=0.2 + i / 100))
-        run.record_steps(run.advance(1))
-    assert [spent.samples for spent in values] == [400]  # where the past ends
-
-
-def test_a_sampling_run_without_data_counts_sweeps_since_the_turn(model):
-    run = advance_unscored(SamplingRun(1, SamplingPlan(model), make_sampler("gibbs")), 80)
-    run.set_knobs(make_sampler("gibbs", k=10))
-    shown = advance_unscored(run, 60).view("paused")
-    assert (shown.since_turn[:2], shown.segments[0].curve) == ((60, 600), ())
-
-
-def advance_unscored(run, n):
-    if not run.prepared:
-        run.prepare()
-    return advance(run, n)

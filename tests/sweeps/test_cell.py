@@ -21,25 +21,15 @@ from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import pattern_model
 from rbmviz.rbm.files import save_model
 from rbmviz.registry import samplers, trainers
-from rbmviz.samplers import interleave
-from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, list_measures
+from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells, list_measures
 from rbmviz.sweeps import cell as cell_module
 from rbmviz.sweeps.cell import columns_of_measures, forget, provide, version_of
 from rbmviz.sweeps.cell import table as table_of
 
 
 def plan(**given):
-    return SweepPlan(
-        **(
-            {
-                "algorithms": ["rates_fpcd"],
-                "models": ["bas_pcd"],
-                "seeds": [7],
-                "budget": Budget("samples", 700),
-            }
-            | given
-        )
-    )
+    first = {"algorithms": ["rates_fpcd"], "models": ["bas_pcd"], "seeds": [7]}
+    return SweepPlan(**(first | {"budget": Budget("samples", 700)} | given))
 
 
 def training(**given):
@@ -97,7 +87,6 @@ def test_every_measure_is_what_a_naive_run_gives():
         assert found["sweeps"][row] == n
     activity = samples.v.sum(axis=1)[: 700 // 3 * 3].reshape(-1, 3).T
     assert found["ess"][-1] == pytest.approx(rbmviz.metrics.chain_diagnostics(activity).ess)
-    assert np.isnan(found["ess"][0])
     assert (np.diff(found["seconds"]) >= 0).all()
 
 
@@ -127,18 +116,6 @@ def test_the_same_bits_whatever_the_slices_and_threads(algorithm, budget, kernel
             same(whole, other)
 
 
-def test_a_cell_takes_one_core(monkeypatch):
-    [cell] = cells(plan(algorithms=["gibbs:n_chains=64"]))
-    monkeypatch.setattr(interleave, "THREADS", 2)
-    pools = []
-    monkeypatch.setattr(interleave, "_pool", lambda process: pools.append(process) or ThreadPoolExecutor(2))
-    run = CellRun(cell)
-    run.finish()
-    assert not pools
-    rbmviz.sample(rbmviz.load_model("bas_pcd"), run._work.sampler, 700)  # outside of a cell it takes more
-    assert pools
-
-
 def test_budget_of_sweeps_ends_with_a_complete_sample():
     found = table(plan(algorithms=["rates_herding:eps=0.3"], budget=Budget("sweeps", 333), start="random"))
     model, sampler = rbmviz.load_model("bas_pcd"), rbmviz.make_sampler("rates_herding", eps=0.3)
@@ -156,13 +133,6 @@ def test_a_budget_of_seconds_says_how_far_it_got():
     n = int(found["n"][-1])
     longer = table(plan(algorithms=["gibbs"], budget=Budget("samples", n)))
     np.testing.assert_array_equal(longer["isl_test"][-1], found["isl_test"][-1])
-
-
-def test_a_cell_is_small_and_hashable():
-    found = cells(plan(axes=[Axis("eps", (0.01, 0.1))], seeds=[0, 1]))
-    assert len({cell.identity for cell in found}) == len(set(found)) == 4
-    assert len(pickle.dumps(found[0])) < 2000
-    assert len(found[0].identity) == 32
 
 
 def test_the_identity_holds_everything_that_the_result_depends_on(tmp_path):
@@ -188,26 +158,23 @@ def test_the_identity_holds_everything_that_the_result_depends_on(tmp_path):
     assert one.identity == other.identity
 
 
+def version_now(kind, name):
+    """Return the version by the sources as they are now."""
+    cell_module._version_of_package.cache_clear()
+    cell_module._hash_of_module.cache_clear()
+    return version_of(kind, name)
+
+
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
     """A copy of the package whose sources versions are computed of; a test may change them."""
     copy = tmp_path / "rbmviz"
     shutil.copytree(cell_module._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "pyproject.toml").touch()
-    monkeypatch.setattr(cell_module, "_PACKAGE", copy)
-    yield copy
-    forget_versions()
-
-
-def forget_versions():
-    cell_module._version_of_package.cache_clear()
-    cell_module._hash_of_module.cache_clear()
-
-
-def version_now(kind, name):
-    """Return the version by the sources as they are now."""
-    forget_versions()
-    return version_of(kind, name)
+    with monkeypatch.context() as patch:
+        patch.setattr(cell_module, "_PACKAGE", copy)
+        yield copy
+    version_now("sampler", "gibbs")
 
 
 def test_version_follows_every_file_of_a_checkout(checkout):
@@ -215,14 +182,8 @@ def test_version_follows_every_file_of_a_checkout(checkout):
         was = version_now("sampler", "gibbs")
         (checkout / path).write_text((checkout / path).read_text() + "\n# changed\n")
         assert version_now("sampler", "gibbs") != was, path
-
-
-def test_installed_package_has_its_own_version(checkout):
-    (checkout.parent / "pyproject.toml").unlink()
-    was = version_now("sampler", "gibbs")
-    assert was == rbmviz.__version__
-    (checkout / "rng.py").write_text("# changed\n")
-    assert version_now("sampler", "gibbs") == was
+    (checkout.parent / "pyproject.toml").unlink()  # as it is installed
+    assert version_now("sampler", "gibbs") == rbmviz.__version__
 
 
 @pytest.mark.parametrize("stem", ["gibbs", "interleave"])
@@ -248,36 +209,25 @@ def test_module_that_is_imported_again_has_the_version_of_its_new_text(tmp_path,
     text = """
 from rbmviz.registry import sampler
 from rbmviz.samplers.gibbs import Gibbs
-
-@sampler("again", label="Again", paper="none")
-class Again(Gibbs):
-    pass
+sampler("again", label="Again", paper="none")(type("Again", (Gibbs,), {"__module__": __name__}))
 """
-    file = tmp_path / "imported_again.py"
-    file.write_text(text)
+    (tmp_path / "imported_again.py").write_text(text)
     module = importlib.import_module("imported_again")
-    try:
-        was = version_of("sampler", "again")
-        assert version_of("sampler", "again") == was
-        file.write_text(f"{text}# changed\n")
-        importlib.reload(module)
-        assert version_of("sampler", "again") != was
-    finally:
-        del sys.modules["imported_again"]
-
-
-def test_unregistered_sampler_is_named():
-    with pytest.raises(BadInput, match="no such sampler"):
-        version_now("sampler", "no such sampler")
+    was = version_of("sampler", "again")
+    (tmp_path / "imported_again.py").write_text(f"{text}# changed\n")
+    importlib.reload(module)
+    assert version_of("sampler", "again") != was
+    del sys.modules["imported_again"]
 
 
 def test_all_algorithms_give_tables_with_their_knobs_and_all_measures():
-    for kind, names in (("sampler", list(samplers)), ("trainer", list(trainers))):
-        make = plan if kind == "sampler" else training
-        unit = "samples" if kind == "sampler" else "updates"
-        for name in names:
+    for kind, registered, make, unit in (
+        ("sampler", samplers, plan, "samples"),
+        ("trainer", trainers, training, "updates"),
+    ):
+        for name in registered:
             found = table(make(algorithms=[name], budget=Budget(unit, 2), metrics=list_measures(kind)))
-            knobs = {f"knob_{knob}" for knob in knobs_of((samplers if kind == "sampler" else trainers)[name])}
+            knobs = {f"knob_{knob}" for knob in knobs_of(registered[name])}
             assert {column for column in found if column.startswith("knob_")} == knobs
             assert set(columns_of_measures(kind)) <= set(found)
             assert {len(column) for column in found.values()} == {2}
@@ -288,7 +238,6 @@ def test_table_of_two_algorithms_has_the_knobs_of_both():
     results = [CellRun(cells(plan(algorithms=[name]))[0]).finish() for name in ("gibbs", "rates_fpcd")]
     found = table_of(results)
     assert np.isnan(found["knob_eps"][found["algorithm"] == "gibbs"]).all()
-    assert set(found["knob_statistics"][found["algorithm"] == "gibbs"]) == {""}
     assert np.isfinite(found["knob_eps"][found["algorithm"] == "rates_fpcd"]).all()
 
 
@@ -314,12 +263,6 @@ def test_a_training_ends_with_the_last_update_within_its_sweeps(trainer):
     assert (found["n"][-1], found["sweeps"][-1]) == (last.update, last.sweeps)
     exact = rbmviz.metrics.log_likelihood(last.rbm, rbmviz.load_dataset("bas").train)
     assert found["log_likelihood"][-1] == pytest.approx(exact, abs=1e-9)
-
-
-def test_a_trainer_without_sweeps_has_no_budget_in_sweeps():
-    """It is refused, and is no result: with another budget it has one."""
-    with pytest.raises(BadInput, match=r"^exact makes no Gibbs sweeps: give it a budget in updates or sec"):
-        table(training(algorithms=["exact"], budget=Budget("sweeps", 1000)))
 
 
 def test_trainers_have_a_quantity_of_their_own():
@@ -350,9 +293,6 @@ def test_unmeasurable_scores_are_nan_with_a_reason(tmp_path):
     assert "bare has no test or no validation part" in found["note"][0]
     assert "no classes" in found["note"][0]
     assert np.isfinite(found["blank"]).all()
-    assert "random bits" not in found["note"][0]  # that was asked for
-    started = finished(dataclasses.replace(cell, data="bare", data_digest=provide(bare), start="data"))
-    assert "bare has no validation part: chains began at random bits." in started["note"][0]
     # Too large to enumerate.
     large = table(training(n_hidden=30, data="mnist5k", budget=Budget("updates", 1)))
     assert np.isnan(large["log_likelihood"]).all()
@@ -393,14 +333,5 @@ def test_names_from_outside_open_no_file(tmp_path):
     assert cells(plan(), registered=True) == cells(plan())
     with pytest.raises(BadInput, match="Unknown model"):
         cells(plan(models=[str(tmp_path / "m.npz")]), registered=True)
-    for named in (plan(data=str(tmp_path / "m.npz")), training(data=str(tmp_path / "m.npz"))):
-        with pytest.raises(BadInput, match="is not the name of a data set"):
-            cells(named, registered=True)
-
-
-def test_a_model_without_rates_is_refused_by_samplers_that_need_them(tmp_path):
-    model = rbmviz.load_model("bas_pcd")
-    save_model(rbmviz.Model(model.rbm, None, dict(model.meta)), tmp_path / "m.npz")
-    with pytest.raises(BadInput, match="needs the rates"):
-        cells(plan(models=[str(tmp_path / "m.npz")]))
-    assert cells(plan(models=[str(tmp_path / "m.npz")], algorithms=["gibbs"]))
+    with pytest.raises(BadInput, match="is not the name of a data set"):
+        cells(training(data=str(tmp_path / "m.npz")), registered=True)

@@ -14,7 +14,7 @@ from rbmviz.sweeps import Axis, Budget, SweepPlan
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, GridSetting
 
 EPS = Axis("eps", (0.01, 0.1))
-FINE = Axis("eps", tuple(1e-4 + 1e-5 * i for i in range(1000)))
+TRAINERS = {"kind": "trainer", "algorithms": ["cd"], "models": []}
 
 
 def plan(**given):
@@ -50,9 +50,7 @@ def test_the_order_is_seeds_outermost_and_coarse_to_fine():
     assert [seed for seed, _ in order] == [0] * 52 + [1] * 52
     settings = [setting.at for _, setting in order[:52]]
     assert sorted(settings) == sorted({(i, j) for i in range(13) for j in range(4)})
-    # The first tenth of one seed already reaches over the whole grid.
-    assert settings[0] == (0, 0)
-    assert {i for i, _ in settings[:2]} <= {0, 8}
+    # A part of one seed already reaches over the whole grid.
     assert {i for i, _ in settings[:16]} == {0, 4, 8, 12}
     assert {j for _, j in settings[:16]} == {0, 1, 2, 3}
     # Of a longer axis each level halves the gaps.
@@ -90,12 +88,8 @@ def test_axes_are_read_from_text():
     assert Axis.read("k=1:3:3:linear", rates).values == (1, 2, 3)
     assert Axis.read("statistics=sampled,mean", rates).values == ("sampled", "mean")
     assert Axis.read("n-chains=1, 10", rates).values == (1, 10)
-    assert Axis.spaced(knobs_of(samplers["gibbs"])["k"], 1, 4, 20).values == (
-        1,
-        2,
-        3,
-        4,
-    )  # rounded, each once
+    assert Axis.spaced(knobs_of(samplers["gibbs"])["k"], 1, 4, 20).values == (1, 2, 3, 4)  # each once
+    assert Axis("k", np.arange(1, 3)).values == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -108,49 +102,31 @@ def test_axes_are_read_from_text():
         ({"algorithms": ["gibbs", "gibbs:k=1"]}, "twice"),
         ({"algorithms": ["gibbs", "gibbs:k=2"], "axes": [Axis("k", (1, 3))]}, "axes 'gibbs:.*' occurs twice"),
         ({"axes": [Axis("epz", (0.1,))]}, "did you mean 'eps'"),
-        ({"axes": [Axis("eps", (0.1, 2.0))]}, "outside 0, or 0.0001 to 1"),
         ({"axes": [Axis("eps", ("much",))]}, "outside"),
         ({"axes": [EPS, Axis("eps", (0.5,))]}, "axis 'eps' occurs twice in the sweep"),
-        ({"axes": [("eps", (0.5,))]}, "not an axis"),
         ({"models": []}, "no model"),
-        ({"models": ["x" * 5000]}, "not the name"),
         ({"seeds": []}, "no seed"),
         ({"seeds": [-1]}, "from 0 up"),
         ({"seeds": [1, 1]}, "seed 1 occurs twice in the sweep"),
-        ({"metrics": ["isl"]}, "metric of sampler"),
         ({"metrics": ["log_likelihood"]}, "metric of sampler"),
         ({"kernel": "box"}, "kernel"),
         ({"start": "middle"}, "start"),
         ({"kind": "coupling"}, "kind"),
         ({"budget": Budget("updates", 100)}, "no budget in updates"),
-        ({"budget": 100}, "not a budget"),
         ({"kind": "trainer", "algorithms": ["cd"]}, "takes no models"),
-        ({"kind": "trainer", "algorithms": ["cd"], "models": []}, "data to train on"),
-        (
-            {
-                **{"kind": "trainer", "algorithms": ["cd"], "models": [], "data": "bas"},
-                "axes": [Axis("iterations", (10, 20))],
-            },
-            "the budget gives",
-        ),
-        (
-            {"axes": [Axis("eps", tuple(1e-4 + 1e-5 * i for i in range(500))), Axis("k", range(1, 101))]},
-            "100,000",
-        ),
+        (TRAINERS, "data to train on"),
+        (TRAINERS | {"data": "bas", "axes": [Axis("iterations", (10, 20))]}, "the budget gives"),
+        ({"axes": [Axis("k", range(1, 101))], "seeds": range(MAX_SWEEP_CELLS // 100 + 1)}, "100,000"),
     ],
 )
 def test_invalid_plans_are_refused_in_one_sentence(given, said):
     with pytest.raises(BadInput, match=said) as refused:
-        plan(
-            **given,
-            **({"seeds": range(3)} if "k" in str(given.get("axes")) and len(given["axes"]) > 1 else {}),
-        )
+        plan(**given)
     assert len(str(refused.value)) < 300
 
 
-def test_as_many_cells_as_are_allowed():
-    axes = [FINE, Axis("k", range(1, 101))]
-    assert plan(axes=axes, seeds=[0]).size == MAX_SWEEP_CELLS
+def read(text):
+    return Axis.read(text, [samplers["rates_fpcd"]])
 
 
 @pytest.mark.parametrize(
@@ -158,25 +134,21 @@ def test_as_many_cells_as_are_allowed():
     [
         (lambda: Axis("eps", ()), "empty"),
         (lambda: Axis("eps", (1, 1.0)), "twice"),
-        (lambda: Axis("eps", (None,)), "not a number"),
         (lambda: Axis(3, (1,)), "not the name"),
         (lambda: Axis("eps", range(10_001)), "10,000"),
-        (lambda: Axis.read("eps", [samplers["rates_fpcd"]]), "gives no values"),
-        (lambda: Axis.read("alpha=0.9995:1:5:log1m", [samplers["rates_fpcd"]]), "below 0.999"),
-        (lambda: Axis.read("k=1:5:5:log1m", [samplers["rates_fpcd"]]), "log scale of 1 - x"),
-        (lambda: Axis.read("eps=0:1:5", [samplers["rates_fpcd"]]), "above 0 on a log scale"),
-        (lambda: Axis.read("eps=1:0.1:5", [samplers["rates_fpcd"]]), "smaller number first"),
-        (lambda: Axis.read("eps=0.1:1", [samplers["rates_fpcd"]]), "cannot be read"),
-        (lambda: Axis.read("eps=0.1:1:many", [samplers["rates_fpcd"]]), "cannot be read"),
-        (lambda: Axis.read("eps=0.1:1:5:cubic", [samplers["rates_fpcd"]]), "cannot be read"),
-        (lambda: Axis.read("eps=nan:1:5", [samplers["rates_fpcd"]]), "cannot run"),
-        (lambda: Axis.read("statistics=0:1:5", [samplers["rates_fpcd"]]), "list its values"),
-        (lambda: Axis.read("eps=a,b", [samplers["rates_fpcd"]]), "outside"),
+        (lambda: read("eps"), "gives no values"),
+        (lambda: read("alpha=0.9995:1:5:log1m"), "below 0.999"),
+        (lambda: read("eps=0:1:5"), "above 0 on a log scale"),
+        (lambda: read("eps=1:0.1:5"), "smaller number first"),
+        (lambda: read("eps=0.1:1"), "cannot be read"),
+        (lambda: read("eps=0.1:1:5:cubic"), "cannot be read"),
+        (lambda: read("eps=nan:1:5"), "cannot run"),
+        (lambda: read("statistics=0:1:5"), "list its values"),
+        (lambda: read("eps=a,b"), "outside"),
         (lambda: Budget("hours", 1), "unit"),
         (lambda: Budget("samples", 0), "from 1 to"),
         (lambda: Budget("samples", 1.5), "whole number"),
         (lambda: Budget("seconds", float("nan")), "seconds"),
-        (lambda: Budget("seconds", True), "seconds"),
     ],
 )
 def test_axes_and_budgets_are_checked(make, said):
@@ -193,13 +165,6 @@ def test_axes_and_budgets_are_checked(make, said):
         ('{"rbmviz_sweep": 2}', "newer"),
         ('{"rbmviz_sweep": 1}', "part of it is missing"),
         ('{"rbmviz_sweep": 1, "algoritms": []}', "did you mean 'algorithms'"),
-        ('{"rbmviz_sweep": 1, "algorithms": [3], "models": ["bas_pcd"]}', "not a sampler"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": {"a": 1}}', "give a list"),
-        ('{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "axes": 3}', "another type"),
-        (
-            '{"rbmviz_sweep": 1, "algorithms": ["gibbs"], "models": ["bas_pcd"], "budget": [1]}',
-            "another type",
-        ),
         ("[" * 5000, "not a plan"),
     ],
 )
@@ -221,7 +186,3 @@ def test_values_of_an_axis_lie_between_its_ends_though_they_are_rounded():
     values = Axis.spaced(alpha, 0.99991, 0.99999, 4, "log").values
     assert (values[0], values[-1]) == (0.99991, 0.99999)
     assert all(0.99991 <= one <= 0.99999 for one in values)
-
-
-def test_an_axis_takes_numbers_of_numpy():
-    assert Axis("k", np.arange(1, 3)).values == (1, 2)

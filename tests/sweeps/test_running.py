@@ -3,25 +3,20 @@
 import contextlib
 import importlib
 import json
-import os
-import shutil
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pytest
 from file_limits import largest_file
 from waiting import PATIENCE, wait
 
-import rbmviz
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
-from rbmviz.rbm.files import save_model
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, run
 from rbmviz.sweeps.store import Store
 
@@ -128,12 +123,9 @@ def test_one_cell_that_fails_costs_no_other(made, on_threads, store, monkeypatch
 
     monkeypatch.setattr(running, "compute", failing)
     outcome = run(made, store)
-    assert sorted(failed.reason for failed in outcome.failed) == [
-        "This one diverges.",
-        "ZeroDivisionError: division by zero",
-    ]
+    reasons = ["This one diverges.", "ZeroDivisionError: division by zero"]
+    assert sorted(failed.reason for failed in outcome.failed) == sorted(store.failures()) == reasons
     assert outcome.computed == 6
-    assert sorted(store.failures()) == sorted(failed.reason for failed in outcome.failed)
     monkeypatch.undo()
     assert run(made, store).computed == 2
     same(store.read(made).columns, on_threads)
@@ -197,12 +189,6 @@ def test_full_disk_ends_the_sweep_and_keeps_what_was_written(made, on_threads, s
     same(store.read(made).columns, on_threads)
 
 
-def test_another_version_of_the_code_is_refused(made, monkeypatch):
-    monkeypatch.setattr(running, "version_of", lambda kind, name: "0" * 16)
-    with pytest.raises(BadInput, match="another version of rbmviz"):
-        running.compute(made[0])
-
-
 def test_workers_that_are_lost_for_good_end_the_sweep(made, store):
     class Lost(ThreadPoolExecutor):
         def submit(self, *args, **kwargs):
@@ -215,12 +201,11 @@ def test_workers_that_are_lost_for_good_end_the_sweep(made, store):
         run(made, store, Lost(1))
 
 
-def test_unreachable_scheduler_is_reported(made, store, monkeypatch):
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://x", "tcp://"])
+def test_unreachable_scheduler_is_reported(address, made, store, monkeypatch):
     monkeypatch.setattr("rbmviz.sweeps.cluster.CONNECT_SECONDS", 0.2)
-    for address in ("tcp://127.0.0.1:9", "nonsense://x", "tcp://"):
-        with pytest.raises(BadInput, match="No Dask scheduler answers at"):
-            run(made, store, scheduler=address)
-    assert store.done(made) == set()
+    with pytest.raises(BadInput, match="No Dask scheduler answers at"):
+        run(made, store, scheduler=address)
 
 
 # A real cluster: a scheduler and two worker processes on this machine
@@ -311,48 +296,7 @@ def test_sweep_killed_twenty_times_gives_the_same_bits_while_it_is_read(tmp_path
     same(store.read(made).columns, whole.read(made).columns)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("changed", ["a line of a sampler", "the model of this name"])
-def test_no_old_cell_is_reused_when_code_or_model_have_changed(changed, tmp_path):
-    """In processes of their own, with a copy of the package."""
-    root = Path(rbmviz.__file__).parents[1]
-    for name in ("rbmviz", "pretrained"):
-        shutil.copytree(root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "pyproject.toml").touch()
-    model = tmp_path / "mine.safetensors"
-    save_model(rbmviz.load_model("bas_pcd"), model)
-    words = "sweep --model mine.safetensors --sampler gibbs -n 20 --replications 2 --out out --json".split()
-
-    def computed():
-        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-        command = [sys.executable, "-m", "rbmviz", *words]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
-        return json.loads(done.stdout)["computed"]
-
-    assert (computed(), computed()) == (2, 0)
-    if changed == "the model of this name":
-        save_model(rbmviz.load_model("bas_cd1"), model)
-    else:
-        path = tmp_path / "rbmviz/samplers/gibbs.py"
-        path.write_text(path.read_text() + "\n# changed\n")
-    assert computed() == 2
-
-
 @pytest.mark.parametrize("workers", [-1, 0, 1.5])
 def test_a_strange_number_of_workers_is_refused(workers, made, store):
     with pytest.raises(BadInput, match="workers"):
         run(made, store, workers=workers)
-
-
-def test_shut_down_executor_is_reported(made, store):
-    executor = ThreadPoolExecutor(1)
-    executor.shutdown()
-    with pytest.raises(BadInput, match="were lost"):
-        run(made, store, executor)
-
-
-def test_threads_of_ones_own_are_interrupted_and_keep_their_blas(made, store, monkeypatch):
-    """The limit for good is for processes that do nothing else."""
-    monkeypatch.delattr(running, "one_blas_thread_for_good")
-    with ThreadPoolExecutor(2) as executor:
-        assert run(made, store, executor).computed == len(made)

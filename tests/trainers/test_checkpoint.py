@@ -1,10 +1,6 @@
 """Checkpoints changed by an attacker, with a valid checksum: refused in one sentence, or harmless."""
 
 import functools
-import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,17 +44,11 @@ def test_values_that_do_not_fit_each_other():
     assert "other rows than the data have" in refused(crafted.put_together(arrays, written))
 
 
-@pytest.mark.parametrize(
-    "text", [b"", b"[" * 90_000, b"null", b"[]", b"\xff\xfe"], ids=lambda text: repr(text[:4])
-)
+@pytest.mark.parametrize("text", [b"", b"[" * 90_000, b"null", b"\xff\xfe"], ids=lambda text: repr(text[:4]))
 def test_malformed_checkpoints_are_refused(text):
     arrays, _ = crafted.take_apart(real("cd"))
     refused(crafted.put_together(arrays, None, text))
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"\xff" * 100, b"\x02" + b"\0" * 7 + b"{}"])
-def test_malformed_safetensors_are_refused(content):
-    refused(crafted.sign(content))
+    refused(crafted.sign(text))
 
 
 def test_a_state_too_large_is_refused_before_it_is_made(monkeypatch):
@@ -67,14 +57,3 @@ def test_a_state_too_large_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "20")
     monkeypatch.setattr("rbmviz.trainers.pt.PT.init", None)  # would be the bomb
     assert "GB of memory" in refused(crafted.put_together(arrays, written))
-
-
-def test_random_ones_are_accepted_or_refused():
-    """In a process of its own, which a corrupted heap would end; what is accepted is trained on."""
-    program = Path(crafted.__file__)
-    done = subprocess.run([sys.executable, program, "1", "200"], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-2000:]
-    result = json.loads(done.stdout)
-    assert result["defects"] == []
-    assert result["accepted"] > 6
-    assert result["refused"] > 66

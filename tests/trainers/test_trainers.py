@@ -7,8 +7,7 @@ import pytest
 from naive import same_parameters
 from threadpoolctl import threadpool_info, threadpool_limits
 
-import rbmviz.coupling
-from rbmviz import RBM, BadInput, load_dataset, make_trainer, pop_weights, rng, train, trained_model
+from rbmviz import RBM, BadInput, make_trainer, pop_weights, rng, train
 from rbmviz.coupling import ALGORITHMS
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
 from rbmviz.registry import trainers
@@ -118,25 +117,6 @@ def test_the_variance_of_a_chain_is_that_of_its_statistics():
     assert np.isnan(batches.variances(v[:1], h[:1])["variance_W"])
 
 
-def test_the_variance_of_an_update_is_that_of_its_chains():
-    """UCD's is that of many pairs at the same parameters, and much larger than that of CD."""
-    rbm, data = simulated(5, 3)
-    found = {}
-    for name, knobs in (("cd", {"n_chains": 256}), ("ucd", {"n_chains": 64, "t_max": 10_000})):
-        trainer = make_trainer(name, learning_rate=1e-6, **knobs)
-        state = trainer.init(rbm, data, 0)
-        steps = [trainer.step(state, 1).stats for _ in range(40)]
-        found[name] = {part: np.mean([stats[f"variance_{part}"] for stats in steps]) for part in "Wbc"}
-    v0 = np.tile(data, (300, 1))
-    want = rbmviz.couple(rbm, v0, "rbm", 10_000).estimate
-    for part, x in zip("Wbc", want, strict=True):
-        assert found["ucd"][part] == pytest.approx(x.var(axis=0).sum(), rel=0.25)
-    assert found["ucd"]["W"] > 2 * found["cd"]["W"]
-    assert np.isnan(
-        make_trainer("exact").step(make_trainer("exact").init(rbm, data, 0), 1).stats["variance_W"]
-    )
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize(("size", "k"), [((5, 3), 1), ((4, 7), 3), ((10, 8), 1)])
 def test_ucd_is_unbiased(size, k, algorithm):
@@ -170,16 +150,6 @@ def test_pt_with_one_temperature_is_pcd_bit_for_bit(bits):
     pcd = run(make_trainer("pcd"), bits, 50).rbm
     assert same_parameters(run(make_trainer("pt", n_temperatures=1), bits, 50).rbm, pcd)
     assert not same_parameters(run(make_trainer("pt", n_temperatures=3), bits, 50).rbm, pcd)
-
-
-def test_swaps_need_neighbours_close_enough(bits):
-    """The swap rate is a rate, higher on a finer ladder; one rung has none."""
-    rates = [
-        run(make_trainer("pt", n_temperatures=n, learning_rate=0.1), bits, 600).stats["swap_rate"]
-        for n in (2, 9)
-    ]
-    assert 0 < rates[0] < rates[1] < 1
-    assert np.isnan(run(make_trainer("pt", n_temperatures=1), bits, 3).stats["swap_rate"])
 
 
 def test_every_rung_has_its_own_law(start, bits):
@@ -237,33 +207,6 @@ def test_one_sample_has_no_others(start, bits):
     assert dataclasses.replace(trainer, n_chains=2).step(state, 1).update == 1
 
 
-def test_equal_weights_are_cd(bits):
-    """Where visible and hidden units are independent all weights are equal, and pop-CD-k is CD-k."""
-    flat = RBM(np.zeros((6, 4)), np.linspace(-1, 1, 6), np.zeros(4))
-    knobs = {"k": 2, "batch_size": 20, "learning_rate": 0.1}
-    steps = []
-    for name in ("cd", "pop_cd"):
-        trainer = make_trainer(name, **knobs)
-        steps.append(trainer.step(trainer.init(flat, bits, 5), 1))
-    np.testing.assert_allclose(steps[0].rbm.W, steps[1].rbm.W, atol=1e-6)
-    assert steps[1].stats["ess"] == pytest.approx(20)
-
-
-def test_pop_cd_takes_most_of_the_bias_away(start, bits):
-    """At the same cost as CD-1, with every proposal (population CD, table 1)."""
-    strong, many = RBM(3 * start.W, start.b, start.c), np.tile(bits, (20, 1))
-    want = exact_gradient(strong, many).W
-
-    def bias(name, **knobs):
-        trainer = make_trainer(name, **knobs)
-        state = trainer.init(strong, many, 3)
-        found = [training.gradient(trainer, state, many).W for _ in range(200)]
-        return np.linalg.norm(np.mean(found, axis=0) - want)
-
-    of_cd = bias("cd")
-    assert all(bias("pop_cd", proposal=proposal) < of_cd / 5 for proposal in ("visible", "joint", "mixture"))
-
-
 def test_exact_follows_the_gradient(start, bits):
     trainer = make_trainer("exact", learning_rate=0.5, batch_size=60)
     state = trainer.init(start, bits, 0)
@@ -291,19 +234,6 @@ def test_herding_matches_moments_and_never_rests(bits):
     assert late.stats["moment_error"] < early.stats["moment_error"] / 10
     assert late.stats["moment_error"] < 0.02
     assert np.abs(trainer.step(state, 20).rbm.W - late.rbm.W).max() > 0.01
-
-
-# Herding never settles, and polish keeps to the rates of the model that it begins at.
-@pytest.mark.parametrize("name", ["exact", "pcd"])
-def test_training_finds_the_structure(name, bits):
-    """The others are tested with their defaults, by test_gains.py."""
-    trainer = make_trainer(name, learning_rate=0.3, schedule="linear")
-    history = list(train(bits, trainer, n_hidden=8, iterations=2000, seed=1))
-    assert len(history) == 100
-    first, last = (log_likelihood(history[i].rbm, bits) for i in (0, -1))
-    # 6 independent bits give -6 log 2 = -4.16; the rows have 3 free bits, -2.08.
-    assert last > -2.6
-    assert last > first + 1
 
 
 def test_rules():
@@ -368,9 +298,8 @@ def test_the_average_is_the_mean_of_the_iterates(bits):
     assert same_parameters(RBM(*states[1].theta), iterates[-1])
     assert same_parameters(plain.step(states[1], 0).rbm, found.rbm)  # switched off: from the next update on
     assert same_parameters(plain.step(states[1], 1).rbm, plain.step(states[0], 1).rbm)
-    assert same_parameters(
-        averaged.step(states[1], 1).rbm, plain.step(states[0], 1).rbm
-    )  # and a new mean begins
+    last = plain.step(states[0], 1).rbm
+    assert same_parameters(averaged.step(states[1], 1).rbm, last)  # and a new mean begins
 
 
 def test_the_box_holds(bits):
@@ -409,15 +338,11 @@ def test_train_resumes_what_it_was(bits):
         ("learning_rate = 0.1, not 0.2", {"trainer": dataclasses.replace(trainer, learning_rate=0.2)}),
         ("trainer = fpcd, not pcd", {"trainer": make_trainer("pcd")}),
         ("seed = 3, not 4", {"seed": 4}),
-        ("seed = 3, not None", {"seed": np.random.default_rng(3)}),
         ("n_hidden = 4, not 5", {"n_hidden": 5}),
         ("iterations = 30, not 40", {"iterations": 40}),
         ("other training data", {"dataset": 1 - bits}),
-        ("other training data", {"dataset": bits[:, :5]}),
         ("is damaged", {"resume": content[:-9] + b"x" + content[-8:]}),
-        ("is damaged", {"resume": content[:-1]}),
         ("not a checkpoint", {"resume": b"x" + content}),
-        ("not a checkpoint", {"resume": b""}),
     ]
     for message, other in others:
         with pytest.raises(BadInput, match=message):
@@ -442,17 +367,6 @@ def test_batches_are_whole_epochs():
     assert len(Batches(np.tile(data, (11, 1)), rng.generator(0, "data")).next(0)) == 100
     with pytest.raises(BadInput, match="batch_size = 11 is more than the 10 rows"):
         batches.next(11)
-
-
-def test_sweeps_have_the_models_transition(start):
-    """Mean of v after one sweep, against the sum over all hidden states."""
-    theta = FixedParameters(start.W, start.b, start.c)
-    v0 = np.tile(np.array([1, 0, 1, 1, 0, 0], np.float32), (20_000, 1))
-    v = batches.sweep(theta, v0, rng.kernel_state(0, "chain"))
-    h = np.array(list(np.ndindex(2, 2, 2, 2)))
-    p_h = np.prod(np.where(h == 1, start.mean_hidden(v0[0]), 1 - start.mean_hidden(v0[0])), axis=1)
-    want = p_h @ start.mean_visible(h)
-    assert np.abs(v.mean(axis=0) - want).max() < 5 * 0.5 / np.sqrt(20_000)
 
 
 @pytest.mark.parametrize(
@@ -500,20 +414,15 @@ def test_chains_that_start_at_examples_of_their_own(start, bits, name):
     assert np.abs(p_h[0] @ start.mean_visible(h) - want).max() > 0.1
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_divergence_is_said(name, bits):
+def test_divergence_is_said(bits):
     """A decay of 10 times W an update multiplies W by -9; the last progress is the last finite model."""
-    trainer = make_trainer(name, learning_rate=10.0, weight_decay=1.0, schedule="constant")
+    trainer = make_trainer("pcd", learning_rate=10.0, weight_decay=1.0, schedule="constant")
     seen = []
-    for every in (1, 1000):
-        steps = train(bits, trainer, n_hidden=8, every=every)
-        with pytest.raises(BadInput, match="Training diverged before update") as told:
-            seen.extend(progress for progress in steps)
-        if every == 1:
-            assert 10 < len(seen) < 100
-            assert f"update {len(seen) + 1}:" in str(told.value)
-            assert seen[-1].update == len(seen)
-            assert np.isfinite(seen[-1].rbm.W).all()
+    with pytest.raises(BadInput, match="Training diverged before update") as told:
+        seen.extend(train(bits, trainer, n_hidden=8, every=1))
+    assert f"update {len(seen) + 1}:" in str(told.value)
+    assert seen[-1].update == len(seen) > 10
+    assert np.isfinite(seen[-1].rbm.W).all()
 
 
 def test_blas_threads_change_nothing(monkeypatch):
@@ -557,15 +466,3 @@ def test_bad_input(bits):
     with pytest.raises(BadInput, match="not all values are 0 or 1"):
         train(bits * 2, make_trainer("cd"))
     assert trainers["cd"].name == "cd"
-
-
-def test_a_trained_model_knows_where_it_comes_from():
-    data = load_dataset("bas")
-    trainer = make_trainer("pcd", learning_rate=0.05)
-    *_, last = train(data, trainer, n_hidden=5, iterations=20, seed=3)
-    model = trained_model(data, trainer, last, 3, note="x")
-    assert model.meta["dataset"] == model.meta["scored_on"] == "bas"
-    assert (model.meta["seed"], model.meta["updates"], model.meta["note"]) == (3, 20, "x")
-    assert model.meta["knobs"]["iterations"] == 20
-    assert model.meta["knobs"]["learning_rate"] == 0.05
-    np.testing.assert_array_equal(model.rates.W, last.rbm.rates(data.train).W)

@@ -15,7 +15,6 @@ from typing import Any
 from rbmviz_app.session import Setting
 
 IN_BAR = 4
-"""Number of pages in the navigation bar."""
 
 
 def names() -> set[str]:

@@ -13,7 +13,7 @@ from rbmviz.charts import Style, styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
-from rbmviz.lessons import Lesson, PageState, Step, StepClaim
+from rbmviz.lessons import Lesson, PageState, Step
 from rbmviz.metrics import landscape
 from rbmviz.metrics.landscape import state_bits
 from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES, Number
@@ -35,8 +35,7 @@ from rbmviz.view.live import (
 )
 from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
 from rbmviz.view.specs import shape_of
-from rbmviz_app.card import look_words
-from rbmviz_app.claims import panel_names, stated_words, watched_words
+from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
 from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
 from rbmviz_app.share.page import CHAIN_FOLDER, SHARE_FOLDER, units_script, units_style
@@ -156,10 +155,18 @@ def heads_of(
 
 
 def card_data(step: Step, part: str) -> dict[str, Any]:
-    """Return the card of a step.
+    """Return the card of a step; its claims are ``Claim``s of ``claims.js``, with their words.
 
     part : "live", or the part that the step's page shows; the card of "matrix" has nothing to do or look at
     """
+    page, names = step.state.page, panel_names(step)
+    fields = ("panel", "metric", "operator", "number", "of", "n")
+    claims = [
+        {name: getattr(claim, name) for name in fields}
+        | {"before": watched_words(claim, page, names), "after": stated_words(claim, page, names)}
+        | {"unit": claim.with_unit(page, "").strip("\u00a0")}
+        for claim in step.claims
+    ]
     return {
         "title": step.title,
         "text": marked(step.text),
@@ -173,16 +180,8 @@ def card_data(step: Step, part: str) -> dict[str, Any]:
         "look_words": look_words(step) if step.look else "",
         "reveal": marked(step.reveal),
         "formula": mathml(step.formula, "block") if step.formula else "",
-        "claims": [claim_data(claim, step) for claim in step.claims],
+        "claims": claims,
     }
-
-
-def claim_data(claim: StepClaim, step: Step) -> dict[str, Any]:
-    """Return a claim, with its words, as a ``Claim`` of ``claims.js``."""
-    page, names = step.state.page, panel_names(step)
-    before, after = (words(claim, page, names) for words in (watched_words, stated_words))
-    fields = {name: getattr(claim, name) for name in ("panel", "metric", "operator", "number", "of", "n")}
-    return fields | {"before": before, "after": after, "unit": claim.with_unit(page, "").strip("\u00a0")}
 
 
 def units_data(n: int = 1000) -> dict[str, Any]:

@@ -9,24 +9,21 @@ from rbmviz import BadInput
 from rbmviz.session import limits
 from rbmviz_app import access, messages
 from rbmviz_app.access import is_loopback
-from rbmviz_app.component import component
+from rbmviz_app.component import component, while_running
 from rbmviz_app.session import SHARED_PAGE
+from rbmviz_app.share.publish import begin_sharing, stop_sharing
 from rbmviz_app.share.routes import AUDIENCE, watch_path
-from rbmviz_app.share.shares import begin_sharing, stop_sharing
 from rbmviz_app.share.view import AWAY_SECONDS, SHARE_SECONDS, Share
-from rbmviz_app.timer import while_running
 
 WHAT = (
     "Anyone with the link sees your panels live, also on a phone, and cannot change anything: your page, "
     "your knobs, the charts and the lesson card."
 )
-"""Explanation of sharing, shown before it starts."""
 
 ONLY_HERE = (
     ":material/warning: Only browsers on this computer can open the link. Before a class watches, whoever "
     "started the app has to start it for sharing; *Classroom* in the documentation says how."
 )
-"""Instruction shown if other machines cannot reach the server."""
 
 QR_CODE_PIXELS = 280
 """Width of the QR code: a phone must read it from a projector across a room."""

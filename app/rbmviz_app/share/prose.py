@@ -14,7 +14,6 @@ INLINE = re.compile(
     r"|\[(?P<link>[^\]]+)\]\([^)]*\)|:material/\w+:",
     re.DOTALL,
 )
-"""Markup within a paragraph."""
 
 ITEM = re.compile(r"^(?:[-*]|\d+\.) +", re.MULTILINE)
 

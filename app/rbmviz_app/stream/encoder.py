@@ -36,10 +36,6 @@ class ClientState(NamedTuple):
     newest_sent: Mapping[str, int] = MappingProxyType({})
     numbers_due: bool = True
 
-    def after(self, newest_sent: Mapping[str, int]) -> "ClientState":
-        """Return the state after a frame with ``newest_sent``."""
-        return self._replace(newest_sent=newest_sent)
-
 
 class PanelContent(NamedTuple):
     """A panel's part of the next frame.
@@ -64,7 +60,6 @@ Readouts = Callable[[Any, Any], Sequence[Number]]
 """Returns the numbers of a panel with this algorithm and plan."""
 
 Snapshots = list[tuple[int, Any]]
-"""Key and snapshot of each panel."""
 
 AdjustAll = Callable[[Race[Any], Snapshots], Snapshots]
 """Adjusts the snapshots of all panels for display side by side."""
@@ -88,10 +83,7 @@ def frame_encoder(
     views: tuple[str, ...],
     adjust_all: AdjustAll | None = None,
 ) -> Callable[[Encode], Encode]:
-    """Register the decorated function as the encoder of a kind of snapshot.
-
-    adjust_all : adjusts the snapshots of all panels before each is encoded; None: no adjustment
-    """
+    """Register the decorated function as the encoder of a kind of snapshot."""
 
     def register(encode: Encode) -> Encode:
         _encoders[snapshot] = PanelEncoder(encode, readouts, views, adjust_all)

@@ -138,7 +138,7 @@ class Parts:
         """Return a chart's content; empty if it fails: one chart must not end the whole page."""
         try:
             chart, notes = make()
-            drawn = chart.plot.content(chart.rows, label) if chart is not None else None
+            drawn = chart.content(label) if chart is not None else None
             content = {"chart": drawn, "notes": [note for note in notes if note]}
             json.dumps(content, allow_nan=False)  # NaN would break the frame
         except Exception:

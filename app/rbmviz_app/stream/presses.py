@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from rbmviz import BadInput
 from rbmviz.session import Race
 from rbmviz_app.stream.requests import Press
 
@@ -24,29 +23,17 @@ MAX_PAGES = 16
 """Maximum number of pages, each with its own count of presses, that a comparison remembers."""
 
 
-class PressCounts:
-    """The newest press carried out for each page of a browser."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.newest: dict[str, int] = {}
+_counts: weakref.WeakKeyDictionary[Race[Any], tuple[threading.Lock, dict[str, int]]]
+_counts = weakref.WeakKeyDictionary()
+"""The newest press carried out for each page of a browser, and a lock."""
 
 
-_counts: weakref.WeakKeyDictionary[Race[Any], PressCounts] = weakref.WeakKeyDictionary()
-
-
-def carry_out(comparison: Any, press: Press) -> None:
-    """Carry out a press unless this was done before; call it from any thread except the event loop's.
-
-    Raises BadInput if the socket's page has no runs to control.
-    """
-    if not isinstance(comparison, Race):
-        raise BadInput("This page has nothing to play.")
-    counts = _counts.setdefault(comparison, PressCounts())
-    with counts.lock:  # a dead connection, which the browser has replaced, may still carry out presses
-        if press.n <= counts.newest.get(press.page, 0):
-            return
-        CARRIES_OUT[press.press](comparison)
-        counts.newest[press.page] = press.n
-        while len(counts.newest) > MAX_PAGES:
-            del counts.newest[next(iter(counts.newest))]
+def carry_out(comparison: Race[Any], press: Press) -> None:
+    """Carry out a press unless this was done before; call it from any thread except the event loop's."""
+    lock, newest = _counts.setdefault(comparison, (threading.Lock(), {}))
+    with lock:  # a dead connection, which the browser has replaced, may still carry out presses
+        if press.n > newest.get(press.page, 0):
+            CARRIES_OUT[press.press](comparison)
+            newest[press.page] = press.n
+            while len(newest) > MAX_PAGES:
+                del newest[next(iter(newest))]

@@ -12,8 +12,11 @@ from typing import Any, Literal, NamedTuple
 from rbmviz import BadInput
 from rbmviz.knobs import Value
 
-MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED = 100, 1000, 100_000
-"""Maximum numbers in a request; pages ask for far less."""
+MAX_PANELS = 100
+
+MOST = {"cells": 1000, "n_visible": 100_000, "frames": 8}
+"""Maximum numbers in a request, by name; pages ask for far less. A slow connection may have to deliver all
+frames before a turned knob shows."""
 
 MAX_INTEGER = 2**53
 """Maximum absolute value of an integer in a message; up to it, integers are exact in JavaScript, too."""
@@ -21,14 +24,10 @@ MAX_INTEGER = 2**53
 MAX_FPS = 60
 """Maximum frames per second; few screens show more."""
 
-MAX_FRAMES_ASKED = 8
-"""Maximum frames per request; a slow connection may have to deliver them all before a turned knob shows."""
-
 Hidden = Literal["nothing", "numbers", "names"]
 """Content hidden during a quiz: "numbers", or with "names" also anything that identifies the algorithm."""
 
 PRESSES = ("play", "pause", "step", "reset")
-"""Buttons whose presses a page sends."""
 
 PAGE_OF_PRESSES = re.compile(r"[0-9a-f]{16}")
 """Random name of a page, which counts its own presses."""
@@ -40,14 +39,11 @@ PIXELS = ("binary", "mean")
 class FrameRequest(NamedTuple):
     """The frames that a browser requests; when its request changes, the browser drops all earlier data.
 
-    fps : frames per second
     view : one of the views declared in the page's ``panel.py``. For a sampler: "sequence", or "single" (only
         the newest sample, with its mean).
     pixels : "binary" or "mean"
     cells : pictures that fit into one panel
     n_visible : pixels of a picture
-    panels : keys of the panels
-    frames : number of frames requested
     """
 
     fps: float
@@ -67,12 +63,7 @@ class KnobChange(NamedTuple):
 
 
 class Press(NamedTuple):
-    """A press of a button.
-
-    press : one of PRESSES
-    page : random name of the page in the browser
-    n : number of the press on this page, from 1
-    """
+    """A press of a button, with the random name of the page in the browser, and its number on this page."""
 
     press: str
     page: str
@@ -80,17 +71,10 @@ class Press(NamedTuple):
 
 
 Received = FrameRequest | KnobChange | Press
-"""A message from a browser."""
 
 
 def read_message(text: str, views: Collection[str]) -> Received:
-    """Parse a message.
-
-    text : the received message
-    views : the views that may be requested
-
-    Raises BadInput if the text is not JSON, or not a valid message.
-    """
+    """Parse a message, with one of these views; BadInput if the text is not JSON, or not a valid message."""
     try:
         message = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -144,16 +128,13 @@ def _frame_request(message: dict[str, Any], views: Collection[str]) -> FrameRequ
         raise BadInput(f"fps is not a number from 1 to {MAX_FPS}.")
     if not isinstance(request.view, str) or request.view not in views or request.pixels not in PIXELS:
         raise BadInput("view or pixels is unknown.")
-    if not _whole(request.cells, 1, MAX_CELLS):
-        raise BadInput(f"cells is not a whole number from 1 to {MAX_CELLS}.")
-    if not _whole(request.n_visible, 1, MAX_VISIBLE_ASKED):
-        raise BadInput(f"n_visible is not a whole number from 1 to {MAX_VISIBLE_ASKED}.")
+    for name, most in MOST.items():
+        if not _whole(message[name], 1, most):
+            raise BadInput(f"{name} is not a whole number from 1 to {most}.")
     if not isinstance(panels, list) or len(panels) > MAX_PANELS:
         raise BadInput(f"panels is not a list of at most {MAX_PANELS} numbers.")
     if not all(_whole(panel, 0, 2**31) for panel in panels):
         raise BadInput("panels holds something other than numbers of panels.")
-    if not _whole(request.frames, 1, MAX_FRAMES_ASKED):
-        raise BadInput(f"frames is not a whole number from 1 to {MAX_FRAMES_ASKED}.")
     return request
 
 

@@ -34,22 +34,22 @@ regimes updates as few of them as possible:
   weighted sum of their statistics. At first ``rates_coef`` moves towards its limit eps / (1 - alpha), and the
   old content of M fades. One history length later M absorbs theta + limit R and stays: theta_coef = 0,
   M_coef = 1, and ``rates_coef`` becomes the excess over the limit, 0. From then on only the pre-activations
-  under M are updated, and from v to h the pre-activations under R, for the norm of theta_F. When eps changes,
+  under M are updated, and where |theta_F| is followed, from v to h those under R. When eps changes,
   ``rates_coef`` moves again, and R is updated in both directions until M has absorbed the new limit.
 - **Rows** (alpha near 1, or s with the means of h, which are not bits): P = 0, and every sample is a rank-1
   update of M; the decay multiplies the scalars. theta_F is regularly written out into M, because otherwise
   ``rates_coef R`` and ``M_coef M`` would grow against each other until float32 loses their difference. The
   rank-1 updates are *pending* (see ``rows``). Without decay (alpha = 1) M absorbs theta as well, and the
-  pre-activations under theta are updated only from v to h, for |theta_F|.
+  pre-activations under theta are updated only from v to h, where |theta_F| is followed.
 
 The history regime earns its code: a sample of rates-FPCD takes 22 to 29 us at alpha 0.95 instead of 63 to 66
 us in rows, and 16 us at alpha 0.8 instead of 71 to 81 us (thread time, one run on a busy machine).
 
 A kernel never changes the regime, because that code would be compiled into it. ``regime.prepare`` chooses the
-regime between two calls and the number of samples for which it is valid. |theta_F|^2 and <theta_F, R> are
-advanced from the pre-activations at the new v, most of which the sweep needs anyway, and recomputed when M
-holds all of theta_F: at each change of regime, and in rows at each write-out (see ``norm``). In a history
-their errors decay.
+regime between two calls and the number of samples for which it is valid. Where the norm is followed, which
+takes a quarter of a sample's time, |theta_F|^2 and <theta_F, R> are advanced from the pre-activations at the
+new v, and recomputed when M holds all of theta_F: at each change of regime, and in rows at each write-out
+(see ``norm``). In a history their errors decay.
 
 Rounding: the pre-activations have the error of float32 sums of the size of rates_coef R v. A row of M is
 rounded whenever its unit flips. The pending update is summed in float64, because its error would reach every

@@ -118,7 +118,8 @@ def _renew_rows(chain: DrivenChain, theta_coef_after: float) -> None:
     """Write theta_F out into M: its parts R and M grow with opposite signs and lose precision."""
     up, down = chain.up, chain.down
     _write_out(chain, theta_coef_after)
-    recompute_norm(up, down, chain.scalars)
+    if chain.scalars[0].norm_followed:
+        recompute_norm(up, down, chain.scalars)
     if chain.scalars[0].samples % TRANSPOSE_SAMPLES == 0:
         transpose(up.M.weights, down.M.weights, len(chain.v), len(chain.h))
         rebuild(down.M, down.flips)
@@ -137,11 +138,16 @@ def _write_out(chain: DrivenChain, theta_coef_after: float) -> None:
 
 
 def _rebuild_untracked(chain: DrivenChain) -> None:
-    """Rebuild the pre-activations under theta and R that were not updated from sample to sample."""
+    """Rebuild the pre-activations under theta and R that were not updated from sample to sample.
+
+    Upwards more may have been tracked, for |theta_F|: it is rebuilt as well, so that the samples do not
+    depend on whether the norm is followed.
+    """
+    tracked = chain.down.tracked[0]
     for half_step in (chain.up, chain.down):
-        if not half_step.tracked[0].theta:
+        if not tracked.theta:
             rebuild(half_step.theta, half_step.flips)
-        if not half_step.tracked[0].rates:
+        if not tracked.rates:
             rebuild(half_step.rates, half_step.flips)
 
 
@@ -149,13 +155,14 @@ def _choose_tracked(chain: DrivenChain) -> None:
     """Track theta, R or M if its coefficient is not 0 before the next ``prepare``.
 
     R's coefficient is 0 after a write-out but grows with the next sample, except in a history at its limit.
-    The upward direction also needs R and, in rows, theta, for |theta_F|.
+    If |theta_F| is followed, the upward direction also needs R and, in rows, theta.
     """
     scalars, up, down = chain.scalars[0], chain.up.tracked[0], chain.down.tracked[0]
     rows, has_rates = not scalars.history_length, scalars.R_R > 0.0
     rates_coef_moves = rows or scalars.samples_since_change < scalars.history_length
-    up.theta, down.theta = scalars.theta_coef > 0.0 or rows, scalars.theta_coef > 0.0
-    up.rates, down.rates = has_rates, has_rates and rates_coef_moves
+    down.theta, down.rates = scalars.theta_coef > 0.0, has_rates and rates_coef_moves
+    up.theta = down.theta or (rows and scalars.norm_followed)
+    up.rates = down.rates or (has_rates and scalars.norm_followed)
     up.M = down.M = scalars.M_coef > 0.0
 
 

@@ -32,11 +32,11 @@ f32 = np.float32
 
 def sample_chain(
     chain: DrivenChain, n: int, eps: float, alpha: float, mean_statistics: bool, k: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Draw n samples of k sweeps each, with theta_F <- alpha theta_F + eps (R - s) after each.
 
-    Returns the samples v uint8 (n, n_visible), the means p float32 they were drawn from, and |theta_F| after
-    each, float64 (n,). With ``mean_statistics`` the h in s are means.
+    Returns the samples v uint8 (n, n_visible), the means p float32 they were drawn from, and traces (see
+    ``_traces``). With ``mean_statistics`` the h in s are means.
     """
     v = np.empty((n, len(chain.v)), np.uint8)
     p = np.empty((n, len(chain.v)), np.float32)
@@ -48,17 +48,16 @@ def sample_chain(
             done += driven_gibbs(*state, eps, alpha, mean_statistics, k, *out)
         if done < n:
             prepare(chain, eps, alpha, mean_statistics)
-    return v, p, fast_norm
+    return v, p, _traces(chain, np.full(n, k), fast_norm)
 
 
 def climb_chain(
     chain: DrivenChain, n: int, eps: float, alpha: float, max_sweeps: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Draw n samples of rates-herding, with theta_F <- alpha theta_F + eps (R - s) after each.
 
     From the previous sample the chain climbs under theta + theta_F to a fixed point of the package's (1) and
-    (2), or for max_sweeps sweeps. Returns v uint8 (n, n_visible), the sweeps of each, int64 (n,), and
-    |theta_F| after each, float64 (n,).
+    (2), or for max_sweeps sweeps. Returns v uint8 (n, n_visible), the same as means, and their traces.
     """
     v = np.empty((n, len(chain.v)), np.uint8)
     sweeps, fast_norm = np.empty(n, np.int64), np.empty(n)
@@ -69,7 +68,12 @@ def climb_chain(
             done += herding(*state, eps, alpha, max_sweeps, *out)
         if done < n:
             prepare(chain, eps, alpha, False)
-    return v, sweeps, fast_norm
+    return v, v.astype(f32), _traces(chain, sweeps, fast_norm)
+
+
+def _traces(chain: DrivenChain, sweeps: np.ndarray, fast_norm: np.ndarray) -> dict[str, np.ndarray]:
+    """Return sweeps and, if it is followed, |theta_F| after each sample, float64."""
+    return {"sweeps": sweeps} | ({"fast_norm": fast_norm} if chain.scalars[0].norm_followed else {})
 
 
 @inner
@@ -221,7 +225,7 @@ def maximise(total, out):
 
 @private
 def update_fast_weights(up, down, rows_regime, history, v, h, scalars, eps, alpha, mean_statistics):
-    """Advance theta_F by one emitted sample, and return its norm.
+    """Advance theta_F by one emitted sample, and return its norm, NaN unless it is followed.
 
     s are the statistics of ``down.units`` (v) and ``up.units`` (h, or its means if ``mean_statistics``). The
     pre-activations of ``up`` belong to v, and of ``down`` to the sampled h, before and after the update.
@@ -234,7 +238,8 @@ def update_fast_weights(up, down, rows_regime, history, v, h, scalars, eps, alph
             as_float(h, up.total)  # free until the next sweep: holds the sampled h here
             h_sampled_h, h_h = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
-        advance_norm(up, down, history, h_h, scalars, eps)
+        if scalars.norm_followed:
+            advance_norm(up, down, history, h_h, scalars, eps)
         scalars.rates_coef += eps
         if rows_regime is not None:
             update_rows(up, down, h_sampled_h, f32(-eps / scalars.M_coef), mean_statistics)
@@ -244,7 +249,7 @@ def update_fast_weights(up, down, rows_regime, history, v, h, scalars, eps, alph
         if scalars.samples_since_change > scalars.history_length:
             scalars.rates_coef = 0.0  # M has absorbed the limit; the rest is rounding
     scalars.samples += 1
-    return np.sqrt(max(scalars.F_F, 0.0))
+    return np.sqrt(max(scalars.F_F, 0.0)) if scalars.norm_followed else np.nan
 
 
 @private

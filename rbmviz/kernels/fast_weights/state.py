@@ -56,6 +56,7 @@ class ChainScalars:
     F_F: float  # |theta_F|^2
     F_R: float  # <theta_F, R>
     R_R: float  # |R|^2
+    norm_followed: bool  # whether |theta_F| is known after every sample; F_F and F_R are stale if not
     eps: float  # the knobs the chain is prepared for
     alpha: float
     mean_statistics: bool

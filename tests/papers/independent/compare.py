@@ -75,12 +75,6 @@ def decay(folder: Path, seeds: int, steps: dict[float, tuple[float, ...]]) -> li
     return [compare("rates_fpcd_decay", "gain", fast_weights.gains(found))]
 
 
-def fewer_samples(folder: Path, seeds: int) -> list[Race]:
-    """Rates-FPCD: how many times as many samples Gibbs needs on USPS."""
-    found = fast_weights.times_as_many(folder, (100, 1000, 10_000), seeds)
-    return [compare("rates_fpcd_fewer_samples", f"usps_fpcd_{n}", values) for n, values in found.items()]
-
-
 def bias_and_variance(data: str, k: int, models: int) -> list[Race]:
     """Population CD: bias and variance of CD over those of pop-CD, on models trained here."""
     each = [population.ratios(data, k, seed) for seed in range(models)]
@@ -92,22 +86,6 @@ def bias_and_variance(data: str, k: int, models: int) -> list[Race]:
         printed = np.log10(PRINTED[data])
         found.append(compare(recipe, f"{data}_1_printed", [one["of_cd"] - printed for one in each]))
     return found
-
-
-def weights(seeds: int) -> list[Race]:
-    """Population CD: the weights that a million samples meet."""
-    each = np.array([population.weights_met("bas_cd1", 2**20, seed) for seed in range(seeds)])
-    recipe = "population_cd_consistency"
-    return [
-        compare(recipe, name, column)
-        for name, column in zip(("share_met", "median_met"), each.T, strict=True)
-    ]
-
-
-def sunk(folder: Path, chains: int) -> list[Race]:
-    """Rates-FPCD: Gibbs chains of a CD model of digits that sink into the empty image."""
-    shares = fast_weights.empty_shares(folder, "usps_cd1", chains, 5000, seed=0)
-    return [compare("rates_fpcd_digits", "gibbs_blank_usps_cd1", shares)]
 
 
 def meeting(models: int, pairs: int, general: bool) -> list[Race]:
@@ -131,11 +109,8 @@ def long_form(folder: Path) -> list[Callable[[], list[Race]]]:
     steps = dict.fromkeys((1.0, 0.95), fast_weights.EPS)
     return [
         lambda: decay(folder, 4, steps),
-        lambda: fewer_samples(folder, 8),
         *(lambda k=k: bias_and_variance("bas", k, 12) for k in (1, 10)),  # type: ignore[misc]
         *(lambda k=k: bias_and_variance("modes", k, 3) for k in (1, 10)),  # type: ignore[misc]
-        lambda: weights(12),
-        lambda: sunk(folder, 20),
         lambda: meeting(16, 400, general=False),
         lambda: meeting(8, 400, general=True),
         lambda: unbiased(100, 20),

@@ -1,4 +1,4 @@
-"""Rates-FPCD: what decay costs (figure 3, left), how many fewer samples it needs than Gibbs (section 5.1).
+"""Rates-FPCD: what decay costs (figure 3, left).
 
 Only numpy. The model is ``usps_fpcd``; the data are USPS, binarised at 0.3 of full ink.
 """
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .plain import Model, bits, read_safetensors, shipped, sigmoid
+from .plain import bits, read_safetensors, sigmoid
 
 MODEL = "usps_fpcd"
 EPS = (0.003, 0.01, 0.03, 0.1, 0.3)
@@ -35,16 +35,6 @@ def rates_fpcd(eps: float, alpha: float, n: int, v: np.ndarray, g: np.random.Gen
         for f, rate, s in zip(fast, rates, (np.outer(v, h), v, h), strict=True):
             f *= np.float32(alpha)
             f += np.float32(eps) * (rate - s)
-    return samples
-
-
-def gibbs(n: int, v: np.ndarray, g: np.random.Generator) -> np.ndarray:
-    """Return n samples of each chain, (n, chains, visible); v are the starts, (chains, visible)."""
-    rbm: Model = shipped(MODEL, np.float32)
-    samples = np.empty((n, *v.shape), np.uint8)
-    for i in range(n):
-        v = bits(g, rbm.visible(bits(g, rbm.hidden(v))))
-        samples[i] = v
     return samples
 
 
@@ -115,56 +105,3 @@ def gains(found: dict[tuple[float, float], list[tuple[float, float]]]) -> np.nda
         best = max(own, key=lambda eps, own=own: own[eps][:, 0].mean())
         tests.append(own[best][:, 1])
     return tests[0] - tests[1]
-
-
-def times_as_many(
-    folder: Path, sizes: tuple[int, ...], seeds: int, longest: int = 200_000, chunk: int = 10_000
-) -> dict[int, list[float]]:
-    """Return log10 of how many times as many Gibbs samples reach the ISL of rates-FPCD, by its samples.
-
-    rates-FPCD has eps 0.1. The Gibbs curve has points 15 % apart, as the stored one.
-    """
-    validation, test = usps(folder)
-    found: dict[int, list[float]] = {size: [] for size in sizes}
-    for seed in range(seeds):
-        g = np.random.default_rng([2011, 20, seed])
-        start = validation[g.integers(len(validation))]
-        samples = rates_fpcd(0.1, 1.0, max(sizes), start, g)
-        goals = {
-            n: isl(distance_counts(samples[:n], validation), distance_counts(samples[:n], test))[1]
-            for n in sizes
-        }
-        points = sorted({round(10 ** (p / 16)) for p in range(int(16 * np.log10(longest)) + 1)})
-        counts = [np.zeros((len(part), 257)) for part in (validation, test)]
-        v, done, open_goals = start[None], 0, dict(goals)
-        while open_goals and done < longest:
-            some = gibbs(min(chunk, longest - done), v, g)[:, 0]
-            v, at = some[-1:].astype(np.float32), 0
-            for point in [p for p in points if done < p <= done + len(some)] + [done + len(some)]:
-                part = some[at : point - done]
-                for total, examples in zip(counts, (validation, test), strict=True):
-                    total += distance_counts(part, examples)
-                at = point - done
-                reached = isl(*counts)[1] if point in points else -np.inf
-                for size in [size for size, goal in open_goals.items() if reached >= goal]:
-                    found[size].append(float(np.log10(point / size)))
-                    del open_goals[size]
-            done += len(some)
-        for size in open_goals:
-            found[size].append(float(np.log10(longest / size)))
-    return found
-
-
-def empty_shares(folder: Path, name: str, chains: int, n: int, seed: int) -> np.ndarray:
-    """Return of each Gibbs chain, from validation digits, the share of nearly empty ones of its n samples.
-
-    Nearly empty are fewer than half as many units on as in the emptiest percent of the training digits.
-    """
-    with np.load(folder / "usps.npz") as file:
-        on = (file["x_train"][:6291].reshape(6291, -1) > 0.3 * 255).sum(axis=1)
-    least, rbm, g = np.percentile(on, 1) / 2, shipped(name, np.float32), np.random.default_rng(seed)
-    v, empty = g.permutation(usps(folder)[0])[:chains], np.zeros(chains)
-    for _ in range(n):
-        v = bits(g, rbm.visible(bits(g, rbm.hidden(v))))
-        empty += v.sum(axis=1) < least
-    return empty / n

@@ -6,7 +6,7 @@ Nothing in this folder imports the package that it checks.
 import json
 import struct
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,10 +54,10 @@ def bits(g: np.random.Generator, p: np.ndarray) -> np.ndarray:
     return (g.random(p.shape, dtype=p.dtype) < p).astype(p.dtype)
 
 
-def shipped(name: str, dtype: Any = np.float64) -> Model:
+def shipped(name: str) -> Model:
     """Return a pretrained model."""
     arrays = read_safetensors(name)
-    return Model(*(arrays[key].astype(dtype) for key in "Wbc"))
+    return Model(*(arrays[key].astype(np.float64) for key in "Wbc"))
 
 
 def statistics(v: np.ndarray, h: np.ndarray) -> np.ndarray:

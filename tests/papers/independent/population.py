@@ -1,11 +1,11 @@
-"""Population CD: bias and variance of the gradient estimates of CD and pop-CD, and weights that are met.
+"""Population CD: bias and variance of the gradient estimates of CD and pop-CD.
 
 Only numpy. Models are trained here, by CD-1 of this file; the exact gradient is enumerated.
 """
 
 import numpy as np
 
-from .plain import Model, bars_and_stripes, bits, expected_statistics, shipped, statistics
+from .plain import Model, bars_and_stripes, bits, expected_statistics, statistics
 
 HIDDEN = 16
 BATCH = {"bas": 32, "modes": 500}
@@ -114,23 +114,3 @@ def ratios(data: str, k: int, seed: int, n: int = 400, updates: int = 10_000) ->
         "variance": float(np.log10(cd[2] / pop[2])),
         "of_cd": float(np.log10(cd[0])),
     }
-
-
-def weights_met(name: str, largest: float, seed: int, draws: int = 100) -> tuple[float, float]:
-    """Return the share of Z in weights up to ``largest`` Z, and the log10 of their median over Z.
-
-    Hidden states are drawn as CD draws them; of each, all visible states are enumerated.
-    """
-    rbm, rows, g = shipped(name), bars_and_stripes(), np.random.default_rng(seed)
-    v = (np.arange(2**16)[:, None] >> np.arange(16) & 1).astype(np.float64)
-    log_p = v @ rbm.b + np.logaddexp(0, v @ rbm.W + rbm.c).sum(axis=1)
-    log_p -= log_p.max() + np.log(np.exp(log_p - log_p.max()).sum())
-    p = np.exp(log_p)
-    h = bits(g, rbm.hidden(rows[g.integers(len(rows), size=draws)]))
-    logs = []
-    for x in h @ rbm.W.T + rbm.b:
-        logs.append((log_p - v @ x + np.logaddexp(0, x).sum()) / np.log(10))
-    each, mass = np.concatenate(logs), np.tile(p, draws) / draws
-    order = np.argsort(each)
-    half = order[np.searchsorted(np.cumsum(mass[order]), 0.5)]
-    return float(mass[each <= np.log10(largest)].sum()), float(each[half])

@@ -107,7 +107,6 @@ MATRIX_NOTES = (
     "with 8. Among chains with random rows it slows 62 to 75 %: an eigenvalue with a negative real part "
     "becomes the largest, often one of a complex pair.",
 )
-"""Notes on reading the charts."""
 LANDSCAPE_LOOK = """
 States are ordered by valley. The strong columns are the valley floors: from anywhere in a valley the chain
 falls back to its floor, and steps between valleys are rare, so the second eigenvalue is close to 1.
@@ -117,7 +116,6 @@ does to a matrix, rates-FPCD does to an RBM through its parameters: see the land
 """
 MIN_STATES, MAX_STATES = 3, 8
 MAX_MATRIX_VISIBLE = 8
-"""Maximum number of visible units of a landscape whose matrix can be drawn."""
 
 
 @st.fragment
@@ -131,36 +129,33 @@ def draw_matrix() -> None:
         source = controls.select(Settings.chain_matrix, width=240, on_change=reset_to_preset)
         table = None if source == FROM_LANDSCAPE else table_of(source)
         if table is not None:
+            states_key = f"chain states {TABLE_VERSION.value}"
+
+            def resize() -> None:
+                keep_table(resize_chain(edited(table_of(source)), session.widget_value(states_key)))
+
             st.number_input(
                 "States",
                 min_value=MIN_STATES,
                 max_value=MAX_STATES,
                 value=len(table),
-                key=states_key(),
+                key=states_key,
                 width=110,
-                on_change=resize_table,
-                args=(source,),
+                on_change=resize,
                 help="A new state is connected to the first; the share of a removed one goes to the others.",
             )
     if table is not None:
         with st.container(key="caption"):
-            if is_preset(edited(table), source):  # the caption describes only the unedited table
+            now, preset = edited(table), preset_table(source)
+            if now.shape == preset.shape and np.allclose(now, preset):  # the caption is about this table
                 st.caption(MATRICES[source].caption)
     left, right = st.columns([3, 2], gap="large")
     with left:
         chain = chain_of_table(table) if table is not None else chain_of_landscape()
     if chain is not None:
         draw_comparison(*chain, right)
-    write_address(source)
-
-
-def write_address(source: str) -> None:
-    """Write the chosen chain and the settings of its chart into the address."""
     settings: list[Setting[Any]] = [
-        Settings.little,
-        Settings.chain_matrix,
-        Settings.chain_steps,
-        Settings.chain_log,
+        *(Settings.little, Settings.chain_matrix, Settings.chain_steps, Settings.chain_log)
     ]
     if source == FROM_LANDSCAPE:  # the landscape is not drawn here, but the matrix depends on it
         settings += [Settings.land, Settings.land_depth, Settings.land_seed]
@@ -179,11 +174,6 @@ def keep_table(table: np.ndarray | None) -> None:
     TABLE_VERSION.set(TABLE_VERSION.value + 1)
 
 
-def states_key() -> str:
-    """Return the widget key of the number of states, a new one for each table."""
-    return f"chain states {TABLE_VERSION.value}"
-
-
 def table_of(source: str) -> np.ndarray:
     """Return the editor's initial table: the stored table, or the preset's."""
     kept = EDITED_MATRIX.value
@@ -193,27 +183,17 @@ def table_of(source: str) -> np.ndarray:
 def edited(table: np.ndarray) -> np.ndarray:
     """Return the editor's table with all edits; an emptied cell counts as 0."""
     table = table.copy()
-    for i, cells in session.table_edits(TABLE_VERSION.value).items():
+    edits = session.widget_value(f"chain table {TABLE_VERSION.value}") or {}
+    for i, cells in edits.get("edited_rows", {}).items():
         for column, value in cells.items():
             table[i, int(column.removeprefix("to ")) - 1] = value or 0.0
     return table
-
-
-def resize_table(source: str) -> None:
-    """Resize the table to the chosen number of states."""
-    keep_table(resize_chain(edited(table_of(source)), session.widget_value(states_key())))
 
 
 def preset_table(source: str) -> np.ndarray:
     """Return the matrix of a preset."""
     rows = MATRICES[source].rows
     return np.array(rows) if rows else round_rows(transition_matrix(random_model(3, 2, 3.0, 2).rbm))
-
-
-def is_preset(table: np.ndarray, source: str) -> bool:
-    """Return whether a table equals a preset's."""
-    preset = preset_table(source)
-    return table.shape == preset.shape and bool(np.allclose(table, preset))
 
 
 def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
@@ -268,78 +248,50 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
 
 def draw_comparison(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
     """Draw both chains (matrices and distances), and lambda and its numbers in ``beside``."""
-    law = stationary_law(A)
+    law, most = stationary_law(A), float(A.diagonal().min())  # what can be removed of every row
     with beside:
-        less, lam = remove_chosen(A)
-        draw_eigenvalues(eigenvalues(A), eigenvalues(less))
-    draw_matrices(A, less, lam, names, law)
-    draw_convergence(A, less, names, law)
-    controls.downloads(
-        "matrix",
-        [
-            Download(
-                "Data (.csv)",
-                lambda: chain_csv(A, less, law, names),
-                "chain.csv",
-                "Both matrices and the stationary distribution (.csv).",
+        lam = choose_lambda(most)
+        try:
+            less = remove_self_transitions(A, lam)
+        except BadInput as error:
+            messages.note(f"{error} The largest possible λ is shown.")
+            lam = most if most < 1 else 0.0
+            less = remove_self_transitions(A, lam)
+        before, after = second_modulus(eigenvalues(A)), second_modulus(eigenvalues(less))
+        with st.container(key="numbers"):
+            st.markdown(
+                f"Second eigenvalue (modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
+                + speed_up_text(speed_up(before, after))
             )
-        ],
-        lambda: origin(f"import rbmviz; rbmviz.metrics.remove_self_transitions({A.tolist()}, {lam!r})"),
-    )
-
-
-def remove_chosen(A: np.ndarray) -> tuple[np.ndarray, float]:
-    """Draw the slider of lambda; return the chain with lambda subtracted from its diagonal, and lambda."""
-    most = float(A.diagonal().min())  # what can be removed of every row
-    lam = choose_lambda(most)
-    try:
-        return remove_self_transitions(A, lam), lam
-    except BadInput as error:
-        messages.note(f"{error} The largest possible λ is shown.")
-        lam = most if most < 1 else 0.0
-        return remove_self_transitions(A, lam), lam
-
-
-def draw_eigenvalues(of_A: np.ndarray, of_less: np.ndarray) -> None:
-    """Draw the sentence about the second eigenvalues of both chains."""
-    before, after = second_modulus(of_A), second_modulus(of_less)
-    with st.container(key="numbers"):
-        st.markdown(
-            f"Second eigenvalue (modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
-            + speed_up_text(speed_up(before, after))
-        )
-
-
-def start_of(law: np.ndarray) -> int:
-    """Return a chain's start state: the chosen state, which presenting keeps, or the default state."""
-    default = 0 if len(law) <= MAX_STATES else int(likeliest(law, 1)[0])
-    return CHAIN_STARTS.value.get(len(law), default)
-
-
-def removed_title(lam: float) -> str:
-    """Return the title of the matrix with smaller P(stay)."""
-    return f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"
-
-
-def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str], law: np.ndarray) -> None:
-    """Draw both transition matrices."""
     left, right = st.columns(2)
     with left:
-        draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A", "Heat map of A")
+        draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A")
     with right:
-        draw_chart(matrix_chart(less, names, removed_title(lam)), "heat less", "Heat map of Ã")
-    st.caption("Stationary distribution of both: " + law_text(names, law))
+        draw_chart(matrix_chart(less, names, f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"), "heat less")
+    many = len(law) > MAX_STATES
+    listed = ", ".join(f"{names[i]}: {law[i]:.3f}" for i in (likeliest(law, 4) if many else range(len(law))))
+    st.caption(f"Stationary distribution of both: {listed}{', …' if many else ''}")
     if Settings.chain_matrix.value != FROM_LANDSCAPE:  # it has no table to edit
         st.caption("**Try** Let one state rarely stay (a small A_ii): it limits λ for all (section 3).")
+    draw_convergence(A, less, names, law)
+    file = Download(
+        "Data (.csv)",
+        lambda: chain_csv(A, less, law, names),
+        "chain.csv",
+        "Both matrices and the stationary distribution (.csv).",
+    )
+    code = f"import rbmviz; rbmviz.metrics.remove_self_transitions({A.tolist()}, {lam!r})"
+    controls.downloads("matrix", [file], lambda: origin(code))
 
 
 def draw_convergence(A: np.ndarray, less: np.ndarray, names: list[str], law: np.ndarray) -> None:
-    """Draw how both chains approach the stationary law."""
+    """Draw how both chains approach the stationary law, from the start that was chosen last."""
+    default = 0 if len(law) <= MAX_STATES else int(likeliest(law, 1)[0])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         start = st.selectbox(
             "Start in state",
             range(len(A)),
-            index=start_of(law),
+            index=CHAIN_STARTS.value.get(len(law), default),
             format_func=lambda i: names[i],
             key=f"chain start {len(A)}",
             width=130,
@@ -350,8 +302,8 @@ def draw_convergence(A: np.ndarray, less: np.ndarray, names: list[str], law: np.
         log = controls.toggle(Settings.chain_log)
     begun = np.eye(len(A))[start]
     distances = [chain_distances(chain, begun, law, steps) for chain in (A, less)]
-    chart = distance_chart(distances, log)
-    draw_chart(chart, "distances", "Distance to the stationary distribution", NO_DISTANCE)
+    content = distance_chart(distances, log).content("Distance to the stationary distribution")
+    draw_chart(content, "distances", NO_DISTANCE)
 
 
 def choose_lambda(most: float) -> float:
@@ -390,13 +342,6 @@ def speed_up_text(steps: float | None) -> str:
     if steps == 0:
         return "Ã never converges: it is periodic."
     return f"In the long run a step of Ã replaces **{steps:.2f}** of A."
-
-
-def law_text(names: list[str], law: np.ndarray) -> str:
-    """Return the states and their probabilities as text; of more than MAX_STATES, only the likeliest four."""
-    many = len(law) > MAX_STATES
-    best = likeliest(law, 4) if many else range(len(law))
-    return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")
 
 
 def chain_csv(A: np.ndarray, reduced: np.ndarray, law: np.ndarray, names: list[str]) -> bytes:

@@ -41,7 +41,7 @@ def encode(snapshot: LandscapeSnapshot, request: FrameRequest, client: ClientSta
         "visits": (snapshot.visits / max(snapshot.n, 1)).astype(np.float32),
         "trail": snapshot.trail[len(snapshot.trail) - count :].astype(np.uint16),
     }
-    return PanelContent({"state": int(snapshot.trail[-1])}, blocks, client.after({}))
+    return PanelContent({"state": int(snapshot.trail[-1])}, blocks, client)
 
 
 _canvas = Canvas(Path(__file__).parent)

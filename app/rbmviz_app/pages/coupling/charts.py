@@ -15,7 +15,6 @@ NAMES = {name: label.capitalize() for name, label in ALGORITHM_LABELS.items()}
 EXACT = "exact"
 POINT_COLUMNS = ("series", "x", "value", "low", "high")
 CURVE_POINTS = 60
-HEIGHT = 300
 
 BAR_MARGIN = 0.1
 """Gap on each side of a bin's bars, as a share of its width."""
@@ -33,11 +32,7 @@ STYLES = {
         Style(EXACT, GREY, (9, 2, 2, 2)),
     )
 }
-"""Styles of the series: one for each of NAMES, and one, "UCD, ...", for its estimates.
-
-Bars have no dashes: within a bin they follow the order of the legend, and their tooltips name them.
-"""
-LEGEND = Legend(columns=4, phone=2, limit=200)
+"""Styles of the series: one for each of NAMES, and one, "UCD, ...", for its estimates."""
 
 
 def styles(names: Sequence[str]) -> tuple[Style, ...]:
@@ -57,7 +52,7 @@ def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
 def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
     """Return the chart of meeting times."""
     named, most = styles([NAMES[counted.algorithm] for counted in pairs]), max(counted.n for counted in pairs)
-    return catalogue.meeting_times(tau_rows(pairs), named, most, log, LEGEND)
+    return catalogue.meeting_times(tau_rows(pairs), named, most, log, Legend())
 
 
 def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
@@ -94,13 +89,12 @@ def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
         drawn.append(row | {"x": x, "x2": x + wide, "y2": 0.0, "bin": row["x"], "who": who})
     return Bars(
         ChartAxis("x", "Rejected proposals of a chain", names=bins),
-        ChartAxis("value", "Share of pairs", form="~%", zero=True, ticks=5),
+        ChartAxis("value", "Share of pairs", form="%", zero=True),
         "series",
         styles(names),
-        (("who", "Chain", ""), ("bin", "Rejected proposals", ""), ("value", "Share of pairs", ".3~%")),
+        (("who", "Chain", ""), ("bin", "Rejected proposals", "")),
         None,  # the histogram above has the legend
         ("chain", (("ξ", 0.45), ("η", 1.0))),
-        height=HEIGHT,
     ).of(drawn)
 
 
@@ -180,21 +174,11 @@ def line_chart(
     log : whether y has a log scale; domain : range of y, or None for the range of the curves
     """
     counts = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
-    form, ticks = (",d", counts) if kind == "symlog" else ("~s", 6)
     return Curves(
-        ChartAxis("x", x, kind, form, nice=False, ticks=ticks),
-        ChartAxis("value", y, "log" if log else "linear", domain=domain, nice=True),
+        ChartAxis("x", x, kind, ticks=counts if kind == "symlog" else 0),
+        ChartAxis("value", y, "log" if log else "linear", domain=domain),
         "series",
         styles(names),
-        (
-            ("series", "Curve", ""),
-            ("x", x, ",.0f"),
-            ("value", y, ".4~g"),
-            ("low", "Band from", ".4~g"),
-            ("high", "to", ".4~g"),
-        ),
         band=("low", "high"),
-        legend=LEGEND,
-        clip=True,
-        height=HEIGHT,
+        legend=Legend(),
     ).of(rows)

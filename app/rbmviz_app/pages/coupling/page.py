@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -23,7 +23,6 @@ from rbmviz_app.page import (
     FOLDED_HEIGHT,
     TEXT,
     LivePage,
-    Transport,
     catch_up_settings,
     downloads,
     live_chart,
@@ -34,6 +33,7 @@ from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import MODELS_ON_PAGES, PageSettings
 from rbmviz_app.shared import model_called
+from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 Settings = PageSettings(PAGES["coupling"].settings)
@@ -118,7 +118,6 @@ READING_NOTES = (
     "**Try** larger parameters (the first slider): how often do pairs still meet? Or the preset *Sharing "
     "randomness*.",
 )
-"""Notes on reading the pairs and the chart, and suggestions to try."""
 
 
 def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
@@ -150,14 +149,28 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
-        name = choose_model()
+        name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL], width=288)
+        with controls.settings("coupling"):
+            if name == RANDOM_MODEL:
+                controls.number(Settings.coupling_visible)
+                controls.number(Settings.coupling_hidden)
+            controls.choose(
+                Settings.coupling_start,
+                format_func=lambda start: "random bits" if start == "random" else "training data",
+            )
+            controls.number(Settings.coupling_seed)
         PAGE.menu()
     setup, reason = PAGE.setup_now()
     model = Model(setup.rbm) if name == RANDOM_MODEL else model_called(name)
+
+    def take_scale(changed: Race[CouplingSetup]) -> None:
+        if name != MODELS_ON_PAGES.value[PAGE.name][0]:  # another model was chosen
+            changed.apply_knobs(changed.panels[0].key, scale=own_knobs(name).scale)
+
     comparison = PAGE.open(
         setup,
-        lambda comparison, wanted: begin(comparison, name, wanted),
-        lambda comparison: take_scale_of(comparison, name),
+        lambda new, wanted: PAGE.fill(new, wanted or [own_knobs(name)]),
+        take_scale,
     )
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     with PAGE.notes():
@@ -176,83 +189,19 @@ def main() -> None:
     if not present:
         if shown_name != RANDOM_MODEL:
             controls.model_line(shown_name, shown_model)
-        draw_more_charts(comparison)
-        exports(comparison, shown_name, shown_model)
+        with controls.fold(Settings.coupling_more, "More charts") as is_open:
+            if is_open:
+                draw_more(comparison)
 
+        def code() -> str:
+            return coupling_code(shown_name, comparison.setup, comparison.panels[0].algorithm)
 
-def choose_model() -> str:
-    """Draw the settings of the model, its size and the starts; return the model's name."""
-    name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL], width=288)
-    with controls.settings("coupling"):
-        if name == RANDOM_MODEL:
-            controls.number(Settings.coupling_visible)
-            controls.number(Settings.coupling_hidden)
-        controls.choose(
-            Settings.coupling_start,
-            format_func=lambda start: "random bits" if start == "random" else "training data",
-        )
-        controls.number(Settings.coupling_seed)
-    return name
+        downloads(comparison, {shown_name: shown_model}, code)
 
 
 def own_knobs(name: str) -> Coupling:
     """Return a model's initial knobs: a trained model is coupled without a change of scale."""
     return PAGE.read(PAGE.spec.default_panels)[0][0] if name == RANDOM_MODEL else Coupling()
-
-
-def begin(comparison: Race[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
-    """Add the only panel of a new comparison, with knobs from the link, a preset, or its model."""
-    PAGE.fill(comparison, wanted or [own_knobs(name)])
-
-
-def take_scale_of(comparison: Race[CouplingSetup], name: str) -> None:
-    """Set the scale knob to its initial value for this kind of model, if another model was chosen."""
-    before, _ = MODELS_ON_PAGES.value[PAGE.name]
-    if name != before:
-        comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
-
-
-def exports(comparison: Race[CouplingSetup], name: str, model: Model) -> None:
-    """Offer the data of the charts, and code that repeats the pairs."""
-    setup = comparison.setup
-
-    def code() -> str:
-        return coupling_code(name, setup, comparison.panels[0].algorithm)
-
-    downloads(comparison, {name: model}, code)
-
-
-NOTHING = "The first pairs are under way."
-
-
-class Wanted(NamedTuple):
-    """Results that the charts need: lag of the pairs, k of CD and UCD, and whether to add exact values."""
-
-    lag: int = 1
-    k: int = 1
-    exact: bool = False
-
-
-def wanted_now() -> Wanted:
-    """Return the results that the visible charts need; folded charts request no pairs of their own."""
-    if not Settings.coupling_more.value:
-        return Wanted()
-    return Wanted(Settings.lag.value, Settings.estimate_k.value, exact=True)
-
-
-def request_results(comparison: Race[CouplingSetup], wanted: Wanted) -> Results | None:
-    """Request the wanted results; return the results so far, or None while the run is being rebuilt."""
-    try:
-        return comparison.panels[0].read(lambda run: CouplingRun.request_results(run, *wanted))
-    except BadInput:  # the panel shows the reason
-        return None
-
-
-def draw_more_charts(comparison: Race[CouplingSetup]) -> None:
-    """Draw a fold with the additional charts."""
-    with controls.fold(Settings.coupling_more, "More charts") as is_open:
-        if is_open:
-            draw_more(comparison)
 
 
 def offer(
@@ -262,27 +211,32 @@ def offer(
     said: str,
     height: int = FOLDED_HEIGHT,
 ) -> None:
-    """Draw the place of a chart of the pairs counted so far."""
-    wanted = wanted_now()
+    """Draw the place of a chart of the pairs counted so far; folded charts request no pairs of their own."""
+    lag, k, exact = 1, 1, False
+    if Settings.coupling_more.value:
+        lag, k, exact = Settings.lag.value, Settings.estimate_k.value, True
 
     def make() -> tuple[Chart | None, Sequence[str]]:
-        results = request_results(comparison, wanted)
-        return (None, ()) if results is None else draw(results)
+        try:
+            results = comparison.panels[0].read(lambda run: CouplingRun.request_results(run, lag, k, exact))
+            return (None, ()) if results is None else draw(results)
+        except BadInput:  # the run is being rebuilt, and its panel says why
+            return None, ()
 
-    live_chart(comparison, key, make, said, NOTHING, height)
+    live_chart(comparison, key, make, said, "The first pairs are under way.", height)
 
 
 @st.fragment
 def draw_main_chart(comparison: Race[CouplingSetup], present: bool) -> None:
     """Draw meeting times and rejected proposals of the pairs counted so far."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_question("Meeting times")
+        st.markdown("**Meeting times**")
         log = controls.toggle(Settings.tau_log)
     said = "Shares of pairs by meeting time"
     offer(comparison, "tau", lambda found: (charts.tau_chart(found.pairs, log), ()), said, 0)
     if not present:
         with st.container(key="rejected", gap="xxsmall"):  # style.css makes room for two charts
-            draw_question("Rejected proposals")
+            st.markdown("**Rejected proposals**")
             said = "Shares of pairs by rejected proposals"
             key = "rejected proposals"
             offer(comparison, key, lambda found: (charts.rejected_chart(found.pairs), ()), said, 0)
@@ -319,7 +273,7 @@ def main_charts_text(results: Results) -> str:
 
 def draw_bound(comparison: Race[CouplingSetup]) -> None:
     """Draw the bound on the total variation distance."""
-    draw_question("How many sweeps until the chain has converged?")
+    st.markdown("**How many sweeps until the chain has converged?**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         lag = controls.slide(Settings.lag, width=220)
         log = controls.toggle(Settings.tv_log)
@@ -353,7 +307,7 @@ def draw_bound(comparison: Race[CouplingSetup]) -> None:
 
 def draw_estimate(comparison: Race[CouplingSetup]) -> None:
     """Draw the running estimates of one statistic."""
-    draw_question("What do UCD and CD-k estimate?")
+    st.markdown("**What do UCD and CD-k estimate?**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         statistic = controls.select(Settings.coupling_statistic, width=230)
         k = controls.slide(Settings.estimate_k, width=160)
@@ -385,7 +339,7 @@ def draw_estimate(comparison: Race[CouplingSetup]) -> None:
 
 def draw_distance(comparison: Race[CouplingSetup]) -> None:
     """Draw the Hamming distance over time."""
-    draw_question("How far apart are the two chains?")
+    st.markdown("**How far apart are the two chains?**")
 
     def draw(results: Results) -> tuple[Chart, list[str]]:
         rows, names = charts.distance_rows(results.pairs), list(charts.NAMES.values())
@@ -406,11 +360,6 @@ def _cut_off(pairs: Sequence[PairStatistics]) -> str:
         for c in pairs
         if c.truncated_share
     )
-
-
-def draw_question(text: str) -> None:
-    """Write the question that a chart answers."""
-    st.markdown(f"**{text}**")
 
 
 if __name__ == "__main__":

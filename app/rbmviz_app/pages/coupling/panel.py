@@ -42,7 +42,6 @@ HIGHLIGHT = "#ff5c00"
 
 
 READOUTS = [[number for number in numbers_of_pairs(column["name"]) if number.help] for column in PAIR_COLUMNS]
-"""Numbers of each column."""
 
 
 def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Number, ...]:
@@ -86,7 +85,7 @@ def encode(snapshot: CouplingSnapshot, request: FrameRequest, client: ClientStat
         elif name in sent:
             newest_sent[name] = sent[name]
     values = {"began": snapshot.began, "pair_columns": pair_columns}
-    return PanelContent(values, blocks, client.after(newest_sent))
+    return PanelContent(values, blocks, client._replace(newest_sent=newest_sent))
 
 
 _canvas = Canvas(Path(__file__).parent)
@@ -95,11 +94,7 @@ _canvas = Canvas(Path(__file__).parent)
 def coupling_panel(
     comparison: Race[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
 ) -> None:
-    """Draw a pair of chains for each coupling.
-
-    labels : knob labels that differ for this model, by knob name
-    mounted : further arguments of ``Canvas.mount``
-    """
+    """Draw a pair of chains for each coupling; labels : knob labels that differ for this model, by name."""
     [panel] = comparison.panels
     rbm = comparison.setup.rbm
     title = f"{rbm.n_visible} × {rbm.n_hidden} units"

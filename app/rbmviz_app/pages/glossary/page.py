@@ -17,7 +17,6 @@ ABOUT = (
     "help); and the **words of the program**, for those who use it from Python or read its code. Read the "
     "*First words*, open *Sample*, and come back when a word is new."
 )
-"""The page's introduction for newcomers."""
 
 OF_THE_PROGRAM = ("The model", "Chains", "Training", "Runs", "Kernels")
 """Parts of the glossary for readers of the source code; they come last."""
@@ -32,7 +31,10 @@ def main() -> None:
     for title, readouts in numbers():
         with st.expander(title):
             for number in readouts:
-                draw_number(number)
+                st.markdown(f"**{messages.plain(number.label)}**  \n{number.help}")
+                if number.formula:
+                    st.latex(number.formula)
+                st.caption(number.source)
     st.header("Words of the program", anchor=False)
     words(part for part in parts if part.title in OF_THE_PROGRAM)
     links.write("glossary", {})
@@ -58,14 +60,6 @@ def numbers() -> list[tuple[str, list[Number]]]:
         by_label = {number.label: number for number in readouts if number.help}  # columns repeat labels
         titled += [(page.TITLE, list(by_label.values()))] if by_label else []
     return titled
-
-
-def draw_number(number: Number) -> None:
-    """Write a number's explanation, formula and source."""
-    st.markdown(f"**{messages.plain(number.label)}**  \n{number.help}")
-    if number.formula:
-        st.latex(number.formula)
-    st.caption(number.source)
 
 
 if __name__ == "__main__":

@@ -9,17 +9,21 @@ import numpy as np
 from rbmviz.charts.style import titles
 from rbmviz.knobs import Knob
 from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
+from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
 from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import rarest_first, shape_of
-from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.compared import amount_text
+from rbmviz_app.pages.train.charts import warm_start_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
+from rbmviz_app.session import PageSettings
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
+
+Settings = PageSettings(PAGES["train"].settings)
 
 
 def fresh_starts(comparison: Race[TrainingSetup]) -> list[Trainer]:
@@ -72,7 +76,7 @@ def encode(snapshot: TrainingSnapshot, request: FrameRequest, client: ClientStat
             blocks["v"] = Bits(fantasy.v[-request.cells :], fantasy.n_visible)
     newest_sent = {"updates": snapshot.n} if fantasy is not None else {}
     if not client.numbers_due:
-        return PanelContent({}, blocks, client.after(newest_sent))
+        return PanelContent({}, blocks, client._replace(newest_sent=newest_sent))
     trace = _trace(snapshot)
     if trace is not None:
         blocks["trace"] = trace
@@ -81,7 +85,7 @@ def encode(snapshot: TrainingSnapshot, request: FrameRequest, client: ClientStat
     newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
     standing = f"Scored at {amount_text('updates', newest.update)}" if newest is not None else ""
     values = {"standing": standing, "knobs": numeric_knobs(snapshot.algorithm)}
-    return PanelContent(values, blocks, client.after(newest_sent), snapshot.warning)
+    return PanelContent(values, blocks, client._replace(newest_sent=newest_sent), snapshot.warning)
 
 
 FIRST_KNOBS = {"learning_rate": 0, "k": 1}

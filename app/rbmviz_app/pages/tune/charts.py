@@ -12,9 +12,8 @@ from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz.sweeps.scores import SweepScores
 from rbmviz.view.curves import cost_axis
-from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label
+from rbmviz_app.pages.tune.panel import axis_label, facet_title
 
-CURVE_HEIGHT = 300
 SLICE_HEIGHT = 240
 
 TABLE_COLUMNS = {
@@ -108,28 +107,25 @@ def curves_chart(
                     "y": mean_point.mean,
                     "low": mean_point.mean - mean_point.std_dev if mean_point.seeds > 1 else None,
                     "high": mean_point.mean + mean_point.std_dev if mean_point.seeds > 1 else None,
-                    "seeds": mean_point.seeds,
                     "kind": "point",
                 }
             )
     rows.append({"kind": "common", "x": point, "note": "", "label": "", "side": "left"})
     return Curves(
         cost_axis(cost_unit, "log", X_WORDS[cost_unit]),
-        ChartAxis("y", short_label(by)),
+        ChartAxis("y", measures[by].number.label, domain=_range(rows)),
         "setting",
         styled(list(named.values()), [TONES[i % len(TONES)] for i in range(len(named))]),
-        (
-            ("setting", "Setting", ""),
-            ("x", X_WORDS[cost_unit], "," if cost_unit != "seconds" else "~g"),
-            ("y", measures[by].label, ".2f"),
-            ("seeds", "Seeds", "d"),
-        ),
-        ("common",),
-        line="monotone",
+        kinds=("common",),
         band=("low", "high"),
-        legend=Legend(limit=0),
-        height=CURVE_HEIGHT,
+        legend=Legend(),
     ).of(rows)
+
+
+def _range(rows: Rows) -> tuple[float, float] | None:
+    """Return the range of the values and the ends of their bands."""
+    ends = [row[name] for row in rows for name in ("y", "low", "high") if row.get(name) is not None]
+    return (min(ends), max(ends)) if ends else None
 
 
 X_WORDS = {
@@ -167,7 +163,6 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
                     "y": change if math.isfinite(change) else scored.mean - choice.best.mean,
                     "low": None if math.isnan(low) else low,
                     "high": None if math.isnan(high) else high,
-                    "mean": scored.mean,
                     "kind": "point",
                     "best": scored is choice.best,
                 }
@@ -176,21 +171,12 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
     knob = plan.knob(plan.axes[axis].knob)
     log, label, by = knob.scale == "log" and min(map(float, values)) > 0, axis_label(knob), choice.by
     return Curves(
-        ChartAxis("x", label, "log" if log else "linear", "~g", nice=False, ticks=8),
-        ChartAxis("y", f"{short_label(by)},\ndifference from the best", zero=True),
+        ChartAxis("x", label, "log" if log else "linear"),
+        ChartAxis("y", f"{measures[by].number.label},\ndifference from the best", domain=_range(rows)),
         styles=(Style("", RAMP[0]),),
-        tips=(
-            ("x", label, "~g"),
-            ("mean", measures[by].label, ".2f"),
-            ("y", "Difference from the best", "+.2f"),
-            ("low", "95 % from", "+.2f"),
-            ("high", "to", "+.2f"),
-        ),
         kinds=("mark",),
-        line="monotone",
         points=50,
         band=("low", "high"),
-        height=SLICE_HEIGHT,
     ).of(sorted(rows, key=lambda row: float(row["x"])))
 
 

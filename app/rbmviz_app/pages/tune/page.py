@@ -1,7 +1,9 @@
 """The Tune page: a sweep over knobs as a map, and the setting under the pointer as a running chain."""
 
+import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -22,12 +24,14 @@ from rbmviz.sweeps.plan import TABLES
 from rbmviz.sweeps.scores import SweepScores, test_of
 from rbmviz_app import card, controls, links, messages, pages, session
 from rbmviz_app.comparisons import own_sweeps
+from rbmviz_app.component import while_running
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.jobs import Job, check_size
-from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart
+from rbmviz_app.page import LivePage, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.tune.charts import (
+    SLICE_HEIGHT,
     TABLE_COLUMNS,
     X_WORDS,
     chosen_names,
@@ -38,23 +42,20 @@ from rbmviz_app.pages.tune.charts import (
 )
 from rbmviz_app.pages.tune.panel import MapView, asked_view, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
-from rbmviz_app.pages.tune.recorded import recording_of
 from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
 from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
 from rbmviz_app.shared import is_known_model, model_called, own_content, sweep_jobs, title_of_model
-from rbmviz_app.timer import while_running
+from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
 """Maximum number of open settings, not counting the setting under the pointer."""
 CHAIN_SIDE = 8
-"""Number of rows and of columns in a chain's square of pictures."""
 NEW_SWEEP = ""
 PRIVATE = "Only you see it, until you reload or remove its files."
 MAP = "tune map"
 
 Chains = Race[SamplingSetup]
-"""The chains beside the map."""
 
 
 class Shown(NamedTuple):
@@ -68,6 +69,11 @@ class Shown(NamedTuple):
     def status(self) -> str:
         """Status of the job; "finished" of a recording."""
         return self.job.status if self.job else "finished" if self.recording else "planned"
+
+    @property
+    def active(self) -> bool:
+        """Whether the sweep is queued or running."""
+        return self.job is not None and self.job.active
 
     @property
     def store(self) -> Store | None:
@@ -84,6 +90,21 @@ class Shown(NamedTuple):
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _scores(folder: str, done: int, _plan: SweepPlan) -> SweepScores:
     return SweepScores(_plan, Store(folder).read().columns)
+
+
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+@functools.cache
+def recorded() -> list[tuple[SweepPlan, Store]]:
+    """Return the recorded sweeps with their plans."""
+    stores = [Store(folder) for folder in sorted(RECORDINGS.iterdir()) if folder.is_dir()]
+    return [(store.plan(), store) for store in stores]
+
+
+def recording_of(plan: SweepPlan | None) -> Store | None:
+    """Return the recording of a plan; None if there is none."""
+    return next((store for known, store in recorded() if known == plan), None)
 
 
 def shows_settings() -> bool:
@@ -127,7 +148,11 @@ def main() -> None:
         PAGE.menu()
     plan, reason = planned()
     shown = shown_sweep(plan)
-    lacks = missing_of(shown.plan) if shown is not None and shown.job is None else None
+    lacks = None  # name of published data that the sweep needs and this machine has not
+    if shown is not None and shown.job is None:
+        models = shown.plan.models if not shown.plan.data else ()
+        names = [shown.plan.data, *(data_name(model_called(name).meta) for name in models)]
+        lacks = next((name for name in names if name and missing_data(name) is not None), None)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep_row"):
         if shown is not None:
             begin_row(plan, reason, shown, lacks)
@@ -147,7 +172,7 @@ def main() -> None:
     left, right = st.columns([5, 2], gap="medium") if has_chains(shown.plan) else (st.container(), None)
     # Redrawn each second while the sweep runs.
     with left:
-        while_running(lambda: show_map(shown, chains, present), is_active(shown))
+        while_running(lambda: show_map(shown, chains, present), shown.active)
     if right is not None:
         with right:
             draw_chains(chains, shown.plan, present)
@@ -155,12 +180,7 @@ def main() -> None:
         write_address(chains, shown.plan)
     if not present:
         with st.container(key="tune_evidence"):
-            while_running(lambda: evidence(shown, chains), is_active(shown))
-
-
-def is_active(shown: Shown) -> bool:
-    """Return whether the sweep is queued or running."""
-    return shown.job is not None and shown.job.active
+            while_running(lambda: evidence(shown, chains), shown.active)
 
 
 def write_address(chains: Chains, plan: SweepPlan) -> None:
@@ -179,30 +199,16 @@ def planned() -> tuple[SweepPlan | None, str]:
         return None, str(error)
 
 
-def missing_of(plan: SweepPlan) -> str | None:
-    """Return the name of published data that a plan needs and this machine lacks; None if it lacks none."""
-    names = [plan.data] if plan.data else [data_name(model_called(name).meta) for name in plan.models]
-    return next((name for name in names if name and missing_data(name) is not None), None)
-
-
 def shown_sweep(plan: SweepPlan | None) -> Shown | None:
     """Return the sweep to show: the one chosen in the list or by the link, or else the planned one."""
     if Settings.sweep.value != NEW_SWEEP:
         try:
-            name = Settings.sweep.value
-            job = own_sweeps().get(name) or sweep_jobs().get(name)
-            if not job.own or name in own_sweeps():
-                return Shown(job.plan, job)
-            raise BadInput("There is no such sweep on this server: choose one from the list.")
+            job = own_sweeps().get(Settings.sweep.value) or sweep_jobs().get(Settings.sweep.value)
+            return Shown(job.plan, job)
         except BadInput as error:
             session.add_link_warning(error, "tune")
             session.set_undrawn({"sweep": NEW_SWEEP})
     return None if plan is None else Shown(plan, None, recording_of(plan))
-
-
-def listed() -> dict[str, Job]:
-    """Return the sweeps that this visitor sees, by name: private ones, then the server's, newest first."""
-    return {job.name: job for job in (*list(own_sweeps().values())[::-1], *sweep_jobs().list())}
 
 
 def model_on_screen(plan: SweepPlan) -> str:
@@ -251,17 +257,14 @@ def begin_row(plan: SweepPlan | None, reason: str, shown: Shown, lacks: str | No
             own_sweeps()[job.name] = job
         session.show({"sweep": job.name})
 
-    def command(name: str) -> None:
-        assert shown.job is not None
-        try:
-            getattr(sweep_jobs(), name)(shown.job.name, links.owner())
-            if name == "delete":
-                own_sweeps().pop(shown.job.name, None)
-                session.show({"sweep": NEW_SWEEP})
-        except (BadInput, OutputFailure) as error:
-            messages.refused(error)
+    def delete(job: Job) -> None:
+        sweep_jobs().delete(job)
+        own_sweeps().pop(job.name, None)
+        session.show({"sweep": NEW_SWEEP})
 
-    labels = {name: describe(job) for name, job in listed().items()}
+    # This visitor's private sweeps, then the server's, newest first.
+    listed = [*list(own_sweeps().values())[::-1], *sweep_jobs().list()]
+    labels = {job.name: describe(job) for job in listed}
     made = shown.recording.about()["made"] if shown.recording else ""
     labels = {NEW_SWEEP: f"Recorded sweep, {made}" if made else "New sweep", **labels}
     controls.select(
@@ -286,11 +289,13 @@ def begin_row(plan: SweepPlan | None, reason: str, shown: Shown, lacks: str | No
         if not shown.recording:
             st.caption(cost, width="content")
     elif shown.job.belongs_to(links.owner()):
-        offered = [("Pause sweep", "pause", "pause_circle")] if shown.job.active else []
-        if not shown.job.active and (shown.status != "finished" or shown.job.error):
-            offered.append(("Resume sweep", "resume", "play_circle"))
-        for label, name, icon in [*offered, ("Delete", "delete", "delete")]:
-            st.button(label, icon=f":material/{icon}:", on_click=command, args=(name,), key=f"tune {name}")
+        commands: list[tuple[str, str, Callable[[Job], None]]] = [("Delete", "delete", delete)]
+        if shown.job.active:
+            commands.insert(0, ("Pause sweep", "pause_circle", sweep_jobs().pause))
+        elif shown.status != "finished" or shown.job.error:
+            commands.insert(0, ("Resume sweep", "play_circle", sweep_jobs().resume))
+        for label, icon, act in commands:
+            st.button(label, icon=f":material/{icon}:", on_click=act, args=(shown.job,), key=f"tune {label}")
     else:
         st.caption("Started by another visitor or made elsewhere: view only.", width="content")
     if shown.job.own if shown.job else own_content(shown.plan):
@@ -308,23 +313,6 @@ def describe(job: Job) -> str:
     return f"{job.status.title()}{whose}: {job.title}, {grid or 1} × {len(job.plan.seeds)} seeds{when}"
 
 
-def status_of(shown: Shown, n_done: int) -> str:
-    """Return a line on the state of the sweep."""
-    left = shown.job.seconds_left(n_done) if shown.job else None
-    seconds = max(left or 0, 1)
-    in_words = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-    words = {
-        **{"planned": "press Start", "queued": "waits for the sweeps before it", "paused": "paused"},
-        **{
-            "running": f"running{'' if left is None else f', about {in_words} left'}",
-            "finished": "complete",
-            "failed": "failed",
-        },
-    }
-    error = f" {shown.job.error}" if shown.job and shown.job.error else ""
-    return f"{n_done:,} of {shown.plan.size:,} runs, {words[shown.status]}.{error}"
-
-
 # Map, and chains beside it
 
 
@@ -338,13 +326,19 @@ def show_map(shown: Shown, chains: Chains, present: bool) -> None:
     if view.setting is not None and view.setting != FOLLOWED.value and has_chains(shown.plan):
         FOLLOWED.set(view.setting)
         follow(chains, scores.settings[view.setting].algorithm)
-    over = status == "finished"
+    over, left = status == "finished", shown.job.seconds_left(scores.n_done) if shown.job else None
+    seconds = max(left or 0, 1)
+    in_words = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    running = "running" if left is None else f"running, about {in_words} left"
+    words = {"planned": "press Start", "queued": "waits for the sweeps before it", "finished": "complete"}
+    said = words.get(status, running if status == "running" else status)
+    error = f" {shown.job.error}" if shown.job and shown.job.error else ""
     sweep_map(
         scores,
         view,
         choices,
         title=shown.job.title if shown.job else title_of(shown.plan),
-        status=status_of(shown, scores.n_done),
+        status=f"{scores.n_done:,} of {shown.plan.size:,} runs, {said}.{error}",
         progress=scores.n_done / shown.plan.size,
         over=over and not (shown.job and shown.job.error),
         telling=scores.telling_point(view.effort, view.by) if over else None,
@@ -352,7 +346,7 @@ def show_map(shown: Shown, chains: Chains, present: bool) -> None:
         key=MAP,
         on_open=lambda i: toggle(chains, shown.plan, scores, i),
     )
-    if drawn_beside(chains) != session.DRAWN_BESIDE.value or before != is_active(shown):
+    if drawn_beside(chains) != session.DRAWN_BESIDE.value or before != shown.active:
         session.DRAWN_BESIDE.set(drawn_beside(chains))
         st.rerun()  # the chains have their own fragment; an ended sweep has other buttons
     messages.show_toasts()
@@ -374,7 +368,14 @@ def follow(chains: Chains, setting: str) -> None:
 
 def open_chains(plan: SweepPlan) -> Chains:
     """Open the chains beside the map; none beside a map of trainers."""
-    chains = PAGE.open(setup_of(plan), lambda new, wanted: fill(new, wanted, plan))
+
+    def fill(new: Chains, wanted: list[Any]) -> None:
+        if wanted or links.link_values(PAGE.name, PAGE.spec.panels_key):
+            PAGE.fill(new, wanted)
+        else:
+            new.add(middle_of(plan))
+
+    chains = PAGE.open(setup_of(plan), fill if has_chains(plan) else lambda new, wanted: None)
     chains.cost_unit = "sweeps"
     if not has_chains(plan):
         if chains.panels:  # a preset of trainers has closed them, and can be undone
@@ -396,16 +397,6 @@ def open_chains(plan: SweepPlan) -> Chains:
         messages.note(error)
     session.DRAWN_BESIDE.set(drawn_beside(chains))
     return chains
-
-
-def fill(chains: Chains, wanted: list[Any], plan: SweepPlan) -> None:
-    """Add the chains of a link or preset, or else one with the middle setting of the plan."""
-    if not has_chains(plan):
-        return
-    if wanted or links.link_values(PAGE.name, PAGE.spec.panels_key):
-        PAGE.fill(chains, wanted)
-    else:
-        chains.add(middle_of(plan))
 
 
 def middle_of(plan: SweepPlan) -> Any:
@@ -545,7 +536,7 @@ def evidence(shown: Shown, chains: Chains) -> None:
         return
     draw_evidence(scores, view, choice, chains)
     robust_table(scores, view)
-    if shown.store is not None and not is_active(shown):
+    if shown.store is not None and not shown.active:
         store = shown.store
         controls.downloads("tune", files_of(store, scores, choices), lambda: origin_of(store, scores))
 
@@ -586,22 +577,15 @@ def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, chains: Ch
     named = chosen_names(scores, [("best", best), ("pointer", view.setting), *opened])
     on = f" on {choice.best.model}" if len(plan.models) > 1 else ""
     st.markdown("**Curves of the best and the chosen settings** (mean ± one standard deviation over seeds)")
-    draw_chart(
-        curves_chart(scores, named, view.effort, view.by, view.point),
-        "tune curves",
-        f"{measures[view.by].label} against {X_WORDS[view.effort]} of the best setting and those that are "
-        "chosen",
-    )
+    said = f"{measures[view.by].label} against {X_WORDS[view.effort]} of the best and the chosen settings"
+    draw_chart(curves_chart(scores, named, view.effort, view.by, view.point).content(said), "tune curves")
     slices = {axis: chart for axis in (0, 1) if (chart := slice_chart(scores, choice, axis)) is not None}
     for (axis, chart), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
         label = plan.knob(plan.axes[axis].knob).label
         with column:
             st.markdown(f"**Through the best cell{on}, along {label.lower()}**")
-            draw_chart(
-                chart,
-                f"tune slice {axis}",
-                f"Difference to the best against {label}, with 95 % intervals over seeds",
-            )
+            said = f"Difference to the best against {label}, with 95 % intervals over seeds"
+            draw_chart(chart.content(said), f"tune slice {axis}", height=SLICE_HEIGHT)
     titles = TABLE_COLUMNS | ({"n": "Updates"} if plan.kind == "trainer" else {})
     knobs = [*(axis.knob for axis in plan.axes), *plan.differing_knobs()]
     titles = {**titles, **{name: plan.knob(name).label for name in knobs}}

@@ -36,40 +36,27 @@ def _styles(named: Named, slots: Sequence[int], *more: Style) -> tuple[Style, ..
     return (*styled([name for name, _ in named], tones, slots), *more)
 
 
-def _tall(lines: int) -> int:
-    """Return the height of a chart with this many lines in its legend, in pixels."""
-    return 270 + 22 * lines
-
-
 EFFECTIVE_SHARE = NUMBERS["weights"]["ess_share"].label
 
 EQUAL = Style("all weights equal (CD)", GREY, (5, 4))
 
 
-def share_rows(named: Named) -> Rows:
-    """Return the points of the Lorenz curves, heaviest weights first."""
-    return [
+def shares_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
+    """Return the chart of the heaviest samples' share of the total weight."""
+    rows: Rows = [
         {"panel": name, "samples": x, "held": y}
         for name, snapshot in named
         if snapshot.summary is not None
         for x, y in zip(snapshot.summary.samples, snapshot.summary.held, strict=True)
     ]
-
-
-def shares_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
-    """Return the chart of the heaviest samples' share of the total weight."""
-    rows = share_rows(named)
     least = min((row["samples"] for row in rows), default=0.01)
     rows += [{"panel": EQUAL.name, "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
-    # The legend is below the chart, so that it is part of a saved picture.
     return Curves(
-        ChartAxis("samples", "Share of the samples, heaviest first", "log", "~%", ticks=5),
+        ChartAxis("samples", "Share of the samples, heaviest first", "log", "%"),
         ChartAxis("held", "Share of the weight", form="%", domain=(0, 1)),
         "panel",
         _styles(named, slots, EQUAL),
-        (("panel", "Population", ""), ("samples", "The heaviest", ".3~%"), ("held", "hold", ".1%")),
-        legend=Legend("bottom", columns=3),
-        height=_tall(len(named) + 1),
+        legend=Legend(),
     ).of(rows)
 
 
@@ -100,20 +87,13 @@ def sizes_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
     most = max((row["size"] for row in rows), default=128)
     rows += [{"panel": EQUAL.name, "size": x, "ess": x, "share": 1, "low": 1, "high": 1} for x in (1, most)]
     return Curves(
-        ChartAxis("size", "Samples in a batch", "log", "~s", ticks=5),
+        ChartAxis("size", "Samples in a batch", "log"),
         ChartAxis("share", f"{EFFECTIVE_SHARE} of the batch", form="%", domain=(0, 1)),
         "panel",
         _styles(named, slots, EQUAL),
-        (
-            ("panel", "Population", ""),
-            ("size", "Samples in a batch", ","),
-            ("ess", "are worth", ".4~g"),
-            ("share", EFFECTIVE_SHARE, ".1%"),
-            ("batches", "Batches", ","),
-        ),
+        (("ess", "are worth", ".4~g"), ("batches", "Batches", ",")),
         band=("low", "high"),
-        legend=Legend("bottom"),
-        height=_tall(len(named) + 1),
+        legend=Legend(),
     ).of(rows)
 
 
@@ -148,18 +128,12 @@ def log_z_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
         label = "log Z, exact" if truth.method == "exact" else "log Z by AIS, ± 2 errors"
         levels = (Level(truth.log_z, label, band=ends),)
     return Curves(
-        ChartAxis("n", "Samples weighed", "log", "~s", ticks=5),
+        ChartAxis("n", "Samples weighed", "log"),
         ChartAxis("log_z", NUMBERS["weights"]["truth"].titled()),
         "panel",
         _styles(named, slots),
-        (
-            ("panel", "Population", ""),
-            ("n", "Samples", ","),
-            ("log_z", "log Z, estimated", ".3f"),
-            ("std_error", "Standard error", ".3f"),
-        ),
+        (("std_error", "Standard error", ".3f"),),
         band=("low", "high"),
         levels=levels,
-        legend=Legend("bottom"),
-        height=_tall(len(named)),
+        legend=Legend(),
     ).of(rows)

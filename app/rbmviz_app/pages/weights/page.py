@@ -14,12 +14,13 @@ from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
 from rbmviz_app.code import weights_code
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import FOLDED_HEIGHT, LivePage, Transport, downloads, live_chart, places
+from rbmviz_app.page import FOLDED_HEIGHT, LivePage, downloads, live_chart, places
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import PageSettings
+from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Weights", "balance", 6
 Settings = PageSettings(PAGES["weights"].settings)
@@ -100,7 +101,6 @@ READING_NOTES = (
     "log 30 = 3.4 nats too low: samples that would show the other patterns come once in 10¹⁶.",
     "**Try** the preset *One weight takes all*.",
 )
-"""Notes on reading the chart, and suggestions to try."""
 
 
 PAGE: LivePage[WeightSetup] = LivePage(
@@ -150,10 +150,25 @@ def main() -> None:
         offer = "population", "balance", lambda: draw_adders(comparison)
         PAGE.draw_panels(comparison, "weights_grid", weights_grid, offer)
     with right:
-        draw_shares(comparison, PAGE)
+        live_chart(
+            comparison,
+            "weights shares",
+            lambda: (figures.shares_chart(PAGE.named(comparison), comparison.slots), ()),
+            PAGE.question,
+        )
     if not present:
-        draw_more_charts(PAGE, comparison)
-        exports(comparison, shown_name)
+        with controls.fold(Settings.weights_more, "More charts") as is_open:
+            if is_open:
+                draw_more(comparison)
+                draw_stored()
+        setup = comparison.setup
+        starts_at = setup.dataset.name if setup.dataset is not None and setup.start_from == "data" else None
+
+        def code() -> str:
+            return weights_code(shown_name, starts_at, algorithms_of(comparison), setup.seed)
+
+        # The code draws other random numbers.
+        downloads(comparison, {shown_name: shown_model}, code, by_link=True)
 
 
 def draw_adders(comparison: Race[WeightSetup]) -> None:
@@ -163,17 +178,6 @@ def draw_adders(comparison: Race[WeightSetup]) -> None:
         {name: name for name in ("visible", "joint", "mixture")},
         lambda proposal: comparison.add(make_trainer("pop_cd", n_chains=100, proposal=proposal)),
     )
-
-
-def exports(comparison: Race[WeightSetup], model_name: str) -> None:
-    """Offer the data of the charts, and code that weights similar batches."""
-    setup = comparison.setup
-    starts_at = setup.dataset.name if setup.dataset is not None and setup.start_from == "data" else None
-
-    def code() -> str:
-        return weights_code(model_name, starts_at, algorithms_of(comparison), setup.seed)
-
-    downloads(comparison, {model_name: setup.model}, code, by_link=True)  # code draws other random numbers
 
 
 BIAS_AND_VARIANCE = "population_cd_bias_variance"
@@ -189,33 +193,14 @@ CAPTIONS = {
 }
 
 
-def draw_more_charts(page: LivePage[WeightSetup], comparison: Race[WeightSetup]) -> None:
-    """Draw a fold with the other charts, and what pop-CD's weights do to bias and variance."""
-    with controls.fold(Settings.weights_more, "More charts") as is_open:
-        if is_open:
-            draw_more(comparison, page)
-            draw_stored()
-
-
-def draw_shares(comparison: Race[WeightSetup], page: LivePage[WeightSetup]) -> None:
-    """Draw the place of the chart that answers the page's question."""
-    title = page.question
-    live_chart(
-        comparison,
-        "weights shares",
-        lambda: (figures.shares_chart(page.named(comparison), comparison.slots), ()),
-        title,
-    )
-
-
-def draw_more(comparison: Race[WeightSetup], page: LivePage[WeightSetup]) -> None:
+def draw_more(comparison: Race[WeightSetup]) -> None:
     """Draw effective sizes and estimates of log Z."""
     drawn = {
         "sizes": (
             "What is a batch worth?",
-            lambda: (figures.sizes_chart(page.named(comparison), comparison.slots), ()),
+            lambda: (figures.sizes_chart(PAGE.named(comparison), comparison.slots), ()),
         ),
-        "log_z": ("Is the mean weight Z?", lambda: make_log_z(comparison, page)),
+        "log_z": ("Is the mean weight Z?", lambda: make_log_z(comparison)),
     }
     for column, (name, (title, make)) in zip(st.columns(2, gap="large"), drawn.items(), strict=True):
         with column:
@@ -224,9 +209,9 @@ def draw_more(comparison: Race[WeightSetup], page: LivePage[WeightSetup]) -> Non
             st.caption(CAPTIONS[name])
 
 
-def make_log_z(comparison: Race[WeightSetup], page: LivePage[WeightSetup]) -> tuple[Chart, Sequence[str]]:
+def make_log_z(comparison: Race[WeightSetup]) -> tuple[Chart, Sequence[str]]:
     """Return the chart of the estimates of log Z, and a warning of a doubtful reference."""
-    named = page.named(comparison)
+    named = PAGE.named(comparison)
     references = [snapshot.reference for _, snapshot in named if snapshot.reference]
     warning = f"⚠ AIS: {references[0].warning}" if references and references[0].warning else ""
     return figures.log_z_chart(named, comparison.slots), [warning]

@@ -78,7 +78,7 @@ def encode(snapshot: WeightSnapshot, request: FrameRequest, client: ClientState)
         values["histogram"] = [summary.low, summary.high]
         blocks["histogram"] = summary.counts.astype(np.uint32)
     newest_sent = {"batches": snapshot.n} if batch is not None else {}
-    return PanelContent(values, blocks, client.after(newest_sent))
+    return PanelContent(values, blocks, client._replace(newest_sent=newest_sent))
 
 
 _canvas = Canvas(Path(__file__).parent)
