@@ -89,7 +89,10 @@ def network_address() -> str:
 
 
 def check_address(address: str | None) -> None:
-    """Refuse an address that other machines can reach ("": all networks), unless the server is public."""
+    """Refuse an address that other machines can reach ("": all networks), unless the server is public.
+
+    Raises BadInput if other machines can reach the address.
+    """
     if opened() or is_loopback(address or ""):
         return
     where = f"The address {address!r}" if address else "An empty server.address"
@@ -112,6 +115,8 @@ def allowed_hosts() -> list[str]:
 
     A foreign page whose name is made to point at this machine (DNS rebinding) has the same origin as the
     server; only the host name reveals it.
+
+    Raises BadInput if ``RBMVIZ_HOSTS`` holds something that is not a host name.
     """
     names = _listed(
         HOSTS,
@@ -124,7 +129,10 @@ def allowed_hosts() -> list[str]:
 
 
 def frame_ancestors() -> list[str]:
-    """Return the foreign origins whose pages may frame the server's pages."""
+    """Return the foreign origins whose pages may frame the server's pages.
+
+    Raises BadInput if ``RBMVIZ_FRAME_ANCESTORS`` holds something that is not an origin.
+    """
     return _listed(
         FRAME_ANCESTORS,
         ORIGIN,

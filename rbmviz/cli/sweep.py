@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -224,6 +225,15 @@ def _of_other_code(store: Store) -> StoredTable:
     return StoredTable(columns, n_cells)
 
 
+def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
+    """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
+    first = re.fullmatch(r"([^=]*)=(log1m|log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
+    if first:
+        name, scale, ends = first.groups()
+        written = f"{name}={ends}:{'linear' if scale == 'lin' else scale}"
+    return Axis.read(written, algorithms)
+
+
 def _unit(given: str | None, kind: Kind) -> str:
     return {"sampler": "samples", "trainer": "updates"}[kind] if given in (None, "n") else given
 
@@ -248,7 +258,7 @@ def _plan(args: SimpleNamespace) -> SweepPlan:
     return SweepPlan(
         kind=kind,
         algorithms=tuple(write_algorithm(text) for text in algorithms),
-        axes=tuple(Axis.read(text, algorithms) for text in args.axis or ()),
+        axes=tuple(_axis(text, algorithms) for text in args.axis or ()),
         models=tuple(args.model or ()),
         data=args.dataset or "",
         seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),
@@ -270,7 +280,8 @@ def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -
     found = f", {there:,} of them in '{store.folder}'" if there else ""
     print_message(f"{len(plan_cells):,} cells{found}; on {where}.")
     # No smoothing, because cells of different settings differ in length.
-    bar = tqdm(total=len(plan_cells), initial=there, unit="cell", smoothing=0, disable=None)
+    every = 0.1 if sys.stderr.isatty() else 60.0  # seconds: a log has a line a minute
+    bar = tqdm(total=len(plan_cells), initial=there, unit="cell", smoothing=0, mininterval=every)
     with bar:
 
         def show(outcome: SweepProgress) -> None:

@@ -77,22 +77,13 @@ def _grey(content: bytes):  # type: ignore[no-untyped-def]
 
 
 def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...], str]:
-    """Return PNG and JPEG files as one array, with their classes.
+    """Return PNG and JPEG files as one array, with their classes, and a note on how sizes were changed.
+
+    Grey levels are uint8 (n, rows, columns), 255 is white. The classes are the names of sub-folders; labels,
+    int64 (n,), are None without them.
 
     files : see ``Files``
     name : name of the folder or archive in error messages
-
-    Returns
-    -------
-    grey : uint8 (n, rows, columns)
-        Grey levels, 255 is white. Images that all have one size of at most 64 x 64 pixels keep it; others are
-        resized to 28 x 28.
-    labels : int64 (n,) or None
-        The class of each image; None without sub-folders.
-    classes : tuple of str
-        Names of the sub-folders.
-    note : str
-        How the sizes were changed.
 
     Raises
     ------

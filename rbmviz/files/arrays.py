@@ -144,10 +144,7 @@ def read_json(text: str | bytes) -> Any:
 
 
 def text_of(array: np.ndarray | None, name: str) -> str:
-    """Return the string in an array of one element, or '{}' (empty JSON) if the array is None.
-
-    Raises Damaged if the array does not hold exactly one string.
-    """
+    """Return the string in an array of one element, or '{}' (empty JSON) if the array is None."""
     if array is None:
         return "{}"
     if array.shape != () or array.dtype.kind not in "US":

@@ -74,7 +74,10 @@ Received = FrameRequest | KnobChange | Press
 
 
 def read_message(text: str, views: Collection[str]) -> Received:
-    """Parse a message, with one of these views; BadInput if the text is not JSON, or not a valid message."""
+    """Parse a message, with one of these views; BadInput if the text is not JSON, or not a valid message.
+
+    Raises BadInput if the text is not JSON, or not a valid message.
+    """
     try:
         message = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):

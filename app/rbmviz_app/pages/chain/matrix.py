@@ -248,7 +248,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
 
 def draw_comparison(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
     """Draw both chains (matrices and distances), and lambda and its numbers in ``beside``."""
-    law, most = stationary_law(A), float(A.diagonal().min())  # what can be removed of every row
+    law, most = stationary_law(A), float(A.diagonal().min())  # lambda: at most the smallest A_ii
     with beside:
         lam = choose_lambda(most)
         try:
