@@ -364,6 +364,11 @@ class PairStream:
         (section 3.1); 0 unless the lag is 1
     distances : int64 (times, n_visible + 1); number of ended pairs at each Hamming distance of v at these
         times
+
+    Raises
+    ------
+    BadInput
+        If ``times`` is not as described, lag or k is below 1, or max_sweeps is not above lag.
     """
 
     def __init__(

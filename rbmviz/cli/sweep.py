@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -225,15 +224,6 @@ def _of_other_code(store: Store) -> StoredTable:
     return StoredTable(columns, n_cells)
 
 
-def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
-    """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
-    first = re.fullmatch(r"([^=]*)=(log1m|log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
-    if first:
-        name, scale, ends = first.groups()
-        written = f"{name}={ends}:{'linear' if scale == 'lin' else scale}"
-    return Axis.read(written, algorithms)
-
-
 def _unit(given: str | None, kind: Kind) -> str:
     return {"sampler": "samples", "trainer": "updates"}[kind] if given in (None, "n") else given
 
@@ -258,7 +248,7 @@ def _plan(args: SimpleNamespace) -> SweepPlan:
     return SweepPlan(
         kind=kind,
         algorithms=tuple(write_algorithm(text) for text in algorithms),
-        axes=tuple(_axis(text, algorithms) for text in args.axis or ()),
+        axes=tuple(Axis.read(text, algorithms) for text in args.axis or ()),
         models=tuple(args.model or ()),
         data=args.dataset or "",
         seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),

@@ -53,7 +53,13 @@ class Batches:
         return f"{self.data.shape} {digest}"
 
     def next(self, size: int) -> np.ndarray:
-        """Return the next mini-batch, float32 (size, n_visible); see ``take``."""
+        """Return the next mini-batch, float32 (size, n_visible); see ``take``.
+
+        Raises
+        ------
+        BadInput
+            If the data have fewer rows.
+        """
         return self.rows(self.take(size))
 
     def take(self, size: int) -> np.ndarray:

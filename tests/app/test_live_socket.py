@@ -62,6 +62,15 @@ def test_a_page_of_ours_gets_frames_and_turns_knobs(client, comparison):
         assert head["run"] == 1
 
 
+def test_a_connection_that_comes_back_opens_its_page_until_it_goes(client, comparison):
+    """Streamlit runs no script then that would."""
+    comparison.close()
+    with connect(client) as socket:
+        frame(socket)
+        assert comparison.is_open
+    wait(lambda: not comparison.is_open, "the page is left")
+
+
 def test_a_program_without_an_origin_needs_the_token_all_the_same(client):
     with client.websocket_connect(ROUTE + "secret") as socket:
         socket.send_json(REQUEST)
