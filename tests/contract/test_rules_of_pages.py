@@ -40,7 +40,7 @@ def test_widgets_of_settings_are_drawn_in_one_file():
 
 
 def test_only_timer_redraws_every_second():
-    """Else what stands below moves up now and then: see ``rbmviz_app.timer.while_running``."""
+    """Else what stands below moves up now and then: see ``rbmviz_app.timer.every_second``."""
     assert files_with("run_every=") == ["timer.py"]
 
 
