@@ -21,6 +21,7 @@ from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
+from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.trainers import batches, make_trainer, training
 from rbmviz.trainers.batches import Batches
 from rbmviz.trainers.parameters import FixedParameters
@@ -162,16 +163,17 @@ def gibbs_row(model: Model, peers: bool, block: int = 100) -> Match:
 
 
 def chains_row(model: Model, n_chains: int, peers: bool, block: int = 20) -> Match:
-    """Return the row for many chains of the sampler, one after another, ``block`` sweeps each."""
-    sampler = make_sampler("gibbs")
-    states = [sampler.init(model, rng.child(0, "chains", i)) for i in range(n_chains)]
-    v0 = np.array([sampler.step(state, BENCH_BURN_IN // 20).v[-1] for state in states])
-    one: Any = states[0]
-    least = n_chains * _row_bytes(sampler, one, one.v_flips, one.h_flips, model.rbm)
+    """Return the row for many chains of the sampler, ``block`` sweeps of each a step."""
+    sampler, single = make_sampler("gibbs", n_chains=n_chains), make_sampler("gibbs")
+    state: Any = sampler.init(model, 0)
+    one: Any = single.init(model, 0)
+    v0 = sampler.step(state, n_chains * BENCH_BURN_IN // 20).v[-n_chains:]
+    single.step(one, BENCH_BURN_IN)
+    least = n_chains * _row_bytes(single, one, one.v_flips, one.h_flips, model.rbm)
 
     def sweeps() -> None:
-        for state in states:
-            sampler.step(state, block)
+        with on_one_thread():
+            sampler.step(state, n_chains * block)
 
     return Match(
         Contestant(sweeps, block),

@@ -231,10 +231,7 @@ class LivePage(Generic[S]):
         return comparison
 
     def shown_model(self, comparison: Race[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
-        """Return the name and model that the panels show: the previous ones if the limits refused a change.
-
-        setup, name, model : the setup that the settings request, and the name and model in it
-        """
+        """Return the name and model that the panels show: the previous ones if ``setup`` was refused."""
         models = session.MODELS_ON_PAGES.ensure()
         if comparison.setup == setup or self.name not in models:
             models[self.name] = name, model
@@ -401,18 +398,10 @@ class LivePage(Generic[S]):
         return next((preset for preset in self.presets if preset.slug == slug), None)
 
     def write_address(
-        self,
-        comparison: Race[S],
-        panels: Sequence[str] | None = None,
-        more: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        self, comparison: Race[S], more: Mapping[str, Sequence[str]] = MappingProxyType({})
     ) -> None:
-        """Write the panels, the preset that the screen shows, and the settings into the address.
-
-        panels : texts of the panels, if this page writes them in its own way; more : further parts
-        """
-        preset = self.shown_preset()
-        if panels is None:
-            panels = write_panels(self.linkable(comparison), self.only_knobs)
+        """Write the panels, the preset that the screen shows, the settings and ``more`` into the address."""
+        preset, panels = self.shown_preset(), write_panels(self.linkable(comparison), self.only_knobs)
         parts = {self.spec.panels_key: panels, presets.KEY: [preset.slug] if preset else []}
         links.write(self.name, parts | links.texts_of(self.settings.values()) | dict(more))
 
@@ -426,7 +415,6 @@ class LivePage(Generic[S]):
     ) -> None:
         """Draw the caption of the preset and the live panels, and write the address.
 
-        key : key of the canvas component
         draw : draws the panels; takes the comparison and the keyword arguments that ``mounted`` returns
         offer : noun and icon for a panel, and a function that draws the buttons for adding one; None: panels
             cannot be added
@@ -444,10 +432,7 @@ class LivePage(Generic[S]):
         self.write_address(comparison)
 
     def mounted(self, comparison: Race[S], key: str) -> dict[str, Any]:
-        """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels.
-
-        key : key of the canvas component
-        """
+        """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels."""
 
         def edited(edit: Any) -> None:
             try:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbmviz.kernels._jit import kernel
+from rbmviz.kernels._jit import kernel, private
 from rbmviz.kernels.random import sigmoid
 from rbmviz.kernels.vectors import WIDTH, product, total
 
@@ -35,21 +35,27 @@ def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     n = x.shape[1]
     if bias_cold.shape[0] != n or bias_warm.shape[0] != n or out.shape[0] != x.shape[0]:
         raise ValueError("add_log_ratio: the arrays do not fit each other")
-    cold_sigmoid, warm_sigmoid = np.empty(n, np.float32), np.empty(n, np.float32)
+    factors, terms = np.empty(UNIT_GROUP), np.empty(UNIT_GROUP)
     for r in range(x.shape[0]):
-        total = 0.0
-        for j in range(n):
-            a, z = cold * f64(x[r, j]) + bias_cold[j], warm * f64(x[r, j]) + bias_warm[j]
-            cold_sigmoid[j] = sigmoid(f32(abs(a)))
-            warm_sigmoid[j] = sigmoid(f32(abs(z)))
-            total += max(a, 0.0) - max(z, 0.0)
-        for first in range(0, n, UNIT_GROUP):
-            cold_product, warm_product = 1.0, 1.0
-            for j in range(first, min(first + UNIT_GROUP, n)):
-                cold_product *= f64(cold_sigmoid[j])
-                warm_product *= f64(warm_sigmoid[j])
-            total += np.log(warm_product / cold_product)
-        out[r] += total
+        at_cold = _softplus_sum(x[r], cold, bias_cold, factors, terms)
+        out[r] += at_cold - _softplus_sum(x[r], warm, bias_warm, factors, terms)
+
+
+@private
+def _softplus_sum(x, scale, bias, factors, terms):
+    """Return sum_j softplus(scale x_j + bias_j); factors, terms float64 (UNIT_GROUP,): work space."""
+    summed = 0.0
+    for first in range(0, x.shape[0], UNIT_GROUP):
+        row, own = x[first : first + UNIT_GROUP], bias[first : first + UNIT_GROUP]
+        for j in range(row.shape[0]):
+            a = scale * f64(row[j]) + own[j]
+            factors[j] = sigmoid(f32(abs(a)))
+            terms[j] = max(a, 0.0)
+        padded = -(-row.shape[0] // WIDTH) * WIDTH
+        for j in range(row.shape[0], padded):
+            factors[j], terms[j] = 1.0, 0.0
+        summed += total(terms[:padded]) - np.log(product(factors[:padded]))
+    return summed
 
 
 @kernel

@@ -19,8 +19,8 @@ import numpy as np
 
 from rbmviz.kernels._jit import inline, inner, private
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
-from rbmviz.kernels.records import new_record, record_bytes, structured
-from rbmviz.kernels.vectors import WIDTH, aligned_bytes, aligned_zeros, sum_rows
+from rbmviz.kernels.records import new_record, structured
+from rbmviz.kernels.vectors import WIDTH, aligned_zeros, sum_rows
 
 i64, u64 = np.int64, np.uint64
 
@@ -91,16 +91,6 @@ def make_flips(n: int) -> Flips:
     # list_few_ones may write up to 4 entries beyond the last one.
     on, off, active = np.zeros((3, n + 4), np.int32)
     return Flips(on, off, active, new_record(FlipCounts, active_listed=True), np.zeros(n, np.uint8))
-
-
-def preactivation_bytes(n_in: int, n_out: int) -> int:
-    """Return the bytes of a ``PreActivation`` that does not share its weights."""
-    return aligned_bytes(n_in, n_out) + 2 * aligned_bytes(n_out)
-
-
-def flips_bytes(n: int) -> int:
-    """Return the bytes of the lists for an input of n units."""
-    return 3 * 4 * (n + 4) + record_bytes(FlipCounts) + n
 
 
 @inline

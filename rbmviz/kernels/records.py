@@ -38,8 +38,3 @@ def new_record(kind: type, **values: float) -> np.ndarray:
     for name, value in values.items():
         array[name] = value
     return array
-
-
-def record_bytes(kind: type) -> int:
-    """Return the bytes of the fields."""
-    return kind.layout.itemsize  # type: ignore[attr-defined]

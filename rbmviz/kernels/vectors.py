@@ -44,11 +44,6 @@ def aligned_empty(*shape: int, make: Callable[..., np.ndarray] = np.empty) -> np
     return buffer[start : start + 4 * size].view(np.float32).reshape(shape)
 
 
-def aligned_bytes(*shape: int) -> int:
-    """Return the bytes that ``aligned_empty`` takes."""
-    return 4 * math.prod(shape[:-1]) * (-(-shape[-1] // WIDTH) * WIDTH) + 64
-
-
 def aligned_zeros(*shape: int) -> np.ndarray:
     """Return aligned zeros; the system provides their memory as they are written."""
     return aligned_empty(*shape, make=np.zeros)

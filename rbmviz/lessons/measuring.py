@@ -43,15 +43,12 @@ class _MeasuredRun:
         for end in sorted(ends | {n}):
             self.advance(end)
             if end in ends or COMPUTED_BESIDE & set(names):
-                self._complete_background_work()
+                while self.run.background_work(True):
+                    pass
                 if self._judged_at:
                     self._judged.append(self.run.view("paused").likelihoods[-1])
         snapshot = self.run.view("paused")
         return dataclasses.replace(snapshot, likelihoods=tuple(self._judged)) if self._judged else snapshot
-
-    def _complete_background_work(self) -> None:
-        while self.run.background_work(True):
-            pass
 
 
 def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:

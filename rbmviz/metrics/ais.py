@@ -4,6 +4,7 @@ import threading
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,7 @@ TEMPERATURES = 1000
 MAX_AIS_CHAINS, MAX_AIS_TEMPERATURES = 1_000_000, 100_000_000
 
 CHAIN_BLOCK = 32
-"""Chains that share one matrix product and one random stream; fixed, so that the number of threads does not
-change a result."""
+"""Chains that a thread advances together."""
 
 CHAIN_COST = 80
 """Bytes per chain: its weight, functions of the weight, its share of a waiting block."""
@@ -125,31 +125,31 @@ def _base(model: AnyModel, data: np.ndarray | None) -> tuple[RBM, np.ndarray]:
 
 
 def _anneal(
-    rbm: RBM, base: np.ndarray, betas: np.ndarray, seed: rng.Seed, block: tuple[int, int]
+    layers: Any, rbm: RBM, base: np.ndarray, betas: np.ndarray, streams: np.ndarray
 ) -> Generator[None, None, np.ndarray]:
     """Return the log weights of one block, float64 (chains,), without log Z of the base model.
 
-    The generator yields at every temperature. ``block`` is (index of the block, chains).
+    The generator yields at every temperature. layers : ``kernels.chains`` of the model without biases
     """
-    index, chains = block
-    state = rng.kernel_state(seed, "ais", index)
-    down = np.ascontiguousarray(rbm.W.T)
-    bias, tilt, c = base.astype(np.float32), (rbm.b - base).astype(np.float32), rbm.c.astype(np.float64)
-    v, h = np.empty((chains, rbm.n_visible), np.float32), np.empty((chains, rbm.n_hidden), np.float32)
-    y, x = np.zeros_like(v), np.empty_like(h)
-    log_weights = np.zeros(chains)
-    kernels.random.bernoulli_rows(state, y, bias, y, v)
+    chains, (m, n) = len(streams), rbm.W.shape
+    tilt, c = rbm.b - base, rbm.c.astype(np.float64)
+    hidden, visible = kernels.chains.start(layers, np.zeros((chains, m), np.uint8))
+    mean_h, mean_v = np.empty((chains, n), np.float32), np.empty((chains, m), np.float32)
+    log_weights, scale, draw = np.zeros(chains), np.zeros(chains, np.float32), kernels.chains.draw
+    all_chains = hidden.order, 0, 0, chains
+    draw(visible, streams, scale, base.astype(np.float32), mean_v, *all_chains)
     for warm, cold in pairwise(betas):
         yield
-        np.matmul(v, rbm.W, out=x)
-        log_weights += (cold - warm) * (v @ tilt)
+        kernels.chains.update(hidden, visible.units, 0, chains)
+        log_weights += (cold - warm) * (visible.units[:, :m] @ tilt)
+        x = kernels.chains.values(hidden, n)
         kernels.annealing.add_log_ratio(x, cold, cold * c, warm, warm * c, log_weights)
         if cold < 1:
-            x *= np.float32(cold)
-            kernels.random.bernoulli_rows(state, x, (cold * c).astype(np.float32), x, h)
-            np.matmul(h, down, out=y)
-            y *= np.float32(cold)
-            kernels.random.bernoulli_rows(state, y, bias + np.float32(cold) * tilt, y, v)
+            scale[:] = cold
+            draw(hidden, streams, scale, (cold * c).astype(np.float32), mean_h, *all_chains)
+            kernels.chains.update(visible, hidden.units, 0, chains)
+            offset = (base + cold * tilt).astype(np.float32)
+            draw(visible, streams, scale, offset, mean_v, *all_chains)
     return log_weights
 
 
@@ -165,8 +165,14 @@ def _blocks(
     if n_chains > MAX_AIS_CHAINS:
         raise BadInput(f"AIS: n_chains = {n_chains:,} is more than {MAX_AIS_CHAINS:,}: give fewer.")
     check_memory(f"AIS of {n_chains:,} chains", CHAIN_COST * n_chains, "take fewer")
-    sizes = [min(CHAIN_BLOCK, n_chains - at) for at in range(0, n_chains, CHAIN_BLOCK)]
-    blocks = [_anneal(rbm, base, betas, seed, block) for block in enumerate(sizes)]
+    layers = kernels.chains.make_layers(rbm.W, np.zeros_like(rbm.b), np.zeros_like(rbm.c))
+
+    def block(first: int) -> Generator[None, None, np.ndarray]:
+        chains = range(first, min(first + CHAIN_BLOCK, n_chains))
+        streams = np.stack([rng.kernel_state(seed, "ais", chain) for chain in chains])
+        return (yield from _anneal(layers, rbm, base, betas, streams))
+
+    blocks = [block(first) for first in range(0, n_chains, CHAIN_BLOCK)]
     return blocks, float(softplus(base).sum() + rbm.n_hidden * np.log(2))
 
 

@@ -207,11 +207,9 @@ class Scores:
     def _note_covered(self) -> None:
         """Update ``covered``, which snapshots use until coverage takes more samples."""
         bins = self._bins[: -(-(self._n_before + self._n_covered) // self.bin_width)]
-        self.covered, self.occupancy, self.blanks = (
-            self._count_covered(),
-            bins[:, :-1].copy(),
-            bins[:, -1].copy(),
-        )
+        self.covered = self._count_covered()
+        self.occupancy = bins[:, :-1].copy()
+        self.blanks = bins[:, -1].copy()
 
     def _count_covered(self) -> Counts:
         coverage, classes = self._coverage, len(self._coverage.occupancy)

@@ -35,8 +35,7 @@ from rbmviz.view.live import (
 )
 from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
 from rbmviz.view.specs import shape_of
-from rbmviz_app.card import look_words
-from rbmviz_app.claims import panel_names, stated_words, watched_words
+from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
 from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
 from rbmviz_app.share.page import CHAIN_FOLDER, SHARE_FOLDER, units_script, units_style
@@ -186,14 +185,14 @@ def card_data(step: Step, part: str) -> dict[str, Any]:
 
 
 def units_data() -> dict[str, Any]:
-    """Return the ``UnitsSpec`` of ``units.js``; its random numbers repeat after a thousand."""
+    """Return the ``UnitsSpec`` of ``units.js``."""
     state = UnitByUnit.begin()
     return {
         "W": state.rbm.W.tolist(),
         "b": state.rbm.b.tolist(),
         "c": state.rbm.c.tolist(),
         "v": state.v.tolist(),
-        "random": [state.random(i) for i in range(1000)],
+        "random": [state.random(i) for i in range(1000)],  # then they repeat
     }
 
 

@@ -42,9 +42,6 @@ regimes updates as few of them as possible:
   rank-1 updates are *pending* (see ``rows``). Without decay (alpha = 1) M absorbs theta as well, and the
   pre-activations under theta are updated only from v to h, where |theta_F| is followed.
 
-The history regime earns its code: a sample of rates-FPCD takes 22 to 29 us at alpha 0.95 instead of 63 to 66
-us in rows, and 16 us at alpha 0.8 instead of 71 to 81 us (thread time, one run on a busy machine).
-
 A kernel never changes the regime, because that code would be compiled into it. ``regime.prepare`` chooses the
 regime between two calls and the number of samples for which it is valid. Where the norm is followed, which
 takes a quarter of a sample's time, |theta_F|^2 and <theta_F, R> are advanced from the pre-activations at the
@@ -68,11 +65,10 @@ row.
 
 from rbmviz.kernels.fast_weights.history import history_length_of
 from rbmviz.kernels.fast_weights.sample import climb_chain, sample_chain
-from rbmviz.kernels.fast_weights.state import DrivenChain, chain_bytes, current_parameters, make_chain
+from rbmviz.kernels.fast_weights.state import DrivenChain, current_parameters, make_chain
 
 __all__ = [
     "DrivenChain",
-    "chain_bytes",
     "climb_chain",
     "current_parameters",
     "history_length_of",

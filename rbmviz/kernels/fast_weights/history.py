@@ -21,7 +21,7 @@ import numpy as np
 from rbmviz.kernels._jit import inline, inner, private
 from rbmviz.kernels.bits import popcount, word
 from rbmviz.kernels.fast_weights.intrinsics import UNIT_LANES, add_packed, weighted_products
-from rbmviz.kernels.vectors import WIDTH, aligned_zeros
+from rbmviz.kernels.vectors import aligned_zeros
 
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 
@@ -61,16 +61,6 @@ def make_history(n_visible: int, n_hidden: int) -> History:
         return LayerHistory(packed_samples, zeros, np.zeros(words, np.uint64), np.zeros(CAPACITY, np.uint64))
 
     return History(layer(n_visible), layer(n_hidden), np.zeros(CAPACITY), np.zeros(CAPACITY, np.float32))
-
-
-def history_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of a full history."""
-
-    def layer(n: int) -> int:
-        words = -(-n // 64)
-        return CAPACITY // 8 * (-(-n // WIDTH) * WIDTH) + 8 * (words * CAPACITY + words + CAPACITY)
-
-    return layer(n_visible) + layer(n_hidden) + 12 * CAPACITY
 
 
 def sum_of_history(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

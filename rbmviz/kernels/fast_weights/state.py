@@ -8,7 +8,6 @@ from rbmviz.kernels._jit import inline, private
 from rbmviz.kernels.fast_weights.history import (
     CAPACITY,
     History,
-    history_bytes,
     history_fits,
     make_history,
     sum_of_history,
@@ -16,17 +15,15 @@ from rbmviz.kernels.fast_weights.history import (
 from rbmviz.kernels.layers import (
     Flips,
     PreActivation,
-    flips_bytes,
     flips_fit,
     make_flips,
-    preactivation_bytes,
     preactivation_fits,
     share_preactivation,
     start_at_input,
     zero_preactivation,
 )
-from rbmviz.kernels.records import new_record, record_bytes, structured
-from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros
+from rbmviz.kernels.records import new_record, structured
+from rbmviz.kernels.vectors import aligned_zeros
 
 
 @structured
@@ -129,20 +126,6 @@ def make_chain(
     h, history = np.zeros(n_hidden, np.uint8), make_history(n_visible, n_hidden)
     scalars = new_record(ChainScalars, theta_coef=1.0, M_coef=1.0, alpha=1.0, R_R=R_R)
     return DrivenChain(v, h, up, down, history, scalars, stream)
-
-
-def half_step_bytes(n_in: int, n_out: int) -> int:
-    """Return the bytes of a half-step beyond the shared weights and biases of theta and R."""
-    # M; values of theta and R, pending, total; pending64, which is twice as wide
-    vectors = preactivation_bytes(n_in, n_out) + 6 * aligned_bytes(n_out)
-    return vectors + 4 * n_out + flips_bytes(n_in) + record_bytes(Tracked)  # units
-
-
-def chain_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of a chain without theta, R and its random stream."""
-    half_steps = half_step_bytes(n_visible, n_hidden) + half_step_bytes(n_hidden, n_visible)
-    units = n_visible + n_hidden
-    return half_steps + history_bytes(n_visible, n_hidden) + units + record_bytes(ChainScalars)
 
 
 def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
