@@ -78,15 +78,8 @@ class SweepProgress:
         return self.stored + self.computed
 
 
-class ComputedCell(NamedTuple):
-    """A cell's result from an executor, and the wall-clock time on its thread."""
-
-    result: CellResult
-    seconds: float
-
-
-def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
-    """Run one cell to its end on this thread, or until ``stop`` is set, which is checked every 30 ms.
+def compute(cell: Cell, stop: threading.Event | None = None) -> tuple[CellResult, float]:
+    """Return a cell's result and its seconds; ends early if ``stop`` is set, which is checked every 30 ms.
 
     Raises BadInput if the model or the data cannot be loaded, or if the code of this process differs from
     the code of the process that made the cell.
@@ -101,10 +94,10 @@ def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
     while run.step():
         if stop is not None and stop.is_set():
             raise Stopped
-    return ComputedCell(run.result(), time.perf_counter() - begin)
+    return run.result(), time.perf_counter() - begin
 
 
-def compute_in_worker(cell: Cell) -> ComputedCell:
+def compute_in_worker(cell: Cell) -> tuple[CellResult, float]:
     """Run one cell in a process that only runs cells, so that BLAS has a single thread there for good."""
     one_blas_thread_for_good()
     return compute(cell)
@@ -214,7 +207,7 @@ class _Running:
 
     def run(self, todo: Sequence[Cell]) -> None:
         """Submit all cells and write their results until the end, a stop, an interrupt, or an error."""
-        waiting, flying, more = iter(todo), dict[Future[ComputedCell], Cell](), True
+        waiting, flying, more = iter(todo), dict[Future[tuple[CellResult, float]], Cell](), True
         begin, looked, room = time.perf_counter(), -LOOK_SECONDS, 0
         try:
             while (more or flying) and not self.stop.is_set():
@@ -238,7 +231,7 @@ class _Running:
             self._give_up(flying)
             self.outcome.seconds = time.perf_counter() - begin
 
-    def _submit(self, cell: Cell) -> "Future[ComputedCell]":
+    def _submit(self, cell: Cell) -> "Future[tuple[CellResult, float]]":
         try:
             if self.own is not None:
                 return self.executor.submit(compute, cell, self.own)
@@ -246,9 +239,9 @@ class _Running:
         except RuntimeError as error:  # the executor was shut down, or has broken
             raise self._lost(error) from None
 
-    def _take(self, future: "Future[ComputedCell]", cell: Cell) -> None:
+    def _take(self, future: "Future[tuple[CellResult, float]]", cell: Cell) -> None:
         try:
-            computed = future.result()
+            result, seconds = future.result()
         except Stopped:
             return
         except (CancelledError, BrokenExecutor) as error:
@@ -257,9 +250,9 @@ class _Running:
             self.outcome.failed.append(FailedCell(cell, _sentence(error)))
             self.store.write_failure(cell, _sentence(error))
         else:
-            self.store.write(computed.result)
+            self.store.write(result)
             self.outcome.computed += 1
-            self.outcome.busy_seconds += computed.seconds
+            self.outcome.busy_seconds += seconds
 
     def _lost(self, error: BaseException) -> BadInput:
         """Return the error to raise for an executor that has broken down."""
@@ -269,7 +262,7 @@ class _Running:
             "sweep can be resumed."
         )
 
-    def _give_up(self, flying: "dict[Future[ComputedCell], Cell]") -> None:
+    def _give_up(self, flying: "dict[Future[tuple[CellResult, float]], Cell]") -> None:
         """Start no more cells, let running cells of this process end soon, and take cells that have ended."""
         if self.own is not None:
             self.own.set()

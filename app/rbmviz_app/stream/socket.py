@@ -166,6 +166,10 @@ async def live(socket: WebSocket) -> None:
         await socket.close(code=BUSY, reason="This page has too many connections.")
         return
     _connections[token] += 1
+    # A connection that comes back opens its page, because Streamlit then runs no script that would.
+    came_back = not comparison.is_open
+    if came_back:
+        comparison.open()
     pending, job = PendingMessages(), EndOfJob()
     try:
         with comparison.listening(job.note):
@@ -184,6 +188,8 @@ async def live(socket: WebSocket) -> None:
         _connections[token] -= 1
         if not _connections[token]:
             del _connections[token]
+            if came_back:
+                comparison.leave()
 
 
 async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
