@@ -25,9 +25,8 @@ from rbmviz.lessons import (
     load_lesson,
     measure_now,
     shipped_lessons,
-    steps_of,
 )
-from rbmviz.sweeps.from_settings import plan_of
+from rbmviz.pages import PAGES
 from rbmviz_app import keys, links, messages, pages, session, uploads
 from rbmviz_app.component import APP_FOLDER, component, while_running
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
@@ -459,9 +458,10 @@ def _note_seen(current: Opened) -> dict[int, float]:
     if comparison is None or session.STEP_TO_SET.value or current.asks:  # a number would give the answer away
         return {}
     snapshots: list[Any] = [snapshot for _, snapshot in comparison[0].peek()]
-    if step.state.page == "tune":
+    spec = PAGES[step.state.page]
+    if spec.sweep is not None:
         scores = session.SHOWN_SCORES.value
-        if scores is None or scores.plan != plan_of(step.state.settings):
+        if scores is None or scores.plan != spec.sweep(step.state.settings):
             return {}  # another sweep is on the screen
         snapshots = [scores]
     elif not step.goal and not any(snapshot.n for snapshot in snapshots):
@@ -471,12 +471,11 @@ def _note_seen(current: Opened) -> dict[int, float]:
     for i, claim in enumerate(step.watched):
         if any(panel >= len(snapshots) for panel, _ in claim.about):
             continue
-        values = measure_now(step.state, claim, snapshots)
-        value = values[claim.panel, claim.metric]
-        if value is not None:
-            now[i] = value
-        passed = all(steps_of(step.state.page, snapshots[panel]) >= claim.n for panel, _ in claim.about)
-        if value is not None and passed and claim.holds(values):
+        measured = measure_now(step.state, claim, snapshots)
+        if (value := measured.value) is None:
+            continue
+        now[i] = value
+        if measured.holds and all(spec.count(snapshots[panel]) >= claim.n for panel, _ in claim.about):
             held[i] = value
     if not step.goal or len(held) == len(step.goal):  # a goal is reached as a whole
         seen |= {i: value for i, value in held.items() if i not in seen}

@@ -67,12 +67,11 @@ def damaged() -> Iterator[None]:
         raise Damaged("it holds neither numbers nor text alone" if "pickle" in text else text) from None
 
 
-def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
+def read_file(path: Path, what: str) -> bytes:
     """Return the bytes of a regular file; its size is checked against the memory budget before reading.
 
     path : the file to read
     what : name of the file in error messages
-    factor : memory that the caller will use, as a multiple of the file's size (default 1)
 
     Raises
     ------
@@ -83,7 +82,7 @@ def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
     """
     if not is_file(path):
         raise Damaged("it is not a regular file")
-    check_memory(what, factor * path.stat().st_size, "give a smaller file")
+    check_memory(what, path.stat().st_size, "give a smaller file")
     with damaged():
         return path.read_bytes()
 

@@ -4,7 +4,7 @@
 the algorithms to check claims. Challenges are steps with a goal.
 """
 
-from rbmviz.lessons.claims import StepClaim, measure, measure_now, steps_of
-from rbmviz.lessons.measuring import Measured, check_lesson, measure_claims
+from rbmviz.lessons.claims import Measured, StepClaim, measure, measure_now
+from rbmviz.lessons.measuring import check_lesson, measure_claims
 from rbmviz.lessons.reading import Lesson, Step, load_folder, load_lesson, read_lesson, shipped_lessons
 from rbmviz.lessons.state import PageState, read_state

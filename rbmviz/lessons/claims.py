@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from rbmviz.errors import BadInput, quoted, unknown
@@ -66,26 +65,17 @@ class StepClaim(NamedTuple):
     n_of: int
     control: int | None = None
 
-    def is_so(self, value: float | None, other: float | None) -> bool:
-        """Return whether the claim holds for its number and the other number; None: unknown."""
-        return value is not None and other is not None and COMPARED[self.operator](value, other)
-
-    def compared_with(self, other: float | None) -> float | None:
-        """Return the right-hand side of the claim; ``other`` is the other panel's number, None: unknown."""
-        if self.of is None:
-            return self.number
-        return None if other is None else other + self.number
+    def judged(self, value: float | None, other: float | None = 0.0) -> "Measured":
+        """Return the claim with its number and, if it has one, the other panel's; None: unknown."""
+        right = None if other is None else other + self.number
+        holds = value is not None and right is not None and COMPARED[self.operator](value, right)
+        return Measured(self, value, right, holds)
 
     def of_control(self) -> "StepClaim":
         """Return the claim that must not hold: this claim with the control in place of the panel."""
         assert self.control is not None
         of = (self.control, self.of[1]) if self.of and self.of[0] == self.panel else self.of
         return self._replace(panel=self.control, of=of, control=None)
-
-    def holds(self, values: dict[tuple[int, str], float | None]) -> bool:
-        """Return whether the claim holds for these numbers, by panel index and metric; None: unknown."""
-        other = None if self.of is None else values[self.of]
-        return self.is_so(values[self.panel, self.metric], self.compared_with(other))
 
     def number_words(self, page: str, names: Sequence[str]) -> str:
         """Return the claim's subject in words; ``names`` are the panels' names, "" for panels without one."""
@@ -121,6 +111,19 @@ class StepClaim(NamedTuple):
         """Panel index, metric and number of steps of each compared number."""
         own = (self.panel, self.metric, self.n)
         return (own,) if self.of is None else (own, (*self.of, self.n_of))
+
+
+class Measured(NamedTuple):
+    """A claim and the two numbers that it compares.
+
+    value : the panel's number; None: unknown
+    other : the number on the right-hand side; None: unknown
+    """
+
+    claim: StepClaim
+    value: float | None
+    other: float | None
+    holds: bool
 
 
 def parse_claim(text: str, example: str = "panel2.isl > panel1.isl + 50 at 1800 samples") -> StepClaim:
@@ -160,47 +163,18 @@ def read_claim(text: str, state: PageState) -> StepClaim:
 
 def measure(state: PageState, name: tuple[int, str], snapshot: Any, n: int) -> float | None:
     """Return a number of a snapshot for its first n steps; None if it is not known yet or not finite."""
-    return PAGES[state.page].number(name[1]).measured(_ending_at(state.page, snapshot, n))
+    spec = PAGES[state.page]
+    return spec.number(name[1]).measured(spec.first(snapshot, n))
 
 
-def _ending_at(page: str, snapshot: Any, n: int) -> Any:
-    """Return a snapshot of n or more steps as it would appear at a common point of n steps."""
-    if page == "coupling":  # pairs of the three algorithms are counted at different speeds
-        ended = [pair for pair in snapshot.displayed_pairs if pair.counted.n >= n]
-        return replace(
-            snapshot, displayed_pairs=tuple(pair._replace(counted=pair.counted.first(n)) for pair in ended)
-        )
-    if page == "sample":  # scores are compared at points of the curve
-        before = [point for point in snapshot.curve if point.n <= n - snapshot.scored_from]
-        newest = before[-1] if before else None
-        return snapshot if newest is snapshot.newest else replace(snapshot, newest=newest)
-    return snapshot
+def measure_now(state: PageState, claim: StepClaim, snapshots: Sequence[Any]) -> Measured:
+    """Return a claim with its numbers as a page shows them after its n steps or later.
 
-
-def measure_now(
-    state: PageState, claim: StepClaim, snapshots: Sequence[Any]
-) -> dict[tuple[int, str], float | None]:
-    """Return the numbers that a claim compares, as a page shows them after its n steps or later.
-
-    They are by index of the panel and metric; None: unknown, or the panel is missing.
-
-    snapshots : snapshots of the panels, in order
+    snapshots : snapshots of the panels, in order; numbers of missing panels are unknown
     """
-    values: dict[tuple[int, str], float | None] = dict.fromkeys(claim.about)
+    values: list[float | None] = []
     for panel, metric in claim.about:
-        if panel < len(snapshots):
-            n = max(claim.n, steps_of(state.page, snapshots[panel]))
-            values[panel, metric] = measure(state, (panel, metric), snapshots[panel], n)
-    return values
-
-
-def steps_of(page: str, snapshot: Any) -> int:
-    """Return the number of steps of a snapshot; on Coupling, the number of pairs of the slowest algorithm.
-
-    On the Tune page, ``snapshot`` holds the scores of a sweep, and steps are complete runs.
-    """
-    if page == "tune":
-        return int(snapshot.n_done)
-    if page != "coupling":
-        return int(snapshot.n)
-    return min((pair.counted.n for pair in snapshot.displayed_pairs), default=0)
+        snapshot = snapshots[panel] if panel < len(snapshots) else None
+        n = max(claim.n, PAGES[state.page].count(snapshot)) if snapshot is not None else 0
+        values.append(None if snapshot is None else measure(state, (panel, metric), snapshot, n))
+    return claim.judged(*values)

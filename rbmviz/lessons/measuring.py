@@ -2,16 +2,14 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from rbmviz.lessons.claims import StepClaim, measure
+from rbmviz.lessons.claims import Measured, StepClaim, measure
 from rbmviz.lessons.reading import Lesson
 from rbmviz.lessons.state import PageState
-from rbmviz.pages import Sources
-from rbmviz.session.run import Run
-from rbmviz.sweeps import CellRun, cells, table
+from rbmviz.pages import PAGES, Sources
+from rbmviz.sweeps import CellRun, SweepPlan, cells, table
 from rbmviz.sweeps.cell import CellResult
-from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.scores import SweepScores
 
 COMPUTED_BESIDE = {
@@ -24,23 +22,11 @@ JUDGED_POINTS = 60
 """Number of equally spaced points of a training at which the likelihood is computed to find the best one."""
 
 
-class Measured(NamedTuple):
-    """A claim and the two numbers that it compares.
-
-    value : the panel's number; None: unknown
-    other : the number on the right-hand side; None: unknown
-    """
-
-    claim: StepClaim
-    value: float | None
-    other: float | None
-    holds: bool
-
-
 class _MeasuredRun:
     """One panel's run, advanced to the steps at which claims are checked."""
 
-    def __init__(self, plan: Any, algorithm: Any, judged_at: Iterable[int] = ()) -> None:
+    def __init__(self, state: PageState, plan: Any, algorithm: Any, judged_at: Iterable[int] = ()) -> None:
+        self._state = state
         self._judged: list[Any] = []  # likelihoods; the run itself drops points of a long curve
         self._judged_at = sorted(judged_at)
         self.run: Any = plan.run(1, algorithm)
@@ -48,27 +34,21 @@ class _MeasuredRun:
 
     def advance(self, n: int) -> None:
         """Advance the run to its n-th step and score it there, as a pause does."""
-        run: Run = self.run
-        run.advance_to(n)
-        run.complete()
+        PAGES[self._state.page].advance(self.run, self._state.settings, n)
 
-    def snapshot(self, page: str, n: int, names: Iterable[str]) -> Any:
-        """Return the snapshot after n steps; for coupled chains, after n pairs of each algorithm."""
-        if page == "coupling":
-            while min(pair.counted.n for pair in self.run.view("paused").displayed_pairs) < n:
-                self.run.background_work(False)
-        else:
-            before = self._judged[-1].update if self._judged else -1
-            ends = {end for end in self._judged_at if max(before + 1, self.run.n) <= end <= n}
-            for end in sorted(ends | {n}):
-                self.advance(end)
-                if end in ends or COMPUTED_BESIDE & set(names):
-                    while self.run.background_work(True):
-                        pass
-                    if page == "train":
-                        self._judged.append(self.run.view("paused").likelihoods[-1])
+    def snapshot(self, n: int, names: Iterable[str]) -> Any:
+        """Return the snapshot after n steps."""
+        before = self._judged[-1].update if self._judged else -1
+        ends = {end for end in self._judged_at if max(before + 1, self.run.n) <= end <= n}
+        for end in sorted(ends | {n}):
+            self.advance(end)
+            if end in ends or COMPUTED_BESIDE & set(names):
+                while self.run.background_work(True):
+                    pass
+                if self._judged_at:
+                    self._judged.append(self.run.view("paused").likelihoods[-1])
         snapshot = self.run.view("paused")
-        return dataclasses.replace(snapshot, likelihoods=tuple(self._judged)) if page == "train" else snapshot
+        return dataclasses.replace(snapshot, likelihoods=tuple(self._judged)) if self._judged else snapshot
 
 
 def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
@@ -78,8 +58,8 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
 
     Raises BadInput if the data are not on this machine.
     """
-    if state.page == "tune":
-        return _measure_map(state, claims)
+    if (sweep := PAGES[state.page].sweep) is not None:
+        return _measure_map(state, sweep(state.settings), claims)
     plan, algorithms = state.setup(Sources()).plan(), state.all_algorithms()
     values: dict[tuple[int, str, int], float | None] = {}
     for panel in sorted({panel for claim in claims for panel, _ in claim.about}):
@@ -87,21 +67,17 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
         asked, plan_of_panel = _numbers_by_step(claims, panel), plan
         if panel >= len(state.panels):
             branch = state.branches[panel - len(state.panels)]
-            before = _MeasuredRun(plan, algorithms[branch.of])
+            before = _MeasuredRun(state, plan, algorithms[branch.of])
             before.advance(branch.at)
             plan_of_panel = plan._replace(warm_start=before.run.warm_start())
-        measured = _MeasuredRun(plan_of_panel, algorithms[panel], _judged_at(asked))
-        if state.page == "coupling":
-            # 1 if the further charts are hidden; the lag set there applies to other pairs.
-            k = int(state.settings["estimate_k"]) if state.settings["coupling_more"] else 1
-            measured.run.request_results(k=k, exact=False)
+        measured = _MeasuredRun(state, plan_of_panel, algorithms[panel], _judged_at(asked))
         if any("monte_carlo" in names for names in asked.values()):
             measured.run.request_monte_carlo(True)
         for n, names in sorted(asked.items()):
-            snapshot = measured.snapshot(state.page, n, names)
+            snapshot = measured.snapshot(n, names)
             for name in names:
                 values[panel, name, n] = measure(state, (panel, name), snapshot, n)
-    return [_result(claim, values) for claim in claims]
+    return [claim.judged(*map(values.get, claim.points)) for claim in claims]
 
 
 def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:
@@ -114,9 +90,8 @@ def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:
     return {n * i // JUDGED_POINTS for n in ends for i in range(1, JUDGED_POINTS + 1)}
 
 
-def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
+def _measure_map(state: PageState, plan: SweepPlan, claims: Sequence[StepClaim]) -> list[Measured]:
     """Return each claim about a sweep's map with its numbers; the runs are made one after another."""
-    plan = plan_of(state.settings)
     results, values = list[CellResult](), dict[tuple[int, str, int], float | None]()
     asked = _numbers_by_step(claims, 0)
     for i, cell in enumerate(cells(plan, registered=True)[: max(asked, default=0)]):
@@ -127,7 +102,7 @@ def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured
     for n, names in asked.items():
         for name in names:
             values.setdefault((0, name, n), None)  # the map has fewer than n runs
-    return [_result(claim, values) for claim in claims]
+    return [claim.judged(*map(values.get, claim.points)) for claim in claims]
 
 
 def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[str]]:
@@ -138,12 +113,6 @@ def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[
             if about == panel:
                 asked.setdefault(n, []).append(metric)
     return asked
-
-
-def _result(claim: StepClaim, values: Mapping[tuple[int, str, int], float | None]) -> Measured:
-    value, *others = (values[point] for point in claim.points)
-    other = claim.compared_with(others[0] if others else None)
-    return Measured(claim, value, other, claim.is_so(value, other))
 
 
 def check_lesson(lesson: Lesson) -> Iterator[tuple[int, list[Measured]]]:

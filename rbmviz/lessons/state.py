@@ -5,11 +5,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import read_algorithm
-from rbmviz.pages import PAGES, RANDOM_MODEL, Sources
+from rbmviz.pages import PAGES, Sources
 from rbmviz.pages.links import NO_PANEL, read_panels, write_changed_panel
 from rbmviz.sweeps import SweepPlan
-from rbmviz.sweeps.from_settings import plan_of
-from rbmviz.trainers import STATS
 
 MAX_LINK = 2000
 """Maximum number of characters of a link."""
@@ -101,9 +99,7 @@ def read_state(link: str) -> PageState:
         if name not in spec.settings:
             raise unknown(f"setting of the page {page}", name, [spec.panels_key, *spec.settings])
         values[name] = spec.settings[name].read(name, value)
-    # A trained model is coupled with default knobs; only random models begin with others.
-    as_it_is = page == "coupling" and values["coupling_model"] != RANDOM_MODEL
-    panels = tuple(texts or ([spec.only] if as_it_is else spec.default_panels))
+    panels = tuple(texts or spec.first_panels(values))
     most = 1 if spec.single else MAX_PANELS_OF_STEP
     if panels == (NO_PANEL,) or len(panels) > most:
         raise BadInput(f"the link has {len(panels)} panels: give from 1 to {most}.")
@@ -112,10 +108,8 @@ def read_state(link: str) -> PageState:
         raise BadInput(refused[0])
     if spec.only and {algorithm.name for algorithm in algorithms} != {spec.only}:
         raise BadInput(f"the panels of the page {page} are all {spec.only}.")
-    if page == "train" and "statistic" not in said:  # the page shows the panels' first statistic
-        values["statistic"] = next(iter([*(x for each in algorithms for x in each.own_stats), *STATS]))
-    if page == "tune":
-        _check_map(plan_of(values))
+    if spec.sweep is not None:
+        _check_map(spec.sweep(values))
     return PageState(page, tuple(write_changed_panel(algorithm) for algorithm in algorithms), values)
 
 

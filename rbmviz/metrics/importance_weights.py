@@ -35,18 +35,17 @@ def ess_by_size(log_weights: np.ndarray) -> list[EssAtSize]:
     return sizes
 
 
-def heaviest_shares(log_weights: np.ndarray, most: int = 120) -> tuple[np.ndarray, np.ndarray]:
+def heaviest_shares(log_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the Lorenz curve of weights: shares of the samples, heaviest first, and of the weight in them.
 
     log_weights : float64 (n,); logarithms of the weights
-    most : maximum number of points, log-spaced from the heaviest sample to all samples
 
-    Both are float64 (points,).
+    Both are float64 (points,): at most 120 points, log-spaced from the heaviest sample to all samples.
     """
     n = len(log_weights)
     weights = np.sort(np.exp(log_weights - log_weights.max()))[::-1]
     held = np.cumsum(weights)
-    counts = np.unique(np.geomspace(1, n, most).round().astype(int))
+    counts = np.unique(np.geomspace(1, n, 120).round().astype(int))
     return counts / n, held[counts - 1] / held[-1]
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rbmviz.coupling import STATISTICS
@@ -10,7 +11,7 @@ from rbmviz.pages.settings import SettingSpec, Whole, seed_setting
 from rbmviz.pages.spec import RANDOM_MODEL, PageSpec, Sources
 from rbmviz.rbm import Model
 from rbmviz.registry import Table
-from rbmviz.session import Coupling, CouplingSetup, random_rbm
+from rbmviz.session import Coupling, CouplingRun, CouplingSetup, CouplingSnapshot, random_rbm
 
 
 def models() -> list[str]:
@@ -28,6 +29,20 @@ def setup(values: Mapping[str, Any], sources: Sources) -> CouplingSetup:
         model = sources.model(name)
     dataset = None if values["coupling_start"] == "random" else sources.data_of(model)
     return CouplingSetup(model.rbm, dataset, seed)
+
+
+def first_pairs(snapshot: CouplingSnapshot, n: int) -> CouplingSnapshot:
+    """Return a snapshot with the first n pairs of each algorithm, which count them at different speeds."""
+    ended = [pair for pair in snapshot.displayed_pairs if pair.counted.n >= n]
+    pairs = (pair._replace(counted=pair.counted.first(n)) for pair in ended)
+    return replace(snapshot, displayed_pairs=tuple(pairs))
+
+
+def count_pairs(run: CouplingRun, values: Mapping[str, Any], n: int) -> None:
+    """Count n pairs of each algorithm, with the k that is set for estimates, or 1 if they are hidden."""
+    run.request_results(k=values["estimate_k"] if values["coupling_more"] else 1, exact=False)
+    while SPEC.count(run.view("paused")) < n:
+        run.background_work(False)
 
 
 COUPLINGS = Table("panel")
@@ -112,4 +127,9 @@ SPEC = PageSpec(
     speed="coupling_speed",
     only="coupling",
     single=True,
+    # A trained model is coupled with default knobs; only random models begin with others.
+    own_panels=lambda values: () if values["coupling_model"] == RANDOM_MODEL else (Coupling.name,),
+    count=lambda snapshot: min((pair.counted.n for pair in snapshot.displayed_pairs), default=0),
+    advance=count_pairs,
+    first=first_pairs,
 )

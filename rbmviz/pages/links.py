@@ -53,14 +53,3 @@ def address_text(value: Any) -> str:
 def address_texts(value: Any) -> list[str]:
     """Return the values of a setting as written in the address; several if it is a list of choices."""
     return [address_text(x) for x in value] if isinstance(value, list) else [address_text(value)]
-
-
-def read_number(text: str, what: str) -> float:
-    """Return the finite number that a text holds; BadInput if it holds none."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise BadInput(f"The link's {what} is left out: '{text[:MAX_SHOWN]}' is not a number.")
-    return number

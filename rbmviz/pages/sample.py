@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, get_args
 
 from rbmviz.datasets import list_datasets
@@ -14,7 +15,7 @@ from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
 from rbmviz.samplers.interleave import MAX_CHAINS
-from rbmviz.session import SamplingSetup, Start
+from rbmviz.session import SamplingSetup, SamplingSnapshot, Start
 from rbmviz.session.equal_points import SAMPLER_UNITS
 
 
@@ -34,6 +35,13 @@ def live_numbers(sampler: Sampler | None) -> list[Number]:
     """Return the numbers of a sampler's live metrics (None: of any sampler)."""
     metrics = live_metrics_of(MAX_CHAINS if sampler is None else sampler.n_chains)
     return [number for metric in metrics for number in metric.numbers]
+
+
+def first_samples(snapshot: SamplingSnapshot, n: int) -> SamplingSnapshot:
+    """Return a snapshot whose score is that of the last point of its curve within n samples."""
+    before = [point for point in snapshot.curve if point.n <= n - snapshot.scored_from]
+    newest = before[-1] if before else None
+    return snapshot if newest is snapshot.newest else replace(snapshot, newest=newest)
 
 
 SPEC = PageSpec(
@@ -120,6 +128,7 @@ SPEC = PageSpec(
     },
     setup=setup,
     own_numbers=live_numbers,
+    first=first_samples,
     steps="samples",
     speed="speed",
 )

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rbmviz.errors import BadInput, quoted
-from rbmviz.pages.links import address_text, read_number
+from rbmviz.pages.links import address_text
 
 
 class Whole(NamedTuple):
@@ -92,8 +93,8 @@ def seed_setting(help: str) -> SettingSpec:
     return SettingSpec(0, Whole(0, 2**31 - 1), "Seed", help, makes_samples=True)
 
 
-def read_value(name: str, text: str, allowed: Allowed) -> Any:
-    """Return the value in a text; BadInput if it is not allowed."""
+def read_value(name: str, text: str, allowed: Any) -> Any:
+    """Return the value in a text, one of ``Allowed`` but Several; BadInput if it is not allowed."""
     if isinstance(allowed, Whole):
         if re.fullmatch("[0-9]{1,10}", text, re.ASCII) and allowed.lo <= int(text) <= allowed.hi:
             return int(text)
@@ -101,9 +102,9 @@ def read_value(name: str, text: str, allowed: Allowed) -> Any:
             f"{name} = {quoted(text)} is not a whole number from {allowed.lo:,} to {allowed.hi:,}."
         )
     if isinstance(allowed, RealNumber):
-        number = read_number(text, name)
-        if allowed.lo <= number <= allowed.hi:
-            return number
+        with suppress(ValueError):
+            if allowed.lo <= (number := float(text)) <= allowed.hi:
+                return number
         raise BadInput(f"{name} = {quoted(text)} is not a number from {allowed.lo:g} to {allowed.hi:g}.")
     if isinstance(allowed, FreeText):
         if re.fullmatch(allowed.pattern, text, re.ASCII):
@@ -113,8 +114,6 @@ def read_value(name: str, text: str, allowed: Allowed) -> Any:
     if isinstance(allowed, MultipleOf):
         n_steps = round((allowed.hi - allowed.lo) / allowed.step)
         values = [allowed.lo + i * allowed.step for i in range(n_steps + 1)]
-    elif isinstance(allowed, Several):
-        values = allowed.names()
     else:
         values = allowed() if callable(allowed) else allowed
     by_text = {address_text(value): value for value in values} | {str(value): value for value in values}

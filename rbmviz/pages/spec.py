@@ -10,6 +10,8 @@ from rbmviz.models import data_of, load_pretrained
 from rbmviz.pages.settings import SettingSpec
 from rbmviz.rbm import Model
 from rbmviz.registry import Table
+from rbmviz.session.run import Run
+from rbmviz.sweeps import SweepPlan
 
 AUTOMATIC = "automatic"
 """The choice of data for "the data that the model was trained on"."""
@@ -20,6 +22,11 @@ RANDOM_MODEL = "random"
 
 def _make(key: Hashable, make: Callable[[], Any]) -> Any:
     return make()
+
+
+def _advance(run: Run, values: Mapping[str, Any], n: int) -> None:
+    run.advance_to(n)
+    run.complete()
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,13 @@ class PageSpec:
     only : the only algorithm that its panels can run (default "": any)
     single : whether the page always has exactly one panel (default False)
     own_parts : further names in the address that refer to a visitor's own content, with a description of each
+    own_panels : returns the panels of a page opened without any, given the values of the settings, or () for
+        ``default_panels`` (default: always)
+    sweep : returns the plan of the sweep that the settings describe; None (the default): the page has no map
+    count : returns the number of the page's steps in a snapshot (default: its ``n``)
+    advance : makes a run's steps up to the n-th, as a pause after it does, given run, settings and n
+    first : returns a snapshot as it would appear at a common point of n steps, given snapshot and n (default:
+        the snapshot itself)
     """
 
     name: str
@@ -81,6 +95,11 @@ class PageSpec:
     only: str = ""
     single: bool = False
     own_parts: Mapping[str, str] = field(default_factory=dict)
+    own_panels: Callable[[Mapping[str, Any]], tuple[str, ...]] = lambda values: ()
+    sweep: Callable[[Mapping[str, Any]], SweepPlan] | None = None
+    count: Callable[[Any], int] = lambda snapshot: int(snapshot.n)
+    advance: Callable[[Any, Mapping[str, Any], int], None] = _advance
+    first: Callable[[Any, int], Any] = lambda snapshot, n: snapshot
 
     def defaults(self) -> dict[str, Any]:
         """Return the default of each setting."""
@@ -94,6 +113,6 @@ class PageSpec:
         """Return the number with this name."""
         return self.numbers(None)[name]
 
-    def run_settings(self) -> tuple[str, ...]:
-        """Return the names of the settings that runs depend on."""
-        return tuple(name for name, choice in self.settings.items() if choice.makes_samples)
+    def first_panels(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the panels of a page that is opened without any."""
+        return self.own_panels(values) or self.default_panels

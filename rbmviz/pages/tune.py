@@ -14,7 +14,7 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup, Start
 from rbmviz.sweeps import list_measures
-from rbmviz.sweeps.from_settings import KIND_OF
+from rbmviz.sweeps.from_settings import KIND_OF, plan_of
 from rbmviz.sweeps.measures import MAX_UNITS_EACH_POINT
 from rbmviz.sweeps.plan import SCALES
 from rbmviz.trainers import list_trainers
@@ -132,5 +132,7 @@ SPEC = PageSpec(
     setup=setup,
     steps="runs",
     speed="tune_speed",
+    sweep=plan_of,
+    count=lambda scores: int(scores.n_done),  # complete runs
     own_parts={"sweep": "a sweep", "on": "a sweep"},
 )

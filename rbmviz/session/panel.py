@@ -42,7 +42,7 @@ class Panel:
     snapshot : its newest snapshot
     """
 
-    def __init__(self, key: int, plan: Any, algorithm: Any, number: int = 1, slot: int = 0) -> None:
+    def __init__(self, key: int, plan: Any, algorithm: Any, number: int, slot: int) -> None:
         self.key, self.plan, self.algorithm = key, plan, algorithm
         self.number, self.slot = number, slot
         self.run: Any = plan.run(number, algorithm)  # a Run, or what is kept of a freed one

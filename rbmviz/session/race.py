@@ -62,7 +62,7 @@ class Setup(Protocol):
     """The setup that all panels of a page share."""
 
     def plan(self) -> Any:
-        """Return the plan of each run."""
+        """Return each run's plan, with ``run(number, algorithm)`` and ``seconds_of_step(algorithm)``."""
 
 
 log = logging.getLogger(__name__)

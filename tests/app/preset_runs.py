@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rbmviz.lessons import Measured, PageState, measure_claims
+from rbmviz.lessons import PageState, measure_claims
 from rbmviz.lessons.claims import parse_claim, read_claim
 from rbmviz.sweeps import CellRun, cells, measures, table
 from rbmviz.sweeps.from_settings import plan_of
@@ -81,12 +81,7 @@ def _measure_settings(state, claims, first_seed):
             tables = [table([run.result()]) for run in runs]
             at_n = [each[name][np.flatnonzero(each["n"] <= n)[-1]] for each in tables]
             found[panel, name, n] = float(np.mean(at_n))
-    results = []
-    for claim in claims:
-        value, *others = (found[point] for point in claim.points)
-        other = claim.compared_with(*others or [None])
-        results.append(Measured(claim, value, other, claim.is_so(value, other)))
-    return results
+    return [claim.judged(*(found[point] for point in claim.points)) for claim in claims]
 
 
 def rows(live, preset, seeds):

@@ -108,7 +108,7 @@ def test_claims_hold_as_in_python(tmp_path):
                 fields = ("panel", "metric", "operator", "number", "of", "n")
                 jobs.append({"claim": {name: getattr(claim, name) for name in fields}, "panels": panels})
                 values = {about: panels[about[0]]["numbers"].get(about[1]) for about in claim.about}
-                holds = claim.holds(values)
+                holds = claim.judged(*values.values()).holds
                 expected.append([holds and 0 < claim.n <= n, holds])
     assert {seen for seen, _ in expected} == {True, False}
     assert by_node(tmp_path, claims=jobs)["evaluated"] == expected

@@ -57,7 +57,7 @@ def test_effective_sizes_are_those_of_the_batches():
 
 def test_shares_of_the_heaviest():
     logs = 2 * np.random.default_rng(1).standard_normal(301) + 800
-    samples, held = heaviest_shares(logs, 20)
+    samples, held = heaviest_shares(logs)
     assert samples[0] == 1 / 301
     assert samples[-1] == held[-1] == 1
     for share, weight in zip(samples, held, strict=True):

@@ -201,7 +201,7 @@ def main() -> None:
 
 def own_knobs(name: str) -> Coupling:
     """Return a model's initial knobs: a trained model is coupled without a change of scale."""
-    return PAGE.read(PAGE.spec.default_panels)[0][0] if name == RANDOM_MODEL else Coupling()
+    return PAGE.read(PAGE.spec.first_panels({"coupling_model": name}))[0][0]
 
 
 def offer(
