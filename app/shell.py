@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 import rbmviz_app
-from rbmviz_app import card, doors, embedding, messages, pages, presenting
+from rbmviz_app import card, embedding, messages, pages, presenting
 from rbmviz_app.links import open_link
 from rbmviz_app.session import LIVE_PARTS
 from rbmviz_app.share import publish
@@ -39,7 +39,7 @@ with SCRIPTS.running():
     messages.draw_link_warnings()
     card.draw(name)
     if name == next(iter(modules)):
-        doors.draw_line()
+        card.draw_line()
     page.run()
     publish.end_run()
     if (parts := LIVE_PARTS.value.get(name)) is not None:

@@ -8,7 +8,7 @@ ICLR 2020), sections 3 and 4. ``couple`` runs many pairs at once, ``PairStream``
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -249,17 +249,9 @@ def run_all_pairs(
     return outcomes
 
 
-def _check_sweeps(where: str, lag: Any, k: Any, max_sweeps: Any) -> tuple[int, int, int]:
-    """Return lag, k and max_sweeps as integers; BadInput if pairs cannot be run with them."""
-    lag, k, max_sweeps = (
-        checks.whole(f"{where}: {name}", x)
-        for name, x in (("lag", lag), ("k", k), ("max_sweeps", max_sweeps))
-    )
-    if lag < 1 or k < 1 or max_sweeps <= lag:
-        raise BadInput(
-            f"{where}: lag = {lag}, k = {k} must be at least 1, max_sweeps = {max_sweeps} above lag."
-        )
-    return lag, k, max_sweeps
+def _checked(lag: int, k: int, max_sweeps: int) -> tuple[int, int, int]:
+    lag, k = checks.whole("couple: lag", lag, 1), checks.whole("couple: k", k, 1)
+    return lag, k, checks.whole("couple: max_sweeps", max_sweeps, lag + 1)
 
 
 def couple(
@@ -327,7 +319,7 @@ def couple(
     v0 = checks.bits("couple: v0", v0, rbm.n_visible)
     if algorithm not in ALGORITHMS:
         raise BadInput(f"couple: algorithm = {quoted(algorithm)} is not one of {', '.join(ALGORITHMS)}.")
-    lag, k, max_sweeps = _check_sweeps("couple", lag, k, max_sweeps)
+    lag, k, max_sweeps = _checked(lag, k, max_sweeps)
     seed = rng.seed_sequence(seed)
     ended = run_all_pairs(rbm, v0, pair_streams(len(v0), seed), algorithm, lag, k, max_sweeps)
     run = (algorithm, k, max_sweeps, seed)
@@ -367,9 +359,6 @@ class PairStream:
         ``lag`` to ``max_sweeps``
 
     finished : number of pairs that have ended: the filled rows of the arrays below
-    tau : int64 (MAX_PAIRS,); meeting times; max_sweeps if a pair was cut off
-    rejected : int64 (MAX_PAIRS, 2); residual proposals that the first and the second chain rejected
-    truncated : bool (MAX_PAIRS,); whether a pair had not met at max_sweeps
     loops_given_up : residual loops given up after MAX_PROPOSALS proposals
     cd_estimate, unbiased : float64 (MAX_PAIRS, 5); estimates of STATISTICS by CD-k, f(xi_k), and by UCD
         (section 3.1); 0 unless the lag is 1
@@ -395,19 +384,15 @@ class PairStream:
         unit: tuple[int, int] = (0, 0),
         times: np.ndarray | None = None,
     ) -> None:
-        _check_sweeps("PairStream", lag, k, max_sweeps)
+        lag, k, max_sweeps = _checked(lag, k, max_sweeps)
         self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
-        if len(self.times) and not (
-            lag <= self.times[0] and self.times[-1] <= max_sweeps and (np.diff(self.times) > 0).all()
-        ):
+        if (np.diff(self.times, prepend=lag - 1, append=max_sweeps + 1) <= 0).any():
             raise BadInput(f"Distances are counted at sweeps that rise, from {lag} to {max_sweeps:,}.")
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
         self._setup = pair_setup(algorithm, lag, k, max_sweeps)
-        self._chains, self._sums = (
-            kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c),
-            kernels.coupling.no_sums(*rbm.W.shape),
-        )
+        self._chains = kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c)
+        self._sums = kernels.coupling.no_sums(*rbm.W.shape)
         self._outcomes = kernels.coupling.make_outcomes(MAX_PAIRS)
         # Zeros take no memory before they are written.
         self.cd_estimate, self.unbiased = np.zeros((MAX_PAIRS, 5)), np.zeros((MAX_PAIRS, 5))
@@ -429,12 +414,9 @@ class PairStream:
         )
 
     def chains(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Return the states of the current pair, or of the pair that has just ended.
+        """Return v and h of each chain of the current pair, or of the pair that has just ended.
 
-        Returns
-        -------
-        first, second : tuple of uint8 (n_visible,), (n_hidden,)
-            v and h of each chain. If a pair was cut off before sweep k, the first chain is at sweep k.
+        If a pair was cut off before sweep k, the first chain is at sweep k.
         """
         v, h = self._chains.v.bits, self._chains.h.bits
         m, n = self.rbm.W.shape
@@ -445,17 +427,17 @@ class PairStream:
 
     @property
     def tau(self) -> np.ndarray:
-        """Meeting times; max_sweeps if a pair was cut off."""
+        """Meeting times, int64 (MAX_PAIRS,); max_sweeps if a pair was cut off."""
         return self._outcomes.tau
 
     @property
     def rejected(self) -> np.ndarray:
-        """Residual proposals that the first and the second chain rejected."""
+        """Residual proposals that the first and the second chain rejected, int64 (MAX_PAIRS, 2)."""
         return self._outcomes.rejected
 
     @property
     def truncated(self) -> np.ndarray:
-        """Whether a pair had not met at max_sweeps."""
+        """Whether a pair had not met at max_sweeps, bool (MAX_PAIRS,)."""
         return self._outcomes.truncated
 
     @property

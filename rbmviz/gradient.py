@@ -263,26 +263,21 @@ def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientRefe
         If the file is invalid, or belongs to another model or other training rows.
     """
     size = rbm.W.size + len(rbm.b) + len(rbm.c)
-
     try:
         arrays = read_npz(Path(path), ("estimates", "model_and_data", "warning"))
-        for name in ("estimates", "model_and_data"):
-            if name not in arrays:
-                raise Damaged(f"it holds no '{name}'")
-        shape = arrays["estimates"].shape
-        if len(shape) != 2 or shape[1] != size or not 3 <= shape[0] <= MAX_LADDERS:
-            raise Damaged(f"its estimates are of shape {shape} and the model has {size:,} parameters")
-        if arrays["estimates"].dtype.kind != "f":
-            raise Damaged("its estimates are not floating-point numbers")
-        if text_of(arrays["model_and_data"], "model_and_data") != _fingerprint(rbm, data):
+        estimates = arrays.get("estimates", np.zeros(0))
+        if estimates.ndim != 2 or estimates.shape[1] != size or not 3 <= len(estimates) <= MAX_LADDERS:
+            raise Damaged(
+                f"its estimates are of shape {estimates.shape}, and the model has {size:,} parameters"
+            )
+        if estimates.dtype.kind != "f" or not np.isfinite(estimates).all():
+            raise Damaged("its estimates are not all finite floating-point numbers")
+        if text_of(arrays.get("model_and_data"), "model_and_data") != _fingerprint(rbm, data):
             raise Damaged("it belongs to another model or to other training rows")
-        estimates = arrays["estimates"].astype(np.float64)
-        if not np.isfinite(estimates).all():
-            raise Damaged("its estimates are not all finite")
         warning = text_of(arrays["warning"], "warning") if "warning" in arrays else ""
     except Damaged as error:
         raise BadInput(f"'{path}' is not a reference for this gradient: {error}.") from None
-    return GradientReference("parallel tempering", estimates, warning)
+    return GradientReference("parallel tempering", estimates.astype(np.float64), warning)
 
 
 def gradient_quality(

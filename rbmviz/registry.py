@@ -36,10 +36,6 @@ class Table:
             raise ValueError(f"two {self.kind}s are called '{name}'")
         self._entries[name] = entry
 
-    def is_example(self, module: str) -> bool:
-        """Return whether a module is an example to copy: its name begins with an underscore."""
-        return module.startswith(f"{self.package}._")
-
     def _discover(self) -> None:
         if not self._discovered:
             package = importlib.import_module(self.package)
@@ -99,7 +95,7 @@ def _algorithm(table: Table, name: str, label: str, paper: str, colour: str) -> 
         cls.__post_init__ = check_all  # type: ignore[attr-defined]
         cls.name, cls.label, cls.paper, cls.colour = name, label, paper, colour  # type: ignore[attr-defined]
         dataclasses.dataclass(frozen=True, kw_only=True)(cls)  # decorates in place
-        if not table.is_example(cls.__module__):
+        if not cls.__module__.startswith(f"{table.package}._"):  # an example to copy
             table.add(name, cls)
         return cls
 

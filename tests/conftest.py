@@ -159,14 +159,8 @@ class OnePanel:
     def peek(self):
         return self.race[0].snapshot
 
-    def begin(self, plan):
-        self.race.change(OnePlan(plan))
-
     def apply_knobs(self, **knobs):
         self.race.apply_knobs(0, **knobs)
-
-    def set_live_knobs(self, **knobs):
-        self.race.set_live_knobs(0, **knobs)
 
 
 @pytest.fixture

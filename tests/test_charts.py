@@ -4,7 +4,6 @@ import json
 
 from rbmviz.charts import Bars, ChartAxis, Curves, Level, styled
 from rbmviz.charts.curves import BAND_OPACITY, LEVEL_DASH, LINE_WIDTH
-from rbmviz.charts.ends import end_rows
 from rbmviz.view.live import engine_data
 
 X, Y = ChartAxis("x", "Samples", "log"), ChartAxis("y", "Share", form="%", domain=(0, 1))
@@ -82,10 +81,3 @@ def test_bars_have_sides_and_cells_have_shades():
     [cell] = cells.content(cells.of([row | {"share": 0.25} for row in rows[:1]]).rows, "Heat map")["bars"]
     assert (cell["text"], cell["opacity"]) == ("0.25", 0.5)
     assert cells.empty("Heat map")["label"] == "A"
-
-
-def test_on_a_phone_ends_that_would_overlap_have_one_name():
-    heights = {"a": 10.0, "b": 0.4, "c": 0.2, "d": 0.0}
-    rows = [{"kind": "point", "sampler": name, "x": 1.0, "y": y} for name, y in heights.items()]
-    ends = end_rows([(name, name) for name in heights], rows, "sampler", 240)
-    assert {end["label"]: end["narrow"] for end in ends} == {"a": "a", "b": "b +2", "c": "", "d": ""}

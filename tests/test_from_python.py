@@ -1,6 +1,5 @@
 """The short way in Python: names, arrays and frames for objects; ``fit``; what records say of themselves."""
 
-import importlib.metadata
 import re
 import struct
 import zlib
@@ -146,9 +145,3 @@ def test_a_notebook_shows_filters_and_samples():
     assert "img" not in rbmviz.fit([[0, 1], [1, 0]], iterations=1)._repr_html_()
     assert mosaic(np.zeros((1, 4)), (2, 2)).max() == 255
     assert grey_png(np.zeros((2, 3), np.uint8)).startswith(b"\x89PNG")
-
-
-def test_the_version_is_that_of_the_installation():
-    assert rbmviz.__version__ == importlib.metadata.version("rbmviz")
-    with pytest.raises(AttributeError):
-        _ = rbmviz.versions

@@ -9,7 +9,6 @@ from command_line import refused, run
 
 import rbmviz
 from rbmviz import BadInput
-from rbmviz.gradient import gradient_quality
 from rbmviz.session import SamplingSetup
 from rbmviz.sweeps import SweepPlan
 
@@ -56,16 +55,6 @@ def test_files_and_scores_say_the_start(capsys, tmp_path):
     assert run(capsys, "score", path)["start"] == "validation examples of bas"
     run(capsys, *words, "--init", "random")
     assert run(capsys, "score", path)["start"] == "random bits"
-
-
-def test_names_with_knobs_are_taken_wherever_names_are():
-    assert rbmviz.make_sampler("rates_fpcd:eps=.1", k=2) == rbmviz.make_sampler("rates_fpcd", eps=0.1, k=2)
-    assert rbmviz.make_trainer("ucd:t_max=1000").t_max == 1000
-    with pytest.raises(BadInput, match="eps is given twice"):
-        rbmviz.make_sampler("rates_fpcd:eps=.1", eps=0.2)
-    rbm, rows = rbmviz.load_model("bas_cd1").rbm, rbmviz.load_dataset("bas").train
-    found = gradient_quality(rbm, rows, "ucd:t_max=1000,batch_size=8", replications=40)
-    assert found.replications == 40
 
 
 def test_play_without_options_writes_the_default_page(capsys, tmp_path, monkeypatch):

@@ -89,9 +89,7 @@ def network_address() -> str:
 
 
 def check_address(address: str | None) -> None:
-    """Refuse an address that other machines can reach, unless the server is public.
-
-    address : address that the server listens on; None or "": all networks of this machine
+    """Refuse an address that other machines can reach ("": all networks), unless the server is public.
 
     Raises BadInput if other machines can reach the address.
     """
@@ -120,13 +118,12 @@ def allowed_hosts() -> list[str]:
 
     Raises BadInput if ``RBMVIZ_HOSTS`` holds something that is not a host name.
     """
-    names = [name.strip().lower() for name in os.environ.get(HOSTS, "").split(",") if name.strip()]
-    for name in names:
-        if not HOST.fullmatch(name):
-            raise BadInput(
-                f"{HOSTS}: {name[:60]!r} is not a host name: give names without scheme and port, separated "
-                "by commas, as rbm.example.org or *.example.org or 192.168.0.7."
-            )
+    names = _listed(
+        HOSTS,
+        HOST,
+        "a host name: give names without scheme and port, separated by commas, as rbm.example.org or "
+        "*.example.org or 192.168.0.7.",
+    )
     own = [f"[{address}]" if ":" in address else address for address in ADDRESSES_OF_COMMAND]
     return [*LOCAL_HOSTS, *own, *(names if public() else [])]
 
@@ -136,16 +133,21 @@ def frame_ancestors() -> list[str]:
 
     Raises BadInput if ``RBMVIZ_FRAME_ANCESTORS`` holds something that is not an origin.
     """
-    origins = [
-        part.strip().lower() for part in os.environ.get(FRAME_ANCESTORS, "").split(",") if part.strip()
-    ]
-    for origin in origins:
-        if not ORIGIN.fullmatch(origin):
-            raise BadInput(
-                f"{FRAME_ANCESTORS}: {origin[:60]!r} is not the origin of a page: give scheme and host, "
-                "separated by commas, as https://moodle.example.org or https://*.example.org."
-            )
-    return origins
+    return _listed(
+        FRAME_ANCESTORS,
+        ORIGIN,
+        "the origin of a page: give scheme and host, separated by commas, as https://moodle.example.org or "
+        "https://*.example.org.",
+    )
+
+
+def _listed(variable: str, pattern: re.Pattern[str], means: str) -> list[str]:
+    """Return the names in an environment variable; BadInput if one is not what it ``means``."""
+    names = [name.strip().lower() for name in os.environ.get(variable, "").split(",") if name.strip()]
+    for name in names:
+        if not pattern.fullmatch(name):
+            raise BadInput(f"{variable}: {name[:60]!r} is not {means}")
+    return names
 
 
 def base_path() -> str:

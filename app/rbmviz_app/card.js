@@ -22,9 +22,6 @@ const NARROW = 1000;
 /** Window width in pixels below which, on a phone, panels reorder their parts (panel.css). */
 const PHONE = 640;
 
-/** Duration of the button's "Copied" label, in milliseconds. */
-const COPIED_MS = 2000;
-
 /** Time in milliseconds during which a page being built may still move the card's target. */
 const SETTLE_MS = 4000;
 
@@ -165,10 +162,7 @@ const drawHead = (data, parent) => {
   if (card) markMore(card, parent);
   const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span><button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
-  copy.onclick = () => {
-    const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href;
-    copyText(link).then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
-  };
+  copy.onclick = () => copyText(new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href, copy, 'Copy link');
   // The answer is at the end of the card: scroll to it once if it is below the edge.
   if (data.revealed && parent.rbmvizRevealed !== place) bringAnswerOnce(card);
   parent.rbmvizRevealed = data.revealed ? place : '';

@@ -9,32 +9,36 @@ settings and marks the panels as pending (``open_step``). The page sets its pane
 
 import contextlib
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.lessons import (
     Lesson,
     PageState,
     Step,
+    StepClaim,
     load_lesson,
     measure_now,
     shipped_lessons,
     steps_of,
 )
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz_app import claims, keys, links, messages, pages, session, uploads
-from rbmviz_app.component import APP_FOLDER, component
+from rbmviz_app import keys, links, messages, pages, session, uploads
+from rbmviz_app.component import APP_FOLDER, component, while_running
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
-from rbmviz_app.timer import while_running
 
 _component = component("card", ["storage.js", "card.js"], ["card_parts.css"])
 """Three parts: the head of the card, the ring around its target, and, on the Learn page, the progress."""
+
+_newcomers = component("doors", ["storage.js", "doors.js"], ["doors.css"])
 
 LOOK_WORDS = {
     "play": "the button Play",
@@ -207,8 +211,6 @@ def follow_address(page: str) -> None:
 
     So the browser's Back button returns to the step of the earlier page. Opening another page in any other
     way leaves the lesson, because a card belongs to its step's page. This may end the script run.
-
-    page : name of the page in the address
     """
     before = session.OPENED_PAGE.value
     if before != page and not session.STEP_TO_SHOW.value:  # otherwise the card itself moves on
@@ -244,6 +246,44 @@ def _read_place(name: str, step: str) -> LessonStep:
     if not (step.isascii() and step.isdigit() and len(step) < 4 and 1 <= int(step) <= n):
         raise BadInput(f"Lesson '{name}' has steps 1 to {n}; the link names step '{step[:MAX_SHOWN]}'.")
     return LessonStep(name, int(step) - 1)
+
+
+def panel_names(step: Step) -> list[str]:
+    """Return the names that a step's page gives its panels; "" for a single panel, which needs none.
+
+    Panels of one algorithm are named by their differences only: "step size 0.3".
+    """
+    algorithms = step.state.all_algorithms()
+    if len(algorithms) == 1:
+        return [""]
+    live = pages.live_page(step.state.page)
+    names = (live.title if live is not None else titles)(algorithms)
+    parts = [name.partition(" (") for name in names]
+    if len({kind for kind, _, _ in parts}) == 1 and all(knobs for _, _, knobs in parts):
+        return [knobs.removesuffix(")") for _, _, knobs in parts]
+    return names
+
+
+def watched_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
+    """Return the card's words for a claim that has not been seen yet; ``names``: see ``panel_names``."""
+    return _as_sentence(f"{claim.number_words(page, names)}, watched {claim.when(page)}", names)
+
+
+def stated_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
+    """Return the card's words for a goal, or for a claim that has been seen."""
+    return _as_sentence(claim.words(page, names), names)
+
+
+def _as_sentence(said: str, names: Sequence[str]) -> str:
+    return said if names[0] else said[:1].upper() + said[1:]
+
+
+def value_words(claim: StepClaim, page: str, value: float | None) -> str:
+    """Return a claim's number with its unit; "" if it is unknown."""
+    if value is None:
+        return ""
+    short = f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+    return claim.with_unit(page, short)
 
 
 # Card
@@ -304,10 +344,7 @@ def draw(page: str) -> None:
 
 
 def _draw_open(offers_reveal: bool) -> None:
-    """Draw the open step.
-
-    offers_reveal : whether the rest of the card has the reveal button
-    """
+    """Draw the open step; offers_reveal : whether the rest of the card has the reveal button."""
     current = opened()
     if current is None:  # the lesson was just left: this fragment is about to disappear
         return
@@ -357,7 +394,12 @@ def _draw_open(offers_reveal: bool) -> None:
     lines = [] if current.asks else claim_lines(step, seen, now)
     if lines:
         marks = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
-        st.markdown("  \n".join(claims.line(marks[seen], said, number) for said, number, seen in lines))
+        st.markdown(
+            "  \n".join(
+                f"{marks[seen]} {messages.plain(said)}" + (f": **{number}**" if number else "")
+                for said, number, seen in lines
+            )
+        )
     if step.goal and all_seen:
         st.markdown(":green[:material/trophy:] **Won.** The goal is reached.")
     revealed = bool(step.reveal) and not current.asks and current.revealed
@@ -448,12 +490,12 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
     """
     if not step.watched:
         return []
-    page, names = step.state.page, claims.panel_names(step)
+    page, names = step.state.page, panel_names(step)
     lines = []
     for i, claim in enumerate(step.watched):
         value = seen.get(i, now.get(i))
-        words = claims.stated_words if i in seen or step.goal else claims.watched_words
-        lines.append((words(claim, page, names), claims.value_words(claim, page, value), i in seen))
+        words = stated_words if i in seen or step.goal else watched_words
+        lines.append((words(claim, page, names), value_words(claim, page, value), i in seen))
     return list(dict.fromkeys(lines))  # two claims may be about the same number
 
 
@@ -515,3 +557,12 @@ def _draw_moves(place: LessonStep, n: int) -> None:
             help="Set the page back to the beginning of this step.",
         )
         st.button("Leave", icon=":material/close:", type="tertiary", key="lesson leave", on_click=leave)
+
+
+def draw_line() -> None:
+    """Draw the line in the bar that leads newcomers to Learn, unless a lesson or a presentation is open."""
+    if opened() is not None or links.presenting() or session.EMBEDDED.value:
+        return
+    with st.container(key="doors"):
+        if _newcomers(key="doors line", data={}, on_open_change=lambda: None).open:
+            switch_page("learn")

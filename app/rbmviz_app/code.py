@@ -1,4 +1,4 @@
-"""Python code that repeats what a page shows, and draws its charts by ``rbmviz.plot``."""
+"""Python code that repeats a page's runs (on Weights with other random numbers), and draws its main chart."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

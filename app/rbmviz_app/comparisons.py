@@ -82,9 +82,7 @@ def close_work(tab: Tab, for_good: bool = False) -> None:
 def open_comparison(page: str, setup: S, rate: float) -> tuple[Race[S], bool]:
     """Open this session's comparison of a page; return it and whether it is new.
 
-    page : name of the page, or another name for a second comparison on the same page
-    setup : setup of a new comparison; an existing one keeps its own
-    rate : steps per second of a new comparison
+    setup, rate : of a new comparison; an existing one keeps its own
     """
     comparisons = COMPARISONS.ensure()
     is_new = page not in comparisons

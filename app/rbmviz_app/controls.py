@@ -11,6 +11,9 @@ from rbmviz import BadInput, Model
 from rbmviz.files.origin import with_origin
 from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
+from rbmviz.registry import samplers
+from rbmviz.samplers import list_samplers, make_sampler
+from rbmviz.session import Race
 from rbmviz_app import messages, session, uploads
 from rbmviz_app.session import ALL_SETTINGS, Setting, set_undrawn
 from rbmviz_app.shared import (
@@ -28,10 +31,7 @@ _one_file = threading.Lock()
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a setting's widget.
-
-    more : further arguments of the widget; ``on_change`` and ``variant`` are passed to ``Setting.widget``
-    """
+    """Return the arguments of a setting's widget; ``on_change`` and ``variant`` go to ``Setting.widget``."""
     more = dict(more)
     then, variant = more.pop("on_change", None), more.pop("variant", "")
     help = more.get("help", setting.spec.help) or None
@@ -277,6 +277,12 @@ def _draw_code(page: str, make: Callable[[], str]) -> None:
     fold = st.expander("Code", icon=":material/code:", key=f"{page} code", on_change="rerun")
     if fold.open:
         fold.code(make())
+
+
+def sampler_adders(comparison: Race[Any], page: str) -> None:
+    """Draw the buttons that add a sampler's panel."""
+    labels = {name: samplers[name].label for name in list_samplers()}
+    adders(page, labels, lambda name: comparison.add(make_sampler(name)))
 
 
 def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -> None:

@@ -12,7 +12,7 @@ from rbmviz import BadInput
 from rbmviz.datasets import MissingData, fetch, missing_data
 from rbmviz.errors import OutputFailure
 from rbmviz_app import messages
-from rbmviz_app.timer import while_running
+from rbmviz_app.component import while_running
 
 
 class DataDownload:
@@ -25,19 +25,15 @@ class DataDownload:
 
     def _run(self) -> None:
         self.error = f"The download of '{self.data.name}' was interrupted: try again."
+
+        def count(n_bytes: int) -> None:
+            self.received += n_bytes
+
         try:
-            fetch(self.data.name, self._count)
+            fetch(self.data.name, count)
             self.error = ""
         except (BadInput, OutputFailure) as error:
             self.error = str(error)
-
-    def _count(self, n_bytes: int) -> None:
-        self.received += n_bytes
-
-    @property
-    def running(self) -> bool:
-        """Whether it is still running."""
-        return self.thread.is_alive()
 
 
 @st.cache_resource(show_spinner=False)
@@ -49,24 +45,21 @@ def begin(data: MissingData) -> None:
     """Start a download, unless the same data are already being downloaded."""
     downloads, lock = _downloads()
     with lock:
-        if data.name not in downloads or not downloads[data.name].running:
+        if data.name not in downloads or not downloads[data.name].thread.is_alive():
             downloads[data.name] = DataDownload(data)
 
 
-def offer_download(name: str | None, place: str) -> None:
-    """Offer to download these data if they are published but not on this machine.
-
-    place : name of the page, part of the button's key
-    """
+def offer_download(name: str | None, page: str) -> None:
+    """Offer, on this page, to download these data if they are published but not on this machine."""
     data = missing_data(name)
     if data is None:
         return
     downloads, _ = _downloads()
-    running = data.name in downloads and downloads[data.name].running
+    running = data.name in downloads and downloads[data.name].thread.is_alive()
 
     def draw() -> None:
         download = downloads.get(data.name)
-        if download is not None and download.running:
+        if download is not None and download.thread.is_alive():
             megabytes = download.received / 1e6
             text = f"Downloading {data.name}: {megabytes:.1f} of about {data.megabytes:g} MB, then a check."
             st.progress(min(megabytes / data.megabytes, 1.0), text)
@@ -77,7 +70,7 @@ def offer_download(name: str | None, place: str) -> None:
             messages.error(download.error)
         clicked = st.button(
             f"Download {data.name} ({math.ceil(data.megabytes)} MB)",
-            key=f"{place} download data",
+            key=f"{page} download data",
             icon=":material/cloud_download:",
             help="From the publisher to the cache folder of this server, once; its checksum is verified.",
         )

@@ -30,10 +30,7 @@ _tidying: list[Callable[[], object]] = []
 
 
 def mend(server: Any) -> None:
-    """Patch Streamlit wherever its internals are as expected.
-
-    server : the started runtime of this process
-    """
+    """Patch Streamlit, whose started runtime is ``server``, wherever its internals are as expected."""
     _tidying.clear()
     try:
         _forget_sessions(server)

@@ -97,10 +97,7 @@ def _draw_close(place: str, close: Callable[..., Any], argument: object) -> None
 
 
 def draw_link_warnings(page: str = "") -> None:
-    """Show over the page which parts of a link are ignored, until the message is closed.
-
-    page : page of the messages; "" (the default): messages for all pages
-    """
+    """Show over the page which parts of a link are ignored ("": on all pages), until it is closed."""
     # Always present: otherwise closing the message would rebuild the page below.
     with st.container(key=f"alert link {page}"):
         sentences = LINK_WARNINGS.value.get(page, ())

@@ -231,10 +231,7 @@ class LivePage(Generic[S]):
         return comparison
 
     def shown_model(self, comparison: Race[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
-        """Return the name and model that the panels show: the previous ones if the limits refused a change.
-
-        setup, name, model : the setup that the settings request, and the name and model in it
-        """
+        """Return the name and model that the panels show: the previous ones if ``setup`` was refused."""
         models = session.MODELS_ON_PAGES.ensure()
         if comparison.setup == setup or self.name not in models:
             models[self.name] = name, model
@@ -355,7 +352,7 @@ class LivePage(Generic[S]):
     def _is_on_screen(self, preset: Preset, comparison: Race[S]) -> bool:
         panels = self.linkable(comparison)
         named = [text.partition(":")[0] for text in preset.panels]
-        # Names first: this runs every second, and reading the knobs of all presets takes a millisecond.
+        # Names first, because reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
             return False
         for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
@@ -426,7 +423,6 @@ class LivePage(Generic[S]):
     ) -> None:
         """Draw the caption of the preset and the live panels, and write the address.
 
-        key : key of the canvas component
         draw : draws the panels; takes the comparison and the keyword arguments that ``mounted`` returns
         offer : noun and icon for a panel, and a function that draws the buttons for adding one; None: panels
             cannot be added
@@ -444,10 +440,7 @@ class LivePage(Generic[S]):
         self.write_address(comparison)
 
     def mounted(self, comparison: Race[S], key: str) -> dict[str, Any]:
-        """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels.
-
-        key : key of the canvas component
-        """
+        """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels."""
 
         def edited(edit: Any) -> None:
             try:

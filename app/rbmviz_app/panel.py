@@ -39,11 +39,7 @@ def _component(name: str, folder: Path, script: str) -> Any:
 
 
 class Canvas:
-    """The live canvas of one page: all panels of a comparison, with their knobs.
-
-    folder : the page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the
-        shared style
-    """
+    """The live canvas of one page: all panels of a comparison; the folder's ``panel.js`` draws one."""
 
     def __init__(self, folder: Path) -> None:
         self._name = folder.name

@@ -129,11 +129,7 @@ def set_undrawn(values: Mapping[str, Any]) -> None:
 
 
 class Setting(Generic[T]):
-    """A setting of a page, by its name in the address.
-
-    key : its name
-    spec : its default, label and allowed values
-    """
+    """A setting of a page; ``key`` is its name in the address."""
 
     def __init__(self, key: str, spec: SettingSpec) -> None:
         self.key, self.spec, self.default, self.label = key, spec, spec.default, spec.label
@@ -434,10 +430,7 @@ def settings_now(names: Iterable[str]) -> dict[str, Any]:
 
 
 def set_undo_settings(page: str, command: int, before: Mapping[str, Any]) -> None:
-    """Let Undo restore the settings that have changed since ``before``.
-
-    command : number of the command that it undoes, see ``Race.undoable_commands``
-    """
+    """Let Undo of this command (``Race.undoable_commands``) restore what has changed since ``before``."""
     now = settings_now(before)
     UNDO_SETTINGS.ensure()[page] = command, {name: x for name, x in before.items() if now[name] != x}
 

@@ -41,8 +41,6 @@ def open_tab(page: str) -> None:
 
     If the address is not the one that the tab has written, a link was opened in it: everything begins anew
     except the share, which follows to the link.
-
-    page : page in the address
     """
     if tab_of_session() is None:
         key = key_of_browser()

@@ -121,10 +121,7 @@ def uploader_key(place: str) -> str:
 
 
 def offer_to_leave(place: str, file: Any) -> None:
-    """Offer to remove an upload that is no longer in its uploader.
-
-    file : uploaded file or None
-    """
+    """Offer to remove an upload that is no longer in its uploader."""
     if file is None and place in UPLOADS.value:
         name = messages.plain(UPLOADS.value[place].name)
         st.button(f"Continue without {name}", key=f"{place} leave", on_click=drop_upload, args=(place,))
@@ -206,10 +203,7 @@ def drop_upload(place: str) -> None:
 
 
 def _read_once(place: str, file: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload | None:
-    """Read an uploader's file; the same file gives the same object, so that its runs continue.
-
-    file : uploaded file, or None for the last one read
-    """
+    """Read an uploader's file (None: the last one read); the same file gives the same object."""
     if file is None:
         return UPLOADS.value.get(place)
     key = file.name, hashlib.sha256(file.getvalue()).digest(), rule

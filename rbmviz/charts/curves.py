@@ -220,7 +220,7 @@ class Curves(Plot):
         points : (x, y), or (x, y, low, high) with a band
         look : properties of this line, such as its name and colour
         """
-        points = _thinned(points)
+        points = [*points[: -1 : max(1, -(-len(points) // MAX_CURVE_POINTS))], *points[-1:]]
         same: Content = {"name": "", "dash": (), "shape": "", "step": self.line == "step-after"}
         same |= {"width": self.line_width, "band_opacity": BAND_OPACITY}
         band = [(x, low, high) for x, _, low, high in points] if points and len(points[0]) == 4 else []
@@ -287,12 +287,6 @@ def _grouped(rows: Rows, key: Callable[[dict[str, Any]], Any]) -> dict[Any, Rows
     for row in rows:
         groups[key(row)].append(row)
     return groups
-
-
-def _thinned(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
-    """Return evenly thinned points, including the last one."""
-    step = max(1, -(-len(points) // MAX_CURVE_POINTS))
-    return [*points[:-1:step], *points[-1:]]
 
 
 def _guide_layer(alt: Any, rows: Any) -> Any:

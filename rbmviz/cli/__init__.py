@@ -28,48 +28,39 @@ from rbmviz.cli.streams import check_stdout, never_failing_stderr, print_result
 from rbmviz.errors import BadInput, OutputFailure, shortened, unknown
 
 COMMANDS = {
-    "app": ("rbmviz.cli.app:app", "Serve the pages to the browsers of this machine, until Ctrl-C."),
-    "list": (
-        "rbmviz.cli.listing:list_",
-        "List samplers and trainers with their knobs, metrics, data sets and models.",
-    ),
-    "sample": ("rbmviz.cli.sample:sample", "Write samples of a model to a file."),
-    "play": (
-        "rbmviz.cli.play:play",
-        "Write a page in which samplers run live in any browser, or a recording.",
-    ),
-    "score": ("rbmviz.cli.score:score", "Score a sample file against a data set (ISL)."),
-    "sweep": (
-        "rbmviz.cli.sweep:sweep",
-        "Run samplers or trainers over a grid of knobs, and choose a setting.",
-    ),
-    "train": ("rbmviz.cli.train:train", "Train a model, and write it to a file."),
-    "data": ("rbmviz.cli.data:data", "List the data sets, or download one."),
-    "log-z": ("rbmviz.cli.exact:log_z", "Compute log Z of a model, exactly or by AIS."),
+    "app": ("app:app", "Serve the pages to the browsers of this machine, until Ctrl-C."),
+    "list": ("listing:list_", "List samplers and trainers with their knobs, metrics, data sets and models."),
+    "sample": ("sample:sample", "Write samples of a model to a file."),
+    "play": ("play:play", "Write a page in which samplers run live in any browser, or a recording."),
+    "score": ("score:score", "Score a sample file against a data set (ISL)."),
+    "sweep": ("sweep:sweep", "Run samplers or trainers over a grid of knobs, and choose a setting."),
+    "train": ("train:train", "Train a model, and write it to a file."),
+    "data": ("data:data", "List the data sets, or download one."),
+    "log-z": ("exact:log_z", "Compute log Z of a model, exactly or by AIS."),
     "log-likelihood": (
-        "rbmviz.cli.exact:log_likelihood",
+        "exact:log_likelihood",
         "Compute the mean log-likelihood of data under a model, in nats.",
     ),
-    "couple": ("rbmviz.cli.couple:couple", "Measure when coupled Gibbs chains meet."),
-    "weights": ("rbmviz.cli.weights:weights", "Compute the importance weights of pop-CD for a batch."),
-    "gradient": (
-        "rbmviz.cli.gradient:gradient",
-        "Measure bias and variance of gradient estimators at a model.",
-    ),
-    "lesson": ("rbmviz.cli.lesson:lesson", "List the lessons, or check what their steps claim."),
-    "export-model": ("rbmviz.cli.export:export_model", "Write a model as .safetensors or .npz."),
+    "couple": ("couple:couple", "Measure when coupled Gibbs chains meet."),
+    "weights": ("weights:weights", "Compute the importance weights of pop-CD for a batch."),
+    "gradient": ("gradient:gradient", "Measure bias and variance of gradient estimators at a model."),
+    "lesson": ("lesson:lesson", "List the lessons, or check what their steps claim."),
+    "export-model": ("export:export_model", "Write a model as .safetensors or .npz."),
     "completion": (
-        "rbmviz.cli.completion:completion",
+        "completion:completion",
         "Print the script by which a shell completes commands and options.",
     ),
-    "warmup": ("rbmviz.cli.warmup:warmup", "Compile and cache the kernels."),
+    "warmup": ("warmup:warmup", "Compile and cache the kernels."),
 }
-"""Function of each command, which is imported when the command runs, and what the command does."""
+"""Module and function of each command, imported when the command runs, and what the command does."""
 
 
 def function_of(name: str) -> Callable[..., dict[str, Any]]:
     """Return the function of a command, whose module is imported now."""
-    found: Callable[..., dict[str, Any]] = pkgutil.resolve_name(COMMANDS[name][0])
+    place = COMMANDS[name][0]  # python -m benchmarks adds one of another package
+    found: Callable[..., dict[str, Any]] = pkgutil.resolve_name(
+        place if "." in place else f"{__name__}.{place}"
+    )
     return found
 
 

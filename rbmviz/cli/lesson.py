@@ -34,7 +34,14 @@ def lesson(action: Literal["list", "check"] = "list", /, *files: str) -> dict[st
         raise BadInput("rbmviz lesson list: it takes no file (see 'rbmviz lesson --help').")
     lessons = [load_lesson(name) for name in files or shipped_lessons()]
     if action == "list":
-        return {"lessons": [_described(lesson) for lesson in lessons]}
+        about = ("name", "title", "about", "minutes")
+        return {
+            "lessons": [
+                {name: getattr(lesson, name) for name in about}
+                | {"steps": [step.title for step in lesson.steps]}
+                for lesson in lessons
+            ]
+        }
     with_claims = sum(bool(step.claims) + bool(step.won_by) for lesson in lessons for step in lesson.steps)
     with tqdm(total=with_claims, unit="step", disable=None) as bar:
         checked = [_checked(lesson, bar) for lesson in lessons]
@@ -46,16 +53,6 @@ def lesson(action: Literal["list", "check"] = "list", /, *files: str) -> dict[st
             f"{len(failed)} of {len(rows)} claims do not hold: {'; '.join(failed[:MAX_CLAIMS_NAMED])}{more}."
         )
     return {"lessons": checked, "claims_checked": len(rows), "claims_failed": len(failed)}
-
-
-def _described(lesson: Lesson) -> dict[str, Any]:
-    return {
-        "name": lesson.name,
-        "title": lesson.title,
-        "about": lesson.about,
-        "minutes": lesson.minutes,
-        "steps": [step.title for step in lesson.steps],
-    }
 
 
 def _checked(lesson: Lesson, bar: tqdm) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """``rbmviz list``: samplers, trainers, metrics, data sets and models."""
 
+from collections.abc import Callable
 from typing import Any
 
 from rbmviz.cli import print_message
@@ -29,13 +30,17 @@ def _knob(knob: Knob) -> dict[str, Any]:
     }
 
 
+def _first_line(entry: Any) -> str:
+    return (entry.__doc__ or "").splitlines()[0]
+
+
 def _algorithms(table: Table) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
             "label": table[name].label,
             "paper": table[name].paper,
-            "description": (table[name].__doc__ or "").splitlines()[0],
+            "description": _first_line(table[name]),
             "knobs": [_knob(knob) for knob in knobs_of(table[name]).values()],
         }
         for name in table
@@ -71,11 +76,12 @@ def list_(*kind: str) -> dict[str, Any]:
     for name in kind:
         if name not in KINDS:
             raise unknown("kind", name, KINDS)
-    about = {name: (metrics[name].__doc__ or "").splitlines()[0] for name in list_metrics()}
-    makers = {
+    makers: dict[str, Callable[[], list[Any]]] = {
         "samplers": lambda: _algorithms(samplers),
         "trainers": lambda: _algorithms(trainers),
-        "metrics": lambda: [{"name": name, "description": text} for name, text in about.items()],
+        "metrics": lambda: [
+            {"name": name, "description": _first_line(metrics[name])} for name in list_metrics()
+        ],
         "datasets": describe,
         "models": _models,
     }

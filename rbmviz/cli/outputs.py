@@ -40,19 +40,17 @@ def check_outputs(
         if isinstance(path, DefaultName) and os.path.lexists(path):
             raise BadInput(f"'{path}' exists: name the file to write, or to replace, by {flag}.")
     written = {flag: output_path(path) for flag, path in outputs.items() if path is not None}
-    read = []
-    for names, files_of in ((models or {}, _model_files), (datasets or {}, _data_files)):
-        for flag, name in names.items():
-            read += [(f"{flag} {name}", file) for file in (files_of(name) if name else [])]
-    seen: dict[str, str] = {}
+    taken = [
+        (f"the input {flag} {name}", file)
+        for names, files_of in ((models or {}, _model_files), (datasets or {}, _data_files))
+        for flag, name in names.items()
+        for file in (files_of(name) if name else ())
+    ]
     for flag, path in written.items():
-        for what, file in read:
+        for what, file in taken:
             if _same_file(path, file):
-                raise BadInput(f"{flag} would overwrite the input {what}: name another file.")
-        for other, earlier in seen.items():
-            if _same_file(path, Path(earlier)):
-                raise BadInput(f"{other} and {flag} are the same file, '{path}': name two.")
-        seen[flag] = str(path)
+                raise BadInput(f"{flag} would overwrite {what}: name another file.")
+        taken.append((flag, path))
     for path in written.values():
         check_writable(path)
 
@@ -65,9 +63,8 @@ def _model_files(name: str) -> list[Path]:
 def _data_files(name: str) -> list[Path]:
     """Return the existing files that a data set's name or path, with or without a variant, may refer to."""
     names = {name, name.rpartition("@")[0] or name}
-    paths = [Path(name) for name in names]
     published = {datasets[name].file for name in names if name in list_datasets()} & set(SOURCES)
-    paths += [path for path in map(path_of, published) if path]
+    paths = [*map(Path, names), *filter(None, map(path_of, published))]
     return [path for path in paths if path.is_file()]
 
 

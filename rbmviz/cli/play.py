@@ -11,17 +11,16 @@ from rbmviz.browser import scores
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
 from rbmviz.cli import print_message
 from rbmviz.cli.options import MANY, NUMBER, Count, Seed, read_algorithms, whole
-from rbmviz.cli.origins import origin_of
+from rbmviz.cli.origins import data_for, origin_of
 from rbmviz.cli.outputs import DefaultName, check_outputs
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.files.budget import check_state
-from rbmviz.files.metadata import data_name
 from rbmviz.files.origin import with_origin
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import values_of
 from rbmviz.lessons import load_lesson
-from rbmviz.models import data_of, describe_model, load_model, with_rates
+from rbmviz.models import describe_model, load_model, with_rates
 from rbmviz.pages import PAGES
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers as table
@@ -132,9 +131,9 @@ def play(
         from rbmviz.view.specs import shape_of
     loaded = load_model(name)
     algorithms = read_algorithms(table, texts, knobs)  # knobs in a text override flags
-    data = _scored_data(loaded, dataset, init)
-    if loaded.rates is None and dataset is not None and any(each.needs_rates for each in algorithms):
-        loaded = with_rates(loaded, load_dataset(dataset))
+    data = data_for(loaded, dataset, "use --init random" if init == "data" else "")
+    if loaded.rates is None and dataset and data and any(each.needs_rates for each in algorithms):
+        loaded = with_rates(loaded, data)
     setup = SamplingSetup(loaded, data, seed, init or "data")  # without data they start at random bits
     shown = None if no_data and not recorded else data
     if recorded:
@@ -171,7 +170,7 @@ def play(
         result |= {"kept": kept, "seed": seed}
     else:
         result |= {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
-    result |= {"init": "random" if setup.first_state() is None else "data"}
+    result["init"] = "random" if setup.first_state() is None else "data"
     return result | ({"interrupted": True} if interrupted else {})
 
 
@@ -189,25 +188,6 @@ def _lesson(name: str, target: Path, options: list[str]) -> dict[str, Any]:
     return result | {"contains": contained, "steps": [step.title for step in lesson.steps]}
 
 
-def _scored_data(model: Model, dataset: str | None, init: str | None) -> Dataset | None:
-    """Return the data to score against; None, with a message, if the model's own data are missing."""
-    if dataset is not None:
-        return data_of(model, dataset, load_dataset)
-    if data_name(model.meta) is None:
-        if init == "data":
-            raise BadInput(
-                "The model does not say what data it learned: give --dataset, or use --init random."
-            )
-        return None
-    try:
-        return data_of(model)
-    except BadInput as error:
-        if init == "data":
-            raise
-        print_message(f"Nothing is scored, and the chains start at random bits: {error}")
-        return None
-
-
 def _kept(n: int, last: int | None, n_runs: int, model: Model) -> int:
     """Return the number of samples of each run in the file; BadInput if the file would be too large."""
     kept = min(n, last or n)
@@ -222,6 +202,7 @@ def _kept(n: int, last: int | None, n_runs: int, model: Model) -> int:
 
 def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
     """Draw n samples in each run; return their histories, and whether an interrupt came first."""
+    interrupted = False
     try:
         with tqdm(total=n * len(runs), unit="sample", disable=None) as bar:
             for run in runs:
@@ -236,11 +217,11 @@ def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]
     except KeyboardInterrupt:
         if not all(run.n for run in runs):
             raise
+        interrupted = True
         print_message("Interrupted: the samples made so far are kept.")
-        return [RunHistory.of(run) for run in runs], True
-    for run in runs:
+    for run in () if interrupted else runs:
         run.complete()
-    return [RunHistory.of(run) for run in runs], False
+    return [RunHistory.of(run) for run in runs], interrupted
 
 
 def _written(

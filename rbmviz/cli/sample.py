@@ -12,16 +12,15 @@ from tqdm import tqdm
 
 from rbmviz.cli import print_message
 from rbmviz.cli.options import NUMBER, Count, ModelName, Seed, read_algorithms
-from rbmviz.cli.origins import origin_of
+from rbmviz.cli.origins import data_for, origin_of
 from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.cli.signals import signals_deferred
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.files.budget import check_memory
-from rbmviz.files.metadata import data_name
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import values_of
-from rbmviz.models import data_of, load_model, with_rates
+from rbmviz.models import load_model, with_rates
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples
@@ -92,7 +91,8 @@ def sample(
         n * loaded.rbm.n_visible * (17 if for_arviz else 2 if no_means else 7),
         "take fewer, --thin them, or stream them in Python (rbmviz.stream)",
     )
-    data = _data(loaded, dataset, init, likelihood)
+    without = "leave --likelihood out" if likelihood else "use --init random" if init == "data" else ""
+    data = data_for(loaded, dataset, without) if dataset or without else None
     if data is not None and algorithm.needs_rates and loaded.rates is None:
         loaded = with_rates(loaded, data)
     v0, start = start_of(loaded, seed, algorithm.n_chains, init, data)
@@ -121,23 +121,6 @@ def sample(
         found = target_likelihood(loaded.rbm, algorithm.target(state), average, data.train, seed=seed)
         result["likelihood"] = dataclasses.asdict(found) | {"method": found.method}
     return result | ({"interrupted": True} if interrupted or stops else {})
-
-
-def _data(model: Model, dataset: str | None, init: str | None, likelihood: bool) -> Dataset | None:
-    """Return the data that are named, or that scores or starts need; None if nothing needs them."""
-    if dataset is not None:
-        return data_of(model, dataset, load_dataset)
-    if not likelihood and init != "data":
-        return None
-    if data_name(model.meta) is None:
-        without = "leave --likelihood out" if likelihood else "use --init random"
-        raise BadInput(f"The model does not say what data it learned: give --dataset, or {without}.")
-    try:
-        return data_of(model)
-    except BadInput as error:
-        raise BadInput(
-            f"The data that the model names cannot be loaded: {error} Give --dataset, or use --init random."
-        ) from None
 
 
 def _drawn(

@@ -16,6 +16,7 @@ from rbmviz.metrics import ISL, Coverage, chain_diagnostics, reference
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.models import load_model, load_pretrained
+from rbmviz.support import checks
 
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
 """Array of the sample file -> the ISL kernel that scores it."""
@@ -46,17 +47,13 @@ def _read(path: Path, array: str) -> _Samples:
     """Read a sample file: the scored ``array``, v if the file has it, and meta."""
     if not is_file(path):
         raise BadInput(f"There is no sample file '{path}'; 'rbmviz sample' writes one.")
-
     try:
         arrays = read_npz(path, {array, "v", "meta"})
         meta = read_json(text_of(arrays.pop("meta", None), "meta"))
     except Damaged as error:
         raise BadInput(f"'{path}' is not a readable sample file ({error}); give an .npz with v.") from None
     if array not in arrays:
-        raise BadInput(
-            f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs. A file of "
-            f"the app has one for each panel, {array}0 and so on: save one of them as {array}."
-        )
+        raise BadInput(f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs.")
     for name, rows in arrays.items():
         if rows.ndim != 2 or not rows.size:
             raise BadInput(
@@ -74,11 +71,12 @@ def _read(path: Path, array: str) -> _Samples:
     if type(n_chains) is not int or n_chains < 1 or not isinstance(model, str | None):
         raise BadInput(f"'{path}': meta must name the model, and one chain or more; sample it again.")
     v = arrays.get("v")
-    if v is not None and v.max() > 1:
-        raise BadInput(f"'{path}': v holds values other than 0 and 1.")
-    if v is not None and len(v) != len(arrays[array]):
-        raise BadInput(f"'{path}': v and {array} have different numbers of rows; sample it again.")
-    return _Samples(arrays[array], v, model, n_chains, metadata.data_name(of_model), start)
+    if v is not None:
+        v = arrays["v"] = checks.bits(f"'{path}': v", v)
+    x = checks.numbers(f"'{path}': {array}", arrays[array])
+    if x.ndim != 2 or not x.size or (v is not None and len(v) != len(x)):
+        raise BadInput(f"'{path}': {array} has the shape {x.shape}, not (rows of v, n_visible).")
+    return _Samples(x, v, model, n_chains, metadata.data_name(of_model), start)
 
 
 def _diagnostics(file: str, given: str | None, samples: _Samples) -> dict[str, Any]:
@@ -105,11 +103,10 @@ def _diagnostics(file: str, given: str | None, samples: _Samples) -> dict[str, A
         print_message(f"No effective sample size of the free energy (give --model): {error}")
     per_chain: dict[str, Any] = {"n_chains": n_chains, "ess_method": "rank-normalised bulk (ess_tail: tail)"}
     for key, values in functions.items():
-        diagnostics = chain_diagnostics(chains_apart(values, n_chains))
-        for name, value in ((f"ess_{key}", diagnostics.ess), (f"ess_tail_{key}", diagnostics.ess_tail)):
-            per_chain[name] = None if np.isnan(value) else value
-        if n_chains > 1:
-            per_chain[f"rhat_{key}"] = diagnostics.rhat if np.isfinite(diagnostics.rhat) else None
+        found = chain_diagnostics(chains_apart(values, n_chains))
+        numbers = {f"ess_{key}": found.ess, f"ess_tail_{key}": found.ess_tail}
+        numbers |= {f"rhat_{key}": found.rhat} if n_chains > 1 else {}
+        per_chain |= {name: value if math.isfinite(value) else None for name, value in numbers.items()}
     return per_chain
 
 

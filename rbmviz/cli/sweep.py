@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,9 +50,6 @@ OF_PLAN = "sampler trainer model axis replications knobs dataset n budget metric
 
 Unit = Literal["n", "samples", "sweeps", "seconds", "updates"]
 """What --budget and --effort count; "n" stands for samples, or for updates of trainers."""
-
-EVERY_SECONDS = 10.0
-"""Seconds between two progress lines if standard error is not a terminal."""
 
 
 def sweep(
@@ -227,6 +225,15 @@ def _of_other_code(store: Store) -> StoredTable:
     return StoredTable(columns, n_cells)
 
 
+def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
+    """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
+    first = re.fullmatch(r"([^=]*)=(log1m|log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
+    if first:
+        name, scale, ends = first.groups()
+        written = f"{name}={ends}:{'linear' if scale == 'lin' else scale}"
+    return Axis.read(written, algorithms)
+
+
 def _unit(given: str | None, kind: Kind) -> str:
     return {"sampler": "samples", "trainer": "updates"}[kind] if given in (None, "n") else given
 
@@ -251,7 +258,7 @@ def _plan(args: SimpleNamespace) -> SweepPlan:
     return SweepPlan(
         kind=kind,
         algorithms=tuple(write_algorithm(text) for text in algorithms),
-        axes=tuple(Axis.read(text, algorithms) for text in args.axis or ()),
+        axes=tuple(_axis(text, algorithms) for text in args.axis or ()),
         models=tuple(args.model or ()),
         data=args.dataset or "",
         seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),
@@ -263,22 +270,6 @@ def _plan(args: SimpleNamespace) -> SweepPlan:
     )
 
 
-def _bar(total: int, done: int) -> tqdm:
-    """Return the progress of cells: a bar on a terminal, else an occasional line."""
-    # No smoothing, because cells of different settings differ in length.
-    common: dict[str, Any] = {"total": total, "initial": done, "unit": "cell", "smoothing": 0}
-    if sys.stderr.isatty():
-        return tqdm(**common, file=sys.stderr)
-
-    def write(text: str) -> None:
-        if text.strip():
-            print_message(text.strip())
-
-    lines: Any = SimpleNamespace(write=write, flush=sys.stderr.flush)
-    form = "{n_fmt} of {total_fmt} cells, {remaining} left{postfix}"
-    return tqdm(**common, file=lines, mininterval=EVERY_SECONDS, bar_format=form)
-
-
 def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
     """Compute the missing cells, and report the outcome."""
     there = len(store.done(plan_cells))
@@ -288,7 +279,10 @@ def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -
     )
     found = f", {there:,} of them in '{store.folder}'" if there else ""
     print_message(f"{len(plan_cells):,} cells{found}; on {where}.")
-    with _bar(len(plan_cells), there) as bar:
+    # No smoothing, because cells of different settings differ in length.
+    every = 0.1 if sys.stderr.isatty() else 60.0  # seconds: a log has a line a minute
+    bar = tqdm(total=len(plan_cells), initial=there, unit="cell", smoothing=0, mininterval=every)
+    with bar:
 
         def show(outcome: SweepProgress) -> None:
             if outcome.failed:
@@ -448,19 +442,10 @@ def text(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _knobs_text(row: dict[str, Any]) -> str:
-    name = row["setting"].partition(":")[0]
-    knobs = " ".join(
-        f"{knob}={value:g}" if isinstance(value, float) else f"{knob}={value}"
-        for knob, value in row["knobs"].items()
-    )
-    return f"{name} {knobs}".strip()
-
-
 def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> list[str]:
     on = f" on {choice['model']}" if choice["model"] else ""
     seeds = f"{len(choice['seeds'])} seed" + "s" * (len(choice["seeds"]) != 1)
-    texts = [_knobs_text(row) for row in rows]
+    texts = _short([row["setting"] for row in rows])
     width = max(map(len, texts))
     lines = [
         f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * tied with the best",

@@ -12,7 +12,7 @@ VALUES_PER_BLOCK = 2**20
 def rule_of(rule: str | float, dataset: str, most: int = 1) -> str:
     """Return the rule in the form that data set names use: ``0.5``, or ``bernoulli``.
 
-    Raises BadInput if the rule is neither that nor a number between 0 and ``most``.
+    Raises BadInput if the rule is neither ``bernoulli`` nor a number between 0 and ``most``.
     """
     if rule == "bernoulli":
         return "bernoulli"

@@ -43,7 +43,8 @@ def read_table(content: bytes, name: str) -> CsvTable:
 
     name : name of the file in error messages, which give the row, counted as in a text editor, and the column
 
-    Raises BadInput if the content, a text in UTF-8, is not such a table.
+    Raises BadInput if the content is not such a table. The message gives the row, counted as in a text
+    editor, and the column.
     """
     if b"\0" in content:
         raise BadInput(

@@ -185,7 +185,13 @@ def given_fields(
     fields = fields_of(name, arrays | labels, rule, lambda key: key.removesuffix("_train"), None, columns)
     shape, width = fields["image_shape"], fields["train"].shape[1]
     if image_shape is not None:
-        shape = _picture_shape(name, image_shape)
+        sides = tuple(image_shape) if np.iterable(image_shape) else ()
+        if len(sides) != 2:
+            raise BadInput(
+                f"'{name}': image_shape = {quoted(image_shape)} is not two numbers, (rows, columns)."
+            )
+        rows, columns = (checks.whole(f"'{name}': image_shape", side, 1) for side in sides)
+        shape = rows, columns
     if shape is not None and math.prod(shape) != width:
         raise BadInput(f"'{name}': a row has {width} values, not {shape[0]} x {shape[1]}.")
     own = {"image_shape": shape, "classes": classes or fields["classes"], "source": "arrays given in Python"}
@@ -197,10 +203,3 @@ def _array(values: Any, otherwise: str) -> np.ndarray:
         return np.asarray(values)
     except ValueError:  # rows of different lengths
         raise BadInput(otherwise) from None
-
-
-def _picture_shape(name: str, shape: Any) -> tuple[int, int]:
-    if not np.iterable(shape) or len(sides := tuple(shape)) != 2:
-        raise BadInput(f"'{name}': image_shape = {quoted(shape)} is not two numbers, (rows, columns).")
-    rows, columns = (checks.whole(f"'{name}': image_shape", side, 1) for side in sides)
-    return rows, columns

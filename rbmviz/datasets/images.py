@@ -27,16 +27,6 @@ Files = list[tuple[PurePath, Callable[[], bytes]]]
 """List of (path inside the folder or archive, function that reads the file or raises ``Damaged``)."""
 
 
-def _images(files: Files) -> Files:
-    """Return the image files, without hidden files and the ``__MACOSX`` files in archives of macOS."""
-    return [
-        (path, read)
-        for path, read in sorted(files, key=lambda file: file[0])
-        if path.suffix.lower() in SUFFIXES
-        and not any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
-    ]
-
-
 def in_folder(folder: Path) -> Files:
     """Return the images below a folder, regular files only."""
     paths = (Path(place) / name for place, _, names in os.walk(folder) for name in names)
@@ -87,24 +77,26 @@ def _grey(content: bytes):  # type: ignore[no-untyped-def]
 
 
 def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...], str]:
-    """Return PNG and JPEG files as one array, with their classes.
+    """Return PNG and JPEG files as one array, with their classes, and a note on how sizes were changed.
+
+    Grey levels are uint8 (n, rows, columns), 255 is white. The classes are the names of sub-folders; labels,
+    int64 (n,), are None without them.
 
     name : name of the folder or archive in error messages
 
-    Returns
-    -------
-    grey : uint8 (n, rows, columns)
-        Grey levels, 255 is white.
-    labels : int64 (n,) or None
-        The class of each image; None without sub-folders.
-    classes : tuple of str
-        Names of the sub-folders.
-    note : str
-        How the sizes were changed.
-
-    Raises BadInput if there are no images, one cannot be read, or only some are in sub-folders.
+    Raises
+    ------
+    BadInput
+        If there are no images, if one cannot be read, or if some are in
+        sub-folders and others are not.
     """
-    files = _images(files)
+    files = [
+        (path, read)
+        for path, read in sorted(files, key=lambda file: file[0])
+        if path.suffix.lower() in SUFFIXES
+        # Hidden files, and those of macOS in archives, are no images.
+        and not any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
+    ]
     if not files:
         raise BadInput(f"'{name}' holds no PNG or JPEG images; put some there, one sub-folder per class.")
     with brought_by("data", f"Reading '{name}'"):

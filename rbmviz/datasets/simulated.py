@@ -32,10 +32,8 @@ def truth(seed: int = 0) -> RBM:
 def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     """Return n visible states of one Gibbs chain that starts at uniform bits, uint8 (n, n_visible)."""
     v = rng.generator(seed, "start").integers(0, 2, rbm.n_visible, dtype=np.uint8)
-    up, down = (
-        kernels.layers.make_preactivation(rbm.W, rbm.c),
-        kernels.layers.make_preactivation(rbm.W.T, rbm.b),
-    )
+    up = kernels.layers.make_preactivation(rbm.W, rbm.c)
+    down = kernels.layers.make_preactivation(rbm.W.T, rbm.b)
     v_flips, h_flips = kernels.layers.make_flips(rbm.n_visible), kernels.layers.make_flips(rbm.n_hidden)
     kernels.layers.start_at_input(v_flips, v, up)
     first = SIMULATION_BURN_IN // SWEEPS_BETWEEN - 1

@@ -101,24 +101,13 @@ def _numbers_or_text(array: Any, name: str) -> np.ndarray:
 def read_arrays(
     content: FileContent, suffix: str, choose: Choose
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return arrays of an .npz, .npy or .safetensors file.
+    """Return arrays of an .npz, .npy or .safetensors file, and the texts in the header of the latter.
+
+    Raises Damaged also if a chosen array holds neither numbers nor text, as a pickle.
 
     content : the file
     suffix : its format, as ".npz"
     choose : see ``Choose``; an .npy has one array, without a name
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-        The chosen arrays, of numbers or text, in native byte order.
-    texts : dict of str
-        Texts in the header of a .safetensors file.
-
-    Raises
-    ------
-    Damaged
-        If the file is not of this format or is damaged, or if a chosen array holds neither numbers nor text,
-        as a pickle.
     """
     with damaged():
         if isinstance(content, Path) and not is_file(content):
@@ -155,10 +144,7 @@ def read_json(text: str | bytes) -> Any:
 
 
 def text_of(array: np.ndarray | None, name: str) -> str:
-    """Return the string in an array of one element, or '{}' (empty JSON) if the array is None.
-
-    Raises Damaged if the array does not hold exactly one string.
-    """
+    """Return the string in an array of one element, or '{}' (empty JSON) if the array is None."""
     if array is None:
         return "{}"
     if array.shape != () or array.dtype.kind not in "US":

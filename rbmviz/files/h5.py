@@ -63,7 +63,8 @@ def read_h5(
     update; Damaged if it is not such an archive.
     """
     with _opened(content, what) as file:
-        updates = _updates(list(file))
+        found = (re.fullmatch(r"update_(\d{1,15})", name) for name in file)
+        updates = sorted(int(match[1]) for match in found if match)
         if not updates:
             raise Damaged("it is not an archive of rbms")
         if (kind := _text(file, "model_type") or "BBRBM") != "BBRBM":
@@ -82,10 +83,6 @@ def read_h5(
                 raise Damaged(f"update {n} has no {theirs}")
             arrays[name] = array
         return arrays, {"trainer": "rbms", "updates": n}
-
-
-def _updates(names: list[str]) -> list[int]:
-    return sorted(int(n[1]) for name in names if (n := re.fullmatch(r"update_(\d{1,15})", name)))
 
 
 def read_chains(content: FileContent, what: str) -> np.ndarray | None:

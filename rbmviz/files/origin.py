@@ -23,18 +23,12 @@ def origin(
     data: Sequence[Any] = (),
     seeds: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """Return the origin of results, as JSON values.
+    """Return the origin of results, as JSON values: digests of models and data, and the rest by name.
 
     command : command or Python code that repeats them
     models : models by the names under which they were loaded
-    data : data sets; None is left out. Both have a ``digest``.
+    data : data sets; None is left out
     seeds : seeds of the runs
-
-    Returns
-    -------
-    dict
-        ``program``, ``version``, ``commit`` ("" in an installation), ``models`` and ``data`` (digests by
-        name), ``seeds``, ``command``, ``cite``.
     """
     digests = {name: model.digest() for name, model in (models or {}).items()}
     return {

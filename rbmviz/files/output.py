@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.errors import BadInput, OutputFailure, shortened
 
 REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -95,27 +95,18 @@ def output_path(path: str | Path) -> Path:
     """
     if not os.fspath(path):
         raise BadInput("An output file has an empty name: name a file.")
-    short = str(path) if len(str(path)) < 100 else f"{str(path)[:40]}..."
+    short, target = shortened(str(path)), Path(os.path.realpath(path))
     try:
-        target = Path(os.path.realpath(path))
-        kind = os.lstat(target).st_mode
-    except FileNotFoundError:
-        kind = stat.S_IFREG  # the kind that the new file will have
-        if not target.parent.is_dir():
-            folder = Path(path).parent
-            raise BadInput(f"The folder '{folder}' does not exist; make it, or name another file.") from None
-    except NotADirectoryError:
-        folder = Path(path).parent
-        raise BadInput(f"'{folder}' is not a folder but a file: name another output file.") from None
+        exists = bool(os.lstat(target))
+    except (FileNotFoundError, NotADirectoryError):
+        exists = False
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            raise BadInput(f"The name of the output file '{short}' is too long: name another.") from None
-        raise OutputFailure(f"'{short}' cannot be written: {reason(error)}.") from error
-    if stat.S_ISDIR(kind):
-        raise BadInput(f"'{short}' is a folder: name a file.")
-    if not stat.S_ISREG(kind):
-        raise BadInput(f"'{short}' is a device, a pipe or a link to itself: name a file.")
-    if target.exists() and not os.access(target, os.W_OK):  # a rename would ignore the protection
+        raise BadInput(f"'{short}' cannot be the name of a file: {reason(error)}.") from None
+    if not os.path.isdir(target.parent):
+        raise BadInput(f"The folder '{Path(path).parent}' does not exist; make it, or name another file.")
+    if exists and not os.path.isfile(target):  # a folder, a device, a pipe, or a link to itself
+        raise BadInput(f"'{short}' is not a file: name another.")
+    if exists and not os.access(target, os.W_OK):  # a rename would ignore the protection
         raise OutputFailure(f"'{short}' cannot be written: it is write-protected.")
     return target
 

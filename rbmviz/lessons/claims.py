@@ -182,12 +182,9 @@ def measure_now(
 ) -> dict[tuple[int, str], float | None]:
     """Return the numbers that a claim compares, as a page shows them after its n steps or later.
 
-    snapshots : snapshots of the panels, in order
+    They are by index of the panel and metric; None: unknown, or the panel is missing.
 
-    Returns
-    -------
-    dict of (int, str) to float or None
-        Keyed by panel index and metric; None: unknown, or the panel is missing.
+    snapshots : snapshots of the panels, in order
     """
     values: dict[tuple[int, str], float | None] = dict.fromkeys(claim.about)
     for panel, metric in claim.about:

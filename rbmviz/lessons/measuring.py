@@ -63,15 +63,12 @@ class _MeasuredRun:
             for end in sorted(ends | {n}):
                 self.advance(end)
                 if end in ends or COMPUTED_BESIDE & set(names):
-                    self._complete_background_work()
+                    while self.run.background_work(True):
+                        pass
                     if page == "train":
                         self._judged.append(self.run.view("paused").likelihoods[-1])
         snapshot = self.run.view("paused")
         return dataclasses.replace(snapshot, likelihoods=tuple(self._judged)) if page == "train" else snapshot
-
-    def _complete_background_work(self) -> None:
-        while self.run.background_work(True):
-            pass
 
 
 def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
@@ -95,7 +92,9 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
             plan_of_panel = plan._replace(warm_start=before.run.warm_start())
         measured = _MeasuredRun(plan_of_panel, algorithms[panel], _judged_at(asked))
         if state.page == "coupling":
-            measured.run.request_results(k=_k_of_estimates(state.settings), exact=False)
+            # 1 if the further charts are hidden; the lag set there applies to other pairs.
+            k = int(state.settings["estimate_k"]) if state.settings["coupling_more"] else 1
+            measured.run.request_results(k=k, exact=False)
         if any("monte_carlo" in names for names in asked.values()):
             measured.run.request_monte_carlo(True)
         for n, names in sorted(asked.items()):
@@ -103,14 +102,6 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
             for name in names:
                 values[panel, name, n] = measure(state, (panel, name), snapshot, n)
     return [_result(claim, values) for claim in claims]
-
-
-def _k_of_estimates(settings: Mapping[str, Any]) -> int:
-    """Return the k of CD-k and UCD set on the Coupling page, or 1 if the further charts are hidden.
-
-    Claims never use the lag set there, because it applies to other pairs.
-    """
-    return int(settings["estimate_k"]) if settings["coupling_more"] else 1
 
 
 def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:

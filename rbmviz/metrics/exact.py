@@ -281,11 +281,9 @@ def model_statistics(rbm: AnyModel) -> Statistics:
     low_sum = low @ W[n_high:]
     # Sums over the low states for each high state, and over the high states for each low state, all
     # relative to the largest weight so far.
-    peak, of_high, of_low = (
-        -np.inf,
-        np.zeros((len(high), len(other) + 1)),
-        np.zeros((len(low), len(other) + 1)),
-    )
+    peak = -np.inf
+    of_high = np.zeros((len(high), len(other) + 1))
+    of_low = np.zeros((len(low), len(other) + 1))
     means = np.ones_like(of_low)  # the last column stays 1: it sums the weights themselves
     rows = (row for top in enumeration.tops for row in enumeration.log_weights(top).reshape(-1, len(low)))
     for i, logs in enumerate(rows):

@@ -75,11 +75,6 @@ def round_rows(A: np.ndarray) -> np.ndarray:
     return A.round(4)
 
 
-def largest_removable(A: np.ndarray) -> float:
-    """Return the largest lambda that ``remove_self_transitions`` can take: the smallest A_ii."""
-    return float(A.diagonal().min())
-
-
 REMOVAL_EQUATION = (r"\tilde{A} = (A - \knob{lam}\, I) / (1 - \knob{lam})",)
 """The formula of ``remove_self_transitions``, with its term lam marked; see ``view.formulas``."""
 

@@ -193,11 +193,6 @@ def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, st
     return np.array(distances)
 
 
-def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int) -> np.ndarray:
-    """Return ``chain_distances`` for a chain that starts in the given state, float64 (steps + 1,)."""
-    return chain_distances(A, np.eye(len(A))[state], stationary, steps)
-
-
 @metric("sweep_distances")
 def sweep_distances(rbm: AnyModel, start: np.ndarray, sweeps: int) -> np.ndarray:
     """Return the exact total variation distance of a Gibbs chain to the model after 0, 1, ..., sweeps sweeps.

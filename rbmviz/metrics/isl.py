@@ -231,7 +231,7 @@ class ISL:
             self._sums[:, b] = most + np.log(total)
 
     def _count(self) -> None:
-        """Add the pending samples to the histograms, or to the sums."""
+        """Add the pending samples to the histograms, or to the sums; ``add_counts`` clears the new counts."""
         n, self._n_pending = self._n_pending, 0
         if not n:
             return
@@ -244,25 +244,17 @@ class ISL:
             points = self._packed[at : at + self._points_at_a_time]
             here = new[: len(points)]
             kernels.hamming.count_distances(points, blocks, n, here)
-            self._add_counts(i, n, here)
+            kept = self._with_room(i, n)
+            needed = kernels.hamming.add_counts(here, n, kept)
+            if needed > kept.shape[1]:  # up to the width
+                columns = min(-(-needed // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1)
+                kept = np.pad(kept, ((0, 0), (0, columns - kept.shape[1])))
+                kernels.hamming.add_counts(here, n, kept)
+            self._histograms[i] = kept
 
     def _begins(self) -> range:
         """Return the index of the first point of each part."""
         return range(0, len(self._packed), self._points_at_a_time)
-
-    def _add_counts(self, i: int, n: int, new: np.ndarray) -> None:
-        """Add the counts of n samples to the histograms of a part, and set them to 0."""
-        kept = self._with_room(i, n)
-        needed = kernels.hamming.add_counts(new, n, kept)
-        if needed > kept.shape[1]:
-            kept = self._wider(kept, needed)
-            kernels.hamming.add_counts(new, n, kept)
-        self._histograms[i] = kept
-
-    def _wider(self, kept: np.ndarray, needed: int) -> np.ndarray:
-        """Return histograms with at least the needed columns, up to the width."""
-        columns = min(-(-needed // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1)
-        return np.pad(kept, ((0, 0), (0, columns - kept.shape[1])))
 
     def _with_room(self, i: int, n: int) -> np.ndarray:
         """Return the histograms of a part, in a type with room for n more samples in any bin."""

@@ -465,10 +465,6 @@ def _too_low(snapshot: Any) -> Value:
     return snapshot.reference.log_z - snapshot.newest.log_z
 
 
-def _truth_error(snapshot: Any) -> Value:
-    return None if snapshot.reference is None else snapshot.reference.std_error or "exact"
-
-
 OF_WEIGHTS: tuple[Number, ...] = (
     _pooled(
         "ess_share",
@@ -538,7 +534,7 @@ OF_WEIGHTS: tuple[Number, ...] = (
         "truth_error",
         "log Z’s error",
         "Standard error of annealed importance sampling; exact by enumeration.",
-        _truth_error,
+        lambda snapshot: snapshot.reference and (snapshot.reference.std_error or "exact"),
         "plus_minus",
         source="Over the chains of annealed importance sampling.",
     ),
@@ -647,11 +643,6 @@ def _errors(values: np.ndarray, truth: float | np.ndarray) -> float:
     return float(abs(x.mean()) / (x.std() / np.sqrt(len(x))))
 
 
-def _met_within_10(pairs: Any) -> np.ndarray:
-    met: np.ndarray = (pairs.tau <= 10) & ~pairs.truncated  # a pair truncated earlier has not met
-    return met
-
-
 def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
     """Return the numbers for the pairs of one coupling; their names start with the coupling's name.
 
@@ -730,7 +721,8 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
         _claimed(
             f"{algorithm}_within_10",
             called("met within 10 sweeps"),
-            of_pairs(lambda pairs: 100 * float(_met_within_10(pairs).mean())),
+            # A pair that was cut off earlier has not met.
+            of_pairs(lambda pairs: 100 * float(((pairs.tau <= 10) & ~pairs.truncated).mean())),
             "%",
         ),
         _claimed(

@@ -268,10 +268,8 @@ def _ladder(
         pairs = np.arange(t % 2, n - 1, 2)
         colder, hotter = replica_at[pairs], replica_at[pairs + 1]
         swap = swaps_taken(swaps, betas[pairs], betas[pairs + 1], energies[colder], energies[hotter])
-        replica_at[pairs], replica_at[pairs + 1] = (
-            np.where(swap, hotter, colder),
-            np.where(swap, colder, hotter),
-        )
+        replica_at[pairs] = np.where(swap, hotter, colder)
+        replica_at[pairs + 1] = np.where(swap, colder, hotter)
         beta[replica_at] = betas
         tried[pairs] += 1
         taken[pairs] += swap

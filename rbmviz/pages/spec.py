@@ -39,6 +39,8 @@ class Sources:
     def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
         """Return the data with this name for scoring a model; None: the data that the model was trained on.
 
+        The app returns None instead of raising BadInput, and its page shows no scores.
+
         Raises
         ------
         BadInput

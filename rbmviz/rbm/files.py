@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -273,17 +273,6 @@ def load_model_file(path: str | Path, names: Names | None = None, update: int | 
     return load_model_bytes(path, str(path), names, update)
 
 
-def _load_h5(content: FileContent, name: str, update: int | None) -> Model:
-    try:
-        arrays, meta = read_h5(content, f"'{name}'", update)
-    except Damaged as error:
-        raise BadInput(f"'{name}' is not a readable model file ({error}).") from None
-    try:
-        return Model(RBM(**arrays), None, meta)
-    except BadInput as error:
-        raise BadInput(f"'{name}': {error}") from None
-
-
 def load_model_bytes(
     content: FileContent, name: str, names: Names | None = None, update: int | None = None
 ) -> Model:
@@ -297,7 +286,11 @@ def load_model_bytes(
     """
     suffix = Path(name).suffix
     if suffix in H5_SUFFIXES:
-        return _load_h5(content, name, update)
+        try:
+            archived, meta = read_h5(content, f"'{name}'", update)
+        except Damaged as error:
+            raise BadInput(f"'{name}' is not a readable model file ({error}).") from None
+        return _named(name, lambda: Model(RBM(**archived), None, meta))
     if update is not None:
         raise BadInput(f"'{name}' holds one model: leave update = {update} out.")
     keys: dict[str, str] = {}
@@ -322,10 +315,14 @@ def load_model_bytes(
     schema = meta.pop("schema", SCHEMA) if isinstance(meta, dict) else SCHEMA
     if not isinstance(schema, int) or schema > SCHEMA:
         raise BadInput(f"'{name}' was written by a newer rbmviz; update rbmviz to read it.")
+    rates = Statistics(*(arrays.pop(array) for array in RATES)) if len(arrays) == 6 else None
+    return _named(name, lambda: Model(RBM(**oriented(arrays, names_in_file, names)), rates, meta))
+
+
+def _named(name: str, make: Callable[[], Model]) -> Model:
+    """Return a model; an error names its file."""
     try:
-        rates = Statistics(*(arrays.pop(array) for array in RATES)) if len(arrays) == 6 else None
-        rbm = RBM(**oriented({key: arrays.pop(key) for key in "Wbc"}, names_in_file, names))
-        return Model(rbm, rates, meta)
+        return make()
     except BadInput as error:
         raise BadInput(f"'{name}': {error}") from None
 

@@ -115,15 +115,6 @@ class RunLog:
             last = n
         return Log.of(tuple(log))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the log as JSON values."""
-        return {
-            "sampler": self.sampler,
-            "seed": self.seed,
-            "start": None if self.start is None else self.start.tolist(),
-            "changes": [{"n": n, "knobs": knobs} for n, knobs in self.changes],
-        }
-
 
 def again(plan: Any, log: Log, n: int, number: int = 1, kept: Any = None) -> Iterator[tuple[Any, Any]]:
     """Make a run again up to step n, piece by piece; yield the run and the steps just made.

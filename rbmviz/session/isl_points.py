@@ -1,6 +1,6 @@
 """Scores of a sampler's run, ISL and counts, at any point passed since the last turn of a knob.
 
-A run stores its scores at about 125 numbers of samples, 14 % apart, with the sweeps and seconds of each.
+A run stores its scores at the numbers of samples in POINTS, 14 % apart, with the sweeps and seconds of each.
 A point in sweeps or seconds lies between two of these. Only complete samples count there, and the scores are
 interpolated linearly in the logarithm of the number of samples. Thus the scores are computed only once
 for all three units.

@@ -1,13 +1,14 @@
 """The runs of one page, side by side on one setup, and the one job that makes their steps.
 
-The pace belongs to the page: one job at a time advances every panel to the page's clock, for at most 30 ms
-each, so that panels are in step by construction. A panel that is late makes more steps a turn. On a busy
-server, jobs come less often and make more steps each time, so that pictures slow down before samples do.
+The pace belongs to the page: one job at a time advances every panel to the page's clock, by chunks until
+15 ms have passed, so that panels are in step by construction. A panel that is late makes more steps a turn.
+On a busy server, jobs come less often and make more steps each time, so that pictures slow down before
+samples do.
 
 Only a long step, or a preparation, has a job of its own, one at a time in each pool (``pools``).
 
 Locks: ``Race.lock`` guards the panels and the clock, and is held only briefly, never during a step;
-``Panel.lock`` is held during a chunk of steps. Code that needs both takes the panel's first.
+``Panel.lock`` is held during a chunk of steps. Code that holds the first never waits for the second.
 """
 
 import contextlib
@@ -86,8 +87,8 @@ class Undo(NamedTuple):
 class Race(Generic[S]):
     """The panels of one page.
 
-    Only the page's thread may add, remove and replace panels; other commands can come from any thread. All
-    return at once.
+    Commands return at once. ``resume``, ``pause``, ``step``, ``reset``, ``set_rate`` and ``set_live_knobs``
+    may come from any thread, all others only from the page's.
 
     setup : the setup that all panels share
     rate : steps per second of every panel; infinity (the default) is full speed

@@ -13,7 +13,7 @@ import abc
 import math
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar
 
 from rbmviz.errors import BadInput
 from rbmviz.samplers.interleave import on_one_thread
@@ -199,16 +199,3 @@ class Run(abc.ABC):
             "seconds": self.seconds,
             "algorithm": self.algorithm,
         }
-
-
-R_co = TypeVar("R_co", bound=Run, covariant=True)
-
-
-class Plan(Protocol[R_co]):
-    """Everything that a run uses besides its algorithm; a plan does not change during the run."""
-
-    def run(self, number: int, algorithm: Any) -> R_co:
-        """Return the ``number``-th run of a panel."""
-
-    def seconds_of_step(self, algorithm: Any) -> float:
-        """Estimate the seconds of one step, before any is made; see ``run.seconds_of_step``."""

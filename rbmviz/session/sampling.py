@@ -342,6 +342,9 @@ class SamplingRun(Run):
         """Return the snapshot of this run."""
         v = self.recorder.newest_packed(MAX_SHOWN_SAMPLES)
         scores = self._scores if self.prepared else None
+        start = None
+        if not self.n and self._v0 is not None:
+            start = np.packbits(np.atleast_2d(self._v0)[:MAX_SHOWN_SAMPLES], axis=1)
         too_few = bool(self._past) and self.n - self._begin.samples < FEWEST_SCORED
         return SamplingSnapshot(
             **self.common(status),
@@ -362,13 +365,8 @@ class SamplingRun(Run):
             visited_in_all=scores.visited_in_all if scores else None,
             spurious_in_all=scores.spurious_in_all if scores else None,
             live_numbers=scores.live_numbers if scores and not too_few else {},
-            start_picture=self._packed_start(),
+            start_picture=start,
         )
-
-    def _packed_start(self) -> np.ndarray | None:
-        if self.n or self._v0 is None:
-            return None
-        return np.packbits(np.atleast_2d(self._v0)[:MAX_SHOWN_SAMPLES], axis=1)
 
 
 def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:

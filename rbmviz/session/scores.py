@@ -1,8 +1,8 @@
 """The scores of one run, updated with each chunk of samples: ISL, classes, live metrics.
 
 Scores cover the samples since the last turn of a knob, or all samples if there was none. They are kept at
-about 125 numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have
-passed (see ``equal_points``). Only the class history and two counts cover the whole run.
+the numbers of samples in ``equal_points.POINTS``, 14 % apart, so that runs can be compared at any equal point
+that they have passed. Only the class history and two counts cover the whole run.
 
 Cells of sweeps use ``measures.SamplerEvidence`` instead. Both only feed the accumulators ``ISL`` and
 ``Coverage``, so that equal samples have equal scores. A run defers updates until they are cheap, restarts its
@@ -207,11 +207,9 @@ class Scores:
     def _note_covered(self) -> None:
         """Update ``covered``, which snapshots use until coverage takes more samples."""
         bins = self._bins[: -(-(self._n_before + self._n_covered) // self.bin_width)]
-        self.covered, self.occupancy, self.blanks = (
-            self._count_covered(),
-            bins[:, :-1].copy(),
-            bins[:, -1].copy(),
-        )
+        self.covered = self._count_covered()
+        self.occupancy = bins[:, :-1].copy()
+        self.blanks = bins[:, -1].copy()
 
     def _count_covered(self) -> Counts:
         coverage, classes = self._coverage, len(self._coverage.occupancy)

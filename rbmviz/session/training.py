@@ -441,11 +441,9 @@ class TrainingRun(Run):
         if plan.checkpoint:
             checkpoint = load_checkpoint(plan.checkpoint, plan.dataset.train)
             self._resumed, self._resumed_trainer = checkpoint.state, checkpoint.trainer
-            self.n, self.sweeps, self.seconds = (
-                self._resumed.update,
-                float(self._resumed.sweeps),
-                self._resumed.seconds,
-            )
+            self.n = self._resumed.update
+            self.sweeps = float(self._resumed.sweeps)
+            self.seconds = self._resumed.seconds
         self.progress: tuple[Progress, ...] = ()
         self._models: tuple[RBM, ...] = ()
         self._fantasy: NewestSamples | None = None

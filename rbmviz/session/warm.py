@@ -78,12 +78,12 @@ JOBS: dict[str, Callable[[], object]] = {
     "pictures and log Z": _draw_and_enumerate,
     "estimates": _estimate,
 }
-"""The functions of all jobs, which run every sampler, trainer, coupling and live metric on toy models so that
-their kernels are compiled. Jobs for the first page come first."""
+"""The functions of all jobs, which run samplers, trainers and scores on toy models so that their kernels are
+compiled. Jobs for the first page come first."""
 
 
 def warm_up() -> float:
-    """Run every sampler, trainer, coupling and live metric once on a toy model; return the seconds taken.
+    """Do all jobs; return the seconds taken.
 
     Compiled kernels are cached on disk, so that only the first call on a machine is slow.
     """

@@ -391,7 +391,11 @@ def compare(
         has, both = reached[i], reached[i] & reached[best]
         pair = scores[i, both] - scores[best, both]
         difference, error = _mean(pair), _deviation(pair) / math.sqrt(max(len(pair), 1))
-        half = _quantile(len(pair)) * error
+        half = (
+            float(scipy.special.stdtrit(len(pair) - 1, (1 + CONFIDENCE) / 2)) * error
+            if len(pair) > 1
+            else math.nan
+        )
         mean_of = {name: _mean(values[i, has]) for name, values in also.items()}
         by_seed = zip(grid.seeds, scores[i].tolist(), has, strict=True)
         scored.append(
@@ -415,10 +419,6 @@ def compare(
         )
     seeds = tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok)
     return Choice(effort, point, by, seeds, tuple(scored), int((~there).sum()), tuple(_border(scored)))
-
-
-def _quantile(seeds: int) -> float:
-    return float(scipy.special.stdtrit(seeds - 1, (1 + CONFIDENCE) / 2)) if seeds > 1 else math.nan
 
 
 def _variances(x: np.ndarray, confidence: float) -> tuple[float, float]:

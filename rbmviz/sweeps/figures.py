@@ -102,7 +102,12 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     label = measures[by].label if by in measures else by
     chart = _map(altair, rows, axes, label) if len(axes) == 2 else _curve(altair, rows, axes[0], label)
     marks = f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"
-    said = [*_borders(choices), *_in_words(apart, axes), undirected(by), marks]
+    borders = [
+        f"{choice.best.model}: {text}" if len(choices) > 1 else text
+        for choice in choices
+        for text in choice.border
+    ]
+    said = [*borders, *_in_words(apart, axes), undirected(by), marks]
     title = altair.TitleParams(
         f"{label} after {_point(choices)}", subtitle=in_lines(filter(None, said)), anchor="start"
     )
@@ -145,15 +150,6 @@ def _point(choices: Sequence[Choice]) -> str:
     if len(set(points)) == 1:
         return points[0]
     return ", ".join(f"{text} ({choice.best.model})" for text, choice in zip(points, choices, strict=True))
-
-
-def _borders(choices: Sequence[Choice]) -> list[str]:
-    """Return the sentences about ends of axes, with the model's name if there are several models."""
-    return [
-        f"{choice.best.model}: {text}" if len(choices) > 1 else text
-        for choice in choices
-        for text in choice.border
-    ]
 
 
 def _in_words(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[str]:

@@ -19,7 +19,6 @@ from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import Score, empty_isl
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, NUMBERS, Number
-from rbmviz.rbm import RBM
 from rbmviz.samplers import Samples
 from rbmviz.trainers import STATS, Progress
 
@@ -158,7 +157,10 @@ class TrainerEvidence:
         assert self.progress is not None
         rbm, rows = self.progress.rbm, getattr(self.dataset, part)
         if min(rbm.n_visible, rbm.n_hidden) > MAX_UNITS_EACH_POINT:
-            self.notes["likelihood"] = _too_large(rbm)
+            self.notes["likelihood"] = too_large(rbm) or (
+                f"The smaller layer has {min(rbm.n_visible, rbm.n_hidden)} units, and likelihoods of a "
+                f"sweep are enumerated up to {MAX_UNITS_EACH_POINT}"
+            )
             return math.nan
         if not len(rows):
             self.notes[f"likelihood of {part}"] = f"{self.dataset.name} has no {part} part."
@@ -177,13 +179,6 @@ class TrainerEvidence:
         if not self.own_stats:
             self.notes["inner"] = "This trainer has no quantity of its own."
         return self.stat(next(iter(self.own_stats), ""))
-
-
-def _too_large(rbm: RBM) -> str:
-    return too_large(rbm) or (
-        f"The smaller layer has {min(rbm.n_visible, rbm.n_hidden)} units, and likelihoods of a sweep are "
-        f"enumerated up to {MAX_UNITS_EACH_POINT}"
-    )
 
 
 _OF_SAMPLERS = {**NUMBERS["sample"], **{number.name: number for number in Agreement.numbers}}
@@ -206,10 +201,6 @@ def _likelihood(name: str, part: str, words: str) -> Measure:
     return Measure(name, number, "trainer", lambda e: e.log_likelihood(part), "likelihood", f"{words} part")
 
 
-def _stat(name: str) -> Measure:
-    return _trained(name, name, lambda e: e.stat(name))
-
-
 _ALL = (
     _isl("isl_validation", "validation", lambda e: e.score.validation),
     _isl("isl_test", "test", lambda e: e.score.isl, lambda e: e.score.std_error),
@@ -224,7 +215,7 @@ _ALL = (
     _likelihood("log_likelihood_validation", "validation", "validation"),
     _likelihood("log_likelihood_test", "test", "test"),
     _trained("inner", "inner", lambda e: e.own_value()),
-    *map(_stat, STATS),
+    *(_trained(name, name, lambda e, name=name: e.stat(name)) for name in STATS),  # type: ignore[misc]
 )
 
 measures: Mapping[str, Measure] = {measure.name: measure for measure in _ALL}

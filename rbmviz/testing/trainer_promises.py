@@ -120,7 +120,7 @@ def _gradient(cls: Any) -> None:
         require(isinstance(negative, Parameters | Rows), f"negative returns {name}: return Parameters.")
         require(np.array_equal(batch, rows[0]), "negative writes to the mini-batch: take a copy.")
         uncached = trainer.negative(states[1], _Uncached(*states[1].theta), rows[1])
-        kept = same(negative, uncached)
+        kept = same([*negative], [*uncached])
         require(kept, "negative writes to an array whose product theta has kept: take a new one.")
         fixed = trainer.positive(states[2]) if hasattr(trainer, "positive") else None
         moved, positive = trainer.step(states[2], 1).rbm, fixed or begin.rates(batch)

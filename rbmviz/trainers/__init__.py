@@ -5,7 +5,7 @@ advances it by n updates in place and returns the progress; how a training is di
 its result.
 
 Trainers share ``training.py`` (the loop and its update rule), ``batches.py`` (mini-batches, Gibbs sweeps of
-many rows), ``parameters.py``, ``common_knobs.py``, and ``stored.py`` (what a checkpoint may contain). The
+many rows), ``parameters.py``, ``common_knobs.py``, and ``checkpoint.py`` (training files). The
 contract is ``rbmviz.testing.check_trainer``.
 """
 
@@ -122,6 +122,10 @@ class Trainer(Protocol):
     finished : method, optional
         Takes the state and returns whether the trainer makes no more updates; they end at the same one
         however the training is divided into steps.
+    chains_swept : method, optional
+        Takes the state and returns the chains whose k sweeps are all that ``negative`` does, float32 (rows,
+        n_visible), which are ``state.own_state``; without rows if they start at the mini-batch, and None if
+        ``negative`` does something else. Updates are then made many at a time, with the same result.
     positive : method, optional
         Takes the state and returns the positive statistics of an update as fresh ``Parameters`` (default:
         computed from the mini-batch).

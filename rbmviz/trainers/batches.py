@@ -41,6 +41,11 @@ class Batches:
     generator: np.random.Generator
     order: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
+    @property
+    def are_bits(self) -> bool:
+        """Whether ``rows`` returns rows of ``data``."""
+        return type(self).rows is Batches.rows
+
     @cached_property
     def fingerprint(self) -> str:
         """Shape and SHA-256 of the data, by which a checkpoint recognises them."""
@@ -48,7 +53,11 @@ class Batches:
         return f"{self.data.shape} {digest}"
 
     def next(self, size: int) -> np.ndarray:
-        """Return the next mini-batch, float32 (size, n_visible); 0 means 100 rows, or all if there are fewer.
+        """Return the next mini-batch, float32 (size, n_visible); see ``take``."""
+        return self.rows(self.take(size))
+
+    def take(self, size: int) -> np.ndarray:
+        """Return the indices of the next mini-batch; size 0 means 100 rows, or all if there are fewer.
 
         Raises
         ------
@@ -62,7 +71,7 @@ class Batches:
         while len(self.order) < size:
             self.order = np.concatenate([self.order, self.generator.permutation(n)])
         batch, self.order = self.order[:size], self.order[size:]
-        return self.rows(batch)
+        return batch
 
     def rows(self, order: np.ndarray) -> np.ndarray:
         """Return the rows with these indices, float32 (len(order), n_visible)."""

@@ -53,20 +53,45 @@ class Workspace:
 
     def pad(self, theta: Parameters) -> Parameters:
         """Copy parameters into padded memory; return views of them, of the same shapes."""
-        m, n = theta.W.shape
+        m, n = self.shape = theta.W.shape
         self.padded = kernels.updates.pad(*theta)
         self.theta = Parameters(self.padded.W[:m, :n], self.padded.b[:m], self.padded.c[:n])
         self._kept.clear()
         return self.theta
 
-    def keep(self, *rows: int, make: Callable[..., Any]) -> Any:
-        """Return the arrays for these numbers of rows, which ``make`` makes; a few are kept."""
-        found = self._kept.get(rows)
+    def _keep(self, key: tuple[int, ...], make: Callable[..., Any]) -> Any:
+        found = self._kept.get(key)
         if found is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            found = self._kept[rows] = make(*rows)
+            found = self._kept[key] = make(*key)
         return found
+
+    def for_sweeps(self, rows: int) -> _SweepArrays:
+        """Return the arrays for sweeps of so many rows, the same at each call."""
+        return self._keep((rows,), self._make_for_sweeps)
+
+    def for_sums(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
+        """Return the arrays for ``kernels.updates.collect``: starts, ends, lists and means."""
+        return self._keep((rows, others), self._make_for_sums)
+
+    def _make_for_sweeps(self, rows: int) -> _SweepArrays:
+        (m, n), of, zeros = self.shape, kernels.updates, kernels.vectors.aligned_zeros
+        words = -(-n // of.HIDDEN)
+        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n + 4, np.int32)
+        tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
+        return _SweepArrays(
+            zeros(rows, of.row_length(n)),
+            *np.zeros((2, rows, m), np.uint8),
+            np.zeros((2, m + 4), np.int32),
+            (np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))),
+        )
+
+    def _make_for_sums(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
+        (m, n), both = self.shape, rows + others
+        starts, ends = (np.zeros((2, size), np.int64) for size in (m + 1, m))
+        means = kernels.vectors.aligned_zeros(both, kernels.updates.row_length(n))
+        return starts, ends, np.zeros(m * both, np.int32), means
 
 
 class FixedParameters(Parameters):
@@ -105,17 +130,6 @@ class FixedParameters(Parameters):
         """Return h W', float32 (rows, n_visible)."""
         return kernels.batch.times_transposed(h, self._dense)
 
-    def _make_arrays(self, rows: int) -> _SweepArrays:
-        (m, n), of = self.W.shape, kernels.updates
-        words, zeros = -(-n // of.HIDDEN), kernels.vectors.aligned_zeros
-        before, bits = np.zeros((2, rows, m), np.uint8)
-        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n + 4, np.int32)
-        tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
-        drawing = np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))
-        return _SweepArrays(
-            zeros(rows, of.row_length(n)), before, bits, np.zeros((2, m + 4), np.int32), drawing
-        )
-
     def inputs(self, v: np.ndarray) -> np.ndarray:
         """Return c + v W, float32 (rows, n_hidden and more), until the next call.
 
@@ -126,7 +140,7 @@ class FixedParameters(Parameters):
         if self._seen is v:
             return self._arrays.x
         if another := self._seen is None or len(self._seen) != len(v):
-            self._arrays = self.space.keep(len(v), make=self._make_arrays)
+            self._arrays = self.space.for_sweeps(len(v))
         x, before, bits, lists, _ = self._arrays
         (W, _, c), n = self.space.padded, len(self.c)
         if self._drawn is v or kernels.batch.as_bits(np.ascontiguousarray(v, np.float32), bits) >= 0:
@@ -140,12 +154,10 @@ class FixedParameters(Parameters):
         return x
 
     def bits_of(self, v: np.ndarray) -> np.ndarray | None:
-        """Return v as uint8, until ``inputs`` is called for another; None if it is not the last or not bits."""
+        """Return v as uint8, until ``inputs`` is called again; None if it is not the last, or not bits."""
         return self._arrays.before if self._seen is v and self._moves else None
 
-    def sweep(
-        self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def sweep(self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows after one Gibbs sweep at an inverse temperature, see ``batches.sweep``, and h.
 
         h is uint8 (rows, n_hidden), until the next call.
@@ -179,13 +191,33 @@ def norm(theta: Parameters) -> float:
     return float(np.sqrt(sum(float(np.vdot(x, x)) for x in theta)))
 
 
-class LazyParameters:
-    """Parameters that are formed when they are asked for, W, b and c, and may be never."""
+def update_from_sweeps(
+    fixed: FixedParameters, data: np.ndarray, order: np.ndarray, rates: np.ndarray, *chains: Any
+) -> tuple[np.ndarray, float]:
+    """Make updates many at a time; return the samples, uint8, and the squared norm of the last gradient.
 
-    @cached_property
-    def formed(self) -> Parameters:
-        """The parameters."""
-        raise NotImplementedError
+    See ``kernels.updates.update_from_sweeps``: ``chains`` are its arguments from the stream to u, without v.
+    """
+    space, rows, (m, n), (*chains, measured, u) = fixed.space, order.shape[1], fixed.W.shape, chains
+    *arrays, drawing = space.for_sweeps(rows)
+    nothing, p, q = np.empty((0, n), np.float32), *np.empty((2, rows, n), np.float32)
+    data = data.view()
+    data.flags.writeable = False  # one compilation, whether data are writable or not
+    of_v, of_h, squares = np.empty(m, np.float32), np.empty(n, np.float32), np.empty(n)
+    total = np.zeros((2, space.padded.W.shape[1]), np.float32)
+    rest = np.zeros(4, np.float32), nothing, np.empty((0, n)), total, squares
+    v, weights = np.empty((rows, m), np.uint8), np.full(rows, 1 / rows, np.float32)
+    kernels.updates.update_from_sweeps(
+        *(data, order, rates, space.padded, *chains, measured, v, u if len(u) else v),
+        *(tuple(arrays), drawing, p, q, weights, (*space.for_sums(rows, rows), of_v, of_h), rest),
+    )
+    return arrays[2], float(squares.sum() + np.vdot(of_v, of_v) + np.vdot(of_h, of_h))
+
+
+class LazyParameters:
+    """Parameters, W, b and c, that are formed when somebody asks for them; an update may never do so."""
+
+    formed: Parameters
 
     W = property(lambda self: self.formed.W)
     b = property(lambda self: self.formed.b)
@@ -196,7 +228,7 @@ class LazyParameters:
 
 
 class Rows(LazyParameters):
-    """The statistics <v h'>, <v>, <h> of rows with weights; an update adds the rows, and forms no matrix.
+    """The statistics <v h'>, <v>, <h> of rows, which an update adds one by one.
 
     v, h : float32 (rows, n_visible), (rows, n_hidden); not to be written to before the update ends
     weights : float32 (rows,), or None for the mean
@@ -204,65 +236,75 @@ class Rows(LazyParameters):
     """
 
     def __init__(self, v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -> None:
-        self.v, self.h, self._is_mean, n = v, h, weights is None, len(v)
+        self.v, self.h, self._weighted, n = v, h, weights is not None, len(v)
         self.weights = np.full(n, 1 / n, np.float32) if weights is None else weights
         self.bits: np.ndarray | None = None
 
     @cached_property
-    def formed(self) -> Parameters:
+    def formed(self) -> Parameters:  # type: ignore[override]
+        """The parameters."""
         v, h, weights, n = self.v, self.h, self.weights, len(self.v)
-        if self._is_mean:
-            return Parameters(kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
-        return Parameters(kernels.batch.correlate(v, weights[:, None] * h), weights @ v, weights @ h)
+        if self._weighted:
+            return Parameters(kernels.batch.correlate(v, weights[:, None] * h), weights @ v, weights @ h)
+        return Parameters(kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
 
 
-class Difference(LazyParameters):
+class GradientOfRows(LazyParameters):
     """A gradient, positive minus negative statistics, both of rows."""
 
     def __init__(self, positive: Rows, negative: Rows, space: Workspace) -> None:
         self.positive, self.negative, self._space = positive, negative, space
 
-    def _make_arrays(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
-        m, both = self.positive.v.shape[1], rows + others
-        starts, ends = (np.zeros((2, size), np.int64) for size in (m + 1, m))
-        return starts, ends, np.zeros(m * both, np.int32), self._zeros(both)
-
-    def _zeros(self, rows: int) -> np.ndarray:
-        return kernels.vectors.aligned_zeros(rows, self._space.padded.W.shape[1])
-
     @cached_property
     def sums(self) -> tuple[np.ndarray, ...] | None:
         """What ``kernels.updates.collect`` has prepared; None of many rows, and of other values than bits."""
-        positive, negative, given = self.positive, self.negative, []
-        rows, others = len(positive.v), len(negative.v)
-        if rows + others > MOST_ROWS:
-            return None
-        for part in (positive, negative):
+        given: list[np.ndarray] = []
+        rows, others = len(self.positive.v), len(self.negative.v)
+        for part in (self.positive, self.negative):
             if part.bits is None:
                 part.bits = np.empty(part.v.shape, np.uint8)
                 if kernels.batch.as_bits(np.ascontiguousarray(part.v, np.float32), part.bits) < 0:
                     return None
             given += [part.bits, part.h, part.weights]
-        starts, ends, lists, means = self._space.keep(rows, others, make=self._make_arrays)
-        of_v, of_h = (np.empty(x.shape[1], np.float32) for x in (positive.v, positive.h))
+        if rows + others > MOST_ROWS:
+            return None
+        starts, ends, lists, means = self._space.for_sums(rows, others)
+        of_v, of_h = (np.empty(x.shape[1], np.float32) for x in (self.positive.v, self.positive.h))
         kernels.updates.collect(*given, starts, ends, lists, means, of_v, of_h)
         return starts, lists, means, of_v, of_h
 
-    def add_to(self, theta: Parameters, rate: np.float32) -> bool:
-        """Add rate times the gradient to the views of the workspace; return False if it has to be formed."""
-        if self.sums is None or "formed" in self.__dict__:
-            return False
-        *sums, of_v, of_h = self.sums
-        kernels.updates.add_collected(self._space.padded.W, len(of_h), rate, *sums)
-        for x, g in ((theta.b, of_v), (theta.c, of_h)):
-            x += rate * g
-        return True
+    @property
+    def adds_rows(self) -> bool:
+        """Whether rows can be added to the parameters; not once the gradient has been formed."""
+        return "formed" not in self.__dict__ and self.sums is not None
+
+    def add_to_W(
+        self,
+        W: np.ndarray,
+        rule: tuple[float, ...],
+        velocity: np.ndarray | None = None,
+        mean: np.ndarray | None = None,
+        averaged: int = 0,
+        measured: bool = False,
+    ) -> float:
+        """Move W, padded, by the rule of ``training.apply``; return the squared norm of its gradient."""
+        assert self.sums is not None
+        *sums, _, of_h = self.sums
+        n, total = len(of_h), np.zeros((2, W.shape[1]), np.float32)
+        velocity = np.empty((0, n), np.float32) if velocity is None else velocity
+        mean = np.empty((0, n)) if mean is None else mean
+        squares, of_rule = np.empty(n), np.array(rule, np.float32)
+        kernels.updates.add_collected(
+            W, of_rule, float(averaged), measured, *sums, velocity, mean, total, squares
+        )
+        return float(squares.sum())
 
     @cached_property
-    def formed(self) -> Parameters:
+    def formed(self) -> Parameters:  # type: ignore[override]
+        """The gradient."""
         if self.sums is None:
             return difference(Parameters(*self.positive), Parameters(*self.negative))
-        *sums, of_v, of_h = self.sums
-        W = self._zeros(len(self._space.padded.W))
-        kernels.updates.add_collected(W, len(of_h), np.float32(1), *sums)
+        of_v, of_h = self.sums[-2:]
+        W = kernels.vectors.aligned_zeros(*self._space.padded.W.shape)
+        self.add_to_W(W, (1.0, 0.0, 0.0, 0.0))
         return Parameters(W[: len(of_v), : len(of_h)], of_v, of_h)

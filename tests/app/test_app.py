@@ -13,24 +13,22 @@ from waiting import wait, wait_for_pause
 import rbmviz
 from rbmviz import make_sampler, make_trainer, sample
 from rbmviz.charts import Style
-from rbmviz.charts.ends import spread
 from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
 from rbmviz.pages.links import write_changed_panel
 from rbmviz.rbm.files import save_model
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.training import Likelihood
-from rbmviz_app.charts.ends import Curve, curves_of
-from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
+from rbmviz_app.compared import Curve, curves_of
 from rbmviz_app.pages.sample.charts import isl_chart
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
 from rbmviz_app.pages.train.charts import (
-    distribution_rows,
     likelihood_rows,
     statistic_rows,
     training_chart,
+    warm_start_text,
 )
 from rbmviz_app.pages.train.drawing import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
@@ -133,14 +131,6 @@ def test_the_chart_shows_differences_and_changes_of_knobs(comparison):
     points = rows[rows["kind"] == "point"]
     assert ((points["low"] <= points["y"]) & (points["y"] <= points["high"])).all()
     assert points[points["sampler"] == "rates-FPCD"]["x"].max() == 56
-
-
-def test_labels_at_the_ends_of_curves_cover_each_other_nowhere():
-    placed = spread([3.0, 3.0, -1.0, 3.1, 0.0], -1.0, 9.0, 10)
-    assert sorted(placed) == pytest.approx([-1.0, 0.0, 3.0, 4.0, 5.0])
-    assert placed[2] < placed[4] < placed[0] < placed[1] < placed[3]
-    assert spread([9.0, 9.0], 0.0, 9.0, 9) == [8.0, 9.0]
-    assert spread([1.0], 1.0, 1.0, 9) == [1.0]
 
 
 def test_namesakes_are_told_apart_by_their_knobs_and_have_a_ramp():
@@ -416,16 +406,6 @@ def test_training_curves_are_of_all_replicates_and_compared_at_one_point(trainin
     in_sweeps, _ = training_chart(rows, curves, "sweeps", "nats")
     assert in_sweeps["x"].min() > 0  # without the point before the first update: the axis is logarithmic
     assert {row["trainer"] for row in statistic_rows(shown, "tau_mean")} == {"panel 1"}
-
-
-def test_meeting_times_of_the_last_update_are_shares_of_whole_numbers(trainings):
-    shown = [(f"panel {i}", snapshot) for i, (_, snapshot) in enumerate(trainings.poll())]
-    tau = shown[1][1].per_chain["Meeting times (sweeps)"]
-    bins = distribution_rows(shown, "Meeting times (sweeps)")
-    assert {row["trainer"] for row in bins} == {"panel 1"}
-    assert sum(row["share"] for row in bins) == pytest.approx(1)
-    for row in bins:
-        assert row["share"] == pytest.approx(((tau >= row["x"]) & (tau < row["x2"])).mean())
 
 
 def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):

@@ -5,8 +5,6 @@ from itertools import combinations, pairwise
 import pytest
 from colour_vision import ciede2000, contrast, distance
 
-from rbmviz import make_sampler, make_trainer
-from rbmviz.charts import styled
 from rbmviz.charts.style import (
     COUPLING_COLOURS,
     GREY,
@@ -14,14 +12,12 @@ from rbmviz.charts.style import (
     RAMP,
     SPARE_COLOURS,
     colour,
-    colours,
     dashes,
     ramp,
     shades,
 )
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import list_samplers
-from rbmviz.session import SamplingSetup
 from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS
 from rbmviz_app.pages.coupling.charts import STYLES
 
@@ -85,23 +81,6 @@ def test_colour_is_never_the_only_code():
     """What shares a chart differs in dashes, or in shape where there are no lines."""
     assert len({tuple(dash) for dash in dashes(range(8))}) == 8
     assert len({style.dash for name, style in STYLES.items() if not name.startswith("UCD")}) == 5
-
-
-def test_curve_keeps_its_colour_while_a_knob_is_turned():
-    slow, fast = make_trainer("pop_cd"), make_trainer("pop_cd", k=10)
-    assert colours([slow, fast]) == colours([fast, slow])
-    assert len(set(colours([slow, fast]))) == 2
-
-
-def test_panels_keep_their_dashes_when_others_come_and_go(open_comparison, model):
-    comparison = open_comparison(SamplingSetup(model), *map(make_sampler, ("gibbs", "rates_fpcd", "gibbs")))
-    assert comparison.slots == [0, 1, 2]
-    comparison.remove(comparison.panels[0].key)
-    assert comparison.slots == [1, 2]
-    comparison.add(make_sampler("rates_herding"))
-    assert comparison.slots == [1, 2, 0]
-    styles = styled("abc", "xyz", comparison.slots)
-    assert [list(style.dash) for style in styles] == dashes(comparison.slots)
 
 
 @pytest.mark.parametrize("name", list_samplers())

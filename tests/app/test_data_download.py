@@ -13,7 +13,9 @@ KEY = "train download data"
 def ended():
     """Wait until no download is under way."""
     known, _ = data_download._downloads()
-    wait(lambda: not any(download.running for download in known.values()), "the end of the download")
+    wait(
+        lambda: not any(download.thread.is_alive() for download in known.values()), "the end of the download"
+    )
     return known
 
 

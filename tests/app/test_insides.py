@@ -17,26 +17,16 @@ from rbmviz_app import insides
 SCRIPT = ScriptData("none.py", False)
 
 
-class Clock:
-    """A clock that a test turns on."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture(autouse=True)
 def no_mend(monkeypatch):
     monkeypatch.setattr(insides, "_tidying", [])
 
 
 @pytest.fixture
-def server():
+def server(clock):
     """The parts of Streamlit's runtime that are reached into, as Streamlit makes them."""
     files, storage = MemoryUploadedFileManager("/upload"), MemorySessionStorage(ttl_seconds=600)
-    storage._cache._timer = Clock()
+    storage._cache._timer = clock
     manager = WebsocketSessionManager(storage, files, ScriptCache(), None)
     return SimpleNamespace(_session_mgr=manager, _uploaded_file_mgr=files)
 
@@ -49,15 +39,15 @@ def open_page(server, session=None):
     return server._session_mgr.connect_session(SimpleNamespace(), SCRIPT, {}, existing_session_id=session)
 
 
-def test_sessions_expire_though_no_visitor_comes(server):
+def test_sessions_expire_though_no_visitor_comes(server, clock):
     async def test():
         insides.mend(server)
         storage = server._session_mgr._session_storage
         server._session_mgr.disconnect_session(open_page(server))
-        storage._cache._timer.now = 599
+        clock.now += 599
         insides.tidy()
         assert len(storage._cache._data) == 1
-        storage._cache._timer.now = 601
+        clock.now += 2
         insides.tidy()
         assert len(storage._cache._data) == 0
 

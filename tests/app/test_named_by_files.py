@@ -10,18 +10,7 @@ from rbmviz.datasets import load_registered
 from rbmviz.models import load_pretrained
 from rbmviz.rbm.files import save_model
 
-PATHS = [
-    "data.csv",
-    "./data.csv",
-    "/etc/passwd",
-    "bas/../data.csv",
-    "data.csv@0.5",
-    "",
-    None,
-    ["bas"],
-    {"a": 1},
-    3,
-]
+PATHS = ["data.csv", "./data.csv", "/etc/passwd", "bas/../data.csv", "data.csv@0.5", "", None, ["bas"], 3]
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
-"""A visitor's own files, uploaded on one page, on the others."""
+"""A visitor's own files, uploaded on one page, on the others: they stay while the session lasts."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from page_settings import comparison_of, set_settings, settings_of
+from page_settings import button, comparison_of, set_settings, settings_of
 from waiting import wait
 
 from rbmviz import RBM, Model
@@ -18,14 +18,19 @@ def rows():
     return pd.DataFrame(np.random.default_rng(3).integers(0, 2, (60, 5))).to_csv(index=False).encode()
 
 
+@pytest.fixture
+def sample(page, model):
+    """The Sample page with a model file of its visitor."""
+    test = page("sample", p=["gibbs"])
+    return test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+
+
 def carried(test):
     """Return what a session takes along to its next page."""
     return {name: test.session_state[name] for name in ("uploads", "visitor") if name in test.session_state}
 
 
-def test_a_model_file_of_one_page_is_listed_on_the_others(page, model):
-    sample = page("sample", p=["gibbs"])
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+def test_a_model_file_of_one_page_is_listed_on_the_others(page, sample, model):
     for name, key in (("weights", "weights_model"), ("coupling", "coupling_model")):
         other = page(name, state=carried(sample))
         assert "mine.npz" in other.selectbox(key=key).options
@@ -58,10 +63,8 @@ def test_an_uploaded_model_is_the_choice_of_its_page(page, model, rbm):
 @pytest.mark.parametrize(
     ("name", "setting"), [("weights", "weights_model"), ("coupling", "coupling_model"), ("chain", "land")]
 )
-def test_page_leaves_a_removed_model(page, address_of, model, name, setting):
+def test_page_leaves_a_removed_model(page, sample, address_of, name, setting):
     """Its file was removed on the page that it was uploaded to, or replaced by a model that does not fit."""
-    sample = page("sample", p=["gibbs"])
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     test = page(name, state=carried(sample), little="landscape")
     test.selectbox(key=setting).set_value("mine.npz").run()
     assert address_of(test)[setting] == ["mine.npz"]
@@ -77,9 +80,7 @@ def test_page_leaves_a_removed_model(page, address_of, model, name, setting):
     assert not comparison_of(test, name).can_undo  # no setting restores the file
 
 
-def test_page_leaves_removed_data(page, address_of, model, rows):
-    sample = page("sample", p=["gibbs"])
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+def test_page_leaves_removed_data(page, sample, address_of, rows):
     sample.file_uploader(key="score_data").upload("rows.csv", rows).run()
     uploads = {name: one for name, one in sample.session_state["uploads"].items() if name == "score_data"}
     for name, setting in (("sample", "data"), ("tune", "tune_data")):
@@ -102,7 +103,7 @@ def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatc
     sample.selectbox(key="data").set_value("rows.csv").run()
     assert comparison_of(sample, "sample").setup.dataset.name == "rows.csv"
     set_settings(sample, improvement=True)
-    next(one for one in sample.run().button if one.label == "Polish this model").click().run()
+    button(sample.run(), "Polish this model").click().run()
     assert not sample.exception
     state = {name: sample.session_state[name] for name in ("settings", "comparisons")}
     test = page("train", state=carried(sample) | state)
@@ -116,7 +117,7 @@ def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatc
 
 def start(test):
     """Start the planned sweep and return it at its end."""
-    next(one for one in test.button if one.label == "Start").click().run()
+    button(test, "Start").click().run()
     assert not test.exception
     [sweep] = test.session_state["own sweeps"].values()
     wait(lambda: sweep.status == "finished", "the end of the sweep")
@@ -126,9 +127,7 @@ def start(test):
 ONE_AXIS = {"tune_x_n": "2", "tune_y": "none", "tune_n": "50", "tune_seeds": "2"}
 
 
-def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model, rows, address_of):
-    sample = page("sample", p=["gibbs"])
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, sample, rows, address_of):
     sample.file_uploader(key="score_data").upload("rows.csv", rows).run()
     test = page("tune", state=carried(sample), **ONE_AXIS)
     assert "mine.npz" in test.multiselect(key="tune_models").options
@@ -177,24 +176,14 @@ def test_score_against_takes_a_file(page, model, rows, address_of):
     assert any("again in Settings of Sample or Train." in one.value for one in coupling.warning)
 
 
-def test_unreadable_upload_is_refused(page):
-    test = page("sample", p=["gibbs"])
-    test.file_uploader(key="score_data").upload("rows.csv", b"a,b\n1,\xff\n").run()
-    assert not test.exception
-    assert len(test.error) == 1
-    assert "score_data" not in test.session_state["uploads"]
-
-
-def test_a_damaged_model_leaves_the_one_before_it_in_its_place(page, model):
-    test = page("sample")
-    test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
-    test.file_uploader(key="sample_own").upload("other.npz", model_bytes(model, ".npz")[:-40]).run()
-    assert not test.exception
-    assert len(test.error) == 1
-    setup = comparison_of(test, "sample").setup
+def test_a_damaged_model_leaves_the_one_before_it_in_its_place(sample, model):
+    sample.file_uploader(key="sample_own").upload("other.npz", model_bytes(model, ".npz")[:-40]).run()
+    assert not sample.exception
+    assert len(sample.error) == 1
+    setup = comparison_of(sample, "sample").setup
     np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
-    assert settings_of(test)["model"] == "mine.npz"
-    assert not test.run().exception
+    assert settings_of(sample)["model"] == "mine.npz"
+    assert not sample.run().exception
 
 
 def test_two_visitors_with_files_of_one_name_get_scores_of_their_own(rows):
@@ -204,3 +193,33 @@ def test_two_visitors_with_files_of_one_name_get_scores_of_their_own(rows):
     both = [load_bytes(content, "rows.csv") for content in (rows, other)]
     scores = [shared.training_part_isl(data, "binary") for data in both]
     assert scores[0] != scores[1]
+
+
+def test_uploads_stay_when_their_page_is_opened_again(page, model, rows):
+    """A page that is opened again has an empty uploader."""
+    sample = page("sample", shell=True, p=["gibbs"])
+    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+    train = page("train", shell=True, t=["cd"])
+    train.file_uploader(key="own_data").upload("rows.csv", rows).run()
+    outlive = ("comparisons", "visitor", "uploads", "trained", "link", "models on pages", "settings")
+    for test, name, place in ((sample, "sample", "sample_own"), (train, "train", "own_data")):
+        comparison, known = comparison_of(test, name), test.session_state
+        before = comparison.setup
+        again = page(name, shell=True, state={key: known[key] for key in outlive if key in known})
+        assert again.file_uploader(key=place).value is None
+        assert comparison.setup == before
+        button(again, f"Continue without {again.session_state['uploads'][place].name}").click().run()
+        assert comparison.setup != before
+        assert place not in again.session_state["uploads"]
+
+
+def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, rows):
+    test = page("train", shell=True)
+    test.file_uploader(key="own_data").upload("rows.csv", rows).run()
+    comparison = comparison_of(test, "train")
+    assert comparison.setup.dataset.n_visible == 5
+    button(test, "Four prototypes").click().run()
+    assert comparison.setup.dataset.name == "modes"
+    assert any("removed from the page" in toast.value for toast in test.toast)
+    assert not comparison.can_undo
+    assert test.file_uploader(key="own_data 1").value is None  # there it can be given again

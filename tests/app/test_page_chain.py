@@ -180,17 +180,6 @@ def test_the_journey_begins_at_the_units_and_a_link_at_its_part(page, parts, beg
     assert page.func("chain", shell=True, **parts).title[0].value == begins
 
 
-def test_next_leads_through_all_parts_and_on_to_the_samplers(page):
-    test = page.func("chain", shell=True)
-    for part, question in (("units", PAGE.question), ("landscape", MATRIX_QUESTION)):
-        test.button(key=f"next of {part}").click().run()
-        assert not test.exception
-        assert test.title[0].value == question
-    test.button(key="next of matrix").click().run()
-    assert not test.exception
-    assert list(test.session_state["comparisons"]) == ["chain", "sample"]
-
-
 def test_matrix_charts_and_file():
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
     less, law = remove_self_transitions(A, 0.5), np.array([0.25, 0.5, 0.25])

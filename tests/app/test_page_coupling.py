@@ -58,6 +58,9 @@ def test_results_below_the_panels_equal_the_library(comparison):
         assert counted.truncated_share == pytest.approx(counted.truncated.mean())
         assert counted.rejected_shares()[1].sum(axis=0) == pytest.approx([1, 1])
         assert counted.distances.sum(axis=1).tolist() == [counted.n] * len(counted.times)
+        low, high = counted.distance_quantiles((0.1, 0.9)).T
+        assert (low <= counted.mean_distance()).all()
+        assert (counted.mean_distance()[:2] <= high[:2]).all()
     assert found.pairs[0].k == 2
     assert first.lagged[0].lag == 1
     model = model_statistics(rbm)

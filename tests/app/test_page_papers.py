@@ -5,7 +5,6 @@ from html import unescape
 
 from page_settings import set_settings
 
-from papers.markdown import APP, address
 from rbmviz.ledger import PAPERS, ledger
 from rbmviz_app.pages.papers.page import VERDICT_BADGES, live_address, prose
 
@@ -68,11 +67,3 @@ def test_filters_and_search_find_entries(page):
     set_settings(test, ledger_search="<b>no such words").run()
     assert not claims(test)
     assert "No claim has this verdict and these words." in [one.value for one in test.caption]
-
-
-def test_a_live_page_is_opened_by_its_address():
-    """That of the first page has no name: Streamlit says of '/sample' that there is no such page."""
-    assert live_address("sample?p=gibbs&v=2") == "./?p=gibbs&v=2"
-    assert live_address("train?t=cd&v=2") == "./train?t=cd&v=2"
-    for claim in (claim for result in ledger() for claim in result["claims"]):
-        assert address(claim["live_link"]) == f"{APP}/{live_address(claim['live_link']).removeprefix('./')}"

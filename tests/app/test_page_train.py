@@ -1,8 +1,8 @@
-"""The Train page without a browser: where trainers begin, what has been learned, and its files."""
+"""The Train page without a browser: where trainers begin, what has been learned, its files, and Undo."""
 
 import numpy as np
 import pytest
-from page_settings import comparison_of, set_settings
+from page_settings import button, comparison_of, set_settings
 from waiting import wait
 
 from rbmviz import RBM, Model, make_trainer, train
@@ -10,7 +10,7 @@ from rbmviz.datasets import load_dataset
 from rbmviz.rbm.files import model_bytes
 from rbmviz.session import TrainingRun
 from rbmviz.trainers.checkpoint import load_checkpoint
-from rbmviz_app.pages.train.results import checkpoint_file, code_of
+from rbmviz_app.pages.train.page import checkpoint_file, code_of
 
 LEARNED_BY = "Use the model trained by"
 
@@ -43,7 +43,7 @@ def test_a_trainer_has_the_hidden_units_of_what_it_begins_at(page, tiny):
 
 
 def test_a_checkpoint_is_downloaded_once_there_is_one(page):
-    comparison = comparison_of(page("train", t=["cd"]))
+    comparison = comparison_of(page("train", t=["cd"]), "train")
     worker = comparison.panels[0]
     wait(lambda: comparison.poll()[0][1].n > 0, "an update")
     found = load_checkpoint(checkpoint_file(worker), load_dataset("bas").train)
@@ -115,7 +115,7 @@ def test_titles_of_models_that_are_sent_to_other_pages_differ(page, monkeypatch)
     def send():
         comparison.step(1 - comparison.poll()[0][1].n)
         wait(lambda: comparison.poll()[0][1].n == 1, "an update")
-        next(button for button in test.run().button if button.label == "To the Sample page").click().run()
+        button(test.run(), "To the Sample page").click().run()
         assert not test.exception
         return list(test.session_state["trained"])
 
@@ -158,3 +158,48 @@ def notes(test):
     """Return the sentences below the chart of the likelihoods."""
     make, _ = test.run().session_state["live parts"]["train"]._offered["likelihood"]
     return make()[1]
+
+
+def test_hidden_units_reset_a_closed_panel_and_a_preset_can_be_undone(page):
+    test = page("train", t=["cd", "pcd"], pace="50")
+    comparison = comparison_of(test, "train")
+    wait(lambda: all(s.n > 10 for _, s in comparison.poll()), "updates")
+    panels, setup = comparison.panels, comparison.setup
+
+    def undo():
+        """Press Undo; the runs go on beyond where they were."""
+        assert comparison.can_undo
+        test.button(key="train_undo").click().run()
+        assert not test.exception
+        assert (comparison.setup, comparison.panels) == (setup, panels)
+        assert not comparison.can_undo
+        wait(lambda: all(s.n > m for (_, s), m in zip(comparison.poll(), n, strict=True)), "updates")
+
+    n = [s.n for _, s in comparison.poll()]
+    test.number_input(key="hidden").set_value(7).run()
+    assert comparison.setup.n_hidden == 7
+    undo()
+    assert test.number_input(key="hidden").value == 16
+    n = [s.n for _, s in comparison.poll()]
+    comparison.reset()  # as the socket does, without a run of the script
+    test.run()
+    undo()
+    comparison.remove(panels[0].key)
+    test.run()
+    undo()
+    button(test, "The yardstick").click().run()
+    assert comparison.setup.dataset.name == "bas@3"
+    undo()
+    assert (test.selectbox(key="train_data").value, test.number_input(key="hidden").value) == ("bas", 16)
+
+
+def test_undo_of_a_reset_leaves_the_settings_that_were_changed_before_it(page):
+    """The socket resets without a run of the script, so only the number of the command tells them apart."""
+    test = page("train", t=["cd"], pace="50")
+    comparison = comparison_of(test, "train")
+    test.number_input(key="hidden").set_value(7).run()
+    comparison.reset()
+    test.button(key="train_undo").click().run()
+    assert not test.exception
+    assert (comparison.setup.n_hidden, test.number_input(key="hidden").value) == (7, 7)
+    assert not comparison.can_undo

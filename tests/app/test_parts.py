@@ -1,7 +1,5 @@
 """Charts in frames: made when there is a new point, sent once, and none of them ends the page."""
 
-from types import SimpleNamespace
-
 import pytest
 from waiting import wait, wait_for_pause
 
@@ -97,24 +95,3 @@ def test_failing_chart_is_logged_once_and_stops_nothing(comparison, parts, caplo
         comparison.step(1)
         wait_for_pause(comparison, n + 1)
     assert [one.args for one in caplog.records] == [("broken",)]
-
-
-def test_the_more_charts_cost_the_less_often_they_are_made(comparison, parts, monkeypatch):
-    now = [0.0, 0.0]  # of the clock, and of the thread
-    clock = SimpleNamespace(monotonic=lambda: now[0], thread_time=lambda: now[1])
-    monkeypatch.setattr(live, "time", clock)  # not that of the threads of runs
-    monkeypatch.setattr(live, "LEAST_SECONDS", 0.25)
-    monkeypatch.setattr(live._threads, "submit", lambda make: make())
-
-    def costly():
-        now[1] += 0.04
-        return chart_of(comparison)
-
-    parts.offer("isl", costly, "")
-    parts.renew()
-    assert parts.newest["isl"]["notes"] == ["3 samples"]
-    comparison.step(4)
-    wait_for_pause(comparison, 7)
-    for seconds, due in ((0.2, False), (1.9, False), (2.1, True)):
-        now[0] = seconds
-        assert parts._is_due() == due, seconds

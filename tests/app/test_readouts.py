@@ -6,16 +6,13 @@ from dataclasses import replace
 import pytest
 
 from rbmviz import make_sampler, make_trainer
-from rbmviz.glossary import glossary
 from rbmviz.metrics import isl
 from rbmviz.metrics.numbers import OF_LANDSCAPE, OF_WEIGHTS
-from rbmviz.pages import PAGES
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Coupling, SamplingSetup, TrainingSetup
 from rbmviz.trainers import list_trainers
 from rbmviz.view.formulas import prose
 from rbmviz.view.specs import about, readout_specs
-from rbmviz_app.messages import plain
 from rbmviz_app.pages.coupling.panel import READOUTS as PAIR_COLUMNS
 from rbmviz_app.pages.sample import panel as sample
 from rbmviz_app.pages.train import panel as train
@@ -46,22 +43,6 @@ def test_the_help_of_a_panel_is_prose_with_set_formulas(algorithm):
     text = "".join(part for part in parts if isinstance(part, str))
     assert text.endswith(f" Source: {algorithm.paper}.")
     assert not re.search(r"[<>=\\_^|$]", text)
-
-
-def test_the_glossary_has_all_words_and_all_numbers(page):
-    shown = page("glossary")
-    written = "\n".join(element.value for element in (*shown.markdown, *shown.caption))
-    for part in glossary():
-        for word in part.meanings:
-            assert f"- **{plain(word)}**: " in written
-    titles = [part.title for part in glossary()]
-    of_numbers = ["Sample", "How it works", "Train", "Coupling", "Weights"]
-    assert [fold.label for fold in shown.expander] == titles[:5] + of_numbers + titles[5:]
-    assert [fold.label for fold in shown.expander if fold.proto.expanded] == ["First words"]
-    for spec in PAGES.values():
-        for number in spec.numbers(None).values():
-            assert number.help in written
-            assert number.source in written or number.label in ("Fast norm", "ESS")
 
 
 def test_change_of_a_knob_is_compared_at_equal_samples(model, toy):

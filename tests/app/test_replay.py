@@ -13,7 +13,6 @@ from PIL import Image
 from waiting import wait
 
 import rbmviz
-from rbmviz.metrics import Coverage
 from rbmviz.session import RunHistory, SamplingRun, SamplingSetup
 from rbmviz.view.curves import MIN_CURVE_SAMPLES
 from rbmviz.view.moving import BETWEEN, DARK, FRAMES, HEADER, replay_gif
@@ -70,19 +69,6 @@ def test_the_page_holds_the_samples(bas):
     assert "unsafe" not in policy
     assert "</script" not in script
     assert not re.search(r"\b(src|href)=.?https?:|@import|url\(", script + style)
-
-
-def test_history_keeps_what_coverage_counts(bas):
-    """The page counts by itself: it needs of each sample what ``Coverage`` says of it."""
-    for history, kinds in zip(bas.histories, bas.kinds, strict=True):
-        coverage = Coverage(bas.dataset, 5000, history.algorithm.n_chains)
-        np.testing.assert_array_equal(coverage.update(unpacked(history)), kinds.classes)
-        assert kinds.blank.mean() == coverage.blank
-        assert kinds.spurious.mean() == coverage.spurious
-    tail = bas.histories[0].last(40)
-    assert (tail.first, tail.n, len(tail.v)) == (260, 300, 40)
-    np.testing.assert_array_equal(tail.kinds(bas.dataset).classes, bas.kinds[0].classes[260:])
-    assert bas.histories[0].last(1000).first == 0
 
 
 def test_a_live_comparison_is_kept_with_the_changes_of_its_knobs(open_comparison, model, toy):

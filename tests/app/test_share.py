@@ -21,11 +21,10 @@ from rbmviz_app import session
 from rbmviz_app.comparisons import close_work, comparisons_by_token
 from rbmviz_app.pages.sample.panel import readouts
 from rbmviz_app.panel import panel_specs
-from rbmviz_app.share import button, publish, routes, shares, view, watching
+from rbmviz_app.share import button, publish, routes, view, watching
 from rbmviz_app.share.page import SHARE_FOLDER, watchers_page
-from rbmviz_app.share.prose import marked
+from rbmviz_app.share.publish import shares_by_token
 from rbmviz_app.share.routes import SILENT
-from rbmviz_app.share.shares import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
 from rbmviz_app.sockets import Sockets
@@ -210,20 +209,6 @@ def test_runs_of_a_page_that_was_left_go_on_while_somebody_watches(share, compar
     assert comparison.closed_at is not None
 
 
-def test_large_frames_come_more_rarely(share, clock, monkeypatch):
-    async def test():
-        broadcast = Broadcast(share, clock)
-        broadcast.watchers |= {Watcher() for _ in range(10)}
-        monkeypatch.setattr(watching, "MAX_BYTES_PER_SECOND", 1000)
-        monkeypatch.setattr(watching, "LATENESS", SimpleNamespace(slowdown=1.5))
-        broadcast.step()
-        assert broadcast.seconds_to_next > 2
-        broadcast.step()
-        assert broadcast.seconds_to_next == 1.5 / watching.WATCHED_FPS
-
-    run(test)
-
-
 @pytest.mark.parametrize("hides", ["names", "numbers"])
 def test_asking_step_sends_watchers_no_answer(share, comparison, clock, monkeypatch, hides):
     names = ("Gibbs", "rates-FPCD")
@@ -255,7 +240,7 @@ def test_asking_step_sends_watchers_no_answer(share, comparison, clock, monkeypa
     def page(hidden):
         share.begin_run("sample", "Sample", hidden)
         publish.canvas("sample", DATA | {"url": "/live/quiz", "panels": specs})
-        publish.chart("still", chart, "ISL")
+        publish.chart("still", chart.content("ISL"))
         share.publish(card={"question": "Who draws this?"}, link="sample?p=gibbs")
         share.end_run()
 
@@ -459,23 +444,6 @@ def test_the_socket_of_the_owner_and_what_is_about_his_browser_is_not_shared(sha
     assert share.view is before
 
 
-def test_markdown_becomes_text_with_a_few_styles():
-    [styled_text] = marked("*Sticks*, **very**: `k=1` at [home](http://x).")
-    assert (styled_text["list"], styled_text["items"]) == (
-        "",
-        [
-            [
-                *(["em", "Sticks"], ["text", ", "], ["strong", "very"], ["text", ": "], ["code", "k=1"]),
-                *(["text", " at "], ["text", "home"], ["text", "."]),
-            ]
-        ],
-    )
-    [listed, rest] = marked("- one\n- two $x^2$\n\n<b>no HTML</b>")
-    assert (listed["list"], len(listed["items"]), listed["items"][1][1][0]) == ("ul", 2, "math")
-    assert rest["items"] == [[["text", "<b>no HTML</b>"]]]
-    assert marked(r"$\nosuchcommand{$")[0]["items"][0][0][0] == "code"
-
-
 def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
     test = page("chain", shell=True, lesson="stick", step="1")
     share = test.session_state["shared page"] = Share("taught")
@@ -504,24 +472,6 @@ def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
     assert not test.exception
 
 
-def test_the_drawing_of_a_small_rbm_is_shared_and_followed(page, clock):
-    test = page("chain", shell=True, little="units")
-    share = test.session_state["shared page"] = Share("drawn", clock)
-    test.run()
-    [step] = [one for one in test.button if one.key == "units_step"]
-    step.click().run()
-
-    async def followed():
-        broadcast, watcher = Broadcast(share, clock), Watcher()
-        broadcast.watchers.add(watcher)
-        clock.now += 2
-        broadcast.step()
-        drawing = (await sent(watcher))[0]["drawing"]
-        assert (len(drawing["hidden"]), len(drawing["visible"]), drawing["draws"]) == (4, 6, 1)
-
-    run(followed)
-
-
 @pytest.mark.parametrize(
     ("name", "lesson", "hidden"), [("sample", "quiz", "names"), ("chain", "stick", "numbers")]
 )
@@ -538,7 +488,7 @@ def test_asking_step_hides_panels_from_watchers_until_answered(page, name, lesso
 
 
 def test_a_server_shares_so_many_views_and_one_more_is_a_sentence(page, monkeypatch):
-    monkeypatch.setattr(shares, "MAX_SHARES", 0)
+    monkeypatch.setattr(publish, "MAX_SHARES", 0)
     test = page("learn", shell=True)
     [begin] = [one for one in test.button if one.key == "begin sharing"]
     begin.click().run()

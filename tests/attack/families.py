@@ -6,7 +6,6 @@ damage may show later.
 """
 
 import contextlib
-import dataclasses
 import hashlib
 import io
 import json
@@ -22,11 +21,9 @@ import numpy as np
 from PIL import Image
 from safetensors.numpy import load
 
-from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, metrics, sample
-from rbmviz.coupling import couple
+from rbmviz import RBM, BadInput, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.samplers import list_samplers
-from rbmviz.session import RunLog, replay
 from rbmviz.sweeps import Budget, CellRun, Store, SweepPlan, cells, compare
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS
 from rbmviz.trainers import list_trainers
@@ -315,31 +312,6 @@ def use_checkpoint(made: tuple[bytes, np.ndarray]) -> None:
     save_checkpoint(found.trainer, found.state)
 
 
-# Replay logs
-
-
-def make_log(rng: Rng, folder: Path) -> Any:
-    """Write the damaged log of a run."""
-    sampler, start = make_sampler(pick(rng, list_samplers())), pick(rng, (None, [0, 1] * 10, [1] * 20))
-    knobs = {field.name: getattr(sampler, field.name) for field in dataclasses.fields(sampler)}  # type: ignore[arg-type]
-    changes = [{"n": 0, "knobs": knobs}, {"n": 4, "knobs": knobs}]
-    log = mutate.json_value(rng, {"sampler": sampler.name, "seed": 5, "start": start, "changes": changes})
-    (folder / "log.json").write_text(json.dumps(log), encoding="utf-8", errors="surrogatepass")
-    return log
-
-
-def use_log(log: Any) -> None:
-    """Replay a log on a small model."""
-    try:
-        rows = None if log.get("start") is None else np.array(log["start"])
-        changes = tuple((change["n"], change["knobs"]) for change in log["changes"])
-        record = RunLog(log["sampler"], log["seed"], rows, changes)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise BadInput(f"This harness cannot make a log of it ({type(error).__name__}).") from None
-    for samples in replay(record, small_model(), 12):
-        assert samples.v.max() <= 1, "samples that are not bits"
-
-
 # Results of a sweep
 
 
@@ -384,73 +356,11 @@ def use_results(folder: Path) -> Refusals:
     return refused
 
 
-# The Python interface
-
-
-def use_arrays(a: dict[str, np.ndarray]) -> None:
-    work_with(Model(RBM(a["W"], a["b"], a["c"])))
-
-
-def use_rates(a: dict[str, np.ndarray]) -> None:
-    work_with(Model(small_model().rbm, small_model().rbm.rates(a["v"])))
-
-
-def use_isl(a: dict[str, np.ndarray]) -> None:
-    metrics.isl(a["v"], a["test"], a["validation"])
-
-
-def use_couple(a: dict[str, np.ndarray]) -> None:
-    couple(small_model().rbm, a["v"], "rbm", 20, 1, 0)
-
-
-def use_start(a: dict[str, np.ndarray]) -> None:
-    for sampler in map(make_sampler, list_samplers()):
-        v = sampler.step(sampler.init(small_model(), 0, a["v"]), 5).v
-        assert v.max() <= 1, "samples that are not bits"
-
-
-def use_training(a: dict[str, np.ndarray]) -> None:
-    for name in list_trainers():
-        trainer = make_trainer(name, batch_size=5)
-        rbm = RBM(np.zeros((20, 3)), np.zeros(20), np.zeros(3))
-        trainer.step(trainer.init(rbm, a["v"], 0), 2)
-
-
-Call = Callable[[dict[str, np.ndarray]], None]
-ROWS = {"v": bits(7, 30, 20)}
-CALLS: dict[Call, dict[str, np.ndarray]] = {
-    use_arrays: arrays_of(Model(small_model().rbm)),
-    use_rates: ROWS,
-    use_isl: ROWS | {"test": bits(8, 12, 20), "validation": bits(9, 12, 20)},
-    use_couple: ROWS,
-    use_start: {"v": bits(7, 1, 20)[0]},
-    use_training: ROWS,
-}
-
-
-def make_call(rng: Rng, folder: Path) -> tuple[Call, dict[str, np.ndarray]]:
-    """Choose a function and damage one of its arrays."""
-    call = pick(rng, list(CALLS))
-    arrays = dict(CALLS[call])
-    damaged = pick(rng, list(arrays))
-    arrays[damaged] = mutate.array(rng, arrays[damaged])
-    np.savez(folder / f"{call.__name__}.npz", **arrays)  # type: ignore[arg-type]
-    return call, arrays
-
-
-def use_call(made: tuple[Call, dict[str, np.ndarray]]) -> None:
-    """Call the function."""
-    call, arrays = made
-    call(arrays)
-
-
 READERS = [
     Family("model file", make_model, use_model, 4),
     Family("data file", make_data, use_data, 4),
     Family("checkpoint", make_checkpoint, use_checkpoint, 5),
-    Family("replay log", make_log, use_log, 2),
     Family("results of a sweep", make_results, use_results, 3),
-    Family("Python call", make_call, use_call, 2),
 ]
 
 
@@ -460,7 +370,6 @@ def prepare() -> None:
         data, arrays, written = checkpoint(name)
         use_checkpoint((signed(None, arrays, json.dumps(written)), data))
     swept()
-    for call, arrays in CALLS.items():
-        call(arrays)
+    work_with(small_model())
     for name in BOMBS:
         bomb(name)

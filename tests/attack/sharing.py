@@ -131,7 +131,7 @@ async def watchers(server: Server, n: int, query: str, seconds: float) -> str:
             for task in tasks:
                 task.cancel()
         return (
-            f"| {n} | {statistics.median(rates):.1f}, {min(rates):.1f} | {8e-6 * n_bytes / seconds:.0f} "
+            f"| {n} | {statistics.median(rates):.1f}, {min(rates):.1f} | {8e-6 * n_bytes / seconds:.1f} "
             f"| {own:.1f}, {samples:.1f} | {share_of_core:.0%} "
             f"| {without:.0f}, {memory:.0f}, {server.rss:.0f} |"
         )

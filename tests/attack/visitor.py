@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import os
 import secrets
 import time
 from typing import Any, Self
@@ -31,20 +30,17 @@ FRAMES_ASKED = 4
 STREAM = "/_stcore/stream"
 """Path of Streamlit's own socket."""
 
-PAGES = ("", "train", "coupling", "weights", "chain")
-"""Paths of the five pages."""
-
 
 class Refused(Exception):
     """The server refuses this visitor, or has sent no frame in time."""
 
 
-def request_of(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def request_of(data: dict[str, Any]) -> dict[str, Any]:
     """Return the message with which the browser asks for a frame, from the data of the live component."""
     request = {name: data[name] for name in ("fps", "view", "pixels", "n_visible")}
     request |= {"cells": data["side"] ** 2, "panels": [panel["key"] for panel in data["panels"]]}
     order = ("fps", "view", "pixels", "cells", "n_visible", "panels")
-    return {name: request[name] for name in order} | {"frames": FRAMES_ASKED} | changes
+    return {name: request[name] for name in order} | {"frames": FRAMES_ASKED}
 
 
 class Visitor:
@@ -58,13 +54,11 @@ class Visitor:
         Path of the page, ``""`` for the first.
     query : str
         Query string of the link, without ``?``.
-    fps : int, optional
-        Frames per second to ask for (default: as many as the page asks for); 0: no live socket.
 
     Attributes
     ----------
-    frames, n_bytes : int
-        Number of received frames, and their bytes.
+    frames : int
+        Number of received frames.
     times : list of float
         Arrival of each frame, in monotonic seconds.
     states : dict
@@ -73,14 +67,8 @@ class Visitor:
         Texts of the exceptions and of the error messages that the page has shown.
     """
 
-    def __init__(
-        self,
-        address: str,
-        page: str = "",
-        query: str = "",
-        fps: float | None = None,
-    ) -> None:
-        self.address, self.page, self.fps = address.rstrip("/"), page, fps
+    def __init__(self, address: str, page: str = "", query: str = "") -> None:
+        self.address, self.page = address.rstrip("/"), page
         self.query = query or ("little=landscape" if page == "chain" else "")  # the part with live panels
         self._base = urlsplit(self.address).path  # of a server behind a proxy
         self.session = ""
@@ -89,7 +77,7 @@ class Visitor:
         self.shared = ""  # the address for those who watch, if the page is shared
         self.exceptions: list[str] = []
         self.errors: list[str] = []
-        self.frames = self.n_bytes = 0
+        self.frames = 0
         self.runs: list[int] = []  # how each run of the script ended
         self.times: list[float] = []
         self.states: dict[int, dict[str, Any]] = {}
@@ -114,8 +102,8 @@ class Visitor:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def open(self, patience: float = 120.0, live: bool = True) -> Self:
-        """Open the page and, unless told otherwise, its live pictures; the first may be yet to come.
+    async def open(self, patience: float = 120.0) -> Self:
+        """Open the page and its live pictures; the first may be yet to come.
 
         Raises
         ------
@@ -128,8 +116,6 @@ class Visitor:
         self._tasks = [asyncio.create_task(self._read_stream())]
         self._script_done.clear()
         await self.rerun()
-        if not live:
-            return self
         try:
             async with asyncio.timeout(patience):
                 while not self.data and not self._tasks[0].done():
@@ -148,15 +134,9 @@ class Visitor:
                 f"the page has no live pictures; it shows: {told[:300]} (script runs: {ends}, "
                 f"after {seconds:.1f} s, connection closed: {gone})"
             )
-        if self.fps != 0:
-            await self.watch_live(patience)
-        return self
-
-    async def watch_live(self, patience: float = 120.0) -> None:
-        """Open the socket of the live pictures."""
-        self.live_closed = None
         self._live = await self._connect(self.data["url"], None, patience)
         self._tasks.append(asyncio.create_task(self._read_live(self._live)))
+        return self
 
     async def close(self, abrupt: bool = False) -> None:
         """Leave; abruptly: as when the network is gone, with no word of farewell."""
@@ -303,14 +283,8 @@ class Visitor:
         """Steps of each panel, by its key, in its newest frame."""
         return {key: state["n"] for key, state in self.states.items()}
 
-    @property
-    def statuses(self) -> dict[int, str]:
-        """Status of each panel, by its key, in its newest frame."""
-        return {key: state["status"] for key, state in self.states.items()}
-
     async def _ask(self, socket: ClientConnection) -> None:
-        changes = {} if self.fps is None else {"fps": self.fps}
-        await socket.send(json.dumps(request_of(self.data, **changes)))
+        await socket.send(json.dumps(request_of(self.data)))
 
     async def _read_live(self, socket: ClientConnection) -> None:
         try:
@@ -327,7 +301,6 @@ class Visitor:
                 for panel in read_header(frame)["panels"]:
                     self.states[panel["key"]] = panel
                 self.frames += 1
-                self.n_bytes += len(frame)
                 self.times.append(time.monotonic())
                 self._arrived.set()
                 to_come -= 1
@@ -362,27 +335,16 @@ class Visitor:
 async def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--address", default="http://127.0.0.1:8501")
-    parser.add_argument("--page", default="", help=f"one of {PAGES}")
-    parser.add_argument("--query", default="", help="query string of the link")
-    parser.add_argument("--fps", type=float, help="pictures a second to ask for; default: what the page asks")
-    parser.add_argument("--visitors", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=10.0)
     options = parser.parse_args()
-    made = (options.address, options.page, options.query, options.fps)
-    visitors = [Visitor(*made) for _ in range(options.visitors)]
-    await asyncio.gather(*(visitor.open() for visitor in visitors))
-    firsts = await asyncio.gather(*(visitor.first_picture() for visitor in visitors))
-    before, cpu = [visitor.frames for visitor in visitors], sum(os.times()[:2])
-    await asyncio.sleep(options.seconds)
-    cpu = sum(os.times()[:2]) - cpu
-    for visitor, first, frames in zip(visitors, firsts, before, strict=True):
-        rate = (visitor.frames - frames) / options.seconds
+    async with Visitor(options.address) as visitor:
+        first, before = await visitor.first_picture(), visitor.frames
+        await asyncio.sleep(options.seconds)
+        rate = (visitor.frames - before) / options.seconds
         print(  # noqa: T201
-            f"{visitor.session[:8]} first picture {first:.2f} s, {rate:.1f} frames/s, n {visitor.n}, "
-            f"{visitor.statuses}, script runs {visitor.runs}, shown {visitor.exceptions + visitor.errors}"
+            f"first picture {first:.2f} s, {rate:.1f} frames/s, n {visitor.n}, "
+            f"script runs {visitor.runs}, shown {visitor.exceptions + visitor.errors}"
         )
-    print(f"own CPU: {100 * cpu / options.seconds:.1f} % of a core")  # noqa: T201
-    await asyncio.gather(*(visitor.close() for visitor in visitors))
 
 
 if __name__ == "__main__":

@@ -4,15 +4,11 @@ By hand, for pages of ``rbmviz play``::
 
     python -m tests.browser.measure_page live.html usps.html --opens 5
     python -m tests.browser.measure_page live.html --seconds 600
-    python -m tests.browser.measure_page --control --seconds 100
-
-The control only exchanges messages with four workers, as fast as it can: what grows there is the browser's.
 """
 
 import argparse
 import os
 import statistics
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -37,16 +33,6 @@ document.addEventListener('DOMContentLoaded', () => {
   rbmviz.ready.then(() => requestAnimationFrame(() => setTimeout(() => mark('picture'))));
 });"""
 """Milliseconds since the page was asked for."""
-
-CONTROL = """<!doctype html><script>
-var answers = 0, rbmviz = { ready: Promise.resolve() };
-const url = URL.createObjectURL(new Blob(['onmessage = () => postMessage(0)']));
-for (let i = 0; i < 4; i++) {
-  const worker = new Worker(url);
-  worker.onmessage = () => { answers += 1; worker.postMessage(0); };
-  worker.postMessage(0);
-}
-</script>"""
 
 HERTZ = os.sysconf("SC_CLK_TCK")
 
@@ -95,40 +81,23 @@ def processor_seconds(processes: list[psutil.Process]) -> dict[str, float]:
 
 
 def running(browser: Browser, file: Path, seconds: float, speed: int) -> None:
-    """Print processor time and memory of a page that runs."""
+    """Print processor time and memory of a page that runs, and how fast it makes samples."""
     page = Page(browser, file)
     page.page.locator(".transport select").first.select_option(str(speed))
-    watch(page, "samples", "rbmviz.panels[0].n", seconds)
-    page.close()
-
-
-def watch(page: Page, unit: str, count: str, seconds: float) -> None:
-    """Print processor time and memory of a page, and how fast it counts."""
     chromium = [each for each in psutil.Process().children(recursive=True) if "chrom" in each.name()]
     [renderer] = [each for each in chromium if any("Worker" in name for name in names_of(each))]
-    begin, first, n = time.monotonic(), processor_seconds(chromium), page(count)
+    begin, first, n = time.monotonic(), processor_seconds(chromium), page("rbmviz.panels[0].n")
     while time.monotonic() < begin + seconds:
         time.sleep(min(30, seconds / 4))
         passed, last = time.monotonic() - begin, processor_seconds(chromium)
-        heap = page.session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
-        memory = renderer.memory_full_info()
-        made = page(count) - n
+        heap, memory = page.session.send("Runtime.getHeapUsage")["usedSize"], renderer.memory_full_info()
         shares = {name: (last[name] - first[name]) / passed for name in last}
         print(  # noqa: T201
-            f"{passed:6.0f} s: {made / passed:.1f} {unit} a second, {shares['all']:.1%} of a core, "
-            f"its workers {shares['workers']:.1%}, heap {heap:.1f} MB, RSS {memory.rss / 1e6:.0f} MB, "
-            f"its own {memory.uss / 1e6:.0f} MB",
+            f"{passed:6.0f} s: {(page('rbmviz.panels[0].n') - n) / passed:.1f} samples a second, "
+            f"{shares['all']:.1%} of a core, its workers {shares['workers']:.1%}, heap {heap / 1e6:.1f} MB, "
+            f"RSS {memory.rss / 1e6:.0f} MB, its own {memory.uss / 1e6:.0f} MB",
             flush=True,
         )
-
-
-def control(browser: Browser, seconds: float) -> None:
-    """Print processor time and memory of a page that only exchanges messages with workers."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "control.html")
-        file.write_text(CONTROL)
-        page = Page(browser, file)
-    watch(page, "answers", "answers", seconds)
     page.close()
 
 
@@ -144,7 +113,6 @@ def main() -> None:
     parser.add_argument("--opens", type=int, default=0, help="how often to open each file")
     parser.add_argument("--seconds", type=float, default=0, help="how long to let it run")
     parser.add_argument("--speed", type=int, default=60, help="samples a second (default 60)")
-    parser.add_argument("--control", action="store_true", help="a page that only exchanges messages")
     args = parser.parse_args()
     with open_chromium() as browser:
         for file in args.files:
@@ -152,8 +120,6 @@ def main() -> None:
                 print(file.name, opening(browser, file, args.opens), f"load {os.getloadavg()[0]:.1f}")  # noqa: T201
             if args.seconds:
                 running(browser, file, args.seconds, args.speed)
-        if args.control:
-            control(browser, args.seconds)
 
 
 if __name__ == "__main__":

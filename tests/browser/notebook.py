@@ -1,10 +1,9 @@
 """Live samplers in a real notebook, in Chromium: knobs go both ways.
 
-By hand, because JupyterLab and marimo are no dependencies of the tests::
+By hand, because JupyterLab is no dependency of the tests::
 
-    pip install jupyterlab marimo
-    python -m tests.browser.notebook jupyterlab --pictures /tmp
-    python -m tests.browser.notebook marimo --pictures /tmp
+    pip install jupyterlab
+    python -m tests.browser.notebook --pictures /tmp
 """
 
 import argparse
@@ -54,20 +53,8 @@ class JupyterLab:
         cells = [blank | {"id": f"cell-{i}", "source": source} for i, source in enumerate(CELLS)]
         book = {"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": cells}
         (folder / "live.ipynb").write_text(json.dumps(book))
-        self.command = [
-            sys.executable,
-            "-m",
-            "jupyter",
-            "lab",
-            "--no-browser",
-            f"--port={port}",
-            "--allow-root",
-        ]
-        self.command += [
-            "--IdentityProvider.token=",
-            f"--ServerApp.root_dir={folder}",
-            "--expose-app-in-browser",
-        ]
+        options = f"--no-browser --port={port} --allow-root --IdentityProvider.token= --expose-app-in-browser"
+        self.command = ["jupyter", "lab", *options.split(), f"--ServerApp.root_dir={folder}"]
         self.address = f"http://localhost:{port}/lab/tree/live.ipynb"
 
     def run(self, page, cell):
@@ -84,76 +71,37 @@ class JupyterLab:
         )
 
 
-class Marimo:
-    """A notebook of marimo, in which each cell waits for a button."""
-
-    def __init__(self, folder, port):
-        cells = [source.replace("\n", "\n    ") for source in CELLS]
-        cells = [f"@app.cell\ndef _(*_):\n    {source}\n    return\n" for source in cells]
-        text = "import marimo\napp = marimo.App()\n\n" + "\n\n".join(cells)
-        (folder / "live.py").write_text(text)
-        settings = folder / "home" / "marimo" / "marimo.toml"
-        settings.parent.mkdir(parents=True)
-        settings.write_text('[display]\ntheme = "system"\n')
-        self.command = [sys.executable, "-m", "marimo", "edit", "live.py", "--headless", "--no-token"]
-        self.command += [f"--port={port}", "--skip-update-check"]
-        self.address = f"http://localhost:{port}/"
-
-    def run(self, page, cell):
-        """Run a cell."""
-        page.locator(".cm-content").nth(cell).click()
-        page.keyboard.press("Control+Enter")
-
-    def change_theme(self, page):
-        """Take the dark theme."""
-        page.emulate_media(color_scheme="dark")
-
-
-NOTEBOOKS = {"jupyterlab": JupyterLab, "marimo": Marimo}
-
-
-def walk(page, notebook, pictures, name):
+def walk(page, notebook, pictures):
     """Run the cells, drag a slider, and compare; raise AssertionError if something is wrong."""
 
     def shot(what):
+        page.evaluate(f"{HOST}.scrollIntoView()")
         if pictures:
-            page.screenshot(path=str(pictures / f"{name}-{what}.png"))
+            page.screenshot(path=str(pictures / f"{what}.png"))
 
     notebook.run(page, 0)
     until(page, f"{HOST} && {HOST}.rbmviz.panels.length === 2", "panels")
     until(page, f"{HOST}.rbmviz.panels.every(panel => panel.n > 100)", "samples")
-    page.evaluate(f"{HOST}.scrollIntoView()")
     shot("light")
     notebook.run(page, 1)
     alpha = f"{HOST}.shadowRoot.querySelectorAll('.panel')[1].querySelectorAll('.knob input.value')[1].value"
     until(page, f"{alpha} === '0.95'", "the page follows Python")
-    page.evaluate(f"{HOST}.scrollIntoView()")
-    page.evaluate(
-        f"{HOST}.shadowRoot.querySelector('.knob input[type=range]').scrollIntoView({{block: 'center'}})"
-    )
-    box = page.evaluate(
-        f"""(() => {{ const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
-            const at = slider.getBoundingClientRect();
-            return [at.x, at.y, at.width, at.height]; }})()"""
-    )
-    page.mouse.move(box[0] + box[2] / 2, box[1] + box[3] / 2)
-    page.mouse.down()
-    page.mouse.move(box[0] + 0.8 * box[2], box[1] + box[3] / 2, steps=4)
-    page.mouse.up()
-    dragged = f"Number({HOST}.shadowRoot.querySelector('.knob input.value').value)"
-    temperature = until(page, f"{dragged} !== 1.5 && {dragged}", "the slider turns the knob")
+    page.evaluate(f"""(() => {{ const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
+        slider.value = 800;
+        slider.dispatchEvent(new Event('input'));
+        slider.dispatchEvent(new Event('change')); }})()""")
+    turned = f"Number({HOST}.shadowRoot.querySelector('.knob input.value').value)"
+    temperature = until(page, f"{turned} !== 1.5 && {turned}", "the slider turns the knob")
     n = page.evaluate(f"{HOST}.rbmviz.panels[0].n")
     until(page, f"{HOST}.rbmviz.panels[0].n > {n} + 50", "samples after the turn")
     notebook.change_theme(page)
     until(page, f"{HOST}.dataset.theme === 'dark'", "the notebook's theme")
-    page.evaluate(f"{HOST}.scrollIntoView()")
     shot("dark")
     notebook.run(page, 2)
     until(page, f"{HOST}.shadowRoot.querySelector('.play').textContent === 'Play'", "the page pauses")
     time.sleep(2)  # it tells Python what it has done
     notebook.run(page, 3)
-    file = Path("made.json")
-    end = time.monotonic() + PATIENCE
+    file, end = Path("made.json"), time.monotonic() + PATIENCE
     while not file.exists() or not file.read_text():
         assert time.monotonic() < end, "Python writes what it knows"
         time.sleep(0.2)
@@ -167,7 +115,6 @@ def walk(page, notebook, pictures, name):
 def main():
     """Walk through one notebook."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("notebook", choices=NOTEBOOKS)
     parser.add_argument("--pictures", type=Path)
     args = parser.parse_args()
     with socket.socket() as free:
@@ -175,13 +122,12 @@ def main():
         port = free.getsockname()[1]
     folder = Path(tempfile.mkdtemp())
     os.chdir(folder)
-    notebook = NOTEBOOKS[args.notebook](folder, port)
-    homes = {
-        name: str(folder / "home")
-        for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "XDG_CONFIG_HOME")
-    }
+    notebook = JupyterLab(folder, port)
+    homes = ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "XDG_CONFIG_HOME")
+    environment = os.environ | dict.fromkeys(homes, str(folder / "home"))
     with open(folder / "log.txt", "w") as log:
-        server = subprocess.Popen(notebook.command, env=os.environ | homes, stdout=log, stderr=log)
+        command = [sys.executable, "-m", *notebook.command]
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
         end = time.monotonic() + PATIENCE
         while True:
@@ -199,11 +145,7 @@ def main():
             page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
             try:
                 page.goto(notebook.address)
-                print(json.dumps(walk(page, notebook, args.pictures, args.notebook)))  # noqa: T201
-            except BaseException:
-                if args.pictures:
-                    page.screenshot(path=str(args.pictures / f"{args.notebook}-failed.png"))
-                raise
+                print(json.dumps(walk(page, notebook, args.pictures)))  # noqa: T201
             finally:
                 print(*said, sep="\n", file=sys.stderr)  # noqa: T201
     finally:

@@ -1,4 +1,4 @@
-"""A page of the app inside of another page, and what a link can say wrong about that."""
+"""A page of the app inside of another page."""
 
 import pytest
 
@@ -32,9 +32,3 @@ def test_an_iframe_has_the_panels_and_the_knobs_that_are_named(live, server):
     inside.get_by_role("button", name="Pause").click()
     frame.until("panels.every(p => p.dataset.status === 'paused')")
     assert frame.ask("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_an_unknown_form_of_the_page_is_named(live):
-    page = live().open("?ui=max&p=gibbs&view=single&speed=5")
-    page.page.get_by_text("The link's ui is 'max': it can only be 'min'.").wait_for()
-    assert page.page.get_by_role("button", name="Presets").is_visible()

@@ -81,14 +81,10 @@ def test_every_format_of_a_readout_can_be_drawn(page):
 
 
 def test_a_rate_is_what_has_been_seen_in_the_last_seconds(page):
-    """Frames come at uneven times; at one step a second most of them bring nothing new."""
+    """Frames come at uneven times; a minute without steps, because they were paused, is none of slow ones."""
     ask = "rows => { const rate = new Rate(); return rows.map(([count, now]) => rate.rateAt(count, now)); }"
     rows = [[5, 0], [5, 900], [6, 1000], [6, 1900], [7, 2000], [67, 3000], [67, 5900], [67, 6100], [2, 6200]]
     assert page.evaluate(ask, rows) == [None, None, 1, 1, 1, pytest.approx(62 / 3), 60, 0, None]
-
-
-def test_a_rate_begins_anew_after_a_pause(page):
-    """A minute without steps, because they were paused, is no minute of slow ones."""
     ask = """rows => {
         const spec = { name: 'rate', label: 'Rate', help: [], format: 'rate', unit: '' };
         const shown = new ShownReadout({ ...spec, formula: '', source: '' });

@@ -2,43 +2,15 @@
 
 import pytest
 
-from rbmviz_app.component import mounting
 from rbmviz_app.shared import title_of_model
+from tests.browser.line import Line
+from tests.browser.live import SETTLED
 
 pytestmark = pytest.mark.browser
 
 NAME = "One weight takes all"
+GRID = "panels[0].getRootNode().rbmviz"
 PRESET = {"preset": "one-weight-takes-all", "weights_model": "mnist_fpcd"}
-
-
-class Line:
-    """The messages between one browser and the server; each way can be held up."""
-
-    def __init__(self, page):
-        self.held = {"server": [], "browser": []}
-        self.holds = set()
-        page.route_web_socket("**/_stcore/stream", self._connect)
-
-    def _connect(self, browser):
-        server = browser.connect_to_server()
-        self.ends = {"server": server, "browser": browser}
-        browser.on_message(lambda message: self._take("server", message))
-        server.on_message(lambda message: self._take("browser", message))
-
-    def _take(self, to, message):
-        if to in self.holds:
-            self.held[to].append(message)
-        else:
-            self.ends[to].send(message)
-
-    def hold(self, to):
-        self.holds.add(to)
-
-    def release(self, to):
-        self.holds.discard(to)
-        for message in self.held[to]:
-            self.ends[to].send(message)
-        self.held[to].clear()
 
 
 @pytest.fixture
@@ -49,13 +21,10 @@ def weights(live):
     return page.open("weights"), line
 
 
-def click(page, label):
-    """Click a button from a script: a menu that stands over it, or its fading, makes no difference."""
-    page.page.evaluate(
-        "label => [...document.querySelectorAll('button')]"
-        ".find(button => button.textContent.trim().endsWith(label)).click()",
-        label,
-    )
+def click_preset(page):
+    """Click from a script: a menu that stands over it, or its fading, makes no difference."""
+    buttons = "[...document.querySelectorAll('button')]"
+    page.page.evaluate(f"{buttons}.find(button => button.textContent.trim().endsWith('{NAME}')).click()")
 
 
 def move_speed(page):
@@ -63,57 +32,43 @@ def move_speed(page):
     page.page.get_by_role("slider", name="Batches per second").first.press("ArrowRight")
 
 
-def reaches(page, wanted, seconds=3.0):
-    """Wait until screen and address agree on these values, which stay after timers have drawn again."""
-    parts = [f"{name}={value}" for name, value in wanted.items()]
+def shows_preset(page):
+    """Wait until screen and address agree that the preset is set, and the speed is not."""
+    parts = [f"{name}={value}" for name, value in PRESET.items()]
     page.until(f"{parts}.every(part => location.search.includes(part))")
-    lists = "[...document.querySelectorAll('input[role=combobox]')]"
-    page.until(f"{lists}.some(e => e.value === '{title_of_model(wanted['weights_model'])}')")
-    page.page.wait_for_timeout(1000 * seconds)
-    assert [part for part in parts if part not in page.url] == [], page.url
+    model = title_of_model(PRESET["weights_model"])
+    page.until(f"[...document.querySelectorAll('input[role=combobox]')].some(e => e.value === '{model}')")
+    page.until(SETTLED)
+    assert "weights_pace" not in page.url
 
 
 def test_a_preset_stays_where_a_slider_is_moved_before_its_answer_and_takes_back_one_moved_before(weights):
     page, line = weights
     page.menu("Presets", page.page.get_by_role("button", name=NAME))
     line.hold("browser")
-    click(page, NAME)
-    page.page.wait_for_timeout(1500)  # the server has set it, and the browser does not know
+    click_preset(page)
+    line.wait_for_run(of="")  # the server has set it, and the browser does not know
     move_speed(page)
-    page.page.wait_for_timeout(1500)
+    line.wait_for_run()
     line.release("browser")
-    reaches(page, PRESET)
-    assert "weights_pace" not in page.url
+    shows_preset(page)
     # A slider that is moved just before the preset.
     page.menu("Presets", page.page.get_by_role("button", name=NAME))
     line.hold("server")
     move_speed(page)
-    click(page, NAME)
-    page.page.wait_for_timeout(300)
-    line.release("server")
-    reaches(page, PRESET)
-    assert "weights_pace" not in page.url
-    # A slider is drawn without the panels, whose part writes the address, which has it all the same.
-    move_speed(page)
-    page.page.wait_for_url("**weights_pace=30**")
-    move_speed(page)  # the slider keeps the focus
-    page.page.wait_for_url("**weights_pace=100**")
-
-
-@pytest.mark.slow
-def test_undo_within_400_ms_of_a_slider_takes_the_preset_back(weights):
-    page, line = weights
-    page.pick("Presets", NAME)
-    reaches(page, PRESET, 0)
+    click_preset(page)
+    line.wait_for_messages(2)
     line.hold("browser")
-    move_speed(page)
-    page.page.wait_for_timeout(300)
-    click(page, "Undo")
-    page.page.wait_for_timeout(1500)
-    move_speed(page)  # with the old values of all others
-    page.page.wait_for_timeout(1500)
+    line.release("server")
+    line.wait_for_run(of="")
     line.release("browser")
-    reaches(page, {"weights_model": "bas_pcd", "weights_pace": "30"})
+    shows_preset(page)
+    # A slider is drawn without the panels, whose part writes the address, which has it all the same. Now all
+    # messages from before have been answered.
+    for pace in (30, 100):  # the slider keeps the focus
+        move_speed(page)
+        page.page.wait_for_url(f"**weights_pace={pace}**")
+    assert "weights_model=mnist_fpcd" in page.url
 
 
 def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):
@@ -124,15 +79,15 @@ def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):
     line.hold("server")
     for panel in range(4):
         page.set_knob(panel, "n_chains", 2 / 3)  # not live: only the page can take it
-        page.page.wait_for_timeout(300)  # longer than knobs are collected, so that each is a message
+        line.wait_for_messages(panel + 1)
     line.release("server")
-    turned = "[...panels[0].getRootNode().rbmviz.panels.values()].map(panel => panel.spec.values.n_chains)"
+    turned = f"[...{GRID}.panels.values()].map(panel => panel.spec.values.n_chains)"
     shown = "panels.map(p => p.querySelector('.knob:has([id$=-n_chains]) .value').value).join()"
     page.until(f"new Set({turned}).size === 1 && {turned}[0] === 100")
-    assert page.ask("panels[0].getRootNode().rbmviz.events") == []
+    page.until(f"{GRID}.events.length === 0")
     line.hold("server")
     page.set_knob(0, "n_chains", 0)
-    page.page.wait_for_timeout(300)
+    line.wait_for_messages(1)
     line.held["server"].clear()  # a message that is lost altogether is sent again
     line.release("server")
     page.until(f"{turned}.join() === '1,100,100,100'")
@@ -140,7 +95,7 @@ def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):
     line.hold("browser")
     page.set_knob(0, "n_chains", 1 / 3)
     page.until(f"{shown} === '10,100,100,100'")
-    page.page.wait_for_timeout(600)
+    line.wait_for_messages(1, to="browser")
     line.hold("server")
     page.set_knob(0, "n_chains", 2 / 3)
     line.release("browser")
@@ -159,24 +114,3 @@ def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):
         })()"""
     )
     assert page.ask(shown) == "1,100,100,100"
-
-
-def test_a_component_is_cleaned_up_when_it_leaves_the_page_not_when_its_data_changes(chromium):
-    page = chromium.new_page()
-    cleaned = page.evaluate(
-        """async script => {
-            const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
-            const { default: mount } = await import(address);
-            const parentElement = document.body.appendChild(document.createElement('div'));
-            const cleanUp = mount({ parentElement });
-            window.cleaned = 0;
-            cleanUp(); // of a call that a newer one has overtaken
-            const before = window.cleaned;
-            parentElement.remove();
-            cleanUp();
-            return [before, window.cleaned];
-        }""",
-        mounting("export default () => () => { window.cleaned += 1; };"),
-    )
-    page.close()
-    assert cleaned == [0, 1]

@@ -2,15 +2,13 @@
 
 import pytest
 
-from tests.browser.live import PHONE, Live
-from tests.browser.network import network_to
+from tests.browser.line import Line
+from tests.browser.live import PHONE
 from tests.browser.test_sharing import started
 
 pytestmark = pytest.mark.browser
 
 PAGE = "?model=bas_pcd&p=gibbs&p=rates_fpcd&cells=6&speed=5"
-
-STEP = "new URL(location.href).searchParams.get('step')"
 
 
 def watch(live, url):
@@ -43,17 +41,23 @@ def test_watchers_follow_through_a_reload_and_to_another_link(live):
     assert started(teacher, "Shared") == url
 
 
-def test_watchers_follow_through_a_loss_of_the_network(live, server):
-    with network_to(server) as network:
-        teacher = live()
-        teacher = Live(teacher.page, network.address).open(PAGE)
-        watcher = watch(live, started(teacher).replace(network.address, server))
-        before = teacher.counts()[0]
-        network.cut()
-        watcher.until(f"Number(panels[0].dataset.n) > {before + 20}")  # the runs go on meanwhile
-        network.mend()
-        teacher.until(f"Number(panels[0].dataset.n) > {before + 20}")
-        follows(watcher, teacher)
+def test_watchers_follow_through_a_loss_of_the_network(live):
+    """Nothing passes, and nobody is told, as on a phone without signal."""
+    teacher = live()
+    lines = [Line(teacher.page, socket) for socket in ("**/_stcore/stream", "**/rbmviz/live/**")]
+    teacher.open(PAGE)
+    watcher = watch(live, started(teacher))
+    before = teacher.counts()[0]
+    for line in lines:
+        line.hold("server")
+        line.hold("browser")
+    watcher.until(f"Number(panels[0].dataset.n) > {before + 20}")  # the runs go on meanwhile
+    assert teacher.counts()[0] < before + 20
+    for line in lines:
+        line.release("server")
+        line.release("browser")
+    teacher.until(f"Number(panels[0].dataset.n) > {before + 20}")
+    follows(watcher, teacher)
 
 
 def test_reloaded_lesson_keeps_its_answer_and_its_run(live):
@@ -68,24 +72,3 @@ def test_reloaded_lesson_keeps_its_answer_and_its_run(live):
     page.page.reload()
     page.until(f"JSON.stringify(panels.map(p => Number(p.dataset.n))) === '{counts}'".replace(" ", ""))
     assert page.page.locator(".st-key-lesson [role=radiogroup] input").nth(2).is_checked()
-
-
-def test_back_in_the_browser_opens_the_step_before(live):
-    page = live()
-    page.goto("learn?lesson=stick&step=1")
-    head = page.page.locator(".st-key-lesson")
-    drawn = page.page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
-    for step in range(1, 5):
-        head.get_by_text(f"step\u00a0{step}\u00a0of").wait_for()
-        page.until(f"{STEP} === '{step}' && panels.length > 0 && location.search.includes('seed=')")
-        drawn.wait_for()
-        if step < 4:
-            page.page.locator(".st-key-lesson-next button").click()
-    for step in (3, 2):
-        page.page.go_back()
-        head.get_by_text(f"step\u00a0{step}\u00a0of").wait_for()
-        page.until(f"{STEP} === '{step}'")
-        drawn.wait_for()  # a page that is still being drawn writes its own step into the address
-    page.page.go_forward()
-    head.get_by_text("step\u00a03\u00a0of").wait_for()
-    page.until(f"{STEP} === '3'")

@@ -27,18 +27,6 @@ BITS = f"""panels.map(panel => {{
 """Of each panel: its steps, and whether each pixel of its pictures is bright."""
 
 
-DRAWN = """(() => {
-    const canvas = document.querySelector('.chart .plot canvas');
-    if (!canvas) return false; // the chart is being made anew
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-    let coloured = 0;
-    for (let i = 0; i < data.length; i += 4)
-        coloured += data[i + 3] === 255 && Math.abs(data[i] - data[i + 2]) > 40;
-    return coloured > 1000;
-})()"""
-"""Whether the first chart has a good many pixels of a colour that is no grey."""
-
-
 def started(teacher, button="Share"):
     """Share the page of a teacher; return the address for those who watch."""
     if button == "Share":
@@ -85,23 +73,11 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")
         watcher.until("document.querySelectorAll('.chart .plot canvas').length === 1")
     copy = light.page.locator("a.copy").get_attribute("href")
-    assert (
-        light.page.request.get(light.address + copy, max_redirects=0).headers["location"].startswith("/chain")
-    )
-
-    # The first page has its name as an address, too.
-    named = light.page.request.get(f"{light.address}/sample?seed=7", max_redirects=0)
-    assert named.headers["location"] == "/?seed=7"
+    to = light.page.request.get(light.address + copy, max_redirects=0).headers["location"]
+    assert to.startswith("/chain")
     teacher.page.get_by_text("1 Units", exact=True).click()
     for watcher in watchers:
         watcher.page.get_by_role("img", name="hidden unit 4", exact=False).wait_for()
-        assert watcher.page.evaluate("document.documentElement.scrollWidth") == 390
-    teacher.open_by_bar("Coupling")
-    for watcher in watchers:
-        watcher.page.get_by_role("heading", name="How long until two chains meet", exact=False).wait_for()
-        # Bars are drawn, in the colours of the three couplings.
-        watcher.until("document.querySelectorAll('.chart .names li').length === 3")
-        watcher.until(DRAWN)
 
     teacher.pick(teacher.page.get_by_role("button", name="Shared"), "Stop sharing")
     for watcher in watchers:

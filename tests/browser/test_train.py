@@ -7,7 +7,6 @@ import struct
 import numpy as np
 import pytest
 
-from tests.attack.server import serving
 from tests.browser.test_live import PLACES, closing_moves_nothing
 
 pytestmark = pytest.mark.browser
@@ -38,20 +37,6 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     assert page.counts()[0] > n
     page.set_knob(0, "learning_rate", 1.0)
     page.page.wait_for_url("**learning_rate=10.0**")
-
-
-@pytest.mark.slow
-def test_pause_step_and_other_data(live):
-    page = live().open("train?t=cd&t=pcd&pace=50")
-    page.pause()
-    first, second = page.counts()  # equal, but where one could not keep the pace
-    page.page.get_by_role("button", name="Step").click()
-    page.until(f"panels.every((p, i) => Number(p.dataset.n) === {[first + 1, second + 1]}[i])")
-    page.ask("panels[0].mark = 'the same element'")
-    page.page.get_by_role("button", name="Play").click()
-    page.pick("Presets", "Four prototypes")
-    page.page.wait_for_url("**train_data=modes**")
-    page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
 
 
 def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
@@ -87,74 +72,36 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     assert "PCD" in page.page.get_by_role("combobox", name="Model").input_value()
 
 
-@pytest.fixture
-def rows(tmp_path):
-    """A file of 60 rows of 9 random bits."""
-    np.savetxt(
-        tmp_path / "rows.csv", np.random.default_rng(0).integers(0, 2, (60, 9)), fmt="%d", delimiter=","
-    )
-    return tmp_path / "rows.csv"
-
-
-def learn(page, file):
-    """Give a page a file of data, and wait until it learns them; return the updates made."""
-    page.upload(file, page.page.get_by_text("All panels train on your file"))
-    page.until("Number(panels[0].dataset.n) > 50 && panels[0].dataset.status === 'running'")
-    page.page.keyboard.press("Escape")
-    return page.counts()[0]
-
-
-def goes_on(page, n):
-    """Assert that the training on the file goes on: with its data, and after these updates."""
-    page.page.get_by_text("All panels train on your file").wait_for()
-    page.until(f"panels.length === 1 && Number(panels[0].dataset.n) > {n}")
-    assert page.page.get_by_role("combobox", name="Data").input_value() == "rows.csv"
-    return page.counts()[0]
-
-
 @pytest.mark.slow
-def test_bad_data_are_refused_and_own_data_survive_another_page_and_a_reload(live, rows, tmp_path):
+def test_bad_data_are_refused_and_own_data_survive_another_page_and_a_reload(live, tmp_path):
     page = live().open("train?t=cd&pace=200")
+    own = page.page.get_by_text("All panels train on your file")
     page.page.get_by_text("Compare at the same point").wait_for()
     before = page.ask(PLACES)
     (tmp_path / "broken.csv").write_text("1,0,1\n1,0,oops\n")
     page.upload(tmp_path / "broken.csv", page.page.get_by_text("oops").first)
     page.page.keyboard.press("Escape")
-    assert page.ask(PLACES) == before
     closing_moves_nothing(page, before)
-    assert page.page.get_by_text("All panels train on your file").count() == 0
+    assert own.count() == 0
     assert page.page.get_by_role("combobox", name="Data").input_value() == "Bars and Stripes"
-    n = page.counts()[0]
-    page.until(f"Number(panels[0].dataset.n) > {n}")
-    n = learn(page, rows)
-    page.page.get_by_role("link", name="Sample").first.click()
-    page.page.get_by_text("Which sampler gets stuck?").wait_for()
-    page.page.get_by_role("link", name="Train").first.click()
-    page.page.get_by_text("Which trainer keeps improving?").wait_for()
-    n = goes_on(page, n)
-    page.page.reload()
-    n = goes_on(page, n)
-    # The training that was just opened is found again, though it may not be back yet.
-    page.page.reload()
-    goes_on(page, n)
+    rows = np.random.default_rng(0).integers(0, 2, (60, 9))
+    np.savetxt(tmp_path / "rows.csv", rows, fmt="%d", delimiter=",")
+    page.upload(tmp_path / "rows.csv", own)
+    page.until("Number(panels[0].dataset.n) > 50 && panels[0].dataset.status === 'running'")
+    page.page.keyboard.press("Escape")
+
+    def go_and_return():
+        page.open_by_bar("Sample")
+        page.page.get_by_text("Which sampler gets stuck?").wait_for()
+        page.open_by_bar("Train")
+
+    for act in (go_and_return, page.page.reload):
+        n = page.counts()[0]
+        act()
+        own.wait_for()
+        page.until(f"panels.length === 1 && Number(panels[0].dataset.n) > {n}")
+        assert page.page.get_by_role("combobox", name="Data").input_value() == "rows.csv"
     page.pick("Settings", "Continue without rows.csv")
     page.page.wait_for_function(
         "document.querySelector('input[aria-label=Data]').value === 'Bars and Stripes'"
     )
-
-
-@pytest.mark.slow
-def test_own_data_and_their_training_survive_a_restart_of_the_server(live, rows, tmp_path):
-    """The server that stops writes what is open; so does any, each minute."""
-    log = tmp_path / "log.txt"
-    with serving(log, folder=tmp_path) as server:
-        page = live()
-        page.address = server.address
-        n = learn(page.open("train?t=cd&pace=200"), rows)
-        url = page.url
-        page.page.goto("about:blank")
-    with serving(log, folder=tmp_path) as server:
-        page.address = server.address
-        page.page.goto(server.address + url[url.index("/train") :])
-        goes_on(page, n)
-        page.page.close()  # no page may ask a server that has stopped

@@ -18,20 +18,8 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page = live()
     page.goto(f"{SMALL}")
     page.until(f"{MAP} && {CHAINS}.length === 1 && {RUNS}")
-    page.page.evaluate(
-        """() => {
-            window.least = 1;
-            const look = () => {
-                const map = document.querySelector('.st-key-tune-map');
-                if (map) window.least = Math.min(window.least, Number(getComputedStyle(map).opacity));
-                requestAnimationFrame(look);
-            };
-            look();
-        }"""
-    )
     page.page.get_by_role("button", name="Start").click()
     page.until(f"{MAP}.querySelector('.state').textContent.startsWith('12 of 12 runs, complete')")
-    assert page.ask("window.least") == 1  # it does not fade while it fills
     page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('After 200 samples: ')")
     assert page.ask(POINT) == "200 samples"
     # The last column, the lower row: the chain takes its knobs and goes on.
@@ -43,23 +31,18 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.until(f"{CHAINS}[0].querySelector('.knob .value').value === '1'")
     chart.press("Enter")
     page.until(f"{CHAINS}.length === 2 && {RUNS}")
-    # Another point of the curves, moved by hand.
-    page.ask(
-        f"""(() => {{
-            const input = {MAP}.querySelector('#map-point');
-            input.value = 200;
-            input.dispatchEvent(new Event('input'));
-        }})()"""
-    )
-    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('After 45 samples')")
-    page.charts.first.wait_for()
-    page.ask(
-        f"""(() => {{
-            const select = {MAP}.querySelector('select[aria-label="What is equal"]');
-            select.value = 'sweeps';
-            select.dispatchEvent(new Event('change'));
-        }})()"""
-    )
+    # Another point of the curves, moved by hand, and another unit of cost.
+    for control, value, event in (
+        ("#map-point", "200", "input"),
+        ('select[aria-label="What is equal"]', "sweeps", "change"),
+    ):
+        page.ask(f"""(control => {{
+            control.value = '{value}';
+            control.dispatchEvent(new Event('{event}'));
+        }})({MAP}.querySelector('{control}'))""")
+        if event == "input":
+            page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('After 45 samples')")
+            page.charts.first.wait_for()
     page.until(f"{POINT}.endsWith(' Gibbs sweeps')")
     address = page.url
     again = live(another=True)  # the sweep is found by the address, and is not its own
@@ -68,35 +51,6 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     assert again.page.get_by_role("button", name="Delete").count() == 0
     page.page.get_by_role("button", name="Delete").click()
     page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
-
-
-def test_chain_is_right_below_the_map_on_a_phone(live):
-    page = live()
-    page.page.set_viewport_size({"width": 390, "height": 844})
-    page.goto("tune")  # with charts and a table, which are below the chain
-    page.until(f"{MAP} && {CHAINS}.length === 1 && {RUNS}")
-    page.page.get_by_text("Curves of the best and the chosen settings").wait_for()
-    gap = f"{CHAINS}[0].getBoundingClientRect().top - {MAP}.getBoundingClientRect().bottom"
-    assert 0 <= page.ask(gap) < 100
-
-
-@pytest.mark.slow
-def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
-    """The best cell of the one before may lie where the other has none."""
-    page = live()
-    page.goto("tune?tune_models=bas_pcd&tune_x_n=5&tune_y_n=2&tune_y_from=0.9&tune_n=100&tune_seeds=2")
-    page.until(f"{MAP} && {CHAINS}.length === 1")
-    page.page.get_by_role("button", name="Start").click()
-    page.until(f"{MAP}.querySelector('.state').textContent.includes('20 of 20 runs, complete')")
-    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('After 100 samples: ')")
-    chart = page.page.locator(".map")
-    chart.focus()
-    chart.press("Home")
-    page.until(f"{MAP}.querySelector('.cell-name').textContent.includes('Decay 1')")  # behind the first five
-    page.pick("Presets", "Large steps win early")
-    page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
-    page.until(f"{MAP}.querySelector('.cell-name').textContent.startsWith('Point at a cell')")
-    assert page.page.get_by_text("BidiComponent Error").count() == 0
 
 
 def test_trainers_have_a_map_alone_and_chains_come_back(live):
@@ -134,11 +88,4 @@ def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_clo
     page.page.get_by_text("follows cells of rates-FPCD only").wait_for()
     page.set_knob(1, "eps", 0)  # a knob that is turned by hand stands in the address
     page.page.wait_for_url("**m=rates_fpcd:eps=0.0,**")
-    # The address has the step of the run, not of the map, which is drawn anew when something is pointed at.
-    page.page.get_by_role("button", name="Pause").click()
-    page.page.wait_for_url("**paused_at=**")
-    chart.focus()
-    chart.press("Home")
-    page.page.wait_for_timeout(1200)
-    assert f"paused_at={page.ask(f'{CHAINS}[0].dataset.n')}" in page.url
     assert page.page.locator("[data-testid=stException]").count() == 0

@@ -30,19 +30,3 @@ def test_weights_come_in_and_a_slider_changes_them(live):
     page.page.wait_for_url("**k=10**")
     page.until("panels[0].querySelector('h3').title.startsWith('pop-CD-10')")
     page.charts.first.wait_for()
-
-
-@pytest.mark.slow
-def test_pause_step_preset_and_files(live, tmp_path):
-    page = live().open("weights?weights_pace=30")
-    page.pause()
-    counts = page.counts()  # equal, but where one could not keep the pace
-    page.page.get_by_role("button", name="Step").click()
-    page.until(f"panels.every((p, i) => Number(p.dataset.n) === {counts}[i] + 1)")
-    page.save("Data (.csv)").save_as(tmp_path / "data.csv")
-    assert (tmp_path / "data.csv").read_text().startswith("chart,samples,held,panel,")
-    page.pick("Presets", "A better proposal")
-    page.until(
-        "panels.length === 4 && panels[3].querySelector('h3').title === 'pop-CD-1, mixture 100' "
-        "&& panels.every(p => Number(p.dataset.n) > 0)"
-    )

@@ -4,12 +4,10 @@ By hand; it takes the time that a reader takes, half a minute a step, and leaves
 opens (a), while it plays (b), and with its answer (c)::
 
     python -m tests.browser.walk_lessons FOLDER            # 1280 pixels, light
-    python -m tests.browser.walk_lessons FOLDER --width 390 --theme dark --look stick push
-    python -m tests.browser.walk_lessons FOLDER --present --height 720 stick
+    python -m tests.browser.walk_lessons FOLDER --width 390 --theme dark stick push
 
 Each step is done to the letter: its text says how often the key of one step is pressed, or up to which
-number of samples the page plays, and there it is paused. Knobs are turned, too, and a challenge is won as its
-file says, if it does. With ``--look`` nothing is played: each step is answered and revealed only.
+number of samples the page plays, and there it is paused. Challenges are only looked at.
 """
 
 import argparse
@@ -25,9 +23,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-from rbmviz.knobs import knobs_of
-from rbmviz.lessons import Lesson, PageState, Step, load_lesson, shipped_lessons
-from rbmviz_app import pages
+from rbmviz.lessons import Lesson, Step, load_lesson, shipped_lessons
 from tests import waiting
 from tests.attack.server import serving
 from tests.browser.live import Live, open_chromium
@@ -64,50 +60,6 @@ def press_step(page: Live, times: int) -> None:
     for _ in range(times):
         page.page.locator("body").press("s")
         page.page.wait_for_timeout(400)
-
-
-def drag_to_end(page: Live, label: str) -> None:
-    """Turn a slider of the page to its upper end, by the keyboard."""
-    page.page.get_by_role("slider", name=label).first.press("End")
-    page.page.wait_for_timeout(700)
-
-
-def turn(page: Live, panel: int, knob: str, value: float) -> None:
-    """Type the value of a knob of a panel (from 0) into the box beside its slider."""
-    box = page.page.locator("section.panel").nth(panel).locator(f".knob:has([id$='-{knob}']) input.value")
-    box.fill(f"{value:g}")
-    box.press("Enter")
-
-
-TURNED_AT_END: dict[tuple[str, int], Callable[[Live], None]] = {
-    ("meet", 2): lambda page: turn(page, 0, "scale", 0.1),
-    ("push", 1): lambda page: drag_to_end(page, "Taken from the diagonal"),
-    **{("tune", i): lambda page: drag_to_end(page, "Scores after") for i in (1, 2, 3)},
-}
-"""What the card of a step asks for once it is green, by lesson and step (from 1)."""
-
-
-def win(page: Live, step: Step, wins: PageState) -> None:
-    """Set in a challenge what its file says that wins it, and play until its card is green."""
-    browser, settings = page.page, pages.settings(step.state.page)
-    for name, value in wins.settings.items():
-        if value == step.state.settings[name]:
-            continue
-        if isinstance(value, str):
-            page.choose(settings[name].label, value)
-            continue
-        slider = browser.get_by_role("slider", name=settings[name].label)
-        while float(slider.get_attribute("aria-valuetext") or value) < value:
-            slider.press("ArrowRight")
-            browser.wait_for_timeout(200)
-    for panel, (now, then) in enumerate(zip(wins.algorithms(), step.state.algorithms(), strict=True)):
-        for name in knobs_of(now):
-            if getattr(now, name) != getattr(then, name):
-                turn(page, panel, name, getattr(now, name))
-    browser.wait_for_timeout(1000)
-    if step.state.page != "coupling":  # which counts pairs without Play
-        browser.get_by_role("button", name=re.compile("^Play")).click()
-    browser.locator(GREEN).wait_for(timeout=PATIENCE)
 
 
 def branch(page: Live, step: Step) -> None:
@@ -154,14 +106,10 @@ def reveal(page: Page, step: Step) -> None:
     page.locator(".st-key-lesson_reveal").wait_for(timeout=PATIENCE)
 
 
-def walk(
-    page: Live, lesson: Lesson, folder: Path | None, played: int, first: int = 1, query: str = ""
-) -> None:
+def walk(page: Live, lesson: Lesson, folder: Path | None, first: int = 1) -> None:
     """Walk through a lesson from its link to the page Learn; leave pictures of each step in a folder.
 
-    played : so many of the steps, from the first, are done; the others are answered and revealed only
     first : the step with which it begins, from 1
-    query : what the address says besides, as "&present=1"
     """
     browser = page.page
 
@@ -170,28 +118,21 @@ def walk(
             browser.wait_for_timeout(700)
             browser.screenshot(path=folder / f"{lesson.name}-{number}-{when}.png")
 
-    page.goto(f"learn?lesson={lesson.name}&step={first}{query}")
+    page.goto(f"learn?lesson={lesson.name}&step={first}")
     for number in range(first, len(lesson.steps) + 1):
         step = open_step(browser, lesson, number)
         if step.state.settings.get("little", "landscape") == "landscape" and step.state.page != "tune":
             page.until(f"panels.length === {len(step.state.panels)}")
         picture(number, "a")
         answer(browser, step)
-        if number <= played:
-            begin = time.monotonic()
-            if step.won_by is not None:
-                win(page, step, step.won_by)
-            elif not step.goal:
-                do(page, step, functools.partial(picture, number, "b"))
-            sys.stdout.write(f"{lesson.name} {number}: {time.monotonic() - begin:.0f} s of play\n")
-            TURNED_AT_END.get((lesson.name, number), lambda page: None)(page)
+        if not step.goal:
+            do(page, step, functools.partial(picture, number, "b"))
         reveal(browser, step)
         picture(number, "c")
         wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{lesson.name} {number}: {wide} pixels too wide"
-        browser.evaluate(
-            "document.activeElement.blur()"
-        )  # in a row of answers the arrow would choose another
+        # In a row of answers the arrow would choose another.
+        browser.evaluate("document.activeElement.blur()")
         browser.locator("body").press("ArrowRight")
     browser.wait_for_url("**/learn*")
     browser.wait_for_function("!location.search.includes('lesson=')")  # until then a reload opens the step
@@ -206,23 +147,19 @@ def main() -> None:
         "lessons", nargs="*", default=shipped_lessons(), help="as stick, or stick:3 from step 3"
     )
     parser.add_argument("--width", type=int, default=1280)
-    parser.add_argument("--height", type=int, help="default: 800, on a phone 844")
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
-    parser.add_argument("--present", action="store_true")
-    parser.add_argument("--look", action="store_true")
     args = parser.parse_intermixed_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    size = {"width": args.width, "height": args.height or (844 if args.width < 640 else 800)}
+    size = {"width": args.width, "height": 844 if args.width < 640 else 800}
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt") as server:
         with open_chromium() as browser:
             for text in args.lessons:
                 name, _, first = text.partition(":")
                 begin = time.monotonic()
                 context = browser.new_context(viewport=size, color_scheme=args.theme)
-                page, lesson = Live(context.new_page(), server.address), load_lesson(name)
-                played, query = 0 if args.look else len(lesson.steps), "&present=1" if args.present else ""
+                page = Live(context.new_page(), server.address)
                 try:
-                    walk(page, lesson, args.folder, played, int(first or 1), query)
+                    walk(page, load_lesson(name), args.folder, int(first or 1))
                 except Exception:
                     page.page.screenshot(path=args.folder / f"{name}-failed.png")
                     sys.stdout.write(f"{page.page.url} {page.errors}\n{server.log.read_text()[-3000:]}\n")

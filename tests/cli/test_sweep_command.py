@@ -144,7 +144,7 @@ def test_sweep_refuses_bad_axes_before_computing(capsys, folder, tmp_path):
         ([*known, "--workers", "2", "--scheduler", "tcp://x:1"], "both say where it runs"),
         ([*known, "--figure", tmp_path / "x.jpg"], "must end in .svg or .png"),
         ([*known, "--csv", tmp_path / "none" / "x.csv"], "does not exist"),
-        ([*known, "--csv", tmp_path / "x.svg", "--figure", tmp_path / "x.svg"], "are the same file"),
+        ([*known, "--csv", tmp_path / "x.svg", "--figure", tmp_path / "x.svg"], "would overwrite --csv"),
         (["resum", *known], "Did you mean 'resume'?"),
     ):  # fmt: skip
         assert sentence in refused(capsys, "sweep", *words, "--out", out), words

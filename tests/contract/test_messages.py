@@ -8,12 +8,7 @@ from rbmviz_app import messages
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = re.compile(r"['`\"](rbmviz|pip|streamlit) [a-z]")
-OF_THE_TERMINAL = (
-    "rbmviz/cli/",
-    "rbmviz/testing/",
-    "rbmviz/sweeps/store.py",
-    "app/rbmviz_app/serve",
-)
+OF_THE_TERMINAL = ("rbmviz/cli/", "rbmviz/testing/", "rbmviz/sweeps/store.py", "app/rbmviz_app/serve")
 
 
 def texts(path):

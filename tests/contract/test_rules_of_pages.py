@@ -39,9 +39,9 @@ def test_widgets_of_settings_are_drawn_in_one_file():
     assert files_with(r"setting\.(widget|fold)\(") == ["controls.py"]
 
 
-def test_only_timer_redraws_every_second():
-    """Else what stands below moves up now and then: see ``rbmviz_app.timer.every_second``."""
-    assert files_with("run_every=") == ["timer.py"]
+def test_only_one_function_redraws_every_second():
+    """Else what stands below moves up now and then: see ``rbmviz_app.component.while_running``."""
+    assert files_with("run_every=") == ["component.py"]
 
 
 def test_no_key_of_the_address_belongs_to_two_pages():
@@ -55,20 +55,7 @@ def test_names_of_other_pages_are_neither_shared_nor_the_pages_own():
     assert not {"t", "train_seed", "present", "lesson"} & set(names)
 
 
-MATHEMATICS = {
-    "linalg",
-    "fft",
-    "mean",
-    "std",
-    "var",
-    "median",
-    "quantile",
-    "cumsum",
-    "eig",
-    "einsum",
-    "dot",
-    "matmul",
-}
+MATHEMATICS = set("linalg fft mean std var median quantile cumsum eig einsum dot matmul".split())
 """What a page does not compute: it is of the package, where it is tested."""
 
 
@@ -91,15 +78,8 @@ def test_pages_compute_nothing():
     assert len(pages) > 25
     assert {name: found for name, text in pages.items() if (found := list(computed(text)))} == {}
     arrays = [name for name, text in pages.items() if "import numpy" in text]
-    drawing = [name for name in arrays if re.search(r"charts|exports", name)]
-    keeping = {
-        "code.py",
-        "jobs.py",
-        "outside.py",
-        "session.py",
-        "uploads.py",
-        "pages/chain/matrix.py",
-        "play/lesson.py",
-    }
+    drawing = [name for name in arrays if "charts" in name]
+    keeping = {f"{name}.py" for name in ("code", "outside", "session", "uploads")}
+    keeping |= {"pages/chain/matrix.py", "play/lesson.py"}
     assert set(arrays) - set(drawing) == keeping
     assert list(computed("x.mean(); np.linalg.eigvals(A); A @ B")) == ["mean", "@"]

@@ -268,7 +268,7 @@ def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
     record = run.run_log()
     again = np.concatenate([chunk.v for chunk in replay(record, model, 20)])
     np.testing.assert_array_equal(again, run.held_samples()[1])
-    assert np.array(record.as_json()["start"]).shape == (4, 5)
+    assert record.start.shape == (4, 5)
 
 
 @pytest.mark.parametrize(("setup", "end"), [(LandscapeSetup, "failed"), (SamplingPlan, "paused")])

@@ -26,8 +26,8 @@ def run_of(model, toy, sampler, n, seed=5):
     return advance(run, n)
 
 
-def places(runs, cost_unit, point=None):
-    return [snapshot.compared for snapshot in points.at_one_point(runs, cost_unit, point)]
+def places(runs, cost_unit):
+    return [snapshot.compared for snapshot in points.at_one_point(runs, cost_unit)]
 
 
 def advance(run, n):

@@ -159,3 +159,11 @@ def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
         pass
     assert truth.value.method == "ais"
     assert abs(truth.value.log_z - metrics.log_z(model.rbm)) < 4 * truth.value.std_error + 1e-3
+
+
+def test_only_the_newest_weights_are_kept_but_all_are_counted(model, toy, monkeypatch):
+    monkeypatch.setattr(importance_weights, "MAX_WEIGHTS", 32)
+    run = begun(WeightSetup(model, toy), make_trainer("pop_cd", n_chains=10))
+    shown = weigh(run, 5)
+    assert len(run.log_weights()) == shown.summary.n == 32
+    assert shown.pooled == shown.newest.n == 50

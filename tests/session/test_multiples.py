@@ -37,32 +37,18 @@ def test_four_values_lie_around_the_one_that_is_there(knob, value, found):
 def test_panels_beside_one_begin_with_all_others_and_can_be_undone(open_comparison, model, toy):
     samplers = make_sampler("gibbs"), make_sampler("rates_fpcd")
     comparison = open_comparison(SamplingSetup(model, toy, seed=4), *samplers, rate=1000.0)
-    key = comparison.panels[1].key
-
-    def made():
-        return [(shown.n, shown.run) for _, shown in comparison.poll()]
-
     comparison.step(200)
     wait(lambda: [s.n for _, s in comparison.poll()] == [200, 200], "steps")
-    before = comparison.panels
-    comparison.add_beside(key, with_knob(make_sampler("rates_fpcd"), "eps", [0.09]))
-    assert [panel.algorithm for panel in comparison.panels] == [
-        *samplers,
-        make_sampler("rates_fpcd", eps=0.09),
-    ]
-    assert made() == [(0, 2), (0, 2), (0, 1)]
-    comparison.step(30)
-    wait(lambda: made() == [(30, 2), (30, 2), (30, 1)], "steps of all three")
-    assert comparison.undo()
-    assert (comparison.panels, made()) == (before, [(200, 1), (200, 1)])
-    others = with_knob(make_sampler("rates_fpcd"), "eps", [0.01, 0.09, 0.27])
-    comparison.resume()
-    comparison.add_beside(key, others, instead=True)
-    eps = [panel.algorithm.eps for panel in comparison.panels]
-    assert eps == [0.01, make_sampler("rates_fpcd").eps, 0.09, 0.27]
-    assert comparison.panels[1].key == key
-    wait(lambda: all(0 < s.n < 200 for _, s in comparison.poll()), "the first steps of all four")
-    assert comparison.undo()
-    wait(lambda: all(s.n > 200 for _, s in comparison.poll()), "steps of both")
+    before, key = comparison.panels, comparison.panels[1].key
+    others = with_knob(samplers[1], "eps", [0.01, 0.09, 0.27])
+    for instead, shown in ((False, [*samplers, *others]), (True, [others[0], samplers[1], *others[1:]])):
+        comparison.add_beside(key, others, instead=instead)
+        assert [panel.algorithm for panel in comparison.panels] == shown
+        assert [s.n for _, s in comparison.poll()] == [0] * len(shown)
+        comparison.step(30)
+        wait(lambda: all(s.n == 30 for _, s in comparison.poll()), "steps of all")
+        assert comparison.undo()
+        assert comparison.panels == before
+        assert [(s.n, s.run) for _, s in comparison.poll()] == [(200, 1), (200, 1)]
     comparison.add_beside(99, others)  # the panel has gone meanwhile
     assert comparison.panels == before

@@ -145,6 +145,8 @@ def test_reset_removal_and_another_setup_are_undone_where_the_runs_were(page, mo
     page.reset()
     assert [shown.run for _, shown in page.poll()] == [4, 4, 4, 4]  # two resets and a change were undone
     wait_for_pause(page, 0)
+    for v, w in zip(after(page, n[0]), before, strict=True):
+        np.testing.assert_array_equal(v, w)
 
 
 def test_offer_to_undo_ends_and_keeps_no_memory(page, monkeypatch):

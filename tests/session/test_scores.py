@@ -1,5 +1,7 @@
 """Scores of live samples: in batches, complete in a pause, bounded, and shared by snapshots."""
 
+import time
+
 import numpy as np
 
 from rbmviz.metrics import ISL
@@ -29,22 +31,6 @@ def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
     assert run.view("running").newest.n == 61
 
 
-def test_snapshots_share_what_has_not_changed_and_join_means_when_asked(model, toy):
-    run = SamplingPlan(model, seed=5, dataset=toy).run(1, make_sampler("gibbs"))
-    run.prepare()
-    parts = 100, 60, 0, 30
-    for n in parts:
-        run.record_steps(run.advance(n))
-    run.complete()
-    shown, again = run.view("paused"), run.view("paused")
-    assert (again.occupancy is shown.occupancy, again.blanks is shown.blanks) == (True, True)
-    p = sample(model, make_sampler("gibbs"), sum(parts), seed=5).p
-    np.testing.assert_array_equal(shown.newest_samples.p, np.rint(p[-144:] * 255))
-    assert [len(part) for part in shown.newest_samples.means] == [100, 60, 0, 30]
-    run.record_steps(run.advance(60))
-    assert [len(part) for part in run.view("running").newest_samples.means] == [60, 0, 30, 60]
-
-
 def test_blank_samples_are_in_no_class_of_a_bin(toy):
     scores = Scores(toy, "binary")
     v = np.zeros((200, 5), np.uint8)
@@ -54,3 +40,12 @@ def test_blank_samples_are_in_no_class_of_a_bin(toy):
     np.testing.assert_array_equal(scores.occupancy.sum(axis=0), [30, 30])
     np.testing.assert_array_equal(scores.occupancy.sum(axis=1) + scores.blanks, np.full(100, 2))
     assert scores.blanks.sum() == 140
+
+
+def test_queue_of_unscored_samples_is_bounded(model, toy):
+    scores = Scores(toy, "binary")
+    samples = sample(model, make_sampler("gibbs"), 7, seed=1)
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end:
+        scores.update(samples)
+        assert sum(map(len, scores._not_covered)) < 64 + len(samples.v)

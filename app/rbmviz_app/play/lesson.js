@@ -23,7 +23,7 @@
 
 const CARD_MS = 250; // minimum time between changes of the numbers on the card
 
-/** Format a number for the card like number_text (rbmviz_app/charts/style.py). @param {number} value */
+/** Format a number for the card like value_words (rbmviz_app/card.py). @param {number} value */
 const numberText = value => (Math.abs(value) >= 100 || Number.isInteger(value) ? whole.format(Math.round(value)) : round3(value)).replace('-', '−');
 
 /** The live page of one step; its card waits for answers and watches its numbers. */

@@ -35,8 +35,7 @@ from rbmviz.view.live import (
 )
 from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
 from rbmviz.view.specs import shape_of
-from rbmviz_app.card import look_words
-from rbmviz_app.claims import panel_names, stated_words, watched_words
+from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
 from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
 from rbmviz_app.share.page import CHAIN_FOLDER, SHARE_FOLDER, units_script, units_style

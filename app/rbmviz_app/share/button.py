@@ -9,12 +9,11 @@ from rbmviz import BadInput
 from rbmviz.session import limits
 from rbmviz_app import access, messages
 from rbmviz_app.access import is_loopback
-from rbmviz_app.component import component
+from rbmviz_app.component import component, while_running
 from rbmviz_app.session import SHARED_PAGE
+from rbmviz_app.share.publish import begin_sharing, stop_sharing
 from rbmviz_app.share.routes import AUDIENCE, watch_path
-from rbmviz_app.share.shares import begin_sharing, stop_sharing
 from rbmviz_app.share.view import AWAY_SECONDS, SHARE_SECONDS, Share
-from rbmviz_app.timer import while_running
 
 WHAT = (
     "Anyone with the link sees your panels live, also on a phone, and cannot change anything: your page, "

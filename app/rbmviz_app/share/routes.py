@@ -16,7 +16,7 @@ from rbmviz.session import limits
 from rbmviz_app.access import base_path
 from rbmviz_app.comparisons import panels_at_work
 from rbmviz_app.share.page import sentence_page, watchers_page
-from rbmviz_app.share.shares import shares_by_token
+from rbmviz_app.share.publish import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Audience, Watcher
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED

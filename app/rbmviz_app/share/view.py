@@ -66,11 +66,7 @@ class SharedView(NamedTuple):
 
 
 class Share:
-    """A shared page. The script runs of its session write its content; watchers only read.
-
-    token : everybody who knows it may watch
-    clock : returns the seconds of a monotonic clock
-    """
+    """A shared page, for all who know its token. The script runs of its session write its content."""
 
     def __init__(self, token: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.token = token

@@ -41,7 +41,7 @@ class WatchPage {
     this.gridKey = '';
     /** The panels' descriptions, as sent by the server. @type {Map<number, PanelSpec>} */
     this.specs = new Map();
-    /** @type {Record<string, Record<string, KnobValue>>} */
+    /** Knobs by panel and name. @type {Record<string, Record<string, KnobValue>>} */
     this.knobs = {};
     /** @type {Curves[]} */
     this.curves = [];
@@ -126,9 +126,13 @@ class WatchPage {
       else if (kind === 'canvas') this.showCanvas(value);
       else if (kind === 'card') this.showCard(value);
       else if (kind === 'drawing') this.showDrawing(value);
-      else if (kind === 'knobs') this.showKnobs(value);
-      else if (kind === 'charts') this.still = value;
-      if (kind === 'charts') this.showCharts();
+      else if (kind === 'knobs') {
+        this.knobs = value;
+        this.drawKnobs();
+      } else if (kind === 'charts') {
+        this.still = value;
+        this.showCharts();
+      }
       return;
     }
     const frame = readFrame(await inflated(message));
@@ -192,12 +196,6 @@ class WatchPage {
     this.host.replaceChildren();
     this.live = new Parts();
     this.showCharts();
-  }
-
-  /** @param {Record<string, Record<string, KnobValue>>} knobs by panel and name */
-  showKnobs(knobs) {
-    this.knobs = knobs;
-    this.drawKnobs();
   }
 
   drawKnobs() {

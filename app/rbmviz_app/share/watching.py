@@ -99,10 +99,7 @@ class Watcher:
 
 
 class Broadcast:
-    """Makes the messages of one share while it has watchers.
-
-    clock : returns the seconds of a monotonic clock
-    """
+    """Makes the messages of one share while it has watchers."""
 
     def __init__(self, share: Share, clock: Callable[[], float] = time.monotonic) -> None:
         self._share, self._clock = share, clock

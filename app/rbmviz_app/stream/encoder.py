@@ -83,10 +83,7 @@ def frame_encoder(
     views: tuple[str, ...],
     adjust_all: AdjustAll | None = None,
 ) -> Callable[[Encode], Encode]:
-    """Register the decorated function as the encoder of a kind of snapshot.
-
-    adjust_all : adjusts the snapshots of all panels before each is encoded; None: no adjustment
-    """
+    """Register the decorated function as the encoder of a kind of snapshot."""
 
     def register(encode: Encode) -> Encode:
         _encoders[snapshot] = PanelEncoder(encode, readouts, views, adjust_all)

@@ -29,7 +29,10 @@ _counts = weakref.WeakKeyDictionary()
 
 
 def carry_out(comparison: Race[Any], press: Press) -> None:
-    """Carry out a press unless this was done before; call it from any thread except the event loop's."""
+    """Carry out a press unless this was done before; call it from any thread except the event loop's.
+
+    Raises BadInput if the socket's page has no runs to control.
+    """
     lock, newest = _counts.setdefault(comparison, (threading.Lock(), {}))
     with lock:  # a dead connection, which the browser has replaced, may still carry out presses
         if press.n > newest.get(press.page, 0):

@@ -39,14 +39,11 @@ PIXELS = ("binary", "mean")
 class FrameRequest(NamedTuple):
     """The frames that a browser requests; when its request changes, the browser drops all earlier data.
 
-    fps : frames per second
     view : one of the views declared in the page's ``panel.py``. For a sampler: "sequence", or "single" (only
         the newest sample, with its mean).
     pixels : "binary" or "mean"
     cells : pictures that fit into one panel
     n_visible : pixels of a picture
-    panels : keys of the panels
-    frames : number of frames requested
     """
 
     fps: float
@@ -66,12 +63,7 @@ class KnobChange(NamedTuple):
 
 
 class Press(NamedTuple):
-    """A press of a button.
-
-    press : one of PRESSES
-    page : random name of the page in the browser
-    n : number of the press on this page, from 1
-    """
+    """A press of a button, with the random name of the page in the browser, and its number on this page."""
 
     press: str
     page: str
@@ -82,10 +74,7 @@ Received = FrameRequest | KnobChange | Press
 
 
 def read_message(text: str, views: Collection[str]) -> Received:
-    """Parse a message.
-
-    text : the received message
-    views : the views that may be requested
+    """Parse a message, with one of these views; BadInput if the text is not JSON, or not a valid message.
 
     Raises BadInput if the text is not JSON, or not a valid message.
     """

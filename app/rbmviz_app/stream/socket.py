@@ -80,7 +80,7 @@ class PendingMessages:
         self._request: FrameRequest | None = None
         self._knobs: dict[int, dict[str, Value]] = {}
         self._has_request, self._has_knobs = asyncio.Event(), asyncio.Event()
-        self._presses: asyncio.Queue[Press] = asyncio.Queue(MAX_PRESSES)
+        self.presses: asyncio.Queue[Press] = asyncio.Queue(MAX_PRESSES)
 
     def put(self, message: Received) -> None:
         """Add a message, which replaces an earlier request or earlier values of the same knobs.
@@ -92,7 +92,7 @@ class PendingMessages:
             self._has_request.set()
         elif isinstance(message, Press):
             try:
-                self._presses.put_nowait(message)
+                self.presses.put_nowait(message)
             except asyncio.QueueFull:
                 raise BadInput(f"More than {MAX_PRESSES} presses of buttons wait.") from None
         else:
@@ -124,10 +124,6 @@ class PendingMessages:
         self._has_knobs.clear()
         knobs, self._knobs = self._knobs, {}
         return knobs
-
-    async def take_press(self) -> Press:
-        """Wait for the next press and remove it."""
-        return await self._presses.get()
 
 
 class EndOfJob:
@@ -170,13 +166,14 @@ async def live(socket: WebSocket) -> None:
         await socket.close(code=BUSY, reason="This page has too many connections.")
         return
     _connections[token] += 1
-    pending = PendingMessages()
+    pending, job = PendingMessages(), EndOfJob()
     try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read_messages, socket, pending)
-            tasks.start_soon(_change_knobs, comparison, pending)
-            tasks.start_soon(_carry_out_presses, socket, comparison, pending)
-            tasks.start_soon(_send_frames, socket, comparison, pending)
+        with comparison.listening(job.note):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_read_messages, socket, pending)
+                tasks.start_soon(_change_knobs, comparison, pending)
+                tasks.start_soon(_carry_out_presses, socket, comparison, pending)
+                tasks.start_soon(_send_frames, socket, comparison, pending, job)
     except* WebSocketDisconnect:
         pass
     except* BadInput as refused:
@@ -216,7 +213,7 @@ async def _change_knobs(comparison: Race, pending: PendingMessages) -> None:
 async def _carry_out_presses(socket: WebSocket, comparison: Race, pending: PendingMessages) -> None:
     """Carry out button presses in order, and report each one to the browser."""
     while True:
-        press = await pending.take_press()
+        press = await pending.presses.get()
         await anyio.to_thread.run_sync(carry_out, comparison, press)
         await _send(socket.send_text(json.dumps({"done": press.n, "running": comparison.running})))
         await asyncio.sleep(PRESS_SECONDS)
@@ -229,16 +226,8 @@ async def _send(sending: Awaitable[None]) -> None:
         raise WebSocketDisconnect from error
 
 
-async def _send_frames(socket: WebSocket, comparison: Race, pending: PendingMessages) -> None:
+async def _send_frames(socket: WebSocket, comparison: Race, pending: PendingMessages, job: EndOfJob) -> None:
     """Answer each request with a frame when one is due and there is something new to show."""
-    job = EndOfJob()
-    with comparison.listening(job.note):
-        await _answer_requests(socket, comparison, pending, job)
-
-
-async def _answer_requests(
-    socket: WebSocket, comparison: Race, pending: PendingMessages, job: EndOfJob
-) -> None:
     encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
     sent_state: tuple[Any, ...] | None = None
     due = changed_at = 0.0  # time of the next allowed frame, and of the last change

@@ -45,8 +45,27 @@ const isCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 /** @param {KeyboardEvent} event @returns {string} the key in lower case, or '' with a modifier, because such keys belong to the browser */
 const plainKey = ({ key, ctrlKey, metaKey, altKey }) => (ctrlKey || metaKey || altKey ? '' : key.toLowerCase());
 
-/** @param {string} text @returns {Promise<void>} rejected without a clipboard, which browsers do not offer to unencrypted pages of other machines */
-const copyText = text => (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject());
+/**
+ * Copy a text, and say so for a moment. Browsers offer no clipboard to unencrypted pages of other machines: then they show
+ * the text.
+ * @param {string} text @param {HTMLElement} said where it is said @param {string} usual what stands there otherwise
+ */
+const copyText = (text, said, usual = '') => (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).then(() => {
+  put(said, 'Copied');
+  setTimeout(() => put(said, usual), 2000);
+}, () => prompt('This browser gives no clipboard. Copy the link here:', text));
+
+/**
+ * Return the object that all components of a page share for a socket.
+ * @template T
+ * @param {string} name @param {string} url of the socket @param {() => T} make
+ * @returns {T}
+ */
+const sharedFor = (name, url, make) => {
+  const all = /** @type {any} */ (window)[name] ??= new Map();
+  if (!all.has(url)) all.set(url, make());
+  return all.get(url);
+};
 
 /** @param {unknown} error @returns {string} the error's sentence */
 const sentenceOf = error => (error instanceof Error ? error.message : String(error));

@@ -10,10 +10,7 @@ class Parts {
   places = new Map();
 
   /** @param {string} url of the socket @returns {Parts} */
-  static of(url) {
-    const shared = /** @type {{ rbmvizParts?: Map<string, Parts> }} */ (window), all = shared.rbmvizParts ??= new Map();
-    return all.get(url) ?? /** @type {Parts} */ (all.set(url, new Parts()).get(url));
-  }
+  static of(url) { return sharedFor('rbmvizParts', url, () => new Parts()); }
 
   /** @param {Record<string, ChartPart | true> | null} parts all charts of the page, true for those that are as before; null: all are as before */
   take(parts) {

@@ -12,13 +12,7 @@ const MAX_PRESSES = 100;
 
 class Presses {
   /** @param {string} url of the socket @returns {Presses} */
-  static of(url) {
-    const shared = /** @type {{ rbmvizPresses?: Map<string, Presses> }} */ (window);
-    shared.rbmvizPresses ??= new Map();
-    const presses = shared.rbmvizPresses.get(url) ?? new Presses();
-    shared.rbmvizPresses.set(url, presses);
-    return presses;
-  }
+  static of(url) { return sharedFor('rbmvizPresses', url, () => new Presses()); }
 
   constructor() {
     this.page = [...crypto.getRandomValues(new Uint8Array(8))].map(byte => byte.toString(16).padStart(2, '0')).join('');

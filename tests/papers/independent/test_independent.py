@@ -3,9 +3,7 @@
 import ast
 import json
 
-import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from tests.papers.independent import compare, coupling, fast_weights
 
@@ -40,22 +38,6 @@ def test_a_difference_would_show():
         [coupling.shares_met(False, seed, 100, most=10)[0] for seed in range(2)],
     )
     assert one.z < -MOST
-
-
-@pytest.mark.parametrize("specialised", [True, False])
-def test_both_chains_of_a_coupling_are_gibbs_chains(specialised):
-    """The draws are those of p and of q, whether they are equal or not."""
-    g = np.random.default_rng(3)
-    x, y = np.array([0.5, -1.0, 2.0]), np.array([-0.5, 0.3, 0.7])
-    n = 20_000
-    v, other, met = coupling.couple_visible(np.tile(x, (n, 1)), np.tile(y, (n, 1)), specialised, g)
-    states = (np.arange(8)[:, None] >> np.arange(3) & 1).astype(float)
-    laws = [np.exp(coupling.log_density(states, np.tile(logits, (8, 1)))) for logits in (x, y)]
-    assert met.mean() == pytest.approx(np.minimum(*laws).sum(), abs=4 * 0.5 / np.sqrt(n))
-    for rows, law in zip((v, other), laws, strict=True):
-        counts = np.bincount((rows @ [1, 2, 4]).astype(int), minlength=8)
-        assert chisquare(counts, law * n).pvalue > 1e-3
-        assert chisquare(counts, law[::-1] / law.sum() * n).pvalue < 1e-6
 
 
 def test_meeting_times_are_the_stored_ones():

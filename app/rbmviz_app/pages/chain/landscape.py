@@ -1,19 +1,19 @@
 """The landscape part of the page: the energy of a small model's states, and chains that visit them."""
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
-from rbmviz.charts import Chart
+from rbmviz.charts import Chart, ChartAxis, Curves, Legend, styled
+from rbmviz.charts.style import GREY, colours
 from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.pages import PAGES
-from rbmviz.registry import samplers
-from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import LandscapeSetup, Race
+from rbmviz.session import LandscapeSetup, LandscapeSnapshot, Race
 from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
-from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import Settings, landscape_grid
 from rbmviz_app.presets import Preset
 from rbmviz_app.transport import Transport
@@ -177,6 +177,43 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
 )
 
 
+def walk_chart(
+    named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, title: str, slots: Sequence[int] = ()
+) -> Chart:
+    """Return the chart of one quantity for all walks, with the slopes 1/√t and 1/t as guides.
+
+    quantity : "visits" or "moments"; slots : see ``styled``
+    """
+    tones = colours([snapshot.algorithm for _, snapshot in named])
+    points = [(name, point._asdict()) for name, snapshot in named for point in snapshot.curve]
+    rows = [{"kind": "point", "sampler": name, **row} for name, row in points if row[quantity] > 0]
+    # Round up to whole decades, so that the axes rarely change.
+    far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
+    least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
+    guides = [
+        {
+            "kind": "guide",
+            "guide": power,
+            "tone": GREY,
+            "solid": False,
+            "order": n,
+            "n": n,
+            quantity: n**-power,
+        }
+        for power in (0.5, 1.0)
+        for n in (1, least ** (-1 / power))
+        if rows
+    ]
+    return Curves(
+        ChartAxis("n", "Samples (t)", "log", domain=(1, far)),
+        ChartAxis(quantity, title, "log", domain=(least, 3)),
+        "sampler",
+        styled([name for name, _ in named], tones, slots),
+        kinds=("guide",),
+        legend=Legend(),
+    ).of(rows + guides)
+
+
 def draw_landscape(present: bool) -> None:
     """Draw the live walks."""
     with PAGE.toolbar():
@@ -187,7 +224,7 @@ def draw_landscape(present: bool) -> None:
     name, _ = PAGE.shown_model(comparison, setup, Settings.land.value, setup.model)
     left, right = places()
     with left:
-        offer = "sampler", "landscape", lambda: draw_adders(comparison)
+        offer = "sampler", "landscape", lambda: controls.sampler_adders(comparison, "chain")
         PAGE.draw_panels(comparison, "land_grid", grid, offer)
     with right:
         draw_walks(comparison)
@@ -223,12 +260,6 @@ def landscape_line(name: str, setup: LandscapeSetup) -> str:
 def grid(comparison: Race[LandscapeSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     landscape_grid(comparison, landscape(comparison.setup.model.rbm, Settings.land_order.value), **mounted)
-
-
-def draw_adders(comparison: Race[LandscapeSetup]) -> None:
-    """Draw the buttons that add a panel."""
-    labels = {name: samplers[name].label for name in list_samplers()}
-    controls.adders("chain", labels, lambda name: comparison.add(make_sampler(name)))
 
 
 def reading_notes() -> list[str]:

@@ -18,7 +18,6 @@ from rbmviz.metrics import (
 )
 from rbmviz.metrics.finite_chain import (
     REMOVAL_EQUATION,
-    largest_removable,
     likeliest,
     normalise_rows,
     resize_chain,
@@ -26,7 +25,7 @@ from rbmviz.metrics.finite_chain import (
     second_modulus,
     speed_up,
 )
-from rbmviz.metrics.gibbs_chain import distances_from
+from rbmviz.metrics.gibbs_chain import chain_distances
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
 from rbmviz_app import card, controls, links, messages, session
@@ -249,7 +248,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
 
 def draw_comparison(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
     """Draw both chains (matrices and distances), and lambda and its numbers in ``beside``."""
-    law, most = stationary_law(A), largest_removable(A)
+    law, most = stationary_law(A), float(A.diagonal().min())  # lambda: at most the smallest A_ii
     with beside:
         lam = choose_lambda(most)
         try:
@@ -301,7 +300,8 @@ def draw_convergence(A: np.ndarray, less: np.ndarray, names: list[str], law: np.
         CHAIN_STARTS.ensure()[len(A)] = start
         steps = controls.slide(Settings.chain_steps, width=130)
         log = controls.toggle(Settings.chain_log)
-    distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
+    begun = np.eye(len(A))[start]
+    distances = [chain_distances(chain, begun, law, steps) for chain in (A, less)]
     content = distance_chart(distances, log).content("Distance to the stationary distribution")
     draw_chart(content, "distances", NO_DISTANCE)
 

@@ -1,5 +1,7 @@
 """The page How it works: a model unit by unit, then all states of a small model, then a matrix."""
 
+import itertools
+
 import streamlit as st
 
 from rbmviz_app import card, controls, links, pages, session
@@ -37,7 +39,18 @@ def main() -> None:
                 label_visibility="collapsed",
             )
             if not present and card.opened(PAGE.name) is None:  # a lesson has its own navigation
-                draw_next(part)
+                pressed = st.button(
+                    JOURNEY[part],
+                    icon=":material/arrow_forward:",
+                    icon_position="right",
+                    key=f"next of {part}",
+                )
+                following = dict(itertools.pairwise(JOURNEY)).get(part)
+                if pressed and following is None:
+                    st.switch_page(pages.file_of("sample"))
+                elif pressed:
+                    session.show({"little": following})
+                    st.rerun()
     with st.container():
         if part == "landscape":
             draw_landscape(present)
@@ -45,18 +58,6 @@ def main() -> None:
             draw_matrix()
         else:
             draw_units()
-
-
-def draw_next(part: str) -> None:
-    """Draw the button that leads to the next part or, from the last part, to the Sample page."""
-    pressed = st.button(
-        JOURNEY[part], icon=":material/arrow_forward:", icon_position="right", key=f"next of {part}"
-    )
-    if pressed and part == [*JOURNEY][-1]:
-        st.switch_page(pages.file_of("sample"))
-    elif pressed:
-        session.show({"little": [*JOURNEY][[*JOURNEY].index(part) + 1]})
-        st.rerun()
 
 
 if __name__ == "__main__":

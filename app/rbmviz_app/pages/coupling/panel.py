@@ -94,11 +94,7 @@ _canvas = Canvas(Path(__file__).parent)
 def coupling_panel(
     comparison: Race[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
 ) -> None:
-    """Draw a pair of chains for each coupling.
-
-    labels : knob labels that differ for this model, by knob name
-    mounted : further arguments of ``Canvas.mount``
-    """
+    """Draw a pair of chains for each coupling; labels : knob labels that differ for this model, by name."""
     [panel] = comparison.panels
     rbm = comparison.setup.rbm
     title = f"{rbm.n_visible} × {rbm.n_hidden} units"

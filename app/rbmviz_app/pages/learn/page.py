@@ -22,18 +22,8 @@ PICTURES = Path(__file__).parent
 """Samples of the shipped models, one picture for each lesson."""
 
 DOORS = (
-    (
-        "see",
-        "rbm",
-        "See it in two minutes",
-        "Click through one Gibbs sweep.",
-    ),
-    (
-        "stick",
-        "stick",
-        "Why chains stick",
-        "And three ways out.",
-    ),
+    ("see", "rbm", "See it in two minutes", "Click through one Gibbs sweep."),
+    ("stick", "stick", "Why chains stick", "And three ways out."),
     ("tune", "tune", "Tune your own", "Find the best step size and decay."),
 )
 """The doors at the top: name, lesson to open (its picture is shown), title, and description."""

@@ -64,7 +64,9 @@ def main() -> None:
     controls.heading("papers", "Do the papers’ claims hold here?", ABOUT)
     st.html(Path(__file__).parent / "papers.css")
     results = ledger()
-    st.markdown(f"{counts_line(results)}, and {sum(counts_of(results, variants=True).values())} variants")
+    counts, variants = counts_of(results), counts_of(results, variants=True)
+    listed = " ".join(f"{badge(name)} {n}" for name, n in counts.items() if n)
+    st.markdown(f"{sum(counts.values())} claims: {listed}, and {sum(variants.values())} variants")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = controls.text(Settings.ledger_search, placeholder="words, as: herding figure 2", width=280)
         paper = controls.choose(
@@ -89,13 +91,6 @@ def main() -> None:
                     st.html(entry(result))
     messages.show_toasts()
     links.write("papers", links.texts_of(Settings.values()))
-
-
-def counts_line(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return the number of claims with each verdict, as Markdown."""
-    counts = counts_of(results)
-    listed = " ".join(f"{badge(name)} {n}" for name, n in counts.items() if n)
-    return f"{sum(counts.values())} claims: {listed}"
 
 
 def claims_found(

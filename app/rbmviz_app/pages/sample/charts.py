@@ -14,7 +14,7 @@ from rbmviz.session import SamplingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.isl_points import best, differences
 from rbmviz.view.curves import MIN_CURVE_SAMPLES, CurveKind, isl_plot, score_rows
-from rbmviz_app.charts.ends import Curve, common_rows
+from rbmviz_app.compared import Curve, common_rows
 
 DIFFERENCE_SPAN = 10
 """Differences begin at 1 / DIFFERENCE_SPAN of the common point: large early differences would flatten the

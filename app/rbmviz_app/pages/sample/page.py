@@ -8,26 +8,30 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.browser.chains import RECORDED
 from rbmviz.charts import Chart
+from rbmviz.charts.style import titles
 from rbmviz.datasets import Dataset
 from rbmviz.files.metadata import data_name
+from rbmviz.knobs import knobs_of, write_knobs
+from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.pages import AUTOMATIC, PAGES
-from rbmviz.registry import samplers
-from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Race, RunHistory, SamplingSetup
+from rbmviz.samplers.target_likelihood import TARGET_STRIDE
+from rbmviz.session import Race, RunHistory, SamplingRun, SamplingSetup, TrainingSetup, WarmStart
+from rbmviz.session.training import MAX_HIDDEN
+from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
+from rbmviz.trainers import make_trainer
 from rbmviz.view.live import is_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST, Replay
 from rbmviz.view.specs import shape_of
-from rbmviz_app import controls, links, messages
-from rbmviz_app.charts.ends import curves_of
+from rbmviz_app import controls, links, messages, pages
 from rbmviz_app.code import runs_of, sampling_code
+from rbmviz_app.compared import curves_of
+from rbmviz_app.component import while_running
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
-from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
-from rbmviz_app.pages.sample.tuning import draw_tuning
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import PageSettings
@@ -214,7 +218,12 @@ def main() -> None:
     PAGE.notes()
     left, right = places()
     with left:
-        PAGE.draw_panels(comparison, "grid", grid, ("sampler", "grid_view", lambda: draw_adders(comparison)))
+        PAGE.draw_panels(
+            comparison,
+            "grid",
+            grid,
+            ("sampler", "grid_view", lambda: controls.sampler_adders(comparison, "sample")),
+        )
     with right:
         if reason:  # in the place of the scores
             messages.note(f"Nothing is scored: {reason} Choose other data in Settings.")
@@ -230,7 +239,7 @@ def main() -> None:
         with st.container(horizontal=True):
             draw_tuning(comparison, shown_name, data_choice)
             exports(comparison, shown_name)
-        draw_improvement(PAGE, comparison, Settings.improvement, shown_name)
+        draw_improvement(comparison, shown_name)
 
 
 def grid(comparison: Race[SamplingSetup], **mounted: Any) -> None:
@@ -248,12 +257,6 @@ def grid(comparison: Race[SamplingSetup], **mounted: Any) -> None:
         recorded=recorded,
         **mounted,
     )
-
-
-def draw_adders(comparison: Race[SamplingSetup]) -> None:
-    """Draw the buttons that add a panel."""
-    labels = {name: samplers[name].label for name in list_samplers()}
-    controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name)))
 
 
 def reading_notes() -> list[str]:
@@ -334,10 +337,7 @@ def exports(comparison: Race[SamplingSetup], model_name: str) -> None:
 
 
 def live_file(comparison: Race[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
-    """Return an HTML file whose panels run in the browser, from their starts.
-
-    caption : caption of the displayed preset, or "" without a preset
-    """
+    """Return an HTML file whose panels run in the browser; caption : of the preset, or ""."""
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     if not comparison.panels:
@@ -352,6 +352,117 @@ def live_file(comparison: Race[SamplingSetup], model_name: str, caption: str, si
         min(comparison.rate, FASTEST),
     )
     return play_html(replay, model, starts_of(setup))
+
+
+def draw_tuning(comparison: Race[SamplingSetup], model_name: str, data_choice: str) -> None:
+    """Draw the menu of sweeps around a panel's knobs."""
+    # Opening it reruns the page for the newest names: releasing a knob redraws only the panels.
+    with st.popover("Tuning", icon=":material/tune:", key="sample tuning", on_change="rerun"):
+        st.caption("Open Tune with a grid around the knobs of one panel, on the same model and data:")
+        with st.container(horizontal=True):
+            for name, panel in zip(titles(algorithms_of(comparison)), comparison.panels, strict=True):
+                if st.button(messages.plain(name), key=f"sweep around {panel.key}"):
+                    sweep_around(comparison, panel.algorithm, model_name, data_choice)
+
+
+def sweep_around(comparison: Race[SamplingSetup], algorithm: Any, model_name: str, data_choice: str) -> None:
+    """Open the Tune page with a plan around one panel's knobs."""
+    setup, knobs = comparison.setup, knobs_of(algorithm)
+    axes = front_numbers(algorithm)[:2]
+    others = [name for name in knobs if name not in [axis.name for axis in axes]]
+    settings: dict[str, Any] = {
+        "sweep": "",
+        "on": "",
+        "tune_what": "samplers",
+        "tune_models": [model_name],
+        "tune_samplers": [algorithm.name],
+        "tune_data": data_choice,
+        "tune_kernel": setup.kernel,
+        "tune_start": setup.start_from,
+        "tune_knobs": write_knobs(
+            algorithm, [name for name in others if getattr(algorithm, name) != knobs[name].default]
+        ),
+        "tune_y": "none",
+    }
+    for axis, knob in zip("xy", axes, strict=False):
+        lo, hi = range_around(knob, getattr(algorithm, knob.name))
+        settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
+        settings |= {f"tune_{axis}_scale": spacing_of(knob)}
+    try:
+        pages.live_page("tune").show(comparison.setup._replace(seed=0), [algorithm], settings)
+    except BadInput as error:
+        messages.note(error)
+        return
+    st.switch_page(pages.file_of("tune"))
+
+
+def draw_improvement(comparison: Race[SamplingSetup], name: str) -> None:
+    """Draw the fold, about the model of this name; its content is computed only while it is open."""
+    with controls.fold(Settings.improvement, "Improving the model") as is_open:
+        if is_open:
+            while_running(partial(draw_likelihoods, comparison), True)
+            if comparison.setup.dataset is not None and st.button(
+                "Polish this model",
+                icon=":material/auto_awesome:",
+                help="On Train: the improved model is kept, and scored on training and held-out examples. It "
+                "stops when the gradient has fallen to a tenth.",
+            ):
+                polish(comparison.setup, comparison.setup.dataset, name)
+            return
+    for panel in comparison.panels:
+        try:
+            panel.read(SamplingRun.stop_improvement)
+        except BadInput:  # a run has no averages while it is rebuilt
+            continue
+
+
+def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
+    """Open the Train page with one panel that polishes the model."""
+    rbm, page = setup.model.rbm, pages.live_page("train")
+    n_hidden = min(rbm.n_hidden, MAX_HIDDEN)  # for further panels; a polished model keeps its size
+    trained = TrainingSetup(dataset, n_hidden, setup.seed)
+    values = {"train_data": dataset.name, "hidden": n_hidden, "train_seed": setup.seed, "replicates": 1}
+    try:
+        plan = trained.plan_from(WarmStart((rbm,), 0, 0.0, ((name, 0),)))
+        page.show(trained, [make_trainer("polish", stop_at=0.1)], values, plan)
+    except BadInput as error:
+        messages.note(error)
+        return
+    st.switch_page(pages.file_of("train"))
+
+
+def draw_likelihoods(comparison: Race[SamplingSetup]) -> None:
+    """Draw the table of likelihoods; it does not renew the lease."""
+    dataset = comparison.setup.dataset
+    if dataset is None:
+        st.caption("There are no data to score on: choose some in Settings.")
+        return
+
+    def text(value: tuple[float, float] | None) -> str:
+        if value is None:
+            return "…"
+        return f"{value[0]:.3f}" + (f" ± {value[1]:.2g}" if value[1] else "")
+
+    rows = []
+    for (name, _), panel in zip(PAGE.named(comparison), comparison.panels, strict=True):
+        try:
+            likelihood = panel.read(SamplingRun.request_improvement)
+        except BadInput:
+            likelihood = None
+        shown = (None,) * 3 if likelihood is None else (likelihood.model, likelihood.now, likelihood.averaged)
+        names = "The model", "θ + θF now", "mean of θ + θF"
+        row = {"Panel": name} | dict(zip(names, map(text, shown), strict=True))
+        rows.append(row | {"over samples": "" if likelihood is None else f"{likelihood.samples:,}"})
+    st.dataframe(rows, hide_index=True, key="improvement table")
+    st.caption(
+        f"**What you see** The mean log-likelihood of the training examples (at most {SCORED_EXAMPLES:,}), "
+        "in nats, ± the error of log Z where it is estimated: of the model, of the current θ + θF, and of "
+        f"the mean of θ + θF after every {TARGET_STRIDE}th sample since this was opened or a knob changed. "
+        "For Gibbs sampling at temperature T, θ + θF is θ / T. At any moment θ + θF is far from the model. "
+        "According to the paper, its average improves a model that has not converged, and leaves a "
+        "converged one unchanged. **Try** bas_cd1 and bas_pcd with step size 0.003, then 0.03. rates-FPCD "
+        "paper, section 4."
+    )
 
 
 if __name__ == "__main__":

@@ -44,27 +44,8 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     return (*scores, *OF_EVERY_SAMPLER, *live)
 
 
-def all_empty(snapshot: SamplingSnapshot) -> bool:
-    """Return whether all displayed samples (the newest MAX_SHOWN_SAMPLES) are empty images."""
-    v = snapshot.newest_samples.v
-    # Check the newest sample first: it is rarely empty, and checking all takes half of a frame's time.
-    return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
-
-
-def since_text(snapshot: SamplingSnapshot) -> str:
-    """Name the first sample that the numbers count, and the knob turned there; "" if none was turned."""
-    if not snapshot.past:
-        return ""
-    return f"Since sample {snapshot.begin.samples + 1:,}: {knobs_text(snapshot.algorithm, snapshot.turned)}"
-
-
 def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
-    """Compare the ISL since the newest turn of a knob with the ISL before it, at the same number of samples.
-
-    named : title and snapshot of each panel
-
-    The text is "" if no knob was turned.
-    """
+    """Compare the ISL since the newest turn of a knob, if any, with that before it, at equal samples."""
     turned = [(name, snapshot) for name, snapshot in named if snapshot.past]
     if not turned:
         return ""
@@ -104,9 +85,8 @@ def standing_text(snapshot: SamplingSnapshot) -> str:
 def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser lacks (``v``, ``mean``), and the class shares over time.
 
-    The first ``bins_before`` bins of the shares precede a turn of a knob.
-
-    Before the first sample, the chains' starts are shown (``start``).
+    The first ``bins_before`` bins of the shares precede a turn of a knob. Before the first sample, the
+    chains' starts are shown (``start``).
 
     The scores belong to the common point of all panels, described by ``standing``. They count samples since
     the turn of a knob described by ``since``. A frame without numbers has only the samples.
@@ -128,17 +108,20 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     newest_sent = {"samples": n} if len(newest.v) else {}
     if not client.numbers_due:
         return PanelContent({}, blocks, client._replace(newest_sent=newest_sent))
-    warning = ALL_EMPTY.format(len(newest.v)) if all_empty(snapshot) else ""
-    said: dict[str, Any] = {
-        "standing": standing_text(snapshot),
-        "since": since_text(snapshot),
-        "knobs": numeric_knobs(snapshot.algorithm),
-    }
+    v, since = newest.v, ""
+    # The newest sample first: it is rarely empty, and checking all takes half of a frame's time.
+    all_empty = len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
+    if snapshot.past:
+        turned = knobs_text(snapshot.algorithm, snapshot.turned)
+        since = f"Since sample {snapshot.begin.samples + 1:,}: {turned}"
+    said: dict[str, Any] = {"standing": standing_text(snapshot), "since": since}
+    said["knobs"] = numeric_knobs(snapshot.algorithm)
     occupancy, blanks = snapshot.occupancy, snapshot.blanks
     if occupancy is not None and blanks is not None and occupancy.size:
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         said["bins_before"] = snapshot.bins_before
+    warning = ALL_EMPTY.format(len(v)) if all_empty else ""
     return PanelContent(said, blocks, client._replace(newest_sent=newest_sent), warning)
 
 

@@ -6,12 +6,25 @@ from typing import Any
 
 from rbmviz.charts import Chart, Rows, catalogue
 from rbmviz.charts.ends import end_rows
-from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
+from rbmviz.datasets import Dataset
+from rbmviz.session import Race, TrainingPlan, TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
 from rbmviz.view.curves import cost_axis
-from rbmviz_app.charts.ends import Curve, common_rows, curves_of
-from rbmviz_app.charts.style import warm_start_text
+from rbmviz_app.compared import Curve, common_rows, curves_of
+
+
+def units_of(dataset: Dataset) -> str:
+    """Return what the visible units of these data represent."""
+    return "words" if dataset.vocabulary else "pixels"
+
+
+def warm_start_text(plan: TrainingPlan) -> str:
+    """Describe a training run's start: "", `` from CD at 1,200``, `` from mnist_cd1``, or `` resumed``."""
+    if plan.warm_start is None:
+        return " resumed" if plan.checkpoint else ""
+    at = f" at {plan.warm_start.update:,}" if plan.warm_start.update else ""
+    return f" from {plan.warm_start.path[-1][0]}{at}"
 
 
 def curves_of_trainers(comparison: Race[TrainingSetup]) -> list[Curve]:
@@ -89,7 +102,6 @@ def training_chart(
 ) -> Chart:
     """Return the chart of curves with bands, each labelled at its end.
 
-    cost_unit : unit of the x axis
     levels : label and height of reference lines
     floor : lower end of the axis, or None; marks show a curve's first and newest points below this end
     compared : common point of the panels, which is marked

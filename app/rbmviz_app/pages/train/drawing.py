@@ -37,8 +37,9 @@ from rbmviz_app.pages.train.charts import (
     named,
     statistic_rows,
     training_chart,
+    units_of,
 )
-from rbmviz_app.pages.train.settings import Settings, units_of
+from rbmviz_app.pages.train.panel import Settings
 
 READ_DISTRIBUTION = {
     "Meeting times (sweeps)": "Look at the tail: the few pairs that meet late make updates noisy. Pairs "
@@ -106,7 +107,10 @@ def make_likelihoods(
     """Return the chart of the likelihoods, and what to know of it."""
     curves = curves_of_trainers(comparison)
     snapshots, averaged = named(curves), yardstick == "monte_carlo"
-    request_averages(comparison, snapshots, averaged)
+    for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=False):
+        if averaged != (bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average):
+            with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
+                panel.read(lambda run: run.request_monte_carlo(averaged))
     part, cost_unit = YARDSTICKS[yardstick].part, comparison.cost_unit
     unit, independent = units_of(comparison.setup.dataset), levels.independent[part]
     at_point = comparison.at_common_point(comparison.peek()) if at_equal else []
@@ -138,14 +142,6 @@ def make_likelihoods(
     notes += warnings_of_scores(snapshots, yardstick, independent, unit)
     how = HOW_AVERAGED if averaged else how_scored(comparison, snapshots)
     return chart, [*notes, f"Log-likelihood: {how}."]
-
-
-def request_averages(comparison: Race[TrainingSetup], snapshots: Named, wanted: bool) -> None:
-    """Tell the trainings to start or stop computing the Monte Carlo average."""
-    for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=False):
-        if wanted != (bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average):
-            with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
-                panel.read(lambda run: run.request_monte_carlo(wanted))
 
 
 def how_scored(comparison: Race[TrainingSetup], snapshots: Named) -> str:

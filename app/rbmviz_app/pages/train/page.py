@@ -1,22 +1,33 @@
 """The Train page: trainers on one data set, judged by the exact likelihood where it can be computed."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import streamlit as st
 
+from rbmviz import BadInput, Model
+from rbmviz.datasets import Dataset, list_datasets
+from rbmviz.knobs import values_of
+from rbmviz.models import data_label, list_models
 from rbmviz.pages import PAGES
+from rbmviz.rbm import RBM
+from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
-from rbmviz.session import Race, TrainingSetup, WarmStart
+from rbmviz.session import Panel, Race, TrainingPlan, TrainingRun, TrainingSetup, WarmStart
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers import list_trainers, make_trainer
-from rbmviz_app import controls, messages, session
+from rbmviz.trainers.checkpoint import load_checkpoint
+from rbmviz_app import controls, links, messages, pages, session, uploads
+from rbmviz_app.code import training_code
+from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, places
+from rbmviz_app.page import LivePage, downloads, origin_of, places
+from rbmviz_app.pages.train.charts import curves_of_trainers, units_of
 from rbmviz_app.pages.train.drawing import draw_charts, levels_of
-from rbmviz_app.pages.train.panel import fresh_starts, train_grid
-from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of
-from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
+from rbmviz_app.pages.train.panel import Settings, fresh_starts, train_grid
 from rbmviz_app.presets import Preset
-from rbmviz_app.shared import title_of_model
+from rbmviz_app.session import COMPARISONS, OPENED_CHECKPOINT
+from rbmviz_app.shared import data, own_models, pretrained, title_of_model
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Train", "school", 3
@@ -178,6 +189,133 @@ def main() -> None:
         draw_downloads(comparison, chosen)
 
 
+DATA_WIDTH = 180
+OWN_DATA, BEGIN_AT = uploads.TRAINING_DATA, "begin"
+
+
+class Chosen(NamedTuple):
+    """The values of the settings.
+
+    setup : the trainers' common setup
+    begin_file : a model to begin at, or a checkpoint to continue
+    caption : description of the training data, if they are the visitor's own file
+    refused : a message if the chosen data cannot be loaded
+    """
+
+    setup: TrainingSetup
+    begin_file: Any
+    caption: str
+    refused: str
+
+
+def choose_setup() -> Chosen:
+    """Draw the settings, and load the data."""
+    caption = refused = ""
+    data_box = st.container(width="content")  # names the training data, which may be a file from Settings
+    with controls.settings("train"):
+        n_hidden = controls.number(Settings.hidden)
+        file = uploads.uploader(
+            OWN_DATA,
+            "Train on your own data",
+            uploads.DATA_SUFFIXES,
+            "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
+            "Other pages can score against them.",
+        )
+        rule = controls.choose(
+            Settings.rule,
+            format_func=lambda rule: {"bernoulli": rule, "127": "above 127 of 255"}.get(
+                rule, f"above {rule}"
+            ),
+        )
+        offer = st.container()
+        begin_file = st.file_uploader(
+            "Start from a model, or continue a checkpoint",
+            type=[*uploads.MODEL_SUFFIXES, "checkpoint"],
+            key=BEGIN_AT,
+            help="A model becomes a choice where you add a trainer; a checkpoint continues in its own panel.",
+        )
+        seed = controls.number(Settings.train_seed)
+        replicates = controls.number(Settings.replicates)
+        controls.choose(Settings.show)
+        controls.choose(Settings.train_pixels)
+        controls.choose(Settings.train_cells)
+    dataset, is_own, setting = None, file is not None, Settings.train_data
+    look: dict[str, Any] = {"width": DATA_WIDTH, "label_visibility": "collapsed"}
+    try:
+        own = uploads.own_data(OWN_DATA, file, rule)
+        if own is None:
+            names = sorted(list_datasets(), key=lambda name: (name != setting.default, name))
+            options = list(dict.fromkeys([*names, setting.value]))  # a preset or link may ask for a variant
+            with data_box:
+                dataset = data(controls.select(setting, options, format_func=data_label, **look))
+        else:
+            dataset, is_own = own.content, True
+            caption = f"All panels train on your file '{own.name}': {dataset.binarisation}."
+    except BadInput as error:
+        refused = str(error)
+    # Keep the page alive with its previous data.
+    if dataset is None:
+        opened = COMPARISONS.value.get("train")
+        dataset = opened[0].setup.dataset if opened else data(setting.default)
+    if is_own:  # its name, instead of the choice
+        name = data_label(dataset.name)
+        help = caption or "Your file was refused; training continues on the previous data."
+        key = f"data shown {dataset.name}"
+        data_box.selectbox(setting.label, [name], disabled=True, key=key, help=help, **look)
+        with offer:
+            uploads.offer_to_leave(OWN_DATA, file)
+    return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
+
+
+def data_line(setup: TrainingSetup) -> str:
+    """Return a sentence on the training data and how models are judged."""
+    dataset, n_hidden, units = setup.dataset, setup.n_hidden, units_of(setup.dataset)
+    judged = "exact" if min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "estimated"
+    return (
+        f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {units}; models with "
+        f"{n_hidden} hidden units; log-likelihood {judged}."
+    )
+
+
+def open_checkpoint(comparison: Race[TrainingSetup], begin_file: Any) -> str:
+    """Open a panel for an uploaded checkpoint, once; return a message if this fails."""
+    if begin_file is None or not begin_file.name.endswith(".checkpoint"):
+        return ""
+    if begin_file.file_id == OPENED_CHECKPOINT.value:
+        return ""
+    dataset, content = comparison.setup.dataset, begin_file.getvalue()
+    try:
+        checkpoint = load_checkpoint(content, dataset.train)
+        n_hidden = checkpoint.state.theta.W.shape[1]
+        comparison.add(
+            checkpoint.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)
+        )
+    except BadInput as error:
+        return str(error)
+    OPENED_CHECKPOINT.set(begin_file.file_id)  # a refused checkpoint may fit data chosen later
+    return ""
+
+
+def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
+    """Return the starting points of a new trainer, by name: None for small random weights, or a model.
+
+    Models have as many visible units as the data: pretrained models, the uploaded model, and models that
+    this page sent to other pages.
+    """
+    starts: dict[str, RBM | None] = {"small random weights": None}
+    if begin_file is None:
+        uploads.drop_upload(BEGIN_AT)
+    elif not begin_file.name.endswith(".checkpoint"):
+        try:
+            own = uploads.own_model(BEGIN_AT, begin_file)
+            starts |= {} if own is None else {own.name: own.content.rbm}
+        except BadInput as error:
+            messages.error(error)
+    starts |= {name: pretrained(name).rbm for name in list_models()}
+    starts |= {name: model.rbm for name, model in own_models().items()}
+    return {name: rbm for name, rbm in starts.items() if rbm is None or rbm.n_visible == dataset.n_visible}
+
+
 def grid(comparison: Race[TrainingSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     train_grid(
@@ -211,6 +349,142 @@ def draw_adders(comparison: Race[TrainingSetup], begin_file: Any) -> None:
         comparison.add(make_trainer(name), plan)
 
     controls.adders("train", {name: trainers[name].label for name in list_trainers()}, add)
+
+
+OTHER_PAGES = {
+    "sample": ("Sample", "grid_view", "All samplers on this model, side by side."),
+    "weights": ("Weights", "balance", "Importance weights of this model in pop-CD."),
+    "coupling": ("Coupling", "join_inner", "How soon two chains of this model meet."),
+    "tune": ("Tune", "tune", "Which settings of the samplers are best on this model."),
+}
+"""Title, icon and help of the pages that accept a model."""
+
+
+def draw_results(comparison: Race[TrainingSetup]) -> int | None:
+    """Offer to branch from a trained model, or to send it to other pages; return the chosen panel, if any."""
+    if not comparison.panels:
+        session.DRAWN_TRAINERS.set({})
+        return None
+    names = names_of(comparison)
+    session.DRAWN_TRAINERS.set(names)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
+        st.caption("Use the model trained by", width="content")
+        key = st.selectbox(
+            "Use the model trained by",
+            list(names),
+            format_func=lambda key: names.get(key, "a panel that has gone"),
+            width=220,
+            label_visibility="collapsed",
+            help="The model of this panel at the moment you click.",
+            key="learned by",  # without a key, a changed name would reset the choice to the first panel
+        )
+        panel = comparison[key]
+        branch(comparison, key)
+        for page, (title, icon, help_text) in OTHER_PAGES.items():
+            if st.button(f"To the {title} page", icon=f":material/{icon}:", help=help_text):
+                send(names[key], panel, page)
+    return key
+
+
+def names_of(comparison: Race[TrainingSetup]) -> dict[int, str]:
+    """Return the name of each panel by its key."""
+    return {
+        panel.key: curve.name
+        for panel, curve in zip(comparison.panels, curves_of_trainers(comparison), strict=True)
+    }
+
+
+def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
+    """Offer the data of the charts, code, the model and checkpoint of one panel."""
+    panel = comparison[key]
+    files = [
+        Download(
+            "Model",
+            lambda: model_file(panel.read(TrainingRun.model), origin_of(comparison, code_of(comparison))),
+            "model.safetensors",
+            "Parameters, rates and provenance (.safetensors), to sample or to continue from; from the first "
+            "update on. With replicates, the first.",
+        ),
+        Download(
+            "Checkpoint",
+            lambda: checkpoint_file(panel),
+            "training.checkpoint",
+            "The training itself, from the first update on: upload it in Settings to continue as if it had "
+            "never stopped. With replicates, the first.",
+            icon="bookmark",
+        ),
+    ]
+    downloads(comparison, code=lambda: code_of(comparison), more=files)
+    st.caption("A reload ends these trainings: *Checkpoint* continues one later.")
+
+
+def model_file(model: Model | None, origin: Mapping[str, Any]) -> bytes:
+    """Return a model as a file that names its ``origin``; raise BadInput if there is no model yet."""
+    if model is None:
+        raise BadInput("There is no model yet: let the trainer make its first update.")
+    return model_bytes(Model(model.rbm, model.rates, {**model.meta, "origin": dict(origin)}))
+
+
+def checkpoint_file(panel: Panel) -> bytes:
+    """Return the checkpoint of a training; raise BadInput before there is one."""
+    content = panel.read(TrainingRun.checkpoint)
+    if not content:
+        raise BadInput("There is no checkpoint yet: let the trainer make its first update.")
+    return content
+
+
+def code_of(comparison: Race[TrainingSetup]) -> str:
+    """Return code that repeats the panels that need no file and names the other panels."""
+    fresh, names = fresh_starts(comparison), names_of(comparison)
+    others = [names[panel.key] for panel in comparison.panels if panel.plan != comparison.setup.plan()]
+    return training_code(comparison.setup, fresh, others)
+
+
+def branch(comparison: Race[TrainingSetup], key: int) -> None:
+    """Offer to continue from a panel's weights with another trainer."""
+
+    def begin(name: str) -> None:
+        panel = comparison[key]
+        try:
+            plan = comparison.setup.plan_from(panel.read(TrainingRun.warm_start))
+            # Herding's learning rate is the length of a step towards the data, and polishing's is small.
+            of_its_own = {"herding", "polish"} & {name, panel.algorithm.name}
+            same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")
+            values = values_of(panel.algorithm)
+            comparison.add(make_trainer(name, **{knob: values[knob] for knob in same}), plan)
+        except BadInput as error:
+            messages.refused(error)
+        session.close_popover("branches")
+
+    with st.popover("Branch", icon=":material/call_split:", key=session.popover_key("branches")):
+        st.caption("Continue from here with another trainer, beside this one (UCD paper, figure 9):")
+        for name in list_trainers():
+            st.button(
+                trainers[name].label, key=f"branch {name}", on_click=begin, args=(name,), type="tertiary"
+            )
+
+
+def send(name: str, panel: Panel, page: str) -> None:
+    """Open another page with the model that a run has learned."""
+    try:
+        model = panel.read(TrainingRun.model)
+    except BadInput as error:
+        messages.refused(error)
+        return
+    if model is None:
+        st.toast("There is no model yet: let the trainer make its first update.")
+        return
+    updates = model.meta["updates"]
+    title = f"{name} on {model.meta['dataset']}, {updates:,} update{'s' if updates != 1 else ''}"
+    try:
+        title = uploads.send_model(title, model)
+    except BadInput as error:
+        messages.error(error)
+        return
+    setting = links.MODEL_CHOICES[page]
+    on_tune = {setting: [title], "tune_what": "samplers", "sweep": "", "on": ""}
+    session.show(on_tune if page == "tune" else {setting: title})
+    st.switch_page(pages.file_of(page))
 
 
 if __name__ == "__main__":

@@ -9,17 +9,21 @@ import numpy as np
 from rbmviz.charts.style import titles
 from rbmviz.knobs import Knob
 from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
+from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
 from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import rarest_first, shape_of
-from rbmviz_app.charts.style import warm_start_text
 from rbmviz_app.compared import amount_text
+from rbmviz_app.pages.train.charts import warm_start_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
+from rbmviz_app.session import PageSettings
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
+
+Settings = PageSettings(PAGES["train"].settings)
 
 
 def fresh_starts(comparison: Race[TrainingSetup]) -> list[Trainer]:

@@ -12,7 +12,7 @@ from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz.sweeps.scores import SweepScores
 from rbmviz.view.curves import cost_axis
-from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label
+from rbmviz_app.pages.tune.panel import axis_label, facet_title
 
 SLICE_HEIGHT = 240
 
@@ -113,13 +113,19 @@ def curves_chart(
     rows.append({"kind": "common", "x": point, "note": "", "label": "", "side": "left"})
     return Curves(
         cost_axis(cost_unit, "log", X_WORDS[cost_unit]),
-        ChartAxis("y", short_label(by)),
+        ChartAxis("y", measures[by].number.label, domain=_range(rows)),
         "setting",
         styled(list(named.values()), [TONES[i % len(TONES)] for i in range(len(named))]),
         kinds=("common",),
         band=("low", "high"),
         legend=Legend(),
     ).of(rows)
+
+
+def _range(rows: Rows) -> tuple[float, float] | None:
+    """Return the range of the values and the ends of their bands."""
+    ends = [row[name] for row in rows for name in ("y", "low", "high") if row.get(name) is not None]
+    return (min(ends), max(ends)) if ends else None
 
 
 X_WORDS = {
@@ -166,7 +172,7 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
     log, label, by = knob.scale == "log" and min(map(float, values)) > 0, axis_label(knob), choice.by
     return Curves(
         ChartAxis("x", label, "log" if log else "linear"),
-        ChartAxis("y", f"{short_label(by)},\ndifference from the best", zero=True),
+        ChartAxis("y", f"{measures[by].number.label},\ndifference from the best", domain=_range(rows)),
         styles=(Style("", RAMP[0]),),
         kinds=("mark",),
         points=50,

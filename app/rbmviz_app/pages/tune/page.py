@@ -1,7 +1,9 @@
 """The Tune page: a sweep over knobs as a map, and the setting under the pointer as a running chain."""
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -22,6 +24,7 @@ from rbmviz.sweeps.plan import TABLES
 from rbmviz.sweeps.scores import SweepScores, test_of
 from rbmviz_app import card, controls, links, messages, pages, session
 from rbmviz_app.comparisons import own_sweeps
+from rbmviz_app.component import while_running
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.jobs import Job, check_size
@@ -39,11 +42,9 @@ from rbmviz_app.pages.tune.charts import (
 )
 from rbmviz_app.pages.tune.panel import MapView, asked_view, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
-from rbmviz_app.pages.tune.recorded import recording_of
 from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
 from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
 from rbmviz_app.shared import is_known_model, model_called, own_content, sweep_jobs, title_of_model
-from rbmviz_app.timer import while_running
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
@@ -89,6 +90,21 @@ class Shown(NamedTuple):
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _scores(folder: str, done: int, _plan: SweepPlan) -> SweepScores:
     return SweepScores(_plan, Store(folder).read().columns)
+
+
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+@functools.cache
+def recorded() -> list[tuple[SweepPlan, Store]]:
+    """Return the recorded sweeps with their plans."""
+    stores = [Store(folder) for folder in sorted(RECORDINGS.iterdir()) if folder.is_dir()]
+    return [(store.plan(), store) for store in stores]
+
+
+def recording_of(plan: SweepPlan | None) -> Store | None:
+    """Return the recording of a plan; None if there is none."""
+    return next((store for known, store in recorded() if known == plan), None)
 
 
 def shows_settings() -> bool:
@@ -297,23 +313,6 @@ def describe(job: Job) -> str:
     return f"{job.status.title()}{whose}: {job.title}, {grid or 1} × {len(job.plan.seeds)} seeds{when}"
 
 
-def status_of(shown: Shown, n_done: int) -> str:
-    """Return a line on the state of the sweep."""
-    left = shown.job.seconds_left(n_done) if shown.job else None
-    seconds = max(left or 0, 1)
-    in_words = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-    words = {
-        **{"planned": "press Start", "queued": "waits for the sweeps before it", "paused": "paused"},
-        **{
-            "running": f"running{'' if left is None else f', about {in_words} left'}",
-            "finished": "complete",
-            "failed": "failed",
-        },
-    }
-    error = f" {shown.job.error}" if shown.job and shown.job.error else ""
-    return f"{n_done:,} of {shown.plan.size:,} runs, {words[shown.status]}.{error}"
-
-
 # Map, and chains beside it
 
 
@@ -327,13 +326,19 @@ def show_map(shown: Shown, chains: Chains, present: bool) -> None:
     if view.setting is not None and view.setting != FOLLOWED.value and has_chains(shown.plan):
         FOLLOWED.set(view.setting)
         follow(chains, scores.settings[view.setting].algorithm)
-    over = status == "finished"
+    over, left = status == "finished", shown.job.seconds_left(scores.n_done) if shown.job else None
+    seconds = max(left or 0, 1)
+    in_words = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    running = "running" if left is None else f"running, about {in_words} left"
+    words = {"planned": "press Start", "queued": "waits for the sweeps before it", "finished": "complete"}
+    said = words.get(status, running if status == "running" else status)
+    error = f" {shown.job.error}" if shown.job and shown.job.error else ""
     sweep_map(
         scores,
         view,
         choices,
         title=shown.job.title if shown.job else title_of(shown.plan),
-        status=status_of(shown, scores.n_done),
+        status=f"{scores.n_done:,} of {shown.plan.size:,} runs, {said}.{error}",
         progress=scores.n_done / shown.plan.size,
         over=over and not (shown.job and shown.job.error),
         telling=scores.telling_point(view.effort, view.by) if over else None,
@@ -363,7 +368,14 @@ def follow(chains: Chains, setting: str) -> None:
 
 def open_chains(plan: SweepPlan) -> Chains:
     """Open the chains beside the map; none beside a map of trainers."""
-    chains = PAGE.open(setup_of(plan), lambda new, wanted: fill(new, wanted, plan))
+
+    def fill(new: Chains, wanted: list[Any]) -> None:
+        if wanted or links.link_values(PAGE.name, PAGE.spec.panels_key):
+            PAGE.fill(new, wanted)
+        else:
+            new.add(middle_of(plan))
+
+    chains = PAGE.open(setup_of(plan), fill if has_chains(plan) else lambda new, wanted: None)
     chains.cost_unit = "sweeps"
     if not has_chains(plan):
         if chains.panels:  # a preset of trainers has closed them, and can be undone
@@ -385,16 +397,6 @@ def open_chains(plan: SweepPlan) -> Chains:
         messages.note(error)
     session.DRAWN_BESIDE.set(drawn_beside(chains))
     return chains
-
-
-def fill(chains: Chains, wanted: list[Any], plan: SweepPlan) -> None:
-    """Add the chains of a link or preset, or else one with the middle setting of the plan."""
-    if not has_chains(plan):
-        return
-    if wanted or links.link_values(PAGE.name, PAGE.spec.panels_key):
-        PAGE.fill(chains, wanted)
-    else:
-        chains.add(middle_of(plan))
 
 
 def middle_of(plan: SweepPlan) -> Any:

@@ -128,7 +128,17 @@ def map_spec(plan: SweepPlan, settings: Sequence[GridSetting]) -> dict[str, Any]
         "y": axis(1),
         "facets": facets,
         "positions": positions,
-        "measures": [measure_spec(name) for name in plan.metrics],
+        "measures": [
+            {
+                "name": name,
+                "label": measures[name].label,
+                "short": measures[name].number.label,  # without the unit and the part of the data
+                "help": measures[name].number.help,
+                "better": measures[name].best,
+                "digits": next((digits for begin, digits in DIGITS_OF.items() if name.startswith(begin)), 3),
+            }
+            for name in plan.metrics
+        ],
         "blank": measures["blank"].number.label,
         "cost_units": list(units_of(plan.kind)),
     }
@@ -154,31 +164,12 @@ def verdict(scores: SweepScores, choices: Mapping[str, Choice], over: bool) -> s
         sentence = answer(choice)
         parts.append(f"{where}After {choice.point:,.6g} {unit}{some}: {sentence[:1].lower()}{sentence[1:]}")
         if math.isfinite(choice.best.test) and "validation" in choice.by:
-            label = short_label(choice.by)
+            label = measures[choice.by].number.label
             spread = f" ± {choice.best.test_std_dev:.1f}" if math.isfinite(choice.best.test_std_dev) else ""
             parts.append(f"Test {label} {choice.best.test:.1f}{spread}.".replace("-", "−"))
         parts += choice.border
     caveat = undirected(next(iter(choices.values())).by)
     return " ".join(filter(None, (caveat, *parts)))
-
-
-def short_label(by: str) -> str:
-    """Return the label of a measure without the unit and the part of the data."""
-    return measures[by].number.label
-
-
-def measure_spec(name: str) -> dict[str, Any]:
-    """Return the format of a measure: label, short label, which values are better, digits."""
-    measure = measures[name]
-    digits = next((digits for begin, digits in DIGITS_OF.items() if name.startswith(begin)), 3)
-    return {
-        "name": name,
-        "label": measure.label,
-        "short": short_label(name),
-        "help": measure.number.help,
-        "better": measure.best,
-        "digits": digits,
-    }
 
 
 def sweep_map(

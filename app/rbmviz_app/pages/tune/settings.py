@@ -57,10 +57,7 @@ KNOBS_OF_KIND = (
 
 
 def exchange_axes() -> None:
-    """Store the axes of the previous kind; restore the earlier axes of the new kind, or the defaults.
-
-    Callback of the choice.
-    """
+    """Store the axes of the previous kind; restore the earlier axes of the new kind, or the defaults."""
     now = Settings.tune_what.value
     [before] = [what for what in KIND_OF if what != now]
     AXES_PUT_AWAY.ensure()[before] = {setting.key: setting.value for setting in KNOBS_OF_KIND}
