@@ -126,7 +126,7 @@ class Pairs:
 
         The sum of a pair that is cut off goes up to t = max_sweeps, one term further than in the paper, which
         declares the chains equal there; either way such pairs are biased. The pairs run a second time for the
-        estimate, from the same random numbers. The lag must be 1.
+        estimate, from the same random numbers.
 
         Returns
         -------
@@ -364,11 +364,6 @@ class PairStream:
         (section 3.1); 0 unless the lag is 1
     distances : int64 (times, n_visible + 1); number of ended pairs at each Hamming distance of v at these
         times
-
-    Raises
-    ------
-    BadInput
-        If ``times`` is not as described, lag or k is below 1, or max_sweeps is not above lag.
     """
 
     def __init__(

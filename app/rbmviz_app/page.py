@@ -398,18 +398,10 @@ class LivePage(Generic[S]):
         return next((preset for preset in self.presets if preset.slug == slug), None)
 
     def write_address(
-        self,
-        comparison: Race[S],
-        panels: Sequence[str] | None = None,
-        more: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        self, comparison: Race[S], more: Mapping[str, Sequence[str]] = MappingProxyType({})
     ) -> None:
-        """Write the panels, the preset that the screen shows, and the settings into the address.
-
-        panels : texts of the panels, if this page writes them in its own way; more : further parts
-        """
-        preset = self.shown_preset()
-        if panels is None:
-            panels = write_panels(self.linkable(comparison), self.only_knobs)
+        """Write the panels, the preset that the screen shows, the settings and ``more`` into the address."""
+        preset, panels = self.shown_preset(), write_panels(self.linkable(comparison), self.only_knobs)
         parts = {self.spec.panels_key: panels, presets.KEY: [preset.slug] if preset else []}
         links.write(self.name, parts | links.texts_of(self.settings.values()) | dict(more))
 

@@ -49,7 +49,7 @@ def check_outputs(
     for flag, path in written.items():
         for what, file in taken:
             if _same_file(path, file):
-                raise BadInput(f"{flag} would overwrite {what}: name another file.")
+                raise BadInput(f"{flag} would overwrite {what}, as the same file: name another.")
         taken.append((flag, path))
     for path in written.values():
         check_writable(path)

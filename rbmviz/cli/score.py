@@ -54,15 +54,6 @@ def _read(path: Path, array: str) -> _Samples:
         raise BadInput(f"'{path}' is not a readable sample file ({error}); give an .npz with v.") from None
     if array not in arrays:
         raise BadInput(f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs.")
-    for name, rows in arrays.items():
-        if rows.ndim != 2 or not rows.size:
-            raise BadInput(
-                f"'{path}': {name} has shape {rows.shape}; it must be (n, n_visible), and not empty."
-            )
-        if rows.dtype != np.uint8 if name == "v" else rows.dtype.kind != "f":
-            raise BadInput(
-                f"'{path}': {name} is {rows.dtype}; v must be uint8, 0 and 1, and p means from 0 to 1."
-            )
     meta = metadata.checked(meta, f"'{path}', meta")
     of_model = metadata.checked(meta.get("model_meta") or {}, f"'{path}', model_meta")
     n_chains = (meta.get("knobs") or {}).get("n_chains", 1)

@@ -51,6 +51,9 @@ def presence(
     ``min_stems`` distinct stems are dropped. Of the stems of the others, the ``n_words`` that occur in the
     most documents are kept; ties are in alphabetical order.
 
+    documents : the documents
+    n_words, min_stems : most stems that are kept; fewest distinct stems of a kept document
+    language : a language that Snowball stems
     name : name of the text in error messages
 
     Raises BadInput if there is no stemmer for the language.

@@ -41,7 +41,8 @@ class CsvTable(NamedTuple):
 def read_table(content: bytes, name: str) -> CsvTable:
     """Return the numbers and the labels of a table; the module describes the format.
 
-    name : name of the file in error messages, which give the row, counted as in a text editor, and the column
+    content : text in UTF-8
+    name : name of the file in error messages
 
     Raises BadInput if the content is not such a table. The message gives the row, counted as in a text
     editor, and the column.

@@ -82,6 +82,7 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     Grey levels are uint8 (n, rows, columns), 255 is white. The classes are the names of sub-folders; labels,
     int64 (n,), are None without them.
 
+    files : see ``Files``
     name : name of the folder or archive in error messages
 
     Raises

@@ -31,7 +31,9 @@ class Dataset:
     source : str
         Authors of the data, and the licence if it is known.
     train_labels, validation_labels, test_labels : int64 (n,) or None
-        Indices into ``classes``, the names of the classes.
+        Indices into ``classes``.
+    classes : tuple of str
+        Names of the classes; empty without labels.
     image_shape : (rows, columns) or None
         Shape of a row as a picture; None if a row is not a picture.
     vocabulary : tuple of str or None

@@ -77,8 +77,6 @@ def list_models() -> list[str]:
 def load_model(name: str | Path, names: Names | None = None, update: int | None = None) -> Model:
     """Return a pretrained model by name, or a model from a file.
 
-    Pickles (.pkl, .joblib, .pt) are never opened, because that would run the code in them.
-
     Parameters
     ----------
     name : str or Path

@@ -45,18 +45,28 @@ class Cell:
 
     Parameters
     ----------
+    kind : "sampler" or "trainer"
+        What the algorithm is.
     algorithm : str
         With *all* knobs, ``rates_fpcd:eps=0.03,alpha=1.0,...``.
-    model, model_digest, data, data_digest : str
-        Names and digests of model ("" for trainers) and data.
+    model, model_digest : str
+        Name and digest of the model; "" for trainers.
+    data, data_digest : str
+        Name and digest of the data.
+    seed : int
+        Same seed, same bits.
+    start : "data" or "random"
+        See ``SweepPlan``.
+    budget : Budget
+        How long it runs.
     metrics : tuple of str
         Sorted names of measures.
+    kernel : "binary" or "mean"
+        Kernel of the ISL.
     n_hidden : int
         Trainers: hidden units; 0 for samplers.
     version : str
         ``version_of`` the algorithm: what computes it.
-    kind, seed, start, budget, kernel
-        See ``SweepPlan``.
     """
 
     kind: Kind
@@ -77,7 +87,9 @@ class Cell:
     def identity(self) -> str:
         """Hash of everything that the result depends on, 32 hexadecimal digits.
 
-        Names of models and data are not part of it: the same model under another name has the same results.
+        Digests of model and data, the algorithm with all its knobs, seed, start, budget, metrics, kernel of
+        the ISL, hidden units, and the version of the code. Names of models and data are not part of it: the
+        same model under another name has the same results.
         """
         content = [
             *(self.kind, self.algorithm, self.model_digest, self.data_digest, self.seed, self.start),
@@ -196,6 +208,8 @@ def cells(
 
     Parameters
     ----------
+    plan : SweepPlan
+        What is run.
     registered : bool
         Accept names of pretrained models and of registered data only, no files: for plans that come from a
         link, a page or somebody else's file, which must not make this machine read a file (default False).
@@ -389,10 +403,15 @@ class CellRun:
     except in the column ``seconds``, and in ``n`` where the budget is in seconds. A training that diverges
     has points up to its end, with NaN in the measures and the reason in ``note``.
 
-    Attributes
+    Parameters
     ----------
     cell : Cell
         What is run.
+
+    Attributes
+    ----------
+    cell : Cell
+        The same.
     n : int
         Samples or updates so far.
 

@@ -48,34 +48,34 @@ SCORE_ROUNDING = 1e-12
 class ScoredSetting:
     """One setting compared with the best one, at one point.
 
-    Errors and deviations are NaN for one seed, and what the table does not have is NaN.
-
     Parameters
     ----------
     setting, model : str
         As in the columns of tables.
     knobs : dict
-        Values of the knobs in which the table's settings differ, by name; numbers are float.
+        Values, by name, of the knobs in which the table's settings differ; numbers are float.
     by_seed : dict of int to float
-        Score of each of its seeds on the validation part, or by the chosen measure.
+        Score on the validation part (or by the chosen measure) for each of its seeds.
     mean, std_dev : float
-        Mean and standard deviation over all its seeds.
+        Mean and standard deviation over all its seeds; std_dev is NaN for one seed.
     difference : float
         Its score minus the best setting's, averaged over the seeds of both; 0 for the best setting.
     std_error : float
-        Standard error of this paired difference over the seeds.
+        Standard error of this paired difference over the seeds; NaN for one seed.
     interval : (float, float)
-        95 % interval of the difference, by Student's t with (seeds - 1) degrees of freedom.
+        95 % interval of the difference, by Student's t with (seeds - 1) degrees of freedom; NaN for one seed.
     in_region : bool
         Whether the setting is as good as the best: see the module. With one seed, all settings are.
-    test, test_std_dev : float
-        Mean and standard deviation of the score on the test part.
+    test : float
+        Score on the test part, averaged over the seeds; NaN if it is not in the table.
+    test_std_dev : float
+        Standard deviation of this score over the seeds.
     test_point_error : float
         Standard error over test points, averaged over the seeds; never used to compare.
     blank : float
-        Mean share of blank samples.
+        Mean share of blank samples; NaN if it is not in the table.
     n, sweeps, seconds : float
-        Mean samples or updates, Gibbs sweeps and seconds up to the point.
+        Samples or updates, Gibbs sweeps and seconds spent up to the point, averaged over the seeds.
     """
 
     setting: str
@@ -110,11 +110,12 @@ class Choice:
     seeds : tuple of int
         Seeds that all settings have.
     settings : tuple of ScoredSetting
-        Those that have reached the point: the best, then the others in order of their means.
+        All settings that have reached the point: first the best, then the others in order of their means.
     not_reached : int
-        Number of settings that have not reached the point with any seed.
+        Number of settings in the table that have not reached the point with any seed.
     border : tuple of str
-        A sentence for each axis with the region at one end of it, beyond which the knob goes.
+        A sentence for each axis that should be longer: the region is at one end of it, and the knob goes
+        further.
     """
 
     effort: Unit
@@ -332,10 +333,10 @@ def compare(
     columns : Columns
         Cells on one data set, with any number of models and samplers (``select`` returns a subset).
     point : float, optional
-        Where to compare (default: the last point that all settings have reached). Between two points of a
-        curve, scores are interpolated linearly in the logarithm of the effort.
+        Number of samples, Gibbs sweeps or seconds (default: the last point that all settings have reached).
+        Between two points of a curve, scores are interpolated linearly in the logarithm of the effort.
     effort : "samples", "updates", "sweeps" (Gibbs sweeps) or "seconds"
-        Unit of the point.
+        Unit of the point; the column ``n`` holds a sampler's samples or a trainer's updates.
     by : str
         Measure used to choose (default: ISL, for trainers log-likelihood, on the validation part). If neither
         high nor low values are better (``Measure.best``), the highest counts as the best; see ``undirected``.
@@ -492,10 +493,11 @@ def knob_of(scored: ScoredSetting, name: str) -> Knob | None:
 def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> float | None:
     """Return the point, from 10 samples on, at which the settings differ most; None if unknown.
 
-    At each point, what chance over the seeds explains at 99 % (many points are tried) is subtracted from the
-    variance of the settings' means, see the module. The point with the largest rest is returned if that is
-    positive. Settings with mostly blank samples do not count, because they are bad at any point. At least two
-    settings and two seeds are needed.
+    At each point the scores form a table of settings and seeds, as in a two-way analysis of variance. The
+    part that chance over the seeds explains (a mean's residual variance times the quantile of F, at 99 %
+    because many points are tried) is subtracted from the variance of the settings' means. The point with the
+    largest difference is returned if that is positive. Settings with mostly blank samples do not count,
+    because they are bad at any point. At least two settings and two seeds are needed.
     """
     grid = _Grid(columns, effort)
     by = _measure(columns, by, _CHOOSING)
@@ -534,10 +536,15 @@ class Robustness:
         The models.
     seeds : tuple of int
         Seeds with a score on every model; the other attributes use only these seeds.
-    by_model, errors : tuple of float
-        Mean over the seeds, and its standard error, on each model.
-    mean, spread : float
-        Mean and standard deviation over the models: how much the sampler depends on a model's training.
+    by_model : tuple of float
+        Score on each model, averaged over the seeds, in the order of ``models``.
+    errors : tuple of float
+        Standard error of each score over the seeds; NaN for one seed.
+    mean : float
+        Mean over the models.
+    spread : float
+        Standard deviation over the models, which shows how much the sampler depends on a model's training;
+        NaN for one model.
     worst : str
         The model with the worst mean score: the lowest, or the highest if low is best.
     """
@@ -560,6 +567,9 @@ def robustness(
     The paper on rates-FPCD (end of section 5.1) asks how much a sampler's result depends on the model's
     training. The same settings, seeds and starts are run on models of the same data trained by different
     algorithms. A setting is judged by the seeds with a score on every model; without any, it is left out.
+
+    ``rbmviz list models`` shows which pretrained models share a data set (``mnist_cd1``, ``mnist_pcd``,
+    ``mnist_fpcd``). ``rbmviz train`` trains others; models in files can be swept, too.
 
     Parameters
     ----------

@@ -36,16 +36,19 @@ class Measure:
     name : str
         Its name in plans, and its column in tables.
     number : Number
-        What it is. A measure of a number in percent is a share, 0 to 1.
+        What it is: its label, unit, meaning, and which of two values is better. A measure of a number in
+        percent is a share, 0 to 1.
     kind : "sampler" or "trainer"
         Whose cells it measures.
-    take, error : callable
-        Return the number, and its standard error over test points (column ``<name>_error``), from the
-        evidence. These errors are shown, but never used to compare settings: see ``choose``.
+    take : callable
+        Returns the number from the evidence.
     needs : str
         What the evidence has to keep for it: "isl", "coverage", "activity", "likelihood" or "".
     part : str
-        Part of the data that it describes, in words, or "".
+        Part of the data that it describes, in words; "" (the default): of none.
+    error : callable or None
+        Returns its standard error over test points, column ``<name>_error``; None: it has none.
+        Errors over test points are shown, but never used to compare settings: see ``choose``.
     """
 
     name: str

@@ -53,8 +53,14 @@ class Axis:
     Parameters
     ----------
     knob : str
+        Name of the knob.
     values : sequence of int, float, bool or str
-        The plan checks them against the knob's range.
+        One or more distinct values; the plan checks them against the knob's range.
+
+    Raises
+    ------
+    BadInput
+        If there are no values, more than ``MAX_VALUES_OF_AXIS``, or a value occurs twice.
     """
 
     knob: str
@@ -83,11 +89,20 @@ class Axis:
 
         Parameters
         ----------
-        scale : "linear", "log" (values with four digits), "log1m" or "" (that of the knob's slider)
-            "log1m" is a log scale of 1 - x, for knobs whose values close to 1 matter: if hi is 1, it ends
-            with ``1 - LEAST_BELOW_1`` and 1.
+        knob : Knob
+            The knob, which has a kind, a range and a scale.
+        lo, hi : float
+            Ends of the axis, lo <= hi; positive on a log scale.
+        n : int
+            Number of values, at least 1. Values on a log scale are rounded to four digits.
+        scale : "linear", "log", "log1m" or ""
+            Spacing (default "": the scale of the knob's slider). "log1m" is a log scale of 1 - x, for knobs
+            whose values close to 1 matter: if hi is 1, it ends with ``1 - LEAST_BELOW_1`` and 1.
 
-        Raises BadInput if the knob is not a number, or the ends do not fit the scale.
+        Raises
+        ------
+        BadInput
+            If the knob is not a number, or the ends do not fit the scale.
         """
         if knob.kind not in (int, float):
             raise BadInput(f"The knob {knob.name} is not a number: list its values, {knob.range_text}.")
@@ -116,11 +131,14 @@ class Axis:
         Parameters
         ----------
         text : str
-            A knob, and values or ``lo:hi:n``, optionally with a scale.
+            A knob, and values or ``lo:hi:n``, optionally with a scale (default: the slider's).
         algorithms : sequence
             Samplers or trainers (classes or instances), at least one of which has the knob.
 
-        Raises BadInput if no algorithm has the knob, or the values cannot be read.
+        Raises
+        ------
+        BadInput
+            If no algorithm has the knob, or the values cannot be read.
         """
         name, equals, rest = text.partition("=")
         name = name.strip().replace("-", "_")
@@ -132,7 +150,11 @@ class Axis:
         if ":" not in rest:
             return cls(knob.name, tuple(knob.parse(x.strip(), "axis") for x in rest.split(",") if x.strip()))
         try:
-            lo, hi, n, *scale = rest.split(":")
+            parts = rest.split(":")
+            if parts[0] in ("lin", *SCALES):  # the scale may also come first, lin:0.1:1:4
+                first = parts.pop(0)
+                parts.append("linear" if first == "lin" else first)
+            lo, hi, n, *scale = parts
             if len(scale) > 1 or not {*scale} <= {*SCALES}:
                 raise ValueError
             ends = float(lo), float(hi), int(n)
@@ -175,10 +197,17 @@ class Budget:
     Parameters
     ----------
     unit : "samples", "updates", "sweeps" or "seconds"
-        Gibbs sweeps and samples of all chains; seconds are processor time in the algorithm, without scores.
+        Samples, Gibbs sweeps or seconds for samplers; updates, Gibbs sweeps or seconds for trainers. Samples
+        and Gibbs sweeps are counted over all chains; seconds are processor time in the algorithm, without
+        scores.
     amount : int, or float for seconds
         In Gibbs sweeps, the cell ends with the last complete sample, and has at least one. In seconds, the
         number of samples depends on the machine, and is in the table.
+
+    Raises
+    ------
+    BadInput
+        If the unit is unknown, or the amount is not a number above 0.
     """
 
     unit: Unit
@@ -424,7 +453,10 @@ class SweepPlan:
     def from_json(cls, text: str | bytes) -> Self:
         """Return the plan in a JSON text.
 
-        Raises BadInput if the text is longer than 1 MB, not JSON, or not the plan of a sweep.
+        Raises
+        ------
+        BadInput
+            If the text is longer than 1 MB, not JSON, or not the plan of a sweep.
         """
         try:
             content = read_json(text)

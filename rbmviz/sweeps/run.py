@@ -50,12 +50,16 @@ class SweepProgress:
 
     Parameters
     ----------
-    cells, stored, computed : int
-        Cells of the plan, those whose results were in the folder before, and those of this run.
+    cells : int
+        Number of cells in the plan.
+    stored : int
+        Number of cells whose results were already in the folder.
+    computed : int
+        Number of cells computed and written in this run.
     failed : list of FailedCell
         Cells that ended with an error; another run tries them again.
     seconds, busy_seconds : float
-        Wall-clock time of the run, and of its cells one after the other.
+        Wall-clock time of the run, and total wall-clock time of its cells, each on its thread.
     interrupted : bool
         Whether Ctrl-C, or ``stop``, ended the run.
     """

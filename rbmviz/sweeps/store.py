@@ -46,10 +46,8 @@ _ABOUT = {
 class StoredTable(NamedTuple):
     """The results in a folder.
 
-    Parameters
-    ----------
     columns : dict of str to ndarray (rows,)
-        The table in long form (see ``table``); texts have dtype object, numbers int64 or float64.
+        The table in long form (see ``cell.table``); texts have dtype object, numbers int64 or float64.
     cells : int
         Number of cells in the table.
     """
@@ -59,7 +57,13 @@ class StoredTable(NamedTuple):
 
 
 class Store:
-    """The folder of a sweep; nothing is created or read before a method is called."""
+    """The folder of a sweep.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder; nothing is created or read before a method is called.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -69,13 +73,25 @@ class Store:
     def prepare(self, plan: SweepPlan, command: str = "") -> str:
         """Create folder and file if needed, check that they can hold these results, and write the plan.
 
-        The plan replaces any earlier plan; earlier results stay, and its cells among them are not computed
-        again. So a plan with longer axes extends the sweep. ``command`` is kept beside the plan.
+        Parameters
+        ----------
+        plan : SweepPlan
+            The plan, which replaces any earlier plan; earlier results stay, and its cells among them are not
+            computed again. So a plan with longer axes extends the sweep.
+        command : str
+            The command, kept beside the plan.
 
-        Returns a sentence if the disk cannot share memory between processes, as network disks; or "".
+        Returns
+        -------
+        str
+            A sentence if the disk cannot share memory between processes, as network disks; or "".
 
-        Raises BadInput if the folder is a file, or holds other files, or results of another kind of sweep;
-        OutputFailure if the system refuses.
+        Raises
+        ------
+        BadInput
+            If the folder is a file, or holds other files, or results of another kind of sweep.
+        OutputFailure
+            If the system refuses: the disk is full or read-only, for example.
         """
         if not self.folder.is_dir():
             if self.folder.exists():
@@ -163,7 +179,7 @@ class Store:
             raise OutputFailure(f"'{self.file}' cannot be written: {error}.") from error
 
     def plan(self) -> SweepPlan:
-        """Return the plan of the folder; BadInput if there is none, or it cannot be read.
+        """Return the plan of the folder.
 
         Raises
         ------

@@ -33,8 +33,14 @@ AnySampler = str | Sampler | type[Sampler]
 class SweepResult(Mapping[str, np.ndarray]):
     """The result of ``rbmviz.sweep``: the table as a mapping of columns, and the choice of a setting.
 
-    ``choice`` compares all settings at the last point that all have reached; ``sweeps.compare`` takes others.
-    ``plan`` is what was run, and ``columns`` the table, a row for each point of each cell's curve.
+    Attributes
+    ----------
+    columns : dict of str to ndarray (rows,)
+        The table, with a row for each point of each cell's curve; the object itself is a mapping of it.
+    choice : sweeps.Choice
+        All settings, compared at the last point that all have reached; ``sweeps.compare`` takes other points.
+    plan : sweeps.SweepPlan
+        The plan that was run.
     """
 
     def __init__(self, columns: Mapping[str, np.ndarray], plan: SweepPlan) -> None:
@@ -123,15 +129,23 @@ def sweep(
         Length of each run, counted in ``budget`` (default 20,000).
     replications : int
         Number of seeds of each setting: ``seed``, ``seed + 1``, ... (default 5).
-    metrics, data, budget, kernel, start
-        As in ``SweepPlan``.
+    metrics : sequence of str
+        Names of measures (default: as in ``SweepPlan``).
     out : str or Path
         Folder of the results (default ``sweep``).
     executor : Executor, optional
         Executor of the cells (default: threads, one per core). Its workers must be able to load the models
         and to import the samplers.
+    data : str
+        Data for scoring (default: the data that each model names; an RBM names none).
     seed : int
         The first seed (default 0).
+    budget : "samples", "sweeps" (Gibbs sweeps) or "seconds"
+        Unit of ``n``.
+    kernel : "binary" or "mean"
+        Kernel of the ISL.
+    start : "data" or "random"
+        Initial states: validation examples, or random bits.
 
     Returns
     -------

@@ -228,8 +228,7 @@ class Live:
 
     def ask(self, expression):
         """Return the value of a JavaScript expression, in which ``panels`` is the list of panels."""
-        self.page.evaluate(self.FIND)
-        return self.page.evaluate(f"() => {expression}")
+        return self.page.evaluate(f"() => {{ ({self.FIND})(); return ({expression}); }}")
 
     def set_knob(self, panel, knob, value, commit=True):
         """Drag a range input to a share of its range, and release it if ``commit`` is true."""

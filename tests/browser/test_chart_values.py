@@ -8,7 +8,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_values_of_a_chart_are_read_with_the_pointer_and_the_keys(live):
-    page = live(LAPTOP).open("?p=gibbs&p=rates_fpcd&speed=200")
+    page = live(LAPTOP).open("?p=gibbs&p=rates_fpcd&speed=60")
     page.until("panels.every(p => Number(p.dataset.n) > 30)")
     chart = page.page.get_by_role("slider", name="ISL against samples")
     runs = page.page.evaluate(

@@ -184,15 +184,15 @@ def card_data(step: Step, part: str) -> dict[str, Any]:
     }
 
 
-def units_data(n: int = 1000) -> dict[str, Any]:
-    """Return the ``UnitsSpec`` of ``units.js``; n : number of random numbers before they repeat."""
+def units_data() -> dict[str, Any]:
+    """Return the ``UnitsSpec`` of ``units.js``."""
     state = UnitByUnit.begin()
     return {
         "W": state.rbm.W.tolist(),
         "b": state.rbm.b.tolist(),
         "c": state.rbm.c.tolist(),
         "v": state.v.tolist(),
-        "random": [state.random(i) for i in range(n)],
+        "random": [state.random(i) for i in range(1000)],  # then they repeat
     }
 
 
