@@ -140,13 +140,12 @@ def tempered_ladders(
     burn_in = checks.whole("tempering: burn_in", burn_in, 0, MAX_TEMPERED_SWEEPS)
     workers = checks.whole("tempering: workers", workers or os.cpu_count() or 1, 1)
     states = n_temperatures * (rbm.n_visible + rbm.n_hidden)
-    needed = 8 * (rbm.W.size * (n_ladders + 2) + (4 * states + 128 * n_temperatures) * workers)
+    needed = 8 * (rbm.W.size * (n_ladders + 2) + 2 * states * workers)
     check_memory(f"Parallel tempering of {n_ladders} ladders", needed, "take fewer ladders or temperatures")
     betas, seed = inverse_temperatures(n_temperatures), rng.seed_sequence(seed)
-    layers = kernels.chains.make_layers(rbm.W, rbm.b, rbm.c)
 
     def run(index: int, stop: threading.Event) -> Ladder:
-        return _ladder(rbm, layers, betas, -(-samples // n_ladders), burn_in, seed, index, stop)
+        return _ladder(rbm, betas, -(-samples // n_ladders), burn_in, seed, index, stop)
 
     return in_threads(run, range(n_ladders), workers)
 
@@ -221,7 +220,6 @@ def tempered_statistics(
 
 def _ladder(
     rbm: RBM,
-    layers: "tuple[kernels.chains.Layer, kernels.chains.Layer]",
     betas: np.ndarray,
     samples: int,
     burn_in: int,
@@ -231,25 +229,25 @@ def _ladder(
 ) -> Ladder:
     """Run one ladder; if ``stop`` is set, return the means of the samples so far."""
     n, n_visible, n_hidden = len(betas), rbm.n_visible, rbm.n_hidden
-    swaps, c = rng.generator(seed, "swaps", index), rbm.c.astype(np.float64)
-    streams = np.stack([rng.kernel_state(seed, "tempering", index * n + replica) for replica in range(n)])
-    hidden, visible = kernels.chains.start(layers, np.zeros((n, n_visible), np.uint8))
-    v, h = visible.units[:, :n_visible], hidden.units[:, :n_hidden]
-    no_b, no_c = np.zeros(n_visible, np.float32), np.zeros(n_hidden, np.float32)  # in the values already
-    mean_v, mean_h = np.empty(v.shape, np.float32), np.empty(h.shape, np.float32)
-    everywhere = hidden.order, 0, 0, n
-    kernels.chains.draw(visible, streams, np.zeros(n, np.float32), no_b, mean_v, *everywhere)  # fair bits
+    stream, swaps = rng.kernel_state(seed, "tempering", index), rng.generator(seed, "swaps", index)
+    transposed, c = np.ascontiguousarray(rbm.W.T), rbm.c.astype(np.float64)
+    no_b, no_c = np.zeros(n_visible, np.float32), np.zeros(n_hidden, np.float32)  # added to x already
+    v, h = np.zeros((n, n_visible), np.float32), np.empty((n, n_hidden), np.float32)
+    kernels.random.bernoulli_rows(stream, v, no_b, v, v)  # fair bits
+    # The pre-activations of h and v at beta = 1, and work space in which they become means at each beta.
+    x_h, x_v = np.empty_like(h), np.empty_like(v)
+    mean_h, mean_v = np.empty_like(h), np.empty_like(v)
     # Replicas keep their states and swap their temperatures: replica_at[0] is the coldest.
-    replica_at, beta = np.arange(n), betas.copy()
+    replica_at, beta = np.arange(n), betas.astype(np.float32)[:, None].copy()
     tried, taken, was_hot, trips = np.zeros(n - 1), np.zeros(n - 1), np.zeros(n, bool), 0
     kept_v, kept_x_h = (np.empty((SAMPLE_BLOCK, size)) for size in (n_visible, n_hidden))
     sum_W, sum_v, sum_h = np.zeros(rbm.W.shape), np.zeros(n_visible), np.zeros(n_hidden)
     kept, done = 0, 0  # samples in the block, and all so far
     for t in range(burn_in + samples + 1):
-        kernels.chains.update(hidden, visible.units, 0, n)
+        np.matmul(v, rbm.W, out=x_h)
+        x_h += rbm.c
         if t > burn_in:
-            kept_v[kept] = v[replica_at[0]]
-            kept_x_h[kept] = hidden.value[:, replica_at[0]].reshape(-1)[:n_hidden]
+            kept_v[kept], kept_x_h[kept] = v[replica_at[0]], x_h[replica_at[0]]
             kept, done = kept + 1, done + 1
         last = done == samples or stop.is_set()
         if kept == SAMPLE_BLOCK or last:
@@ -260,17 +258,19 @@ def _ladder(
             kept = 0
         if last:
             break
-        kernels.chains.draw(hidden, streams, beta, no_c, mean_h, *everywhere)
-        kernels.chains.update(visible, hidden.units, 0, n)
-        kernels.chains.draw(visible, streams, beta, no_b, mean_v, *everywhere)
-        x_v = kernels.chains.values(visible, n_visible)
-        energies = -(v * x_v).sum(axis=1, dtype=np.float64) - h @ c
+        np.multiply(x_h, beta, out=mean_h)
+        kernels.random.bernoulli_rows(stream, mean_h, no_c, mean_h, h)
+        np.matmul(h, transposed, out=x_v)
+        x_v += rbm.b
+        np.multiply(x_v, beta, out=mean_v)
+        kernels.random.bernoulli_rows(stream, mean_v, no_b, mean_v, v)
+        energies = -np.einsum("ri,ri->r", v, x_v, dtype=np.float64) - h @ c
         pairs = np.arange(t % 2, n - 1, 2)
         colder, hotter = replica_at[pairs], replica_at[pairs + 1]
         swap = swaps_taken(swaps, betas[pairs], betas[pairs + 1], energies[colder], energies[hotter])
         replica_at[pairs] = np.where(swap, hotter, colder)
         replica_at[pairs + 1] = np.where(swap, colder, hotter)
-        beta[replica_at] = betas
+        beta[replica_at, 0] = betas
         tried[pairs] += 1
         taken[pairs] += swap
         if n > 1:

@@ -279,10 +279,22 @@ def stream(
 
     Parameters
     ----------
-    model, sampler, seed, v0, init, fast_norm
-        As for ``sample``.
+    model : Model, RBM, name or file
+        The model to sample.
+    sampler : Sampler or str
+        A name may have knobs, ``"rates_fpcd:eps=0.1,k=2"``. If it has several chains, their samples are
+        interleaved.
+    seed : int, SeedSequence or Generator
+        Same seed, same samples, for any chunk size (default 0).
+    v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
+        The start of all chains, or one row per chain; default: see ``init``.
     chunk : int
-        Samples in a chunk (default 100), which changes no sample.
+        Samples in a chunk (default 100).
+    init : "data" or "random", optional
+        Where the chains start: each at a validation example of the data that the model names, or at random
+        bits. Default: at data if they are on this machine, as on the pages.
+    fast_norm : bool
+        Whether to trace the norm of theta_F, at a quarter more time (default False).
 
     Yields
     ------

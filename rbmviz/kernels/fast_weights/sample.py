@@ -9,6 +9,8 @@ type it keeps the test, and would also compile an ``else``, where the types are 
 ``else``.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rbmviz.kernels._jit import inner, private
@@ -35,20 +37,12 @@ def sample_chain(
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Draw n samples of k sweeps each, with theta_F <- alpha theta_F + eps (R - s) after each.
 
-    Returns the samples v uint8 (n, n_visible), the means p float32 they were drawn from, and traces (see
-    ``_traces``). With ``mean_statistics`` the h in s are means.
+    Returns the samples v uint8 (n, n_visible), the means p float32 they were drawn from, and traces:
+    sweeps and, if it is followed, |theta_F|. With ``mean_statistics`` the h in s are means.
     """
-    v = np.empty((n, len(chain.v)), np.uint8)
     p = np.empty((n, len(chain.v)), np.float32)
-    fast_norm = np.empty(n)
-    done = 0
-    while done < n:
-        if is_prepared(chain):
-            state, out = in_regime(chain), (v[done:], p[done:], fast_norm[done:])
-            done += driven_gibbs(*state, eps, alpha, mean_statistics, k, *out)
-        if done < n:
-            prepare(chain, eps, alpha, mean_statistics)
-    return v, p, _traces(chain, np.full(n, k), fast_norm)
+    v, norm = _run(chain, driven_gibbs, (eps, alpha, mean_statistics), (k,), p)
+    return v, p, {"sweeps": np.full(n, k)} | norm
 
 
 def climb_chain(
@@ -59,21 +53,23 @@ def climb_chain(
     From the previous sample the chain climbs under theta + theta_F to a fixed point of the package's (1) and
     (2), or for max_sweeps sweeps. Returns v uint8 (n, n_visible), the same as means, and their traces.
     """
-    v = np.empty((n, len(chain.v)), np.uint8)
-    sweeps, fast_norm = np.empty(n, np.int64), np.empty(n)
-    done = 0
-    while done < n:
+    sweeps = np.empty(n, np.int64)
+    v, norm = _run(chain, herding, (eps, alpha, False), (max_sweeps,), sweeps)
+    return v, v.astype(f32), {"sweeps": sweeps} | norm
+
+
+def _run(
+    chain: DrivenChain, kernel: Any, knobs: tuple[float, float, bool], most: tuple[int], out: np.ndarray
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Draw len(out) samples; return them, and if it is followed |theta_F| after each, float64."""
+    v, fast_norm, done = np.empty((len(out), len(chain.v)), np.uint8), np.empty(len(out)), 0
+    taken = knobs if kernel is driven_gibbs else knobs[:2]
+    while done < len(out):
         if is_prepared(chain):
-            state, out = in_regime(chain), (v[done:], sweeps[done:], fast_norm[done:])
-            done += herding(*state, eps, alpha, max_sweeps, *out)
-        if done < n:
-            prepare(chain, eps, alpha, False)
-    return v, v.astype(f32), _traces(chain, sweeps, fast_norm)
-
-
-def _traces(chain: DrivenChain, sweeps: np.ndarray, fast_norm: np.ndarray) -> dict[str, np.ndarray]:
-    """Return sweeps and, if it is followed, |theta_F| after each sample, float64."""
-    return {"sweeps": sweeps} | ({"fast_norm": fast_norm} if chain.scalars[0].norm_followed else {})
+            done += kernel(*in_regime(chain), *taken, *most, v[done:], out[done:], fast_norm[done:])
+        if done < len(out):
+            prepare(chain, *knobs)
+    return v, {"fast_norm": fast_norm} if chain.scalars[0].norm_followed else {}
 
 
 @inner
