@@ -21,6 +21,7 @@ from rbmviz.metrics.tempering import MAX_LADDERS
 from rbmviz.rbm import RBM
 from rbmviz.support import checks
 from rbmviz.trainers import Trainer, make_trainer, training
+from rbmviz.trainers.parameters import FixedParameters
 
 RUNS = 20
 """Independent runs that share the estimates; standard errors come from their spread."""
@@ -150,7 +151,7 @@ def _run(
     total, square, cut = np.zeros(sum(x.size for x in state.theta)), 0.0, 0.0
     share_cut = getattr(trainer, "share_cut", None)
     for _ in range(burn_in if trainer.chains == "persistent" else 0):
-        trainer.negative(state, state.fixed, data[:1].astype(np.float32))
+        trainer.negative(state, FixedParameters(*state.theta), data[:1].astype(np.float32))
     for _ in range(n):
         gradient = flat(training.gradient(trainer, state))
         total += gradient

@@ -12,7 +12,6 @@ from . import (
     layers,
     random,
     records,
-    updates,
     vectors,
     webassembly,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "layers",
     "random",
     "records",
-    "updates",
     "vectors",
     "webassembly",
 ]

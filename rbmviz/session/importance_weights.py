@@ -22,6 +22,7 @@ from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
 from rbmviz.trainers.batches import USUAL_BATCH
+from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
 
 MAX_WEIGHTS = 2**16
@@ -287,7 +288,7 @@ class WeightRun(Run):
     def _draw(self, state) -> Population:  # type: ignore[no-untyped-def]
         # Draw the negative statistics of one update, without updating.
         batch = state.batches.next(self.algorithm.batch_size)
-        self.algorithm.negative(state, state.fixed, batch)
+        self.algorithm.negative(state, FixedParameters(*state.theta), batch)
         return state.own_state
 
     def advance(self, n: int) -> list[Population]:

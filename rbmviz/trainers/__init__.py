@@ -122,10 +122,6 @@ class Trainer(Protocol):
     finished : method, optional
         Takes the state and returns whether the trainer makes no more updates; they end at the same one
         however the training is divided into steps.
-    chains_swept : method, optional
-        Takes the state and returns the chains whose k sweeps are all that ``negative`` does, float32 (rows,
-        n_visible), which are ``state.own_state``; without rows if they start at the mini-batch, and None if
-        ``negative`` does something else. Updates are then made many at a time, with the same result.
     positive : method, optional
         Takes the state and returns the positive statistics of an update as fresh ``Parameters`` (default:
         computed from the mini-batch).

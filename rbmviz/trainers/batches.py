@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.support.stopping import stop_point
-from rbmviz.trainers.parameters import FixedParameters, Rows
+from rbmviz.trainers.parameters import FixedParameters, Parameters
 
 MAX_COMPARED_CHAINS = 256
 """Chains of an update whose statistics are compared for their variance."""
@@ -41,11 +41,6 @@ class Batches:
     generator: np.random.Generator
     order: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
-    @property
-    def are_bits(self) -> bool:
-        """Whether ``rows`` returns rows of ``data``."""
-        return type(self).rows is Batches.rows
-
     @cached_property
     def fingerprint(self) -> str:
         """Shape and SHA-256 of the data, by which a checkpoint recognises them."""
@@ -53,17 +48,7 @@ class Batches:
         return f"{self.data.shape} {digest}"
 
     def next(self, size: int) -> np.ndarray:
-        """Return the next mini-batch, float32 (size, n_visible); see ``take``.
-
-        Raises
-        ------
-        BadInput
-            If the data have fewer rows.
-        """
-        return self.rows(self.take(size))
-
-    def take(self, size: int) -> np.ndarray:
-        """Return the indices of the next mini-batch; size 0 means 100 rows, or all if there are fewer.
+        """Return the next mini-batch, float32 (size, n_visible); 0 means 100 rows, or all if there are fewer.
 
         Raises
         ------
@@ -77,7 +62,7 @@ class Batches:
         while len(self.order) < size:
             self.order = np.concatenate([self.order, self.generator.permutation(n)])
         batch, self.order = self.order[:size], self.order[size:]
-        return batch
+        return self.rows(batch)
 
     def rows(self, order: np.ndarray) -> np.ndarray:
         """Return the rows with these indices, float32 (len(order), n_visible)."""
@@ -86,8 +71,9 @@ class Batches:
 
 def mean_hidden(theta: FixedParameters, v: np.ndarray) -> np.ndarray:
     """Return E[h|v], float32 (rows, n_hidden), for v float32 (rows, n_visible)."""
-    h = np.empty((len(v), len(theta.c)), np.float32)
-    kernels.updates.means(theta.inputs(v), np.float32(1), h)
+    x = theta.up(v)
+    h = np.empty_like(x)
+    kernels.random.mean_rows(x, theta.c, h)
     return h
 
 
@@ -100,7 +86,7 @@ def sweep(theta: FixedParameters, v: np.ndarray, stream: np.ndarray) -> np.ndarr
         Parameters of the model that is sampled.
     v : float32 (rows, n_visible)
         States of the chains, values 0 and 1; not written to, and not to be written to before the update ends:
-        see ``FixedParameters.inputs``.
+        see ``FixedParameters.up``.
     stream : uint32 (4, STREAM_LANES)
         Random stream, advanced in place.
 
@@ -110,12 +96,18 @@ def sweep(theta: FixedParameters, v: np.ndarray, stream: np.ndarray) -> np.ndarr
         Their states after the sweep, values 0 and 1.
     """
     stop_point()
-    return theta.sweep(v, stream)[0]
+    x = theta.up(v)
+    h = np.empty_like(x)
+    kernels.random.bernoulli_rows(stream, x, theta.c, h, h)
+    y = theta.down(h)
+    kernels.random.bernoulli_rows(stream, y, theta.b, y, y)
+    return y
 
 
-def statistics(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -> Rows:
-    """Return <v h'>, <v>, <h> of rows, formed only if they are asked for: see ``Rows``."""
-    return Rows(v, h, weights)
+def statistics(v: np.ndarray, h: np.ndarray) -> Parameters:
+    """Return <v h'>, <v>, <h> over the rows of v float32 (rows, n_visible) and h float32 (rows, n_hidden)."""
+    n = len(v)
+    return Parameters(kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
 
 
 def variances(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -> dict[str, float]:

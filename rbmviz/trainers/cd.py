@@ -44,10 +44,6 @@ class CD(CommonKnobs):
         v = training.sweep_chains(state, theta, v, self.k)
         return batches.statistics(v, batches.mean_hidden(theta, v))
 
-    def chains_swept(self, state: TrainingState) -> np.ndarray | None:
-        """Return no rows, for chains that start at the mini-batch; None for others; see Trainer."""
-        return None if self.n_chains else state.batches.data[:0]
-
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates."""
         training.advance(self, state, n)

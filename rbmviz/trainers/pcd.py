@@ -43,10 +43,6 @@ class PCD(CommonKnobs):
         state.own_state = v = training.sweep_chains(state, theta, state.own_state, self.k)
         return batches.statistics(v, batches.mean_hidden(theta, v))
 
-    def chains_swept(self, state: TrainingState) -> np.ndarray | None:
-        """Return the persistent chains; see Trainer."""
-        return state.own_state
-
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates."""
         training.advance(self, state, n)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.knobs import knob
 from rbmviz.metrics.tempering import inverse_temperatures, swaps_taken
 from rbmviz.rbm import RBM
@@ -40,10 +40,22 @@ class TemperedState:
     taken: int = 0
 
 
+def tempered_sweep(
+    theta: FixedParameters, v: np.ndarray, beta: np.float32, stream: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (v, h) after one Gibbs sweep of every row under p^beta."""
+    stop_point()
+    h = beta * theta.up(v)
+    kernels.random.bernoulli_rows(stream, h, beta * theta.c, h, h)
+    x = beta * theta.down(h)
+    kernels.random.bernoulli_rows(stream, x, beta * theta.b, x, x)
+    return x, h
+
+
 def energy(theta: FixedParameters, v: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Return E(v, h) of every row, float64; h uint8 (rows, n_hidden)."""
-    x = theta.inputs(v)[:, : len(theta.c)]
-    return -(np.einsum("ri,ri->r", x, h, dtype=np.float64) + v.astype(np.float64) @ theta.b)
+    """Return E(v, h) of every row, float64."""
+    interaction = np.einsum("ri,ri->r", theta.up(v), h, dtype=np.float64)
+    return -(interaction + v.astype(np.float64) @ theta.b + h.astype(np.float64) @ theta.c)
 
 
 @trainer(
@@ -103,8 +115,7 @@ class PT(CommonKnobs):
         betas = self.betas
         energies = np.empty(own.v.shape[:2])
         for rung, beta in enumerate(betas):
-            stop_point()
-            own.v[rung], h = theta.sweep(own.v[rung], state.stream, beta)
+            own.v[rung], h = tempered_sweep(theta, own.v[rung], beta, state.stream)
             energies[rung] = energy(theta, own.v[rung], h)
         self.swap(own, energies, betas, first=own.swaps % 2)
         own.swaps += 1

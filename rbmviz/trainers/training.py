@@ -5,11 +5,10 @@ read the trainer's knobs at every update, so that another trainer, with other kn
 next update.
 """
 
-import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,23 +17,15 @@ from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
 from rbmviz.support.blas import one_blas_thread
-from rbmviz.support.stopping import stop_point
 from rbmviz.trainers import Progress, check_data
-from rbmviz.trainers.batches import USUAL_BATCH, Batches, mean_hidden, statistics, sweep, too_large, variances
+from rbmviz.trainers.batches import Batches, mean_hidden, statistics, sweep, too_large, variances
 from rbmviz.trainers.parameters import (
-    MOST_ROWS,
     FixedParameters,
-    GradientOfRows,
     Parameters,
-    Rows,
-    Workspace,
     difference,
-    update_from_sweeps,
+    norm,
     zeros_like,
 )
-
-MOST_WORK = 2**27
-"""Multiplications of dense updates that one call of a kernel may replace: a few milliseconds."""
 
 
 @dataclass
@@ -67,8 +58,6 @@ class TrainingState:
     batch, samples : float32 (rows, n_visible) or None
         The mini-batch and the negative samples of the last update, values 0 and 1. None before the first
         update; ``samples``, which ``negative`` stores, is always None if the trainer draws none.
-    space : Workspace
-        Memory of the updates.
     """
 
     theta: Parameters
@@ -85,14 +74,6 @@ class TrainingState:
     sweeps: int = 0
     batch: np.ndarray | None = None
     samples: np.ndarray | None = None
-    space: Workspace = field(default_factory=Workspace, repr=False, metadata={"saved": False})
-
-    @property
-    def fixed(self) -> FixedParameters:
-        """The parameters for one update, which from then on lie in the padded memory of the workspace."""
-        if self.space.theta is not self.theta:
-            self.theta = self.space.pad(self.theta)
-        return FixedParameters.of(self.space, self.theta)
 
 
 def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: Any = None) -> TrainingState:
@@ -154,9 +135,7 @@ def learning_rate_at(trainer: Any, t: int) -> float:
     return trainer.learning_rate / ((1 + t) ** 0.5 if trainer.schedule == "inverse_sqrt" else 1.0)
 
 
-def apply(
-    trainer: Any, state: TrainingState, gradient: Parameters | GradientOfRows, measured: bool = False
-) -> None:
+def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
     """Make one update: theta <- clip(theta + learning_rate_at(t) (g - weight_decay W)), with momentum.
 
     Arrays change in place. If the knob ``box`` is not 0, every parameter is clipped to [-box, box] (paper
@@ -168,65 +147,44 @@ def apply(
         The knobs of the rule, see ``common_knobs.CommonKnobs``.
     state : TrainingState
         Its theta, velocity, mean and counts are updated in place.
-    gradient : Parameters or GradientOfRows
+    gradient : Parameters
         float32, overwritten.
-    measured : bool
-        Whether the norm of the gradient is stored in the state.
     """
-    theta, decay, box = state.theta, trainer.weight_decay, trainer.box
-    rate = learning_rate_at(trainer, state.update)
-    state.velocity = (state.velocity or zeros_like(theta)) if trainer.momentum else None
-    state.averaged = state.averaged + 1 if trainer.average else 0
-    if not trainer.average:
-        state.mean = None
-    elif state.mean is None:
-        state.mean = Parameters(*(np.zeros(x.shape) for x in theta))
-    names, square = Parameters._fields, 0.0
-    if isinstance(gradient, GradientOfRows) and gradient.adds_rows:
-        rule, (velocity, mean) = (rate, trainer.momentum, decay, box), (state.velocity, state.mean)
-        W = None if velocity is None else velocity.W, None if mean is None else mean.W
-        square = gradient.add_to_W(state.space.padded.W, rule, *W, state.averaged, measured)
-        assert gradient.sums is not None
-        names, gradient = ("b", "c"), Parameters(theta.W, *gradient.sums[-2:])
-    else:
-        gradient = Parameters(*gradient)
-    for name in names:
-        x, g = getattr(theta, name), getattr(gradient, name)
-        if measured:
-            square += float(np.vdot(g, g))
-        if decay and name == "W":
-            g -= np.float32(decay) * x
-        if state.velocity:
-            velocity = getattr(state.velocity, name)
+    scratch = gradient
+    if trainer.weight_decay:
+        gradient.W[:] -= np.float32(trainer.weight_decay) * state.theta.W
+    if trainer.momentum:
+        state.velocity = state.velocity or zeros_like(state.theta)
+        for velocity, g in zip(state.velocity, gradient, strict=True):
             velocity *= np.float32(trainer.momentum)
             velocity += g
-            g[:] = velocity
-        g *= np.float32(rate)
-        x += g
-        if box:
-            np.clip(x, -box, box, out=x)
-        if state.mean:
-            mean = getattr(state.mean, name)
-            mean += (x - mean) / state.averaged
-    if measured:
-        state.gradient_norm = math.sqrt(square)
+        gradient = state.velocity
+    else:
+        state.velocity = None
+    learning_rate = np.float32(learning_rate_at(trainer, state.update))
+    for x, g, step in zip(state.theta, gradient, scratch, strict=True):
+        np.multiply(learning_rate, g, out=step)
+        x += step
+        if trainer.box:
+            np.clip(x, -trainer.box, trainer.box, out=x)
     state.update += 1
+    if not trainer.average:
+        state.mean, state.averaged = None, 0
+        return
+    state.averaged += 1
+    state.mean = state.mean or Parameters(*(np.zeros(x.shape) for x in state.theta))
+    for mean, x in zip(state.mean, state.theta, strict=True):
+        mean += (x - mean) / state.averaged
 
 
-def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters | GradientOfRows:
-    theta = state.fixed
+def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters:
+    theta = FixedParameters(*state.theta)
     state.batch = batch
     if hasattr(trainer, "positive"):
-        positive: Any = trainer.positive(state)
-    else:  # first, see FixedParameters.inputs
-        positive = statistics(batch, mean_hidden(theta, batch))
-        bits = theta.bits_of(batch)
-        positive.bits = None if bits is None else bits.copy()
+        return difference(trainer.positive(state), trainer.negative(state, theta, batch))
+    h = mean_hidden(theta, batch)  # first, see FixedParameters.up
     negative = trainer.negative(state, theta, batch)
-    if isinstance(positive, Rows) and isinstance(negative, Rows):
-        negative.bits = theta.bits_of(negative.v)
-        return GradientOfRows(positive, negative, state.space)
-    return difference(Parameters(*positive), Parameters(*negative))
+    return difference(statistics(batch, h), negative)
 
 
 @contextmanager
@@ -250,7 +208,7 @@ def gradient(trainer: Any, state: TrainingState, batch: np.ndarray | None = None
     """
     rows = state.batches.next(trainer.batch_size) if batch is None else batch.astype(np.float32)
     with _one_blas_thread_no_warnings():
-        return Parameters(*_gradient(trainer, state, rows))
+        return _gradient(trainer, state, rows)
 
 
 def check_finite(state: TrainingState) -> None:
@@ -259,7 +217,7 @@ def check_finite(state: TrainingState) -> None:
         raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps).")
 
 
-def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters | GradientOfRows]:
+def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
     """Make n updates; yield each gradient before it is applied.
 
     Raises
@@ -276,57 +234,22 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters |
             except BadInput:  # from a trainer that needs finite parameters: say that training diverged
                 check_finite(state)
                 raise
+            if not left:
+                state.gradient_norm = norm(direction)
             yield direction
-            apply(trainer, state, direction, measured=not left)
+            apply(trainer, state, direction)
     state.seconds += time.perf_counter() - begin
 
 
 def advance(trainer: Any, state: TrainingState, n: int) -> None:
-    """Make n updates, those of ``chains_swept`` many at a time."""
-    begin = time.perf_counter()
-    while n and (made := _update_from_sweeps(trainer, state, n)):
-        n -= made
-    state.seconds += time.perf_counter() - begin
+    """Make n updates."""
     for _ in updates(trainer, state, n):
         pass
 
 
-def _update_from_sweeps(trainer: Any, state: TrainingState, n: int) -> int:
-    """Make at most n updates in one call of a kernel; return how many, 0 if it cannot make these."""
-    made_by = next((vars(cls) for cls in type(trainer).__mro__ if "negative" in vars(cls)), {})
-    if "chains_swept" not in made_by or (u := trainer.chains_swept(state)) is None:
-        return 0
-    data, rule = state.batches.data, (trainer.momentum, trainer.weight_decay, trainer.box, trainer.average)
-    rows = trainer.batch_size or min(USUAL_BATCH, len(data))
-    work, persists, bits = rows * state.theta.W.size * trainer.k, len(u) > 0, np.empty(u.shape, np.uint8)
-    if any(rule) or len(u) not in (0, rows) or rows > min(len(data), MOST_ROWS // 2) or work > MOST_WORK:
-        return 0
-    if (
-        hasattr(trainer, "positive")
-        or not state.batches.are_bits
-        or (persists and kernels.batch.as_bits(u, bits) < 0)
-    ):
-        return 0
-    stop_point()
-    theta, made = state.fixed, min(n, MOST_WORK // work)
-    order = np.array([state.batches.take(rows) for _ in range(made)])
-    rates = np.array([learning_rate_at(trainer, state.update + t) for t in range(made)], np.float32)
-    chains = state.stream, trainer.k, persists, made == n, bits
-    w, square = update_from_sweeps(theta, data, order, rates, *chains)
-    state.batch, state.samples = state.batches.rows(order[-1]), w.astype(np.float32)
-    if persists:
-        state.own_state = state.samples
-    if made == n:
-        state.gradient_norm = math.sqrt(square)
-    state.velocity, state.mean, state.averaged = None, None, 0
-    state.update += made
-    state.sweeps += made * trainer.k * rows
-    return made
-
-
 def free_energy(theta: FixedParameters, v: np.ndarray) -> float:
     """Return the mean of F(v) over the rows, in float32."""
-    x = theta.inputs(v)[:, : len(theta.c)]
+    x = theta.up(v) + theta.c
     softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0)
     return float(-(v @ theta.b + softplus.sum(axis=1)).mean())
 
@@ -366,7 +289,7 @@ def progress(
     BadInput
         If the parameters are no longer finite.
     """
-    theta, nan = state.fixed, float("nan")
+    theta, nan = FixedParameters(*state.theta), float("nan")
     check_finite(state)
     reconstruction = gap = nan
     variance = dict.fromkeys(("variance_W", "variance_b", "variance_c"), nan)

@@ -65,9 +65,8 @@ def test_a_page_of_ours_gets_frames_and_turns_knobs(client, comparison):
 def test_a_connection_that_comes_back_opens_its_page_until_it_goes(client, comparison):
     """Streamlit runs no script then that would."""
     comparison.close()
-    with connect(client) as socket:
-        frame(socket)
-        assert comparison.is_open
+    with connect(client):
+        wait(lambda: comparison.is_open, "the page is opened")
     wait(lambda: not comparison.is_open, "the page is left")
 
 

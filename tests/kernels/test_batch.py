@@ -8,7 +8,7 @@ from naive import sum_of_rows
 from rbmviz import rng
 from rbmviz.kernels import batch
 from rbmviz.rbm import RBM
-from rbmviz.trainers import make_trainer, training
+from rbmviz.trainers import list_trainers, make_trainer, training
 
 SIZES = [(1, 7, 5), (9, 33, 31), (5, 40, 32), (13, 64, 65), (301, 21, 100)]
 
@@ -88,7 +88,7 @@ def test_index_lists_are_used_for_sparse_products():
     assert not batch.beats_blas(784 // 4, 1, 784, 500)
 
 
-@pytest.mark.parametrize("name", ["herding", "pop_cd"])
+@pytest.mark.parametrize("name", sorted(set(list_trainers()) - {"exact"}))
 def test_trainers_by_lists_and_by_blas(name, monkeypatch):
     """One update of a model large enough for lists, and the same by BLAS."""
     data = random_bits(120, 150, 0.1).astype(np.uint8)
@@ -97,8 +97,14 @@ def test_trainers_by_lists_and_by_blas(name, monkeypatch):
 
     def updated():
         state = trainer.init(start, data, 0)
-        if name == "herding":
-            state.own_state.chains = random_bits(100, 150, 0.1, seed=1)
+        if name not in ("cd", "pop_cd", "ucd"):
+            chains = random_bits(100, 150, 0.1, seed=1)
+            if name == "pt":
+                state.own_state.v[:] = chains
+            elif name == "pcd":
+                state.own_state = chains
+            else:
+                state.own_state.chains = chains
         calls = []
         sums = batch.sum_listed_rows
         monkeypatch.setattr(batch, "sum_listed_rows", lambda *given: calls.append(1) or sums(*given))
@@ -113,3 +119,17 @@ def test_trainers_by_lists_and_by_blas(name, monkeypatch):
     assert n == 0
     for x, y in zip(by_lists, by_blas, strict=True):
         np.testing.assert_allclose(x, y, atol=1e-6)
+
+
+def test_the_mini_batch_meets_W_once(monkeypatch):
+    """CD's chains start at the mini-batch whose statistics are taken, too."""
+    data = random_bits(40, 30, 0.3).astype(np.uint8)
+    start, asked = RBM(random_matrix(30, 20), np.zeros(30), np.zeros(20)), []
+    times = batch.times
+    monkeypatch.setattr(batch, "times", lambda x, matrix: asked.append(x) or times(x, matrix))
+    for name, want in (("cd", 2), ("pop_cd", 2), ("pcd", 3)):
+        trainer = make_trainer(name)
+        state = trainer.init(start, data, 0)
+        asked.clear()
+        training.gradient(trainer, state)
+        assert len(asked) == want, name

@@ -6,11 +6,10 @@ from numba.core.errors import TypingError
 
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.coupling import pair_streams
-from rbmviz.kernels import annealing, batch, chains, coupling, gibbs, hamming, layers, random, updates
+from rbmviz.kernels import annealing, batch, chains, coupling, gibbs, hamming, layers, random
 from rbmviz.kernels import enumerate as states_kernel
 from rbmviz.kernels.fast_weights import norm, regime
 from rbmviz.kernels.fast_weights import sample as driven
-from rbmviz.kernels.vectors import aligned_zeros
 from rbmviz.rng import kernel_state
 
 f32 = np.float32
@@ -68,29 +67,6 @@ def test_draws():
     check(random.bernoulli_rows, (state, x, bias, mean, out))
     check(random.bernoulli_chains, (np.stack([state] * 3), x, bias, mean, out))
     check(random.mean_rows, (x, bias, mean))
-
-
-def test_updates():
-    rows, others, (_, m, n) = 3, 2, (0, M, N)
-    W, b, c = updates.pad(np.zeros((m, n), f32), np.zeros(m, f32), np.zeros(n, f32))
-    v, w, h = np.zeros((rows, m), np.uint8), np.zeros((others, m), np.uint8), np.zeros((rows, n), np.uint8)
-    x, p, weights = aligned_zeros(rows, W.shape[1]), np.zeros((rows, n), f32), np.zeros(rows, f32)
-    check(updates.move_up, (W, c, n, v, v.copy(), x, np.zeros((2, m + 4), np.int32), True))
-    check(updates.means, (x[:, :n].copy(), f32(1), p), [((2,), 1)])
-    work = (
-        np.zeros((1, rows + 1), np.int64),
-        np.zeros(rows * n + 4, np.int32),
-        aligned_zeros(64, updates.STRIP),
-    )
-    work = (h, *work, aligned_zeros(rows, updates.STRIP), np.zeros(updates.STRIP, f32))
-    wider = ((5,), 1), ((11,), 1)  # W has room for more units
-    check(updates.sweep, (W, b, kernel_state(0, "x"), f32(1), x, *work, v), wider)
-    starts, lists = np.zeros((2, m + 1), np.int64), np.zeros(m * (rows + others), np.int32)
-    means, sums = aligned_zeros(rows + others, W.shape[1]), (np.zeros(m, f32), np.zeros(n, f32))
-    given = (v, p, weights, w, p[:others].copy(), weights[:others].copy())
-    check(updates.collect, (*given, starts, np.zeros((2, m), np.int64), lists, means, *sums))
-    rest = np.zeros((m, n), f32), np.zeros((m, n)), aligned_zeros(2, W.shape[1]), np.zeros(n)
-    check(updates.add_collected, (W, np.ones(4, f32), 1.0, True, starts, lists, means, *rest))
 
 
 def test_gibbs(rates_model):
