@@ -15,17 +15,14 @@ from rbmviz.kernels.layers import REBUILD_SWEEPS, FlipCounts, Flips, copy_bits, 
 from rbmviz.kernels.random import STREAM_LANES, draw_block, draw_part, sigmoid
 from rbmviz.kernels.vectors import aligned_zeros, sum_rows
 
-WIDTH = STREAM_LANES
-"""Columns of a tile: the units of a block of draws."""
-
 
 class Layer(NamedTuple):
     """The units of a layer in all chains, padded to whole tiles, and what leads to them."""
 
-    weights: np.ndarray  # float32 (tiles, padded n_in, WIDTH), shared by groups of chains
-    bias: np.ndarray  # float32 (tiles, WIDTH)
-    value: np.ndarray  # float32 (tiles, chains, WIDTH): pre-activations at the input of ``flips``
-    units: np.ndarray  # uint8 (chains, tiles * WIDTH)
+    weights: np.ndarray  # float32 (tiles, padded n_in, STREAM_LANES), shared by groups of chains
+    bias: np.ndarray  # float32 (tiles, STREAM_LANES)
+    value: np.ndarray  # float32 (tiles, chains, STREAM_LANES): pre-activations at the input of ``flips``
+    units: np.ndarray  # uint8 (chains, tiles * STREAM_LANES)
     flips: Flips  # of the other layer, each array with an axis of chains in front
     updates: np.ndarray  # int64 (chains,): at multiples of REBUILD_SWEEPS the value is rebuilt
     order: np.ndarray  # int64 (chains,): 0, 1, ..., the place of means
@@ -35,9 +32,9 @@ def _of_chains(weights: np.ndarray, bias: np.ndarray, chains: int) -> Layer:
     tiles, n_in, _ = weights.shape
     on, off, active = np.zeros((3, chains, n_in + 4), np.int32)
     counts = np.zeros(chains, FlipCounts.layout)  # type: ignore[attr-defined]
-    value = aligned_zeros(tiles * chains, WIDTH).reshape(tiles, chains, WIDTH)
+    value = aligned_zeros(tiles * chains, STREAM_LANES).reshape(tiles, chains, STREAM_LANES)
     flips = Flips(on, off, active, counts, np.zeros((chains, n_in), np.uint8))
-    units = np.zeros((chains, tiles * WIDTH), np.uint8)
+    units = np.zeros((chains, tiles * STREAM_LANES), np.uint8)
     return Layer(weights, bias, value, units, flips, np.zeros(chains, np.int64), np.arange(chains))
 
 
@@ -45,12 +42,12 @@ def make_layers(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[Layer, Lay
     """Return the hidden and the visible layer of a model, without chains."""
 
     def layer(weights: np.ndarray, bias: np.ndarray) -> Layer:
-        (n_in, n), (rows, columns) = weights.shape, -(-np.array(weights.shape) // WIDTH) * WIDTH
-        tiles = aligned_zeros(columns // WIDTH * rows, WIDTH).reshape(-1, rows, WIDTH)
+        (n_in, n), (rows, columns) = weights.shape, -(-np.array(weights.shape) // STREAM_LANES) * STREAM_LANES
+        tiles = aligned_zeros(columns // STREAM_LANES * rows, STREAM_LANES).reshape(-1, rows, STREAM_LANES)
         padded = np.zeros((rows + 1, columns), np.float32)
         padded[:n_in, :n], padded[rows, :n] = weights, bias
-        tiles[:] = padded[:rows].reshape(rows, -1, WIDTH).swapaxes(0, 1)
-        return _of_chains(tiles, padded[rows].reshape(-1, WIDTH), 0)
+        tiles[:] = padded[:rows].reshape(rows, -1, STREAM_LANES).swapaxes(0, 1)
+        return _of_chains(tiles, padded[rows].reshape(-1, STREAM_LANES), 0)
 
     return layer(W, c), layer(W.T, b)
 

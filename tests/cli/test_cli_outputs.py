@@ -510,7 +510,7 @@ def test_killed_at_any_moment(capsys, tmp_path):
     """No half file under a final name; what is left is hidden and in nobody's way."""
     times = random.Random(3)
     train = [*TRAIN[:-1], 10**7, "--every", 10, "--checkpoint-every", 10]
-    sample = [*SAMPLE[:-1], 10**8]
+    sample = [*SAMPLE[:-1], 10**7, "--thin", 100, "--no-means"]
     running = []
     for i in range(3):
         folder = tmp_path / str(i)
