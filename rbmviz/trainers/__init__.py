@@ -188,8 +188,9 @@ class Trainer(Protocol):
 
         Returns
         -------
-        parameters.Parameters
-            float32, shaped like theta: estimates of <v h'>, <v>, <h> under the model.
+        parameters.Parameters or parameters.Rows
+            float32, shaped like theta: estimates of <v h'>, <v>, <h> under the model. ``batches.statistics``
+            returns Rows, which an update adds to W one by one, without a matrix of their sum.
         """
 
     def step(self, state: Any, n: int) -> Progress:

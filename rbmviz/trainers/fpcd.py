@@ -11,7 +11,7 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Parameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -73,7 +73,7 @@ class FPCD(CommonKnobs):
         state.own_state = FastWeightState(chains, parameters.zeros_like(state.theta))
         return state
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         own: FastWeightState = state.own_state
         moved = FixedParameters(*parameters.plus(theta, own.fast))

@@ -1,6 +1,6 @@
 """Parameters of an RBM in writable arrays, and directions in parameter space, such as gradients."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -80,12 +80,10 @@ class Workspace:
         words = -(-n // of.HIDDEN)
         starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n + 4, np.int32)
         tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
-        return _SweepArrays(
-            zeros(rows, of.row_length(n)),
-            *np.zeros((2, rows, m), np.uint8),
-            np.zeros((2, m + 4), np.int32),
-            (np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))),
-        )
+        drawing = np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))
+        before, bits = np.zeros((2, rows, m), np.uint8)
+        lists = np.zeros((2, m + 4), np.int32)
+        return _SweepArrays(zeros(rows, of.row_length(n)), before, bits, lists, drawing)
 
     def _make_for_sums(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
         (m, n), both = self.shape, rows + others
@@ -186,7 +184,7 @@ def difference(positive: Parameters, negative: Parameters) -> Parameters:
     return positive
 
 
-def norm(theta: Parameters) -> float:
+def norm(theta: Iterable[np.ndarray]) -> float:
     """Return the Euclidean norm over all parameters."""
     return float(np.sqrt(sum(float(np.vdot(x, x)) for x in theta)))
 
@@ -198,7 +196,7 @@ def update_from_sweeps(
 
     See ``kernels.updates.update_from_sweeps``: ``chains`` are its arguments from the stream to u, without v.
     """
-    space, rows, (m, n), (*chains, measured, u) = fixed.space, order.shape[1], fixed.W.shape, chains
+    space, rows, (m, n), u = fixed.space, order.shape[1], fixed.W.shape, chains[-1]
     *arrays, drawing = space.for_sweeps(rows)
     nothing, p, q = np.empty((0, n), np.float32), *np.empty((2, rows, n), np.float32)
     data = data.view()
@@ -208,7 +206,7 @@ def update_from_sweeps(
     rest = np.zeros(4, np.float32), nothing, np.empty((0, n)), total, squares
     v, weights = np.empty((rows, m), np.uint8), np.full(rows, 1 / rows, np.float32)
     kernels.updates.update_from_sweeps(
-        *(data, order, rates, space.padded, *chains, measured, v, u if len(u) else v),
+        *(data, order, rates, space.padded, *chains[:-1], v, u if len(u) else v),
         *(tuple(arrays), drawing, p, q, weights, (*space.for_sums(rows, rows), of_v, of_h), rest),
     )
     return arrays[2], float(squares.sum() + np.vdot(of_v, of_v) + np.vdot(of_h, of_h))

@@ -13,7 +13,7 @@ from rbmviz.registry import trainer
 from rbmviz.support.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -97,7 +97,7 @@ class PT(CommonKnobs):
         own = TemperedState(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
         return training.start(self, rbm, data, seed, own)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         own: TemperedState = state.own_state
         betas = self.betas

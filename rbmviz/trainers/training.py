@@ -181,7 +181,8 @@ def apply(
         state.mean = None
     elif state.mean is None:
         state.mean = Parameters(*(np.zeros(x.shape) for x in theta))
-    names, square = Parameters._fields, 0.0
+    names: tuple[str, ...] = Parameters._fields
+    square = 0.0
     if isinstance(gradient, GradientOfRows) and gradient.adds_rows:
         rule, (velocity, mean) = (rate, trainer.momentum, decay, box), (state.velocity, state.mean)
         W = None if velocity is None else velocity.W, None if mean is None else mean.W
@@ -293,9 +294,9 @@ def advance(trainer: Any, state: TrainingState, n: int) -> None:
 
 def _update_from_sweeps(trainer: Any, state: TrainingState, n: int) -> int:
     """Make at most n updates in one call of a kernel; return how many, 0 if it cannot make these."""
-    made_by = next((vars(cls) for cls in type(trainer).__mro__ if "negative" in vars(cls)), {})
-    if "chains_swept" not in made_by or (u := trainer.chains_swept(state)) is None:
-        return 0
+    made_by = next((cls for cls in type(trainer).__mro__ if "negative" in vars(cls)), object)
+    if "chains_swept" not in vars(made_by) or (u := trainer.chains_swept(state)) is None:
+        return 0  # a class that inherits ``chains_swept`` may have another ``negative``
     data, rule = state.batches.data, (trainer.momentum, trainer.weight_decay, trainer.box, trainer.average)
     rows = trainer.batch_size or min(USUAL_BATCH, len(data))
     work, persists, bits = rows * state.theta.W.size * trainer.k, len(u) > 0, np.empty(u.shape, np.uint8)
