@@ -363,6 +363,7 @@ def update_from_sweeps(
     (h, starts, index, tile, y, mean), (of_units, ends, listed, means_of_rows, of_v, of_h) = drawing, sums
     rule, velocity, mean_W, total, squares = rest
     fits = order.shape[1] == v.shape[0] and rates.shape[0] == order.shape[0] and u.shape == v.shape
+    fits = fits and h.shape[1] == p.shape[1] == squares.shape[0] and bits.shape == v.shape
     if not (fits and data.shape[1] == v.shape[1] and rule.shape[0] == 4):
         raise ValueError("update_from_sweeps: the arrays do not fit each other")
     for t in range(order.shape[0]):

@@ -91,6 +91,15 @@ def test_updates():
     check(updates.collect, (*given, starts, np.zeros((2, m), np.int64), lists, means, *sums))
     rest = np.zeros((m, n), f32), np.zeros((m, n)), aligned_zeros(2, W.shape[1]), np.zeros(n)
     check(updates.add_collected, (W, np.ones(4, f32), 1.0, True, starts, lists, means, *rest))
+    arrays_of_v = x, v.copy(), v.copy(), np.zeros((2, m + 4), np.int32)
+    sums = starts, np.zeros((2, m), np.int64), lists, means, *sums
+    sums = *sums[:2], np.zeros(m * 2 * rows, np.int32), aligned_zeros(2 * rows, W.shape[1]), *sums[4:]
+    rest = np.zeros(4, f32), np.zeros((0, n), f32), np.zeros((0, n)), *rest[2:]
+    order = np.zeros((2, rows), np.int64), np.zeros(2, f32)
+    call = (v, *order, updates.Padded(W, b, c), kernel_state(0, "x"), 1, True, True, v.copy(), v.copy())
+    call = (*call, arrays_of_v, work, p, p.copy(), weights, sums, rest)
+    empty = [((16, i), axis) for i in (1, 2) for axis in (0, 1)]
+    check(updates.update_from_sweeps, call, [((0,), 0), *empty])
 
 
 def test_gibbs(rates_model):
