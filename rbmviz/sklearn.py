@@ -247,9 +247,7 @@ class _Rows(Batches):
             bits = (state.starts_generator.random(values.shape, np.float32) < values).astype(np.uint8)
         return cls(bits, order, values=values)
 
-    @property
-    def are_bits(self) -> bool:
-        return self.values is self.data
+    are_bits = property(lambda self: self.values is self.data)
 
     def rows(self, order: np.ndarray) -> np.ndarray:
         return self.values[order].astype(np.float32)

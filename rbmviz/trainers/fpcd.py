@@ -1,6 +1,6 @@
 """Fast persistent contrastive divergence: PCD whose chains run under theta + theta_F."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -11,16 +11,17 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters, Rows
+from rbmviz.trainers.parameters import FixedParameters, Parameters, Rows, Workspace
 from rbmviz.trainers.training import TrainingState
 
 
 @dataclass
 class FastWeightState:
-    """Persistent chains, and the fast parameters theta_F under which they move."""
+    """Persistent chains, fast parameters theta_F under which they move, and memory for theta + theta_F."""
 
     chains: np.ndarray
     fast: Parameters
+    space: Workspace = field(default_factory=Workspace, metadata={"saved": False})
 
 
 @trainer("fpcd", label="FPCD", colour="#bd4c0c", paper="Tieleman, Hinton (2009); rates-FPCD, section 2")
@@ -76,7 +77,7 @@ class FPCD(CommonKnobs):
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         own: FastWeightState = state.own_state
-        moved = FixedParameters(*parameters.plus(theta, own.fast))
+        moved = own.space.fixed_at(parameters.plus(theta, own.fast))
         own.chains = training.sweep_chains(state, moved, own.chains, self.k)
         return batches.statistics(own.chains, batches.mean_hidden(moved, own.chains))
 

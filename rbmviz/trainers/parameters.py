@@ -1,7 +1,7 @@
 """Parameters of an RBM in writable arrays, and directions in parameter space, such as gradients."""
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz import kernels
 
 MOST_KEPT = 8
-"""Numbers of rows for which a workspace keeps arrays."""
+"""Numbers of rows for which a workspace keeps arrays, which an update writes anew."""
 
 MOST_ROWS = 512
 """Rows of examples and samples together up to which an update adds rows; the lists of more would be long."""
@@ -38,6 +38,22 @@ class _SweepArrays(NamedTuple):
     drawing: tuple[np.ndarray, ...]
 
 
+def _arrays_for_sweeps(m: int, n: int, rows: int) -> _SweepArrays:
+    of, zeros = kernels.updates, kernels.vectors.aligned_zeros
+    words = -(-n // of.HIDDEN)
+    starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n + 4, np.int32)
+    tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
+    drawing = np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))
+    before, bits = np.zeros((2, rows, m), np.uint8)
+    return _SweepArrays(zeros(rows, of.row_length(n)), before, bits, np.zeros((2, m + 4), np.int32), drawing)
+
+
+def _arrays_for_sums(m: int, n: int, rows: int, others: int) -> tuple[np.ndarray, ...]:
+    starts, ends = (np.zeros((2, size), np.int64) for size in (m + 1, m))
+    means = kernels.vectors.aligned_zeros(rows + others, kernels.updates.row_length(n))
+    return starts, ends, np.zeros(m * (rows + others), np.int32), means
+
+
 class Workspace:
     """Padded parameters, and the arrays that one update after another writes anew.
 
@@ -46,50 +62,28 @@ class Workspace:
 
     def __init__(self) -> None:
         self.theta: Parameters | None = None
-        self._kept: dict[tuple[int, ...], Any] = {}
 
     def __reduce__(self) -> tuple[type["Workspace"], tuple[()]]:
         return Workspace, ()
 
     def pad(self, theta: Parameters) -> Parameters:
         """Copy parameters into padded memory; return views of them, of the same shapes."""
-        m, n = self.shape = theta.W.shape
+        m, n = theta.W.shape
         self.padded = kernels.updates.pad(*theta)
         self.theta = Parameters(self.padded.W[:m, :n], self.padded.b[:m], self.padded.c[:n])
-        self._kept.clear()
+        self.for_sweeps = lru_cache(MOST_KEPT)(partial(_arrays_for_sweeps, m, n))
+        self.for_sums = lru_cache(MOST_KEPT)(partial(_arrays_for_sums, m, n))
         return self.theta
 
-    def _keep(self, key: tuple[int, ...], make: Callable[..., Any]) -> Any:
-        found = self._kept.get(key)
-        if found is None:
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            found = self._kept[key] = make(*key)
-        return found
-
-    def for_sweeps(self, rows: int) -> _SweepArrays:
-        """Return the arrays for sweeps of so many rows, the same at each call."""
-        return self._keep((rows,), self._make_for_sweeps)
-
-    def for_sums(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
-        """Return the arrays for ``kernels.updates.collect``: starts, ends, lists and means."""
-        return self._keep((rows, others), self._make_for_sums)
-
-    def _make_for_sweeps(self, rows: int) -> _SweepArrays:
-        (m, n), of, zeros = self.shape, kernels.updates, kernels.vectors.aligned_zeros
-        words = -(-n // of.HIDDEN)
-        starts, index = np.zeros((words, rows + 1), np.int64), np.zeros(rows * n + 4, np.int32)
-        tile, y = zeros(of.HIDDEN, of.STRIP), zeros(rows, of.STRIP)
-        drawing = np.zeros((rows, n), np.uint8), starts, index, tile, y, zeros(max(of.STRIP, n))
-        before, bits = np.zeros((2, rows, m), np.uint8)
-        lists = np.zeros((2, m + 4), np.int32)
-        return _SweepArrays(zeros(rows, of.row_length(n)), before, bits, lists, drawing)
-
-    def _make_for_sums(self, rows: int, others: int) -> tuple[np.ndarray, ...]:
-        (m, n), both = self.shape, rows + others
-        starts, ends = (np.zeros((2, size), np.int64) for size in (m + 1, m))
-        means = kernels.vectors.aligned_zeros(both, kernels.updates.row_length(n))
-        return starts, ends, np.zeros(m * both, np.int32), means
+    def fixed_at(self, theta: Parameters) -> "FixedParameters":
+        """Copy parameters into this memory, which nobody else may hold, and return them for an update."""
+        if self.theta is None:
+            self.pad(theta)
+        else:
+            for x, y in zip(self.theta, theta, strict=True):
+                x[:] = y
+        assert self.theta is not None
+        return FixedParameters.of(self, self.theta)
 
 
 class FixedParameters(Parameters):
