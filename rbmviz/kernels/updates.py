@@ -127,10 +127,10 @@ def sweep(W, b, stream, beta, x, h, starts, index, tile, y, mean, v):
         c + v W, see ``move_up``.
     h, v : uint8 (rows, n_hidden), (rows, n_visible)
         Receive the drawn bits.
-    starts, index, tile : int64 (words of h, rows + 1), int32 (rows n_hidden + 4,), float32 (HIDDEN, STRIP)
+    starts, index : int64 (words of h, rows + 1), int32 (rows n_hidden + 4,)
         Work space.
-    y : float32 (rows, n_visible in whole strips), or (rows, STRIP)
-        Receives b + W h, or is work space.
+    tile, y : float32 (HIDDEN, STRIP), (rows, STRIP)
+        Work space.
     mean : float32 (n_hidden or STRIP, whichever is more,)
         Work space.
 
@@ -140,7 +140,7 @@ def sweep(W, b, stream, beta, x, h, starts, index, tile, y, mean, v):
     sizes = padded_fits(W, n_visible, n_hidden) and b.shape[0] == W.shape[0] and tile.shape == (HIDDEN, STRIP)
     state = x.shape == (rows, W.shape[1]) and h.shape[0] == rows and stream.shape == (4, STREAM_LANES)
     room = starts.shape == (-(-n_hidden // HIDDEN), rows + 1) and index.shape[0] == rows * n_hidden + 4
-    room = room and y.shape[0] == rows and (y.shape[1] == STRIP or y.shape[1] == W.shape[0])
+    room = room and y.shape == (rows, STRIP)
     if not (sizes and state and room and mean.shape[0] >= max(STRIP, n_hidden)):
         raise ValueError("sweep: the arrays do not fit each other")
     for r in range(rows):
@@ -152,19 +152,19 @@ def sweep(W, b, stream, beta, x, h, starts, index, tile, y, mean, v):
     none = index[:0]
     for first in range(0, n_visible, STRIP):
         units = min(STRIP, n_visible - first)
-        width, at = -(-units // WIDTH) * WIDTH, 0 if y.shape[1] == STRIP else first
+        width = -(-units // WIDTH) * WIDTH
         for r in range(rows):
             for i in range(STRIP):
-                y[r, at + i] = b[first + i]
+                y[r, i] = b[first + i]
         for q in range(starts.shape[0]):
             for i in range(0, units, WIDTH):
                 for j in range(0, min(HIDDEN, n_hidden - HIDDEN * q), WIDTH):
                     transpose_block(W, first + i, HIDDEN * q + j, tile, j, i)
             for r in range(rows):
-                total, n = y[r][at : at + width], starts[q, r + 1] - starts[q, r]
+                total, n = y[r][:width], starts[q, r + 1] - starts[q, r]
                 add_rows(total, total, f32(1.0), tile, 0, width, index[starts[q, r] :], n, none, i64(0))
         for r in range(rows):
-            total = y[r][at : at + STRIP]
+            total = y[r]
             for i in range(STRIP):
                 mean[i] = sigmoid(beta * total[i])
             bernoulli(stream, mean, v[r][first : first + units])

@@ -15,7 +15,7 @@ from rbmviz.support import checks
 from rbmviz.support.notebook import short_repr
 from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 PROPOSALS = ("visible", "joint", "mixture")
@@ -212,7 +212,7 @@ class PopCD(CommonKnobs):
         nothing = Population(np.zeros((1, rbm.n_visible), np.float32), np.full(1, np.nan))
         return training.start(self, rbm, data, seed, nothing)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         v0 = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch
         population = populate(theta, v0, self.k, self.proposal, self.mixture, state.stream)
@@ -222,9 +222,7 @@ class PopCD(CommonKnobs):
             np.float32
         )
         h = batches.mean_hidden(theta, population.v)
-        return Parameters(
-            kernels.batch.correlate(population.v, weights[:, None] * h), weights @ population.v, weights @ h
-        )
+        return batches.statistics(population.v, h, weights)
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the weights belong to the last mini-batch."""
