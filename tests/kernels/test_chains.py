@@ -41,6 +41,7 @@ def test_chains_have_the_bits_of_chains_alone(wide, group, monkeypatch):
         first += n
 
 
+@pytest.mark.compiled
 def test_every_chain_has_the_law_of_its_temperature():
     """Chi-square of all states of 4 x 3 units, independent chains; another temperature is refused."""
     rbm, n = random_model(n_visible=4, n_hidden=3, scale=3, seed=1).rbm, 4000
