@@ -124,3 +124,24 @@ def test_parameters_of_a_link_override_its_preset(page):
     assert warning.value.startswith(
         r"The link names an unknown preset 'no\<b\>such'; there are two-valleys, the-valley-fills-up"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "slug", "knob", "turned"),
+    [("sample", "set-it-free", "eps", 0.02), ("coupling", "weights-grow", "scale", 0.3)],
+)
+def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slug, knob, turned):
+    """After a reload, too: it is true of the preset only."""
+    [preset] = [preset for preset in live_page(name).presets if preset.slug == slug]
+    test = page(name, preset=slug)
+    comparison = test.session_state["comparisons"][name][0]
+    panel = next(panel for panel in comparison.panels if hasattr(panel.algorithm, knob))
+    comparison.apply_knobs(panel.key, **{knob: turned})
+    assert not shown(test.run(), preset)
+    parts = address_of(test)
+    assert parts["preset"] == []
+    again = page(name, **parts)
+    assert not shown(again, preset)
+    assert [panel.algorithm for panel in again.session_state["comparisons"][name][0].panels] == [
+        panel.algorithm for panel in comparison.panels
+    ]

@@ -44,6 +44,18 @@ def test_a_lesson_is_walked_to_its_end(live):
     expect(entry).to_contain_text(f"read to step {len(lesson.steps)} of {len(lesson.steps)}")
 
 
+def test_step_with_one_panel_fits_a_laptop(live):
+    """Pictures, strip, numbers and knobs, and the chart beside them."""
+    page = live(viewport=LAPTOP)
+    page.goto("learn?lesson=score&step=2")
+    page.until(
+        "panels.length === 1 && ((knobs, chart, panel) =>"
+        " knobs.bottom <= innerHeight && chart.left >= panel.right && chart.bottom <= innerHeight)"
+        "(...[panels[0].querySelector('.knobs'), document.querySelector('.st-key-live-chart'), panels[0]]"
+        ".map(each => each.getBoundingClientRect()))"
+    )
+
+
 def test_the_card_follows_arrows_leaves_the_buttons_of_a_phone_free_and_folds(live):
     page = live(viewport=PHONE)
     browser, sheet, steps = page.page, page.page.locator(SHEET), load_lesson("weighing").steps

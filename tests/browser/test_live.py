@@ -9,7 +9,10 @@ import pytest
 from playwright.sync_api import expect
 from waiting import wait
 
+from rbmviz.lessons import load_lesson, shipped_lessons
 from rbmviz.session.limits import RELEASE_SECONDS
+from rbmviz_app.pages import page_modules
+from rbmviz_app.panel import heads
 from tests.browser.live import DRAWN, LAPTOP, PAUSED, PHONE, SETTLED
 
 pytestmark = pytest.mark.browser
@@ -52,6 +55,55 @@ GRID = "panels[0].getRootNode().rbmviz"
 
 FOLDS = "panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))"
 """Opens what is under *More*."""
+
+
+def shown_together():
+    """Return the heads of each preset and each step of a lesson, by page."""
+    for name, module in page_modules().items():
+        if (live_page := getattr(module, "PAGE", None)) is not None:
+            for preset in live_page.presets:
+                yield name, heads(live_page.read(preset.panels)[0])
+    for name in shipped_lessons():
+        for step in load_lesson(name).steps:
+            yield step.state.page, heads(step.state.algorithms())
+
+
+HEADS = """(all => all.filter(heads => {
+    heads.forEach(([name, differs], i) => {
+        const [first, second] = panels[i].querySelectorAll('h3 > span');
+        first.textContent = name;
+        second.textContent = differs && ` ${differs}`;
+        panels[i].querySelector('.count').textContent = '42.6k';
+    });
+    return panels.slice(0, heads.length).some(panel => {
+        const [, second] = panel.querySelectorAll('h3 > span'), count = panel.querySelector('.count');
+        const [differs, counted, whole] = [second, count, panel].map(each => each.getBoundingClientRect());
+        return differs.right > counted.left || counted.right > whole.right + 1
+            || second.scrollWidth > second.clientWidth + 1;
+    });
+}))"""
+"""Those of many heads in which a part runs over another one, or what tells namesakes apart is cut off."""
+
+
+@pytest.mark.parametrize(
+    ("name", "panel"),
+    [
+        ("sample", "p=gibbs"),
+        ("train", "t=cd"),
+        ("weights", "w=pop_cd"),
+        ("chain", "little=landscape&l=gibbs"),
+    ],
+)
+def test_heads_of_all_presets_and_lessons_fit(live, name, panel):
+    of_page = [named for page, named in shown_together() if page == name]
+    numbers = sorted({len(named) for named in of_page} - {1}, reverse=True)
+    page = live(LAPTOP).open(f"{name}?" + "&".join([panel] * numbers[0]))
+    for n in numbers:
+        while (left := page.ask("panels.length")) > n:
+            page.ask("panels[0].querySelector('.remove').click()")
+            page.until(f"panels.length < {left}")
+        page.until(SETTLED)
+        assert page.ask(f"{HEADS}({json.dumps([named for named in of_page if len(named) == n])})") == []
 
 
 def test_heads_say_in_symbols_what_differs(live):
