@@ -421,16 +421,17 @@ def test_training_goes_on_for_a_while_after_its_page_was_left(open_comparison, m
     sampling.leave()
     assert not sampling.is_open
     assert sampling.closed_at is not None  # at once
-    monkeypatch.setattr(race_module, "RELEASE_SECONDS", 1.0)
+    monkeypatch.setattr(race_module, "RELEASE_SECONDS", 1000.0)
     page = open_comparison(TrainingSetup(toy, 4), make_trainer("cd"), rate=100.0)
     page.resume()
     wait(lambda: steps(page)[0] > 5, "updates")
     page.leave()
-    page.open()  # a reload
-    assert page.is_open
-    page.leave()
     n = page.panels[0].run.n
     wait(lambda: page.panels[0].run.n > n + 10, "updates without a page")
+    page.open()  # a reload
+    assert page.is_open
+    monkeypatch.setattr(race_module, "RELEASE_SECONDS", 0.1)
+    page.leave()
     wait(lambda: page.closed_at is not None and not page.works, "the end of the updates")
     n = page.panels[0].run.n
     time.sleep(0.2)
