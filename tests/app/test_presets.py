@@ -131,7 +131,6 @@ def test_parameters_of_a_link_override_its_preset(page):
     [("sample", "set-it-free", "eps", 0.02), ("coupling", "weights-grow", "scale", 0.3)],
 )
 def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slug, knob, turned):
-    """After a reload, too: it is true of the preset only."""
     [preset] = [preset for preset in live_page(name).presets if preset.slug == slug]
     test = page(name, preset=slug)
     comparison = test.session_state["comparisons"][name][0]

@@ -52,7 +52,6 @@ def test_four_panels_move_and_no_frame_is_broken_or_blank(live):
 
 
 GRID = "panels[0].getRootNode().rbmviz"
-
 FOLDS = "panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))"
 """Opens what is under *More*."""
 
