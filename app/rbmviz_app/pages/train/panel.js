@@ -16,19 +16,25 @@ class TrainPanel extends Panel {
 
   get trainSpec() { return /** @type {TrainPanelSpec} */ (this.spec); }
 
-  makePictures() { return [this.fantasies.canvas, this.filters.canvas]; }
+  makePictures() { return this.tiles.map(({ canvas }) => canvas); }
+
+  get tiles() { return [this.fantasies, this.filters]; }
+
+  /** @param {Mosaic} mosaic @param {number} slot */
+  tileText(mosaic, slot) {
+    return mosaic === this.fantasies ? { title: `Chain ${slot + 1}`, line: 'A Gibbs chain, started from random bits, that follows the model.' }
+      : { title: `Filter ${slot + 1}`, line: 'The weights of a hidden unit: blue below zero, orange above.' };
+  }
 
   arrange() {
     const { view, side, shape: [rows, columns] } = this.grid.data, { label, trace_label, n_hidden } = this.trainSpec;
     this.fantasies.layout(rows, columns, side, side);
     this.fantasies.canvas.hidden = view === 'filters';
     this.fantasies.canvas.setAttribute('aria-label', `Samples of ${label}`);
-    this.fantasies.canvas.title = 'Samples: Gibbs chains, started from random bits, that follow the model as it learns.';
     const across = Math.min(side, Math.ceil(Math.sqrt(n_hidden)));
     this.filters.layout(rows, columns, across, Math.ceil(Math.min(n_hidden, across * across) / across));
     this.filters.canvas.hidden = view === 'samples';
     this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
-    this.filters.canvas.title = 'Filters: the weights of hidden units, blue below zero, orange above.';
     // Panels without a trace reserve space for one, so that the numbers of all panels are aligned.
     this.strip.hidden = !this.grid.data.panels.some(spec => /** @type {TrainPanelSpec} */ (spec).trace_label);
     this.strip.setAttribute('aria-hidden', String(!trace_label));
