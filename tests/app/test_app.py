@@ -11,14 +11,14 @@ from page_settings import comparison_of, set_settings
 from waiting import wait, wait_for_pause
 
 import rbmviz
-from rbmviz import make_sampler, make_trainer, sample
+from rbmviz import make_sampler, make_trainer
 from rbmviz.charts import Style
 from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
-from rbmviz.pages.links import write_changed_panel
 from rbmviz.rbm.files import save_model
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.training import Likelihood
+from rbmviz.view.frames import write_frame
 from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
 from rbmviz_app.compared import Curve, curves_of
 from rbmviz_app.pages.sample.charts import isl_chart
@@ -28,7 +28,6 @@ from rbmviz_app.pages.train.charts import (
     likelihood_rows,
     statistic_rows,
     training_chart,
-    warm_start_text,
 )
 from rbmviz_app.pages.train.drawing import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
@@ -266,34 +265,12 @@ def test_a_reset_sends_everything_anew(comparison):
     assert (len(blocks["v"]), head["run"]) == (2, run + 1)
 
 
+def test_heads_of_frames_must_be_json():
+    with pytest.raises(ValueError, match="JSON"):
+        write_frame({}, [({"n": float("nan")}, {})])
+
+
 # Pages
-
-
-def test_sample_page_is_alive(page):
-    test = page("sample")
-    comparison = comparison_of(test, "sample")
-    assert [panel.algorithm.name for panel in comparison.panels] == [
-        "gibbs",
-        "rates_fpcd",
-        "rates_herding",
-        "sample_penalization",
-    ]
-    wait(lambda: all(s.n > 5 for _, s in comparison.poll()), "samples in every panel")
-    assert {s.n_visible for s in (snapshot.newest_samples for _, snapshot in comparison.poll())} == {784}
-    wait(lambda: all(s.newest is not None for _, s in comparison.poll()), "scores in every panel")
-
-
-def test_sample_page_follows_its_link(page):
-    test = page("sample", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
-    comparison = comparison_of(test, "sample")
-    assert [write_changed_panel(panel.algorithm) for panel in comparison.panels] == ["gibbs:k=7"]
-    assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
-    assert comparison.setup.model.rbm.n_visible == 16
-    assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
-    wait(lambda: comparison.poll()[0][1].n >= 20, "samples")
-    first, v = comparison.panels[0].read(SamplingRun.held_samples)
-    want = sample(comparison.setup.model, make_sampler("gibbs", k=7), first + len(v), seed=5, init="random").v
-    np.testing.assert_array_equal(v, want[first:])
 
 
 def test_sample_page_says_why_nothing_is_scored(page):
@@ -314,19 +291,6 @@ def test_code_is_that_of_the_panels_when_it_is_opened(page):
     # Among the knobs of the sampler or, if it had made samples before, in the log of changes.
     assert "temperature=3.5" in opened.value or "'temperature': 3.5" in opened.value
     assert 'make_sampler("rates_fpcd"' in opened.value
-
-
-def test_branch_begins_at_the_model_of_another_trainer(page):
-    test = page("train", t=["cd"])
-    comparison = comparison_of(test, "train")
-    wait(lambda: comparison.poll()[0][1].n > 20, "updates")
-    test.button(key="branch ucd").click().run()
-    assert not test.exception
-    assert [panel.algorithm.name for panel in comparison.panels] == ["cd", "ucd"]
-    branch = comparison.panels[1].plan.warm_start
-    assert branch.update > 20
-    wait(lambda: comparison.poll()[1][1].n > branch.update, "updates of the branch")
-    assert warm_start_text(comparison.panels[1].plan) == f" from CD-k at {branch.update:,}"
 
 
 @pytest.mark.parametrize(

@@ -187,17 +187,6 @@ def notes(test):
     return " ".join(note for _, (make, _) in offered for note in make()[1])
 
 
-def test_the_page_is_alive(page):
-    test = page(coupling_more="true", coupling_visible="12", coupling_hidden="5")
-    comparison = comparison_of(test, "coupling")
-    wait(lambda: comparison.poll()[0][1].n > 3, "sweeps")
-    wait(lambda: all(d.counted.n > 20 for d in comparison.poll()[0][1].displayed_pairs), "pairs")
-    test.run()
-    assert not test.exception
-    wait(lambda: "The grey curve is exact" in notes(test), "the exact curve")
-    assert "pairs met" in notes(test)
-
-
 def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
     test = page(coupling_more="true")
     comparison = comparison_of(test, "coupling")
