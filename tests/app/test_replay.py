@@ -71,13 +71,13 @@ def test_the_page_holds_the_samples(bas):
     assert not re.search(r"\b(src|href)=.?https?:|@import|url\(", script + style)
 
 
-def test_a_live_comparison_is_kept_with_the_changes_of_its_knobs(open_comparison, model, toy):
-    comparison = open_comparison(SamplingSetup(model, toy), rbmviz.make_sampler("rates_fpcd"))
-    [panel] = comparison.panels
-    comparison.step(20)
+def test_a_live_race_is_kept_with_the_changes_of_its_knobs(open_race, model, toy):
+    race = open_race(SamplingSetup(model, toy), rbmviz.make_sampler("rates_fpcd"))
+    [panel] = race.panels
+    race.step(20)
     wait(lambda: panel.snapshot.n == 20, "20 samples")
-    comparison.set_live_knobs(panel.key, eps=0.5)
-    comparison.step(60)
+    race.set_live_knobs(panel.key, eps=0.5)
+    race.step(60)
     wait(lambda: panel.snapshot.n == 80, "80 samples")
     history = panel.read(RunHistory.of)
     assert history.n == 80

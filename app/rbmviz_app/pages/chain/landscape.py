@@ -220,17 +220,17 @@ def draw_landscape(present: bool) -> None:
         choose_landscape()
         PAGE.menu()
     setup, _ = PAGE.setup_now()
-    comparison = PAGE.open(setup)
-    name, _ = PAGE.shown_model(comparison, setup, Settings.land.value, setup.model)
+    race = PAGE.open(setup)
+    name, _ = PAGE.shown_model(race, setup, Settings.land.value, setup.model)
     left, right = places()
     with left:
-        offer = "sampler", "landscape", lambda: controls.sampler_adders(comparison, "chain")
-        PAGE.draw_panels(comparison, "land_grid", grid, offer)
+        offer = "sampler", "landscape", lambda: controls.sampler_adders(race, "chain")
+        PAGE.draw_panels(race, "land_grid", grid, offer)
     with right:
-        draw_walks(comparison)
+        draw_walks(race)
     if not present:
-        st.caption(messages.plain(landscape_line(name, comparison.setup)))
-        downloads(comparison, {name: comparison.setup.model})
+        st.caption(messages.plain(landscape_line(name, race.setup)))
+        downloads(race, {name: race.setup.model})
 
 
 def choose_landscape() -> None:
@@ -257,9 +257,9 @@ def landscape_line(name: str, setup: LandscapeSetup) -> str:
     )
 
 
-def grid(comparison: Race[LandscapeSetup], **mounted: Any) -> None:
+def grid(race: Race[LandscapeSetup], **mounted: Any) -> None:
     """Draw the live panels."""
-    landscape_grid(comparison, landscape(comparison.setup.model.rbm, Settings.land_order.value), **mounted)
+    landscape_grid(race, landscape(race.setup.model.rbm, Settings.land_order.value), **mounted)
 
 
 def reading_notes() -> list[str]:
@@ -281,17 +281,17 @@ def reading_notes() -> list[str]:
 
 
 @st.fragment
-def draw_walks(comparison: Race[LandscapeSetup]) -> None:
+def draw_walks(race: Race[LandscapeSetup]) -> None:
     """Draw the place of the chart of how the visits converge to the model's law, and the choice of it."""
-    if not comparison.panels:
+    if not race.panels:
         return
     st.markdown("**Are the visits right?**")
     quantity = Settings.land_curve.value
     title = VISIT_QUANTITIES[quantity]
 
     def make() -> tuple[Chart, list[str]]:
-        return walk_chart(PAGE.named(comparison), quantity, title, comparison.slots), []
+        return walk_chart(PAGE.named(race), quantity, title, race.slots), []
 
-    live_chart(comparison, "walks", make, title, "The curves begin with the first sample.")
+    live_chart(race, "walks", make, title, "The curves begin with the first sample.")
     controls.choose(Settings.land_curve, label_visibility="collapsed")
     catch_up_settings(PAGE.name)

@@ -42,10 +42,10 @@ from rbmviz_app.pages.chain.panel import Settings
 from rbmviz_app.panel import live_slider
 from rbmviz_app.session import (
     CHAIN_STARTS,
-    COMPARISONS,
     EDITED_MATRIX,
     LAMBDA,
     LAST_CHAIN,
+    RACES,
     TABLE_VERSION,
     Setting,
 )
@@ -153,7 +153,7 @@ def draw_matrix() -> None:
     with left:
         chain = chain_of_table(table) if table is not None else chain_of_landscape()
     if chain is not None:
-        draw_comparison(*chain, right)
+        draw_race(*chain, right)
     settings: list[Setting[Any]] = [
         *(Settings.little, Settings.chain_matrix, Settings.chain_steps, Settings.chain_log)
     ]
@@ -232,7 +232,7 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     """Return the Gibbs chain of the landscape's model, its states ordered by valley."""
     st.caption(LANDSCAPE_LOOK)
-    opened = COMPARISONS.value.get(PAGE.name)
+    opened = RACES.value.get(PAGE.name)
     rbm = (opened[0].setup if opened else PAGE.setup_now()[0]).model.rbm
     try:
         if rbm.n_visible > MAX_MATRIX_VISIBLE:
@@ -246,7 +246,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
         return None
 
 
-def draw_comparison(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
+def draw_race(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
     """Draw both chains (matrices and distances), and lambda and its numbers in ``beside``."""
     law, most = stationary_law(A), float(A.diagonal().min())  # lambda: at most the smallest A_ii
     with beside:

@@ -26,7 +26,7 @@ from rbmviz_app.pages.train.charts import curves_of_trainers, units_of
 from rbmviz_app.pages.train.drawing import draw_charts, levels_of
 from rbmviz_app.pages.train.panel import Settings, fresh_starts, train_grid
 from rbmviz_app.presets import Preset
-from rbmviz_app.session import COMPARISONS, OPENED_CHECKPOINT
+from rbmviz_app.session import OPENED_CHECKPOINT, RACES
 from rbmviz_app.shared import data, own_models, pretrained, title_of_model
 from rbmviz_app.transport import Transport
 
@@ -166,27 +166,27 @@ def main() -> None:
         settings = choose_setup()
         PAGE.menu()
         cost_unit = controls.choose(Settings.train_axis)
-    comparison = PAGE.open(settings.setup)
-    comparison.cost_unit = cost_unit
+    race = PAGE.open(settings.setup)
+    race.cost_unit = cost_unit
     with PAGE.notes():
         refused = settings.refused
         if not refused:  # a checkpoint continues with its own data: open it once they are loaded
-            refused = open_checkpoint(comparison, settings.begin_file)
+            refused = open_checkpoint(race, settings.begin_file)
         messages.alert("data", refused)
         if refused:
             offer_download(Settings.train_data.value, "train")
     left, right = places()
-    chosen = None if present else draw_results(comparison)  # before the panels, which check the drawn names
+    chosen = None if present else draw_results(race)  # before the panels, which check the drawn names
     with left:
-        offer = "trainer", "grid_view", lambda: draw_adders(comparison, settings.begin_file)
-        PAGE.draw_panels(comparison, "train_grid", grid, offer)
+        offer = "trainer", "grid_view", lambda: draw_adders(race, settings.begin_file)
+        PAGE.draw_panels(race, "train_grid", grid, offer)
     with right:
-        draw_charts(comparison, levels_of(comparison.setup.dataset))
+        draw_charts(race, levels_of(race.setup.dataset))
     if not present:
-        taken = comparison.setup == settings.setup  # false if the limits refused it
-        st.caption(messages.plain((taken and settings.caption) or data_line(comparison.setup)))
+        taken = race.setup == settings.setup  # false if the limits refused it
+        st.caption(messages.plain((taken and settings.caption) or data_line(race.setup)))
     if chosen is not None:
-        draw_downloads(comparison, chosen)
+        draw_downloads(race, chosen)
 
 
 DATA_WIDTH = 180
@@ -255,7 +255,7 @@ def choose_setup() -> Chosen:
         refused = str(error)
     # Keep the page alive with its previous data.
     if dataset is None:
-        opened = COMPARISONS.value.get("train")
+        opened = RACES.value.get("train")
         dataset = opened[0].setup.dataset if opened else data(setting.default)
     if is_own:  # its name, instead of the choice
         name = data_label(dataset.name)
@@ -277,19 +277,17 @@ def data_line(setup: TrainingSetup) -> str:
     )
 
 
-def open_checkpoint(comparison: Race[TrainingSetup], begin_file: Any) -> str:
+def open_checkpoint(race: Race[TrainingSetup], begin_file: Any) -> str:
     """Open a panel for an uploaded checkpoint, once; return a message if this fails."""
     if begin_file is None or not begin_file.name.endswith(".checkpoint"):
         return ""
     if begin_file.file_id == OPENED_CHECKPOINT.value:
         return ""
-    dataset, content = comparison.setup.dataset, begin_file.getvalue()
+    dataset, content = race.setup.dataset, begin_file.getvalue()
     try:
         checkpoint = load_checkpoint(content, dataset.train)
         n_hidden = checkpoint.state.theta.W.shape[1]
-        comparison.add(
-            checkpoint.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)
-        )
+        race.add(checkpoint.trainer, TrainingPlan(dataset, n_hidden, race.setup.seed, checkpoint=content))
     except BadInput as error:
         return str(error)
     OPENED_CHECKPOINT.set(begin_file.file_id)  # a refused checkpoint may fit data chosen later
@@ -316,22 +314,22 @@ def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
     return {name: rbm for name, rbm in starts.items() if rbm is None or rbm.n_visible == dataset.n_visible}
 
 
-def grid(comparison: Race[TrainingSetup], **mounted: Any) -> None:
+def grid(race: Race[TrainingSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     train_grid(
-        comparison,
+        race,
         view=Settings.show.value,
         pixels=Settings.train_pixels.value,
         side=Settings.train_cells.value,
         **mounted,
     )
-    if not mounted["present"] and names_of(comparison) != session.DRAWN_TRAINERS.value:
+    if not mounted["present"] and names_of(race) != session.DRAWN_TRAINERS.value:
         st.rerun()  # the results row, drawn with the whole page, shows the old names
 
 
-def draw_adders(comparison: Race[TrainingSetup], begin_file: Any) -> None:
+def draw_adders(race: Race[TrainingSetup], begin_file: Any) -> None:
     """Draw the choice of a new trainer's starting point, and a button for each trainer."""
-    starts = beginnings(comparison.setup.dataset, begin_file)
+    starts = beginnings(race.setup.dataset, begin_file)
     begin_at = st.selectbox(
         "Starts from",
         list(starts),
@@ -343,10 +341,10 @@ def draw_adders(comparison: Race[TrainingSetup], begin_file: Any) -> None:
     )
 
     def add(name: str) -> None:
-        plan, rbm = comparison.setup.plan(), starts[begin_at]
+        plan, rbm = race.setup.plan(), starts[begin_at]
         if rbm is not None:
-            plan = comparison.setup.plan_from(WarmStart((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
-        comparison.add(make_trainer(name), plan)
+            plan = race.setup.plan_from(WarmStart((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
+        race.add(make_trainer(name), plan)
 
     controls.adders("train", {name: trainers[name].label for name in list_trainers()}, add)
 
@@ -360,12 +358,12 @@ OTHER_PAGES = {
 """Title, icon and help of the pages that accept a model."""
 
 
-def draw_results(comparison: Race[TrainingSetup]) -> int | None:
+def draw_results(race: Race[TrainingSetup]) -> int | None:
     """Offer to branch from a trained model, or to send it to other pages; return the chosen panel, if any."""
-    if not comparison.panels:
+    if not race.panels:
         session.DRAWN_TRAINERS.set({})
         return None
-    names = names_of(comparison)
+    names = names_of(race)
     session.DRAWN_TRAINERS.set(names)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
         st.caption("Use the model trained by", width="content")
@@ -378,29 +376,26 @@ def draw_results(comparison: Race[TrainingSetup]) -> int | None:
             help="The model of this panel at the moment you click.",
             key="learned by",  # without a key, a changed name would reset the choice to the first panel
         )
-        panel = comparison[key]
-        branch(comparison, key)
+        panel = race[key]
+        branch(race, key)
         for page, (title, icon, help_text) in OTHER_PAGES.items():
             if st.button(f"To the {title} page", icon=f":material/{icon}:", help=help_text):
                 send(names[key], panel, page)
     return key
 
 
-def names_of(comparison: Race[TrainingSetup]) -> dict[int, str]:
+def names_of(race: Race[TrainingSetup]) -> dict[int, str]:
     """Return the name of each panel by its key."""
-    return {
-        panel.key: curve.name
-        for panel, curve in zip(comparison.panels, curves_of_trainers(comparison), strict=True)
-    }
+    return {panel.key: curve.name for panel, curve in zip(race.panels, curves_of_trainers(race), strict=True)}
 
 
-def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
+def draw_downloads(race: Race[TrainingSetup], key: int) -> None:
     """Offer the data of the charts, code, the model and checkpoint of one panel."""
-    panel = comparison[key]
+    panel = race[key]
     files = [
         Download(
             "Model",
-            lambda: model_file(panel.read(TrainingRun.model), origin_of(comparison, code_of(comparison))),
+            lambda: model_file(panel.read(TrainingRun.model), origin_of(race, code_of(race))),
             "model.safetensors",
             "Parameters, rates and provenance (.safetensors), to sample or to continue from; from the first "
             "update on. With replicates, the first.",
@@ -414,7 +409,7 @@ def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
             icon="bookmark",
         ),
     ]
-    downloads(comparison, code=lambda: code_of(comparison), more=files)
+    downloads(race, code=lambda: code_of(race), more=files)
     st.caption("A reload ends these trainings: *Checkpoint* continues one later.")
 
 
@@ -433,25 +428,25 @@ def checkpoint_file(panel: Panel) -> bytes:
     return content
 
 
-def code_of(comparison: Race[TrainingSetup]) -> str:
+def code_of(race: Race[TrainingSetup]) -> str:
     """Return code that repeats the panels that need no file and names the other panels."""
-    fresh, names = fresh_starts(comparison), names_of(comparison)
-    others = [names[panel.key] for panel in comparison.panels if panel.plan != comparison.setup.plan()]
-    return training_code(comparison.setup, fresh, others)
+    fresh, names = fresh_starts(race), names_of(race)
+    others = [names[panel.key] for panel in race.panels if panel.plan != race.setup.plan()]
+    return training_code(race.setup, fresh, others)
 
 
-def branch(comparison: Race[TrainingSetup], key: int) -> None:
+def branch(race: Race[TrainingSetup], key: int) -> None:
     """Offer to continue from a panel's weights with another trainer."""
 
     def begin(name: str) -> None:
-        panel = comparison[key]
+        panel = race[key]
         try:
-            plan = comparison.setup.plan_from(panel.read(TrainingRun.warm_start))
+            plan = race.setup.plan_from(panel.read(TrainingRun.warm_start))
             # Herding's learning rate is the length of a step towards the data, and polishing's is small.
             of_its_own = {"herding", "polish"} & {name, panel.algorithm.name}
             same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")
             values = values_of(panel.algorithm)
-            comparison.add(make_trainer(name, **{knob: values[knob] for knob in same}), plan)
+            race.add(make_trainer(name, **{knob: values[knob] for knob in same}), plan)
         except BadInput as error:
             messages.refused(error)
         session.close_popover("branches")

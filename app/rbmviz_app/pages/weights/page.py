@@ -137,8 +137,8 @@ def main() -> None:
             setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
-    comparison = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, setup.model)
+    race = PAGE.open(setup)
+    shown_name, shown_model = PAGE.shown_model(race, setup, name, setup.model)
     with line:
         controls.model_line(shown_name, shown_model)
     with PAGE.notes():
@@ -147,36 +147,36 @@ def main() -> None:
             offer_download(data_name(setup.model.meta), "weights")
     left, right = places()
     with left:
-        offer = "population", "balance", lambda: draw_adders(comparison)
-        PAGE.draw_panels(comparison, "weights_grid", weights_grid, offer)
+        offer = "population", "balance", lambda: draw_adders(race)
+        PAGE.draw_panels(race, "weights_grid", weights_grid, offer)
     with right:
         live_chart(
-            comparison,
+            race,
             "weights shares",
-            lambda: (figures.shares_chart(PAGE.named(comparison), comparison.slots), ()),
+            lambda: (figures.shares_chart(PAGE.named(race), race.slots), ()),
             PAGE.question,
         )
     if not present:
         with controls.fold(Settings.weights_more, "More charts") as is_open:
             if is_open:
-                draw_more(comparison)
+                draw_more(race)
                 draw_stored()
-        setup = comparison.setup
+        setup = race.setup
         starts_at = setup.dataset.name if setup.dataset is not None and setup.start_from == "data" else None
 
         def code() -> str:
-            return weights_code(shown_name, starts_at, algorithms_of(comparison), setup.seed)
+            return weights_code(shown_name, starts_at, algorithms_of(race), setup.seed)
 
         # The code draws other random numbers.
-        downloads(comparison, {shown_name: shown_model}, code, by_link=True)
+        downloads(race, {shown_name: shown_model}, code, by_link=True)
 
 
-def draw_adders(comparison: Race[WeightSetup]) -> None:
+def draw_adders(race: Race[WeightSetup]) -> None:
     """Draw the buttons that add a panel."""
     controls.adders(
         "weights",
         {name: name for name in ("visible", "joint", "mixture")},
-        lambda proposal: comparison.add(make_trainer("pop_cd", n_chains=100, proposal=proposal)),
+        lambda proposal: race.add(make_trainer("pop_cd", n_chains=100, proposal=proposal)),
     )
 
 
@@ -193,28 +193,28 @@ CAPTIONS = {
 }
 
 
-def draw_more(comparison: Race[WeightSetup]) -> None:
+def draw_more(race: Race[WeightSetup]) -> None:
     """Draw effective sizes and estimates of log Z."""
     drawn = {
         "sizes": (
             "What is a batch worth?",
-            lambda: (figures.sizes_chart(PAGE.named(comparison), comparison.slots), ()),
+            lambda: (figures.sizes_chart(PAGE.named(race), race.slots), ()),
         ),
-        "log_z": ("Is the mean weight Z?", lambda: make_log_z(comparison)),
+        "log_z": ("Is the mean weight Z?", lambda: make_log_z(race)),
     }
     for column, (name, (title, make)) in zip(st.columns(2, gap="large"), drawn.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
-            live_chart(comparison, f"weights {name}", make, title, height=FOLDED_HEIGHT)
+            live_chart(race, f"weights {name}", make, title, height=FOLDED_HEIGHT)
             st.caption(CAPTIONS[name])
 
 
-def make_log_z(comparison: Race[WeightSetup]) -> tuple[Chart, Sequence[str]]:
+def make_log_z(race: Race[WeightSetup]) -> tuple[Chart, Sequence[str]]:
     """Return the chart of the estimates of log Z, and a warning of a doubtful reference."""
-    named = PAGE.named(comparison)
+    named = PAGE.named(race)
     references = [snapshot.reference for _, snapshot in named if snapshot.reference]
     warning = f"⚠ AIS: {references[0].warning}" if references and references[0].warning else ""
-    return figures.log_z_chart(named, comparison.slots), [warning]
+    return figures.log_z_chart(named, race.slots), [warning]
 
 
 def draw_stored() -> None:
