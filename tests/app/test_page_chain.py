@@ -13,8 +13,9 @@ from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import LandscapeSetup
 from rbmviz_app.pages.chain.landscape import PAGE
-from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, chain_csv, ordered_chain, preset_table
+from rbmviz_app.pages.chain.matrix import chain_csv, ordered_chain, preset_table
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart
+from rbmviz_app.pages.chain.matrix_texts import MATRICES, MATRIX_QUESTION
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest

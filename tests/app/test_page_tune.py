@@ -20,16 +20,8 @@ from rbmviz.sweeps.scores import SweepScores
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.tune import panel
 from rbmviz_app.pages.tune.charts import robust_rows
-from rbmviz_app.pages.tune.page import (
-    MAX_OPEN,
-    PAGE,
-    RECORDINGS,
-    drawn_beside,
-    files_of,
-    origin_of,
-    recorded,
-    toggle,
-)
+from rbmviz_app.pages.tune.commands import RECORDINGS, recorded
+from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, files_of, origin_of, toggle
 from rbmviz_app.pages.tune.panel import IS_BEST, IS_IN_REGION, IS_KNOWN, map_spec
 from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_jobs

@@ -59,7 +59,7 @@ def test_a_frame_has_a_chart_only_when_it_has_a_new_point(race, parts):
     assert sent["isl"]["chart"]["lines"][0]["points"] == [[3, 1]]
     assert (sent["isl"]["notes"], sent["isl"]["chart"]["label"]) == (["3 samples"], "Scores")
     assert charts(encoder) is None
-    assert not encoder.is_behind
+    assert not encoder.has_news(encoder._request)
     race.step(2)
     wait_for_pause(race, 5)
     came = []  # frames with numbers may come before

@@ -111,7 +111,7 @@ class Broadcast:
         self._encoder_of: Any = None  # the encoder's race and hidden content
         self._scene = 0  # number of the encoder: a new one begins with empty panels
         self._canvas_of: Any = None  # the scene and data in the newest canvas message
-        self._newest_state: Any = None  # request, running and counts of the newest frame
+        self._shows_panels = False  # whether there was a frame in the last step, or nothing new in it
         self._sent_at = -1e9  # when something was last sent
         self.seconds_to_next = 1 / WATCHED_FPS
         """Seconds until the next step is due."""
@@ -173,7 +173,7 @@ class Broadcast:
         view, race, away, hidden = self._view, self._view.race, self._share.rests, self._hidden
         nameless = hidden == "names"
         if (race, hidden) != self._encoder_of:
-            self._encoder_of, self._newest_state = (race, hidden), None
+            self._encoder_of = race, hidden
             self._encoder = FrameEncoder(race, hidden) if race is not None else None
             self._scene += 1
         page = {name: getattr(view, name) for name in ("page", "title", "question", "caption")}
@@ -213,13 +213,12 @@ class Broadcast:
         """Return a frame with the changes since the last one; None if there are none."""
         request, race = self._request(), self._view.race
         if request is None or race is None or self._encoder is None:
-            self._newest_state = None  # a frame signals that the page is back, even if it is paused
+            self._shows_panels = False
             return None
-        state = (request, race.running, *race.poll())
-        if state == self._newest_state and not self._encoder.is_behind:
-            return None
-        self._newest_state = state
-        return self._encoder.encode_next(request)
+        # A frame signals that the page is back, even if it is paused.
+        is_due = not self._shows_panels or self._encoder.has_news(request)
+        self._shows_panels = True
+        return self._encoder.encode_next(request) if is_due else None
 
     def _key_frame(self) -> bytes | None:
         """Return a frame with everything in the panels; None if there are no panels."""

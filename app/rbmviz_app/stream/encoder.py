@@ -116,6 +116,7 @@ class FrameEncoder:
     def __init__(self, race: Race[Any], hidden: Hidden = "nothing") -> None:
         self._race, self._hidden = race, hidden
         self._request: FrameRequest | None = None
+        self._sent: tuple[Any, ...] | None = None  # what the last frame was made of
         self._clients: dict[int, ClientState] = {}  # by key of the panel
         self._readouts: dict[int, Sequence[Number]] = {}  # of the panel's run
         self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
@@ -124,13 +125,14 @@ class FrameEncoder:
         self._numbers_unit = ""  # the unit of comparison of the last numbers
         self._charts = NO_CHARTS  # the contents that the browser has, by key
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether a frame is due although nothing is new.
+    def has_news(self, request: FrameRequest) -> bool:
+        """Return whether the next frame would differ from the last one, and keep the page awake.
 
-        Such a frame has the numbers that were not yet due in the last one, or are in another unit, or new
-        charts.
+        Even if the runs have not changed, it may have the numbers that were not yet due in the last one, or
+        are in another unit, or new charts.
         """
+        if self._sent != (request, self._race.running, *self._race.poll()):
+            return True
         if self._newest_charts() is not self._charts:
             return True
         if self._numbers_left_out:
@@ -164,6 +166,7 @@ class FrameEncoder:
         waiting = self._race.running
         panels = []
         newest = self._race.poll()
+        self._sent = (request, waiting, *newest)
         numbers = self._take_numbers(request, newest)
         shown = newest
         if newest and numbers and (adjust_all := _encoders[type(newest[0][1])].adjust_all):

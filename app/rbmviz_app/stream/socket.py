@@ -242,7 +242,6 @@ async def _send(sending: Awaitable[None]) -> None:
 async def _send_frames(socket: WebSocket, race: Race, pending: PendingMessages, job: EndOfJob) -> None:
     """Answer each request with a frame when one is due and there is something new to show."""
     encoder, now = FrameEncoder(race), asyncio.get_running_loop().time
-    sent_state: tuple[Any, ...] | None = None
     due = changed_at = 0.0  # time of the next allowed frame, and of the last change
     left = 0  # frames of the request still to be sent
     while True:
@@ -265,8 +264,7 @@ async def _send_frames(socket: WebSocket, race: Race, pending: PendingMessages, 
             if pending.has_request():  # the page has changed, perhaps to other panels at rest
                 request = await pending.take_request()
                 left = request.frames
-            state = (request, race.running, *race.poll())
-            if state != sent_state or encoder.is_behind:
+            if encoder.has_news(request):
                 changed_at = now()
                 break
             # A browser asks again once half of its frames have come: a page that was left sends them at once.
@@ -279,8 +277,7 @@ async def _send_frames(socket: WebSocket, race: Race, pending: PendingMessages, 
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
                 if newer := await pending.newer_request(seconds):
                     request, left = newer, newer.frames
-        sent_state, frame = state, encoder.encode_next(request)
-        await _send(socket.send_bytes(frame))
+        await _send(socket.send_bytes(encoder.encode_next(request)))
         left -= 1
 
 
