@@ -328,7 +328,7 @@ def test_bad_input(name, wide, model):
 
 
 def test_more_samples_than_memory_are_refused(wide):
-    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB .* rbmviz\.stream chunk by chunk"):
+    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB, .* rbmviz\.stream chunk by chunk"):
         sample(wide, make_sampler("gibbs"), 10**13)
 
 
