@@ -11,9 +11,10 @@ from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
+from rbmviz.models import random_rbm
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import save_model
-from rbmviz.session import Coupling, CouplingSetup, random_rbm
+from rbmviz.session import Coupling, CouplingSetup
 from rbmviz_app.code import MODEL_FILE, coupling_code
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.stream.encoder import FrameEncoder
