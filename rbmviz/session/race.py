@@ -303,7 +303,8 @@ class Race(Generic[S]):
 
     def reset(self) -> None:
         """Restart every panel with its own plan."""
-        self._restart(self.setup, self._same_again())
+        with self.lock:  # another thread may close a panel
+            self._restart(self.setup, self._same_again())
 
     def _same_again(self) -> list[tuple[Any, Any, int | None]]:
         return [(panel.plan, panel.algorithm, panel.key) for panel in self.panels]

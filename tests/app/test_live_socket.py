@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 
 import pytest
 from routes import HOME, closed, served
@@ -62,11 +63,31 @@ def test_a_page_of_ours_gets_frames_and_turns_knobs(client, comparison):
         assert head["run"] == 1
 
 
-def test_a_connection_that_comes_back_opens_its_page_until_it_goes(client, comparison):
+def test_a_browser_that_comes_back_opens_its_page_until_it_goes(client, comparison):
     """Streamlit runs no script then that would."""
     comparison.close()
-    with connect(client):
+    with connect(client) as socket:
+        socket.send_json(REQUEST)
         wait(lambda: comparison.is_open, "the page is opened")
+    wait(lambda: not comparison.is_open, "the page is left")
+
+
+def test_a_page_goes_on_if_only_streamlits_connection_was_lost(client, comparison):
+    """Its socket stays, and asks again when half of its frames have come, which it does not wait for."""
+    with connect(client) as socket:
+        socket.send_json(REQUEST | {"frames": 4})
+        frame(socket)
+        comparison.leave()
+        assert not comparison.is_open
+        left_at = time.monotonic()
+        for _ in range(3):
+            n = frame(socket)["panels"][0]["n"]
+        assert time.monotonic() - left_at < live.QUIET_SECONDS
+        assert not comparison.is_open  # a connection that nobody reads asks for nothing
+        socket.send_json(REQUEST)
+        wait(lambda: comparison.is_open, "the page is opened")
+        frame(socket)
+        wait(lambda: comparison.peek()[0][1].n > n, "it goes on")
     wait(lambda: not comparison.is_open, "the page is left")
 
 

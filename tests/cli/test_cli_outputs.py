@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_mirror import republish
 from file_limits import largest_file
 from numba.core.compiler_lock import global_compiler_lock
 from waiting import wait
@@ -563,8 +564,9 @@ def test_command_killed_at_any_moment_leaves_no_half_file_and_ends_with_the_same
 FETCH = """
 import dataclasses, sys
 from rbmviz.cli import main
-from rbmviz.datasets import raw
-raw.SOURCES["usps"] = dataclasses.replace(raw.SOURCES["usps"], files={"usps.bz2": None})
+from rbmviz.registry import datasets
+usps = datasets["usps"]
+usps.published = dataclasses.replace(usps.published, files={"usps.bz2": None})
 sys.exit(main(["data", "get", "usps"]))
 """
 
@@ -601,11 +603,9 @@ def test_a_killed_download_is_begun_anew(capsys, tmp_path, monkeypatch):
         killed.set()
         assert not (cache / "data" / "usps.npz").exists()
         assert not (cache / "downloads" / "usps" / "usps.bz2").exists()
-        raw = rbmviz.datasets.raw
         arrays = {"x_train": np.zeros((2, 3), np.uint8)}
         decode = functools.partial(lambda files, found: found, found=arrays)
-        source = raw.Publication(raw.SOURCES["usps"].hosts, {"usps.bz2": None}, decode, {"x_train": (2, 3)})
-        monkeypatch.setitem(raw.SOURCES, "usps", source)
+        republish("usps", monkeypatch, files={"usps.bz2": None}, decode=decode, shapes={"x_train": (2, 3)})
         assert main(["data", "get", "usps"]) == 0
         server.shutdown()
     assert names(cache / "data") == ["usps.npz"]

@@ -149,6 +149,24 @@ def test_reset_removal_and_another_setup_are_undone_where_the_runs_were(page, mo
         np.testing.assert_array_equal(v, w)
 
 
+def test_a_panel_that_is_closed_during_a_reset_stays_closed(page, monkeypatch):
+    """Reset comes from a socket, and the button that closes a panel from Streamlit."""
+    page.add(make_sampler("gibbs"))
+    key, closes = page.panels[0].key, threading.Thread(target=lambda: page.remove(page.panels[0].key))
+    read = page._same_again
+
+    def read_and_close():
+        wanted = read()
+        closes.start()
+        closes.join(0.2)  # it waits for the lock
+        return wanted
+
+    monkeypatch.setattr(page, "_same_again", read_and_close)
+    page.reset()
+    closes.join()
+    assert key not in [panel.key for panel in page.panels]
+
+
 def test_offer_to_undo_ends_and_keeps_no_memory(page, monkeypatch):
     monkeypatch.setattr(race_module, "UNDO_SECONDS", 0.1)
     page.reset()

@@ -153,6 +153,9 @@ class EndOfJob:
 
 _connections: Counter[str] = Counter()
 
+_opened: set[str] = set()
+"""Tokens of the pages that a connection has opened: their last connection leaves them."""
+
 
 async def live(socket: WebSocket) -> None:
     """Serve one browser until it leaves."""
@@ -166,15 +169,11 @@ async def live(socket: WebSocket) -> None:
         await socket.close(code=BUSY, reason="This page has too many connections.")
         return
     _connections[token] += 1
-    # A connection that comes back opens its page, because Streamlit then runs no script that would.
-    came_back = not comparison.is_open
-    if came_back:
-        comparison.open()
     pending, job = PendingMessages(), EndOfJob()
     try:
         with comparison.listening(job.note):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_read_messages, socket, pending)
+                tasks.start_soon(_read_messages, socket, comparison, pending)
                 tasks.start_soon(_change_knobs, comparison, pending)
                 tasks.start_soon(_carry_out_presses, socket, comparison, pending)
                 tasks.start_soon(_send_frames, socket, comparison, pending, job)
@@ -188,12 +187,17 @@ async def live(socket: WebSocket) -> None:
         _connections[token] -= 1
         if not _connections[token]:
             del _connections[token]
-            if came_back:
+            if token in _opened:
+                _opened.discard(token)
                 comparison.leave()
 
 
-async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
-    """Read the browser's messages and queue them for the other tasks."""
+async def _read_messages(socket: WebSocket, comparison: Race, pending: PendingMessages) -> None:
+    """Read the browser's messages and queue them for the other tasks.
+
+    A request for frames opens a page that was left: when Streamlit's connection, or this one, was lost and
+    has come back, no script runs that would.
+    """
     last, read = "", None
     while True:
         message = await socket.receive()
@@ -204,6 +208,9 @@ async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
             raise BadInput("A message is not text.")
         if read is None or text != last:  # a page repeats the same request
             last, read = text, read_message(text, registered_views())
+        if isinstance(read, FrameRequest) and not comparison.is_open:
+            _opened.add(socket.path_params["token"])
+            comparison.open()
         pending.put(read)
 
 
@@ -262,7 +269,8 @@ async def _send_frames(socket: WebSocket, comparison: Race, pending: PendingMess
             if state != sent_state or encoder.is_behind:
                 changed_at = now()
                 break
-            if now() >= quiet_until:
+            # A browser asks again once half of its frames have come: a page that was left sends them at once.
+            if now() >= quiet_until or not comparison.is_open:
                 break
             if comparison.running:
                 await job.wait(POLL_SECONDS * LATENESS.slowdown)
