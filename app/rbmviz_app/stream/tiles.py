@@ -14,7 +14,7 @@ TILE_SECONDS = 0.2
 """Minimum seconds between two answers to a browser; each takes a few milliseconds."""
 
 
-def tile_of(comparison: Race[Any], asked: TileRequest) -> dict[str, Any]:
+def tile_of(race: Race[Any], asked: TileRequest) -> dict[str, Any]:
     """Return the answer to a browser, as JSON values.
 
     ``energy`` is the sample's free energy under the page's model, ``p`` the probability of each pixel given
@@ -24,7 +24,7 @@ def tile_of(comparison: Race[Any], asked: TileRequest) -> dict[str, Any]:
     The answer has only the request if the panel is gone, or no longer has the sample.
     """
     answer: dict[str, Any] = asked._asdict()
-    panel = next((panel for panel in comparison.panels if panel.key == asked.panel), None)
+    panel = next((panel for panel in race.panels if panel.key == asked.panel), None)
     snapshot = None if panel is None else panel.snapshot
     if panel is None or not isinstance(snapshot, SamplingSnapshot):
         return answer
