@@ -4,6 +4,8 @@
 /** @typedef {PanelSpec & { trace_label: string, n_hidden: number }} TrainPanelSpec trace_label: empty if there is no trace */
 
 const TRACE_HEIGHT = 40;
+/** Large samples, with two columns of filters beside them, see panel.css. */
+const LOW_WINDOW = matchMedia('(min-width: 1000px) and (max-height: 899px)'), BESIDE = 7;
 const ZERO_WEIGHT = 128; // value of a zero weight in a filter's pixels
 
 class TrainPanel extends Panel {
@@ -31,8 +33,8 @@ class TrainPanel extends Panel {
     this.fantasies.layout(rows, columns, side, side);
     this.fantasies.canvas.hidden = view === 'filters';
     this.fantasies.canvas.setAttribute('aria-label', `Samples of ${label}`);
-    const across = Math.min(side, Math.ceil(Math.sqrt(n_hidden)));
-    this.filters.layout(rows, columns, across, Math.ceil(Math.min(n_hidden, across * across) / across));
+    const beside = LOW_WINDOW.matches && view !== 'filters', across = beside ? 2 : Math.min(side, Math.ceil(Math.sqrt(n_hidden)));
+    this.filters.layout(rows, columns, across, Math.ceil(Math.min(n_hidden, across * (beside ? BESIDE : across)) / across));
     this.filters.canvas.hidden = view === 'samples';
     this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
     // Panels without a trace reserve space for one, so that the numbers of all panels are aligned.
