@@ -16,6 +16,7 @@ const LARGE = 112; // CSS pixels of the longer side of a large picture
 const FADE_MS = 250;
 const LOUPE_GAP = 8; // CSS pixels between the large tile, its panel and the edges of the window
 const ASK_MS = 250; // minimum time between questions about samples
+const CLOSING = ['pointerdown', 'scroll', 'keydown'];
 const FOLLOWED_MS = 150; // minimum time between samples that the large tile follows; faster ones would be a blur
 
 /** @param {string} text in base64 @returns {Uint8Array} */
@@ -86,9 +87,9 @@ class Loupe {
     this.fadedAt = 0;
     this.fading = 0;
     this.ask = paced(ASK_MS, (/** @type {number} */ panel, /** @type {number} */ sample) => { if (this.at) grid.askForTile(panel, sample); });
-    this.onOutside = (/** @type {Event} */ event) => {
-      const { at } = this;
-      if (event.type === 'scroll' || !at || !event.composedPath().includes(at.mosaic.canvas)) this.close();
+    this.onOther = (/** @type {Event} */ event) => {
+      const onTile = this.at && event.composedPath().includes(this.at.mosaic.canvas);
+      if (event instanceof KeyboardEvent ? event.key === 'Escape' : event.type === 'scroll' || !onTile) this.close();
     };
   }
 
@@ -116,9 +117,8 @@ class Loupe {
     const all = tiles.filter(({ canvas }) => !canvas.hidden).flatMap(mosaic => Array.from({ length: mosaic.slots }, (_, slot) => ({ mosaic, slot })));
     const i = all.findIndex(({ mosaic, slot }) => mosaic === now.mosaic && slot === now.slot), { across } = now.mosaic, newest = Math.max(panel.newestSlot, 0);
     const to = { arrowleft: i - 1, arrowright: i + 1, arrowup: i - across, arrowdown: i + across, home: 0, end: newest }[plainKey(event)];
-    if (event.key === 'Escape') this.close();
-    else if (to !== undefined && all[to]) this.point(panel, all[to].mosaic, all[to].slot);
-    if (to === undefined && event.key !== 'Escape') return;
+    if (to === undefined) return;
+    if (all[to]) this.point(panel, all[to].mosaic, all[to].slot);
     event.preventDefault();
     event.stopPropagation(); // the page has these keys, too
   }
@@ -132,8 +132,7 @@ class Loupe {
     if (!at) {
       this.grid.host.after(this.node);
       this.node.showPopover();
-      addEventListener('pointerdown', this.onOutside, true);
-      addEventListener('scroll', this.onOutside, true);
+      for (const name of CLOSING) addEventListener(name, this.onOther, true);
     }
     this.shown = []; // another tile does not fade
     this.at = { panel, mosaic, slot, follows: mosaic === panel.tiles[0] && slot === panel.newestSlot };
@@ -154,8 +153,7 @@ class Loupe {
     this.unmark();
     cancelAnimationFrame(this.fading);
     this.asked = '';
-    removeEventListener('pointerdown', this.onOutside, true);
-    removeEventListener('scroll', this.onOutside, true);
+    for (const name of CLOSING) removeEventListener(name, this.onOther, true);
     this.node.remove();
   }
 
