@@ -47,7 +47,7 @@ def _made(kind: str, algorithm: Any) -> str:
     return f'rbmviz.make_{kind}("{algorithm.name}"{knobs})'
 
 
-def runs_of(comparison: Race[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
+def runs_of(race: Race[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
     """Return the sampler of each panel and the log of its knobs, with None for a missing log.
 
     A run at rest, or with too many turns, has no log.
@@ -59,7 +59,7 @@ def runs_of(comparison: Race[SamplingSetup]) -> list[tuple[Sampler, Changes | No
         except BadInput:
             return None
 
-    return [(panel.algorithm, changes(panel)) for panel in comparison.panels]
+    return [(panel.algorithm, changes(panel)) for panel in race.panels]
 
 
 def sampling_code(

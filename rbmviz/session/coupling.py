@@ -275,7 +275,7 @@ class Results(NamedTuple):
 
 
 class CouplingSetup(NamedTuple):
-    """The plan of a run of coupled chains, and the setup of its comparison, which has one panel.
+    """The plan of a run of coupled chains, and the setup of its race, which has one panel.
 
     rbm : the model at scale 1
     dataset : pairs start at training examples of these data; None: at random bits
