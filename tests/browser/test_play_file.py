@@ -140,7 +140,7 @@ def test_damaged_data_are_one_sentence(opened, folder):
     middle, frame = len(packed) // 2, zlib.decompress(b64decode(packed))
     other = packed[:middle] + ("A" if packed[middle] != "A" else "B") + packed[middle + 1 :]
     for damaged, why in {
-        b64encode(zlib.compress(frame[:-50])).decode(): "A frame is damaged: it ends within",
+        b64encode(zlib.compress(frame[:-50])).decode(): "A frame is damaged: it is cut short",
         other: "The data in this file are damaged: copy or download it again.",
         packed[:middle] + "?" + packed[middle:]: "The data in this file are damaged",
     }.items():
