@@ -21,6 +21,7 @@ from rbmviz.view.specs import class_shares, rarest_first, shape_of
 from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
@@ -129,7 +130,7 @@ _canvas = Canvas(VIEW_FOLDER / "sample")
 
 
 def sample_grid(
-    race: Race[SamplingSetup],
+    race: PageRace[SamplingSetup],
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
@@ -157,6 +158,7 @@ def sample_grid(
     }
     names = titles(algorithms_of(race), marks=marks)
     _canvas.mount(
+        race,
         panel_specs(race, readouts, front, names, multiples=True, marks=marks),
         n_visible=n_visible,
         shape=shape_of(n_visible, model.meta.get("image_shape"), dataset),
