@@ -22,6 +22,7 @@ from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.files.arrays import printable
 from rbmviz.knobs import knobs_of, value_text, values_of
+from rbmviz.metrics.coverage import VISITED_SHARE
 from rbmviz.metrics.numbers import SCORES, Number
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
@@ -212,6 +213,7 @@ def page_data(
         "shape": list(shape),
         "n_visible": n_visible,
         "fewest_scored": FEWEST_SCORED,
+        "visited_share": VISITED_SHARE,
         "classes": list(labels),
         "data_shares": class_shares(dataset),
         "vocabulary": rarest_first(dataset, n_visible),

@@ -273,7 +273,7 @@ def texts_of(race):
 
 def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, elsewhere):
     sample = elsewhere(SamplingSetup(load_model("modes_pcd"), None, 7), "gibbs", "rates_herding")
-    state = {"races": {"sample": (sample, "token")}, "settings": SettingsState({"seed": 7})}
+    state = {"races": {"sample": sample}, "settings": SettingsState({"seed": 7})}
     test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], state=state, **SMALL)
     button(test, "Open in Sample").click().run()
     assert opened == [file_of("sample")]
@@ -310,7 +310,7 @@ def test_a_link_opens_its_settings_on_the_model_that_was_clicked(page, address_o
 def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     tune = elsewhere(SamplingSetup(load_model("modes_pcd"), None, 7), "gibbs")
     before = {"tune_what": "trainers", "sweep": "20260101-000000-abcdef"}
-    state = {"races": {"tune": (tune, "token")}, "settings": SettingsState(before)}
+    state = {"races": {"tune": tune}, "settings": SettingsState(before)}
     test = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.1,k=2"], state=state)
     test.button(key="sweep around 0").click().run()
     assert opened == [file_of("tune")]
