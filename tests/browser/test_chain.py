@@ -86,6 +86,30 @@ def test_units_draw_an_image_by_themselves_and_lead_to_digits(live):
     page.wait_for_url("**/?*model=mnist_fpcd*")
 
 
+def test_a_dot_walks_over_the_states_of_each_chain_unless_motion_is_unwanted(live):
+    opened = live()
+    page = opened.page
+    opened.goto("chain?little=matrix&chain_matrix=two wells")
+    said = page.locator(".walk text").filter(has_text="moved")
+    said.nth(1).filter(has_text="of 4").wait_for()
+    page.locator(".walk").get_by_role("button", name="Pause").click()
+    before = said.all_text_contents()
+    assert len({text.split(" of ")[1] for text in before}) == 1  # both have made the same steps
+    page.wait_for_timeout(1000)
+    assert said.all_text_contents() == before
+    slider = page.get_by_role("slider", name="Taken from the diagonal")
+    slider.evaluate("input => { input.value = 100; input.dispatchEvent(new Event('input')); }")
+    said.first.wait_for(state="detached")  # another chain: nothing has moved yet
+    page.locator(".walk").get_by_role("button", name="Walk").click()
+    said.nth(1).filter(has_text="of 1").wait_for()
+
+    calm = live(reduced_motion="reduce")
+    calm.goto("chain?little=matrix")
+    calm.page.locator(".walk").get_by_role("button", name="Walk").wait_for()
+    calm.page.wait_for_timeout(1000)
+    assert not calm.page.locator(".walk text").filter(has_text="moved").count()
+
+
 CHARTS = """[...document.querySelectorAll('[class*=st-key-plot-] *')]
     .flatMap(node => [...node.shadowRoot?.querySelectorAll('.plot canvas') ?? []])"""
 
