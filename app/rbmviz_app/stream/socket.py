@@ -247,7 +247,7 @@ async def _carry_out_presses(socket: WebSocket, race: PageRace[Any], pending: Pe
         await asyncio.sleep(PRESS_SECONDS)
 
 
-async def _answer_tiles(socket: WebSocket, race: Race, pending: PendingMessages) -> None:
+async def _answer_tiles(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
     """Answer requests for tiles, always the newest."""
     while True:
         asked = await pending.take_tile()
