@@ -33,7 +33,7 @@ def test_weights_come_in_and_a_slider_changes_them(live):
 
 
 def test_the_page_opens_on_one_weight_its_panels_keep_their_colours_and_presets_are_cards(live):
-    page = live().open("weights?weights_pace=1")
+    page = live().open("weights")
     page.page.wait_for_url("**preset=one-weight-takes-all**")
     tones = "panels.map(p => p.style.getPropertyValue('--accent'))"
     before = page.ask(tones)
