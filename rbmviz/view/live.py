@@ -25,7 +25,7 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import SamplingRun, SamplingSetup
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.curves import MIN_CURVE_SAMPLES, isl_plot
-from rbmviz.view.frames import Block, write_frame
+from rbmviz.view.frames import write_frame
 from rbmviz.view.replay import Replay, assembled, replay_frame, shared_script
 from rbmviz.view.specs import knob_spec
 
@@ -94,19 +94,16 @@ def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes
     replay : the recording, with the samplers of the page; its data set is part of the page
     starts : sequence of (seed, v0); the seeds to choose from, the recording's first
     """
-    check_size(model)
     algorithms = [history.algorithm for history in replay.histories]
-    blocks = Blocks()
-    scores, score_blocks = score_data(replay.dataset)
-    if scores is None:
+    engine = Engine(replay.dataset)
+    if engine.scores is None:
         replay = replace(replay, dataset=None)
-    live = engine_data() | live_data(algorithms, model, starts, blocks, scores)
+    live = engine.frame(engine.runs(algorithms, model, starts))
     page, panels = replay_frame(replay)
     page |= {"contains": contents(replay.dataset)} if replay.dataset is not None else {}
     for (head, _), sampler in zip(panels, algorithms, strict=True):
         head["spec"] |= live_knobs(sampler)
-    blocks_of_page = all_blocks(blocks, score_blocks)
-    return {"run": write_frame(page, panels), "live": write_frame(live, [({}, blocks_of_page)])}
+    return {"run": write_frame(page, panels), "live": live}
 
 
 def contents(dataset: Dataset) -> str:
@@ -114,43 +111,49 @@ def contents(dataset: Dataset) -> str:
     return f"This page contains {scores_of(dataset)}."
 
 
-def engine_data() -> dict[str, Any]:
-    """Return the data that all runs on a page share."""
-    scripts = "engine.js", "landscape.js", "worker.js"
-    return {
-        "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
-        "signatures": browser.signatures(),
-        "fewest_curve": MIN_CURVE_SAMPLES,
-        "line": isl_plot(()).line_content(),
-    }
+class Engine:
+    """What a page needs to run samplers: kernels, and the arrays that its runs share.
 
-
-def live_data(
-    algorithms: Sequence[Sampler],
-    model: Model,
-    starts: Starts,
-    blocks: Blocks,
-    scores: Mapping[str, Any] | None = None,
-    land: Landscape | None = None,
-) -> dict[str, Any]:
-    """Return the runs of a page; contents of arrays are added to the blocks.
-
-    scores : see ``score_data``
-    land : the model's landscape, on which the chains walk; default None
+    dataset : data to score against; None: none yet
+    scores : their description for the page's scripts; None if a page cannot score against them
     """
-    scores = dict(scores or {})
-    return {
-        "chains": [chain_spec(sampler, model, starts, blocks) for sampler in algorithms],
-        "curve_counts": scores.pop("counts", []),
-        "scores": scores or None,
-        "walk": None if land is None else walk_data(model, land),
-        "values": [values_of(sampler) for sampler in algorithms],
-    }
 
+    def __init__(self, dataset: Dataset | None) -> None:
+        self._blocks = Blocks()
+        self.score_against(dataset)
 
-def all_blocks(blocks: Blocks, score_blocks: Mapping[str, Block]) -> dict[str, Block]:
-    """Return all blocks of a page: chains, data for scores, and the kernels."""
-    return {**blocks.by_name, **score_blocks, "wasm": np.frombuffer(browser.module(), np.uint8)}
+    def score_against(self, dataset: Dataset | None) -> None:
+        """Score the runs that follow against these data."""
+        self.dataset = dataset
+        self.scores, self._score_blocks = score_data(dataset)
+
+    def runs(
+        self, algorithms: Sequence[Sampler], model: Model, starts: Starts, land: Landscape | None = None
+    ) -> dict[str, Any]:
+        """Return runs of a model, whose arrays join the others; land : a landscape on which they walk."""
+        check_size(model)
+        scores = dict(self.scores or {}) if land is None else {}
+        return {
+            "chains": [chain_spec(sampler, model, starts, self._blocks) for sampler in algorithms],
+            "curve_counts": scores.pop("counts", []),
+            "scores": scores or None,
+            "walk": None if land is None else walk_data(model, land),
+            "values": [values_of(sampler) for sampler in algorithms],
+        }
+
+    def frame(self, data: Mapping[str, Any]) -> bytes:
+        """Return the frame of the page with these data, the engine's, and all arrays."""
+        scripts = "engine.js", "landscape.js", "worker.js"
+        own = {
+            "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
+            "signatures": browser.signatures(),
+            "fewest_curve": MIN_CURVE_SAMPLES,
+            "line": isl_plot(()).line_content(),
+        }
+        wasm = np.frombuffer(browser.module(), np.uint8)
+        return write_frame(
+            own | dict(data), [({}, {**self._blocks.by_name, **self._score_blocks, "wasm": wasm})]
+        )
 
 
 def live_knobs(sampler: Sampler) -> dict[str, object]:

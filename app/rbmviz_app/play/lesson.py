@@ -4,11 +4,7 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from rbmviz import browser
-from rbmviz.browser.chains import Blocks
-from rbmviz.browser.scores import score_data
 from rbmviz.charts import Style, styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
@@ -22,19 +18,9 @@ from rbmviz.samplers import Sampler
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz.view.curves import isl_plot
 from rbmviz.view.formulas import mathml
-from rbmviz.view.frames import write_frame
-from rbmviz.view.live import (
-    LIVE_POLICY,
-    all_blocks,
-    check_size,
-    contents,
-    engine_data,
-    live_data,
-    live_knobs,
-    live_script,
-)
+from rbmviz.view.live import LIVE_POLICY, Engine, contents, live_knobs, live_script
 from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
-from rbmviz.view.specs import shape_of
+from rbmviz.view.specs import class_names, shape_of
 from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
 from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
@@ -54,13 +40,10 @@ BROWSER_NUMBERS = {
 
 
 class LessonPage:
-    """Builder of a lesson's page: the data of its steps, and the arrays that they share."""
+    """Builder of a lesson's page: the data of its steps, and the engine that they share."""
 
     def __init__(self) -> None:
-        self.blocks = Blocks()
-        self.dataset: Dataset | None = None
-        self.scores: dict[str, Any] | None = None
-        self.score_blocks: dict[str, np.ndarray] = {}
+        self.engine = Engine(None)
 
     def step(self, step: Step) -> dict[str, Any]:
         """Return the data of a step; BadInput if a browser cannot run it."""
@@ -77,7 +60,7 @@ class LessonPage:
         part = state.settings.get("little", "landscape")
         if state.page == "chain" and part != "landscape":
             return {"part": part, "card": card_data(step, part)}
-        data = walk_page(state, self.blocks) if state.page == "chain" else self._samples(state)
+        data = self._walk(state) if state.page == "chain" else self._samples(state)
         return data | {"part": "live", "card": card_data(step, "live")}
 
     def _samples(self, state: PageState) -> dict[str, Any]:
@@ -87,11 +70,12 @@ class LessonPage:
                 f"kernel = {settings['kernel']}: browsers compute the ISL with binary samples only."
             )
         model, dataset = setup.model, setup.dataset
-        check_size(model)
         self._score_against(dataset)
         styles = styled(titles(algorithms), colours(algorithms))
-        named = dataset is not None and dataset.train_labels is not None
-        numbers = scores_without_server(isl=self.scores is not None, classes=named, blank=True, spurious=True)
+        classes = bool(class_names(dataset))
+        numbers = scores_without_server(
+            isl=self.engine.scores is not None, classes=classes, blank=True, spurious=True
+        )
         isl = isl_plot(styles)
         page = page_data(
             "",
@@ -99,7 +83,6 @@ class LessonPage:
             model.rbm.n_visible,
             shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
             dataset,
-            dataset.classes if named and dataset is not None else (),
         ) | {
             "side": settings["cells"],
             "usual_side": settings["cells"],
@@ -108,39 +91,37 @@ class LessonPage:
             "isl": isl.empty("ISL") | {"x": isl.x.content(), "y": isl.y.content()},
         }
         heads = heads_of(styles, algorithms, numbers)
-        starts = [(setup.seed, setup.starts(1))]
-        live = live_data(algorithms, model, starts, self.blocks, self.scores)
+        live = self.engine.runs(algorithms, model, [(setup.seed, setup.starts(1))])
         return {"page": page, "heads": heads, "live": live}
 
     def _score_against(self, dataset: Dataset | None) -> None:
+        known = self.engine.dataset
         if dataset is None:
             raise BadInput("its model does not say what data it learned, against which samples are scored.")
-        if self.dataset is not None and self.dataset.name != dataset.name:
-            raise BadInput(f"it scores against {dataset.name}, and another step against {self.dataset.name}.")
-        if self.dataset is None:
-            self.dataset = dataset
-            self.scores, self.score_blocks = score_data(dataset)
+        if known is not None and known.name != dataset.name:
+            raise BadInput(f"it scores against {dataset.name}, and another step against {known.name}.")
+        if known is None:
+            self.engine.score_against(dataset)
 
-
-def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
-    """Return the data of a page with walks over a landscape; array contents are added to ``blocks``."""
-    setup, algorithms, settings = state.setup(), state.algorithms(), state.settings
-    model = setup.model
-    rbm, name = model.rbm, settings["land"]
-    shape = shape_of(rbm.n_visible, model.meta.get("image_shape"))
-    land = landscape(rbm, settings["land_order"])
-    styles = styled(titles(algorithms), colours(algorithms))
-    page = page_data("", landscape_line(name, setup), rbm.n_visible, shape, None, ()) | {
-        "side": TRAIL_SIDE,
-        "speed": min(settings["land_pace"], FASTEST),
-        "isl": None,
-        "view": "landscape",
-        "land": land_data(land, shape),
-        "start": land.valleys[0].floor,
-    }
-    heads = heads_of(styles, algorithms, OF_LANDSCAPE)
-    starts = [(setup.seed, state_bits(land.valleys[0].floor, rbm.n_visible))]
-    return {"page": page, "heads": heads, "live": live_data(algorithms, model, starts, blocks, land=land)}
+    def _walk(self, state: PageState) -> dict[str, Any]:
+        """Return the data of a page with walks over a landscape."""
+        setup, algorithms, settings = state.setup(), state.algorithms(), state.settings
+        model = setup.model
+        rbm, name = model.rbm, settings["land"]
+        shape = shape_of(rbm.n_visible, model.meta.get("image_shape"))
+        land = landscape(rbm, settings["land_order"])
+        styles = styled(titles(algorithms), colours(algorithms))
+        page = page_data("", landscape_line(name, setup), rbm.n_visible, shape, None) | {
+            "side": TRAIL_SIDE,
+            "speed": min(settings["land_pace"], FASTEST),
+            "isl": None,
+            "view": "landscape",
+            "land": land_data(land, shape),
+            "start": land.valleys[0].floor,
+        }
+        heads = heads_of(styles, algorithms, OF_LANDSCAPE)
+        starts = [(setup.seed, state_bits(land.valleys[0].floor, rbm.n_visible))]
+        return {"page": page, "heads": heads, "live": self.engine.runs(algorithms, model, starts, land)}
 
 
 def heads_of(
@@ -207,16 +188,17 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
             steps.append(page.step(step))
         except BadInput as error:
             raise BadInput(f"The lesson '{lesson.name}', step {i}: {error}") from None
-    data = engine_data() | {
+    dataset = page.engine.dataset
+    data: dict[str, Any] = {
         "title": lesson.title,
         "steps": steps,
-        "contains": contents(page.dataset) if page.dataset is not None else "",
+        "contains": contents(dataset) if dataset is not None else "",
     }
     if any(step["part"] == "units" for step in steps):
         data["units"] = units_data()
     if any(step["part"] == "matrix" for step in steps):
         data["matrix"] = f"data:image/webp;base64,{base64.b64encode(MATRIX_PICTURE.read_bytes()).decode()}"
-    frame = write_frame(data, [({}, all_blocks(page.blocks, page.score_blocks))])
+    frame = page.engine.frame(data)
     files = (
         browser.KERNELS_FOLDER / "claims.js",
         browser.KERNELS_FOLDER / "units.js",
@@ -227,4 +209,4 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     script = "\n".join([live_script(CHAIN_FOLDER / "panel.js"), units_script(), *own])
     styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
     sheets = [*(file.read_text("utf-8") for file in styles), units_style()]
-    return assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets), page.dataset
+    return assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets), dataset

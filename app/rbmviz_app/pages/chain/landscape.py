@@ -107,8 +107,8 @@ def draw_landscape(present: bool) -> None:
         choose_landscape()
         PAGE.menu()
     setup, _ = PAGE.setup_now()
-    race = PAGE.open(setup)
-    name, _ = PAGE.shown_model(race, setup, Settings.land.value, setup.model)
+    race = PAGE.open(setup, shown=(Settings.land.value, setup.model))
+    name, _ = race.shown_model
     left, right = places()
     with left:
         offer = "sampler", "landscape", lambda: controls.sampler_adders(race, "chain")

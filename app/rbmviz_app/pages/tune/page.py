@@ -346,12 +346,7 @@ def send(plan: SweepPlan, race: PageRace[Any], algorithms: list[Any]) -> None:
     """Open settings as panels of the Sample page, replacing its panels."""
     settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC, "seed": plan.seeds[0]}
     settings |= {"start": plan.start, "kernel": plan.kernel}
-    try:
-        pages.live_page("sample").show(race.setup, algorithms, settings)
-    except BadInput as error:
-        messages.note(error)
-        return
-    st.switch_page(pages.file_of("sample"))
+    pages.live_page("sample").open_with(race.setup, algorithms, settings)
 
 
 # Evidence

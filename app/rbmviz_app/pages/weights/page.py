@@ -69,8 +69,8 @@ def main() -> None:
             setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
-    race = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(race, setup, name, setup.model)
+    race = PAGE.open(setup, shown=(name, setup.model))
+    shown_name, shown_model = race.shown_model
     with line:
         controls.model_line(shown_name, shown_model)
     with PAGE.notes():
