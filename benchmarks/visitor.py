@@ -1,6 +1,6 @@
 """The cost of one visitor: processor time of four panels at the speed of the page, without any page.
 
-The whole process is timed, so nothing else may run in it. ``tests/attack/sharing.py`` measures the cost that
+The whole process is timed, so nothing else may run in it. ``benchmarks/crowd.py`` measures the cost that
 a page adds (frames over a socket, charts), on a real server.
 """
 

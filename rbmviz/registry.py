@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, dataclass_transform
 
 from rbmviz.errors import BadInput, unknown
-from rbmviz.knobs import check_all, check_names, knob, read_algorithm, read_knobs
+from rbmviz.knobs import check_all, check_names, knob, read_knobs
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,19 +54,18 @@ class Table:
         self._discover()
         return iter(sorted(self._entries))
 
-    def make(self, name: str, **knobs: Any) -> Any:
-        """Return the algorithm ``name``, which may be a text with knobs, with these knobs and defaults."""
-        name, _, text = name.partition(":")
+    def read(self, text: str, **knobs: Any) -> Any:
+        """Return the algorithm of a name or a text like ``rates_fpcd:eps=0.03,k=2``, with further knobs.
+
+        Raises BadInput if the algorithm or a knob is unknown, given twice, or a value is out of range.
+        """
+        name, _, own_text = text.partition(":")
         cls = self[name]
-        own = read_knobs(cls, text)
+        own = read_knobs(cls, own_text)
         check_names(cls, knobs)
         if twice := own.keys() & knobs:
             raise BadInput(f"{name}: {min(twice)} is given twice; give it once.")
         return cls(**own, **knobs)
-
-    def read(self, text: str) -> Any:
-        """Return the algorithm described by a text, see ``rbmviz.knobs.read_algorithm``."""
-        return read_algorithm(self, text)
 
 
 samplers = Table("sampler", "rbmviz.samplers")
@@ -138,20 +137,20 @@ def live_metric(name: str) -> Callable[[F], F]:
     return _entry(live_metrics, name)
 
 
-def dataset(name: str, *, label: str = "", bundled_with: str = "", file: str = "") -> Callable[[F], F]:
+def dataset(name: str, *, label: str = "", file: str = "", published: Any = None) -> Callable[[F], F]:
     """Return a decorator that registers a function that returns a Dataset.
 
     The first line of the function's docstring is the description of the data set.
 
     name : identifier on the command line and in links
     label : name shown to people, with a distinction from namesakes in brackets; default ``name``
-    bundled_with : package that contains the data; "" for data that are generated or stored in a file
-    file : name in ``raw.SOURCES`` of the published file that the data are cut from; default ``name``
+    file : name of the published data set that the data are cut from; default ``name``
+    published : a ``datasets.raw.Publication``: where the data come from; None for generated data
     """
 
     def register(function: F) -> F:
-        function.label, function.bundled_with = label or name, bundled_with  # type: ignore[attr-defined]
-        function.file = file or name  # type: ignore[attr-defined]
+        function.label, function.file = label or name, file or name  # type: ignore[attr-defined]
+        function.published = published  # type: ignore[attr-defined]
         return _entry(datasets, name)(function)
 
     return register

@@ -102,6 +102,14 @@ def model(rbm: RBM) -> Model:
     return Model(rbm, rbm.rates(data), {"dataset": "random bits"})
 
 
+@pytest.fixture(scope="session")
+def wide() -> Model:
+    """70 x 37 units with rates: wider than a block of the generator or a tile, and no multiple of either."""
+    g = np.random.default_rng(1)
+    rbm = RBM(g.normal(0, 0.3, (70, 37)), g.normal(0, 0.5, 70), g.normal(0, 0.5, 37))
+    return Model(rbm, rbm.rates(g.integers(0, 2, (200, 70), dtype=np.uint8)))
+
+
 @pytest.fixture
 def toy() -> Dataset:
     """A data set of 5 random bits with two classes, the value of the first bit."""

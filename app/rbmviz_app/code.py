@@ -151,11 +151,11 @@ def coupling_code(model_name: str, setup: CouplingSetup, coupling: Coupling) -> 
     lines = [
         "import rbmviz",
         "from rbmviz import rng",
-        "from rbmviz.session import CouplingSetup, random_rbm",
+        "from rbmviz.session import CouplingSetup",
         "",
     ]
     if model_name == RANDOM_MODEL:
-        lines.append(f"rbm = random_rbm({m}, {n}, seed={setup.seed})")
+        lines.append(f"rbm = rbmviz.models.random_rbm({m}, {n}, seed={setup.seed})")
     else:
         lines += [*load_model_lines(model_name), "rbm = model.rbm"]
     lines += ["data = None"] if setup.dataset is None else load_dataset_lines(setup.dataset.name)

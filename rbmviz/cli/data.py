@@ -3,8 +3,8 @@
 from typing import Any, Literal
 
 from rbmviz.cli import print_message
-from rbmviz.datasets import describe
-from rbmviz.datasets.raw import SOURCES, fetch, path_of
+from rbmviz.datasets import describe, list_datasets
+from rbmviz.datasets.raw import fetch, path_of, source_of
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.registry import datasets
 
@@ -30,13 +30,13 @@ def data(action: Literal["get", "list"] = "list", name: str | None = None, /) ->
     if action == "list":
         return {"datasets": describe()}
     if name is None:
-        raise BadInput(f"rbmviz data get: name a data set, one of {', '.join(SOURCES)}.")
-    file = name if name in SOURCES else datasets[name].file  # an unknown name is refused here
-    if file not in SOURCES:
+        raise BadInput(f"rbmviz data get: name a data set, one of {', '.join(list_datasets())}.")
+    source = source_of(file := datasets[name].file)
+    if not source.shapes:
         return {"name": file, "path": None, "note": "comes with rbmviz: nothing to download"}
     path = path_of(file)
     if path is None:
-        if SOURCES[file].hosts:
+        if source.hosts:
             with brought_by("data", "A download"):  # before the download is announced
                 import pooch  # noqa: F401
             print_message(f"Downloading {file}.")

@@ -17,7 +17,7 @@ from rbmviz.cli.options import NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import command_line
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.errors import BadInput
-from rbmviz.files.origin import csv_bytes, origin, with_origin
+from rbmviz.files.origin import csv_bytes, digests_in, origin, with_origin
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import write_algorithm
 from rbmviz.session.training import BAND_OF_REPLICATES
@@ -404,14 +404,8 @@ def _write_files(
 
 def _origin(stored: StoredTable) -> dict[str, Any]:
     """Return the origin of a sweep's files, with the digests in its table."""
-    columns = stored.columns
-
-    def digests(name: str) -> dict[str, str]:
-        pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
-        return {value: digest for value, digest in pairs if digest}
-
-    source = origin(command_line(), seeds=sorted(set(columns["seed"].tolist())))
-    return source | {"models": digests("model"), "data": digests("data")}
+    source = origin(command_line(), seeds=sorted(set(stored.columns["seed"].tolist())))
+    return source | digests_in(stored.columns)
 
 
 MAX_LINES = 40

@@ -8,14 +8,7 @@ the base class of all runs.
 """
 
 from rbmviz.session.again import RunLog
-from rbmviz.session.coupling import (
-    Coupling,
-    CouplingRun,
-    CouplingSetup,
-    CouplingSnapshot,
-    Results,
-    random_rbm,
-)
+from rbmviz.session.coupling import Coupling, CouplingRun, CouplingSetup, CouplingSnapshot, Results
 from rbmviz.session.history import RunHistory
 from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnapshot
 from rbmviz.session.landscape import LandscapeRun, LandscapeSetup, LandscapeSnapshot

@@ -312,13 +312,6 @@ class CouplingSetup(NamedTuple):
         return start_law(self.dataset.train)
 
 
-def random_rbm(n_visible: int, n_hidden: int, seed: int) -> RBM:
-    """Return a model with all parameters drawn from N(0, 1); scaled by SD, the model of UCD, appendix A.2."""
-    g = rng.generator(seed, "model")
-    W, b, c = g.normal(0, 1, (n_visible, n_hidden)), g.normal(0, 1, n_visible), g.normal(0, 1, n_hidden)
-    return RBM(W, b, c)
-
-
 class DisplayedPair:
     """The displayed pair of one algorithm, sweep by sweep."""
 

@@ -11,14 +11,14 @@ from page_settings import race_of, set_settings
 from waiting import wait, wait_for_pause
 
 import rbmviz
-from rbmviz import make_sampler, make_trainer, sample
+from rbmviz import make_sampler, make_trainer
 from rbmviz.charts import Style
 from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
-from rbmviz.pages.links import write_changed_panel
 from rbmviz.rbm.files import save_model
 from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.training import Likelihood
+from rbmviz.view.frames import write_frame
 from rbmviz_app.code import DATA_FILE, MODEL_FILE, runs_of, sampling_code
 from rbmviz_app.compared import Curve, curves_of
 from rbmviz_app.pages.sample.charts import isl_chart
@@ -28,7 +28,6 @@ from rbmviz_app.pages.train.charts import (
     likelihood_rows,
     statistic_rows,
     training_chart,
-    warm_start_text,
 )
 from rbmviz_app.pages.train.drawing import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
@@ -109,21 +108,21 @@ def test_the_chart_shows_differences_and_changes_of_knobs(race):
     # Too few since the change: the end of what was before it has the name of the curve.
     rows, _ = charted(race)
     [end] = rows[(rows["kind"] == "end") & (rows["label"] == "rates-FPCD")].to_dict("records")
-    change = rows[rows["kind"] == "mark"].iloc[0]
-    assert (end["x"], end["y"]) == (change["x"], change["y"])
-    assert (change["x"], change["note"]) == (12, "from here on: Step size 0.2")
+    [setting] = rows[(rows["kind"] == "end") & (rows["tone"] == GREY)].to_dict("records")
+    assert (end["x"], end["y"]) == (setting["x"], setting["y"])
+    assert (setting["x"], setting["label"]) == (12, "Step size 0.1")
     race.step(30)
     wait_for_pause(race, 72)
     rows, drawn = charted(race)
     [common] = rows[rows["kind"] == "common"].to_dict("records")
-    assert (common["x"], common["note"]) == (56, "panels without a turn compared at 56 samples")
-    # The past is grey, and a mark is where a knob was turned.
+    assert (common["x"], common["note"]) == (64, "panels without a turn compared at 64 samples")
+    # The past is grey and ends with its setting; the new curve begins at its own first samples.
     content = drawn.content(rows, "ISL")
     lines = content["lines"]
-    assert [(mark["x"], mark["shape"]) for mark in content["marks"]] == [(12, "diamond")]
+    assert ("Step size 0.1", GREY) in [(end["label"], end["colour"]) for end in content["ends"]]
     [past] = [line for line in lines if not line["name"]]
     assert (past["colour"], [x for x, _ in past["points"]]) == (GREY, [5, 6, 7, 8, 9, 10, 12])
-    assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [62]
+    assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [50]
     rows, drawn = charted(race, "difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
@@ -168,7 +167,7 @@ def test_a_panel_says_where_its_numbers_are_from(race, monkeypatch):
     wait_for_pause(race, 68)
     gibbs, other = heads()
     assert gibbs["standing"] == "Scores at 56 samples since the change"
-    assert other["standing"] == "Scores at 56 samples"
+    assert other["standing"] == "Scores at 64 samples"
     assert (gibbs["readouts"]["sweeps"], other["readouts"]["sweeps"]) == (10, 1)
     assert gibbs["readouts"]["isl"][0] == race.peek()[0][1].scores_at("samples", 56).isl.isl
     race.cost_unit = "sweeps"
@@ -266,34 +265,12 @@ def test_a_reset_sends_everything_anew(race):
     assert (len(blocks["v"]), head["run"]) == (2, run + 1)
 
 
+def test_heads_of_frames_must_be_json():
+    with pytest.raises(ValueError, match="JSON"):
+        write_frame({}, [({"n": float("nan")}, {})])
+
+
 # Pages
-
-
-def test_sample_page_is_alive(page):
-    test = page("sample")
-    race = race_of(test, "sample")
-    assert [panel.algorithm.name for panel in race.panels] == [
-        "gibbs",
-        "rates_fpcd",
-        "rates_herding",
-        "sample_penalization",
-    ]
-    wait(lambda: all(s.n > 5 for _, s in race.poll()), "samples in every panel")
-    assert {s.n_visible for s in (snapshot.newest_samples for _, snapshot in race.poll())} == {784}
-    wait(lambda: all(s.newest is not None for _, s in race.poll()), "scores in every panel")
-
-
-def test_sample_page_follows_its_link(page):
-    test = page("sample", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
-    race = race_of(test, "sample")
-    assert [write_changed_panel(panel.algorithm) for panel in race.panels] == ["gibbs:k=7"]
-    assert (race.setup.seed, race.setup.start_from) == (5, "random")
-    assert race.setup.model.rbm.n_visible == 16
-    assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
-    wait(lambda: race.poll()[0][1].n >= 20, "samples")
-    first, v = race.panels[0].read(SamplingRun.held_samples)
-    want = sample(race.setup.model, make_sampler("gibbs", k=7), first + len(v), seed=5, init="random").v
-    np.testing.assert_array_equal(v, want[first:])
 
 
 def test_sample_page_says_why_nothing_is_scored(page):
@@ -314,19 +291,6 @@ def test_code_is_that_of_the_panels_when_it_is_opened(page):
     # Among the knobs of the sampler or, if it had made samples before, in the log of changes.
     assert "temperature=3.5" in opened.value or "'temperature': 3.5" in opened.value
     assert 'make_sampler("rates_fpcd"' in opened.value
-
-
-def test_branch_begins_at_the_model_of_another_trainer(page):
-    test = page("train", t=["cd"])
-    race = race_of(test, "train")
-    wait(lambda: race.poll()[0][1].n > 20, "updates")
-    test.button(key="branch ucd").click().run()
-    assert not test.exception
-    assert [panel.algorithm.name for panel in race.panels] == ["cd", "ucd"]
-    branch = race.panels[1].plan.warm_start
-    assert branch.update > 20
-    wait(lambda: race.poll()[1][1].n > branch.update, "updates of the branch")
-    assert warm_start_text(race.panels[1].plan) == f" from CD-k at {branch.update:,}"
 
 
 @pytest.mark.parametrize(

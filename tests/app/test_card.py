@@ -136,21 +136,6 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     assert race_of(test, "sample").setup.model is shared.pretrained("mnist_fpcd")
 
 
-def test_steps_lead_through_the_pages_and_are_left(page, address_of):
-    test = page("chain", shell=True, lesson="stick", step="2")
-    assert settings_of(test)["land_depth"] == 12
-    button(test, "Next").click().run()
-    assert not test.exception
-    assert list(test.session_state["races"]) == ["chain", "sample"]
-    button(test, "Back").click().run()
-    assert not test.exception
-    assert test.session_state["open step"] == LessonStep("stick", 1)
-    button(test, "Leave").click().run()
-    assert test.session_state["open step"] is None
-    assert "lesson" not in address_of(test)
-    assert "Next" not in [one.label for one in test.button]
-
-
 def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
     test = page("chain", shell=True, lesson="stick", step="2")
 

@@ -4,7 +4,7 @@ from data_mirror import newsgroups_files, publish
 from page_settings import race_of
 from waiting import wait
 
-from rbmviz.datasets import missing_data, raw
+from rbmviz.datasets import list_datasets, missing_data, raw
 from rbmviz_app import data_download
 
 KEY = "train download data"
@@ -45,5 +45,5 @@ def test_only_what_is_published_and_missing_is_offered(mirror):
     assert missing_data("usps@0.3") == ("usps", 8.4)
     for name in ("bas", "mnist5k@0.5", "reviews", "film_reviews", "nosuch", "../usps", None, 7):
         assert missing_data(name) is None
-    for source in raw.SOURCES.values():
+    for source in map(raw.source_of, list_datasets()):
         assert (source.megabytes > 0) == bool(source.hosts)

@@ -8,9 +8,7 @@ import pytest
 from page_settings import race_of, settings_of
 from waiting import wait
 
-from rbmviz.knobs import write_algorithm
 from rbmviz.pages import PAGES
-from rbmviz.samplers import make_sampler
 from rbmviz_app import links as app_links
 from rbmviz_app import pages
 from rbmviz_app.messages import MAX_MESSAGE, plain
@@ -64,15 +62,6 @@ def test_invalid_setting_is_named_with_its_replacement(visit):
     assert (settings_of(test)["hidden"], settings_of(test)["train_data"]) == (16, "bas@3")
     assert test.run().warning  # until it is closed, and no more after it
     assert not test.button(key="train link warnings close alert").click().run().warning
-
-
-def test_a_page_without_panels_stays_so(visit, address_of):
-    test = visit("sample", p="none")
-    assert not race_of(test, "sample").panels
-    assert not test.warning
-    assert address_of(test)["p"] == ["none"]
-    test.button(key="sample add gibbs").click().run()
-    assert address_of(test)["p"] == [write_algorithm(make_sampler("gibbs"))]
 
 
 @pytest.mark.parametrize(

@@ -49,17 +49,6 @@ def test_the_matrix_of_a_preset_is_a_chain_at_every_size(source):
         check_chain(table)
 
 
-def test_another_landscape_begins_anew(page):
-    test = page()
-    race = race_of(test, "chain")
-    test.selectbox(key="land").set_value("random weights").run()
-    assert not test.exception
-    model = race.setup.model
-    assert model.rbm.n_hidden == 4
-    test.run()
-    assert race.setup.model is model  # the same object: nothing began anew
-
-
 def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
     large = pattern_model(["0" * 12], 3)
     test = page(state={"trained": {"mine": model, "too large": large}}, land="mine")

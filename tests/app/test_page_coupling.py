@@ -11,9 +11,10 @@ from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
+from rbmviz.models import random_rbm
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import save_model
-from rbmviz.session import Coupling, CouplingSetup, random_rbm
+from rbmviz.session import Coupling, CouplingSetup
 from rbmviz_app.code import MODEL_FILE, coupling_code
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.stream.encoder import FrameEncoder
@@ -185,17 +186,6 @@ def notes(test):
     if not settings_of(test)["coupling_more"]:  # AppTest has no shell, which drops what has been folded
         offered = [(key, one) for key, one in offered if key in ("tau", "rejected proposals")]
     return " ".join(note for _, (make, _) in offered for note in make()[1])
-
-
-def test_the_page_is_alive(page):
-    test = page(coupling_more="true", coupling_visible="12", coupling_hidden="5")
-    race = race_of(test, "coupling")
-    wait(lambda: race.poll()[0][1].n > 3, "sweeps")
-    wait(lambda: all(d.counted.n > 20 for d in race.poll()[0][1].displayed_pairs), "pairs")
-    test.run()
-    assert not test.exception
-    wait(lambda: "The grey curve is exact" in notes(test), "the exact curve")
-    assert "pairs met" in notes(test)
 
 
 def test_models_bring_their_own_scale_and_say_what_is_not_known(page):

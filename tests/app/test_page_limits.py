@@ -60,21 +60,6 @@ def test_preset_without_room_changes_no_panel(page, monkeypatch):
     assert [line for line in lines if line.startswith(plain("bas_pcd: "))]
 
 
-def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
-    """Without Streamlit's server: what it calls is called here."""
-    test = page("sample", model="bas_pcd", p=["gibbs", "rates_fpcd"], speed="200")
-    race = race_of(test, "sample")
-    wait(lambda: all(s.n > 50 for _, s in race.poll()), "samples")
-    race.close()
-    race.free()
-    wait(lambda: {s.status for _, s in race.peek()} == {"rebuilding"}, "the end of a chunk")
-    n = [s.n for _, s in race.peek()]
-    test.run()
-    assert not test.exception
-    wait(lambda: all(s.n > was for (_, s), was in zip(race.poll(), n, strict=True)), "more samples")
-    assert {s.run for _, s in race.peek()} == {1}
-
-
 def test_pages_stay_alive_while_they_are_rebuilt(page, monkeypatch):
     for name in ("sample", "train", "coupling", "weights", "chain", "tune"):
         test = page(name, little="landscape")

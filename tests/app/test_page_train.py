@@ -9,8 +9,7 @@ from rbmviz import RBM, Model, make_trainer, train
 from rbmviz.datasets import load_dataset
 from rbmviz.rbm.files import model_bytes
 from rbmviz.session import TrainingRun
-from rbmviz.trainers.checkpoint import load_checkpoint
-from rbmviz_app.pages.train.page import checkpoint_file, code_of
+from rbmviz_app.pages.train.page import code_of
 
 LEARNED_BY = "Use the model trained by"
 
@@ -40,14 +39,6 @@ def test_a_trainer_has_the_hidden_units_of_what_it_begins_at(page, tiny):
     assert [(plan.n_hidden, plan.replicates) for plan in plans] == [(7, 2), (3, 2), (3, 2)]
     branched = race.panels[2].read(TrainingRun.warm_start)
     assert {rbm.n_hidden for rbm in branched.models} == {3}
-
-
-def test_a_checkpoint_is_downloaded_once_there_is_one(page):
-    race = race_of(page("train", t=["cd"]), "train")
-    worker = race.panels[0]
-    wait(lambda: race.poll()[0][1].n > 0, "an update")
-    found = load_checkpoint(checkpoint_file(worker), load_dataset("bas").train)
-    assert found.trainer == worker.algorithm
 
 
 def test_refused_checkpoint_opens_once_its_data_are_chosen(page):

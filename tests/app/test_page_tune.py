@@ -9,7 +9,6 @@ import pytest
 from page_settings import button, race_of, set_settings, settings_of
 from waiting import wait
 
-from rbmviz.knobs import read_algorithm
 from rbmviz.models import load_model
 from rbmviz.pages.links import write_changed_panel
 from rbmviz.registry import samplers, trainers
@@ -263,7 +262,7 @@ def elsewhere(open_race):
 
     def make(setup, *texts):
         tables = [trainers if text.partition(":")[0] in trainers else samplers for text in texts]
-        return open_race(setup, *map(read_algorithm, tables, texts))
+        return open_race(setup, *(table.read(text) for table, text in zip(tables, texts, strict=True)))
 
     return make
 

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from page_settings import origin_of_files, race_of
+from page_settings import origin_of_files
 from waiting import wait, wait_for_pause
 
 from rbmviz import make_trainer
@@ -136,19 +136,6 @@ def page(page):
     return functools.partial(page, "weights")
 
 
-def test_it_is_alive(page):
-    test = page(weights_more="true")
-    race = race_of(test, "weights")
-    assert [panel.algorithm.proposal for panel in race.panels] == [
-        "visible",
-        "visible",
-        "joint",
-        "mixture",
-    ]
-    wait(
-        lambda: all(s.summary is not None and s.reference for _, s in race.poll()),
-        "weights in every panel",
-    )
-    said = " ".join(text.value for text in test.markdown)
+def test_the_stored_figure_of_bias_has_its_verdict(page):
+    said = " ".join(text.value for text in page(weights_more="true").markdown)
     assert "- *holds*: On generated data with 16 hidden units the bias of pop-CD is much smaller" in said
-    assert not test.exception

@@ -1,26 +1,23 @@
 """A lesson as a page without a server: the browser runs its steps and evaluates their claims."""
 
 import base64
-from collections.abc import Sequence
 from typing import Any
 
 from rbmviz import browser
-from rbmviz.charts import Style, styled
+from rbmviz.charts import styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, PageState, Step
 from rbmviz.metrics import landscape
 from rbmviz.metrics.landscape import state_bits
-from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES, Number
+from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES
 from rbmviz.models import describe_model
-from rbmviz.samplers import Sampler
 from rbmviz.session.unit_by_unit import UnitByUnit
-from rbmviz.view.curves import isl_plot
 from rbmviz.view.formulas import mathml
-from rbmviz.view.live import LIVE_POLICY, Engine, contents, live_knobs, live_script
-from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
-from rbmviz.view.specs import class_names, shape_of
+from rbmviz.view.live import LIVE_POLICY, Engine, Live, contents, heads_of, live_script, sampling_page
+from rbmviz.view.replay import FASTEST, assembled, page_data
+from rbmviz.view.specs import shape_of
 from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
 from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
@@ -60,7 +57,7 @@ class LessonPage:
         part = state.settings.get("little", "landscape")
         if state.page == "chain" and part != "landscape":
             return {"part": part, "card": card_data(step, part)}
-        data = self._walk(state) if state.page == "chain" else self._samples(state)
+        data = walk_page(state, self.engine) if state.page == "chain" else self._samples(state)
         return data | {"part": "live", "card": card_data(step, "live")}
 
     def _samples(self, state: PageState) -> dict[str, Any]:
@@ -71,28 +68,15 @@ class LessonPage:
             )
         model, dataset = setup.model, setup.dataset
         self._score_against(dataset)
-        styles = styled(titles(algorithms), colours(algorithms))
-        classes = bool(class_names(dataset))
-        numbers = scores_without_server(
-            isl=self.engine.scores is not None, classes=classes, blank=True, spurious=True
+        shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
+        starts = [(setup.seed, setup.starts(1))]
+        caption, side = f"{settings['model']}: {describe_model(model)}.", settings["cells"]
+        speed = min(settings["speed"], FASTEST)
+        page, heads = sampling_page(
+            Live("", caption, model, algorithms, dataset, shape, starts, side, speed), self.engine.scores
         )
-        isl = isl_plot(styles)
-        page = page_data(
-            "",
-            f"{settings['model']}: {describe_model(model)}.",
-            model.rbm.n_visible,
-            shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
-            dataset,
-        ) | {
-            "side": settings["cells"],
-            "usual_side": settings["cells"],
-            "speed": min(settings["speed"], FASTEST),
-            "view": settings["view"],
-            "isl": isl.empty("ISL") | {"x": isl.x.content(), "y": isl.y.content()},
-        }
-        heads = heads_of(styles, algorithms, numbers)
-        live = self.engine.runs(algorithms, model, [(setup.seed, setup.starts(1))])
-        return {"page": page, "heads": heads, "live": live}
+        page |= {"usual_side": side, "view": settings["view"]}
+        return {"page": page, "heads": heads, "live": self.engine.runs(algorithms, model, starts)}
 
     def _score_against(self, dataset: Dataset | None) -> None:
         known = self.engine.dataset
@@ -103,36 +87,26 @@ class LessonPage:
         if known is None:
             self.engine.score_against(dataset)
 
-    def _walk(self, state: PageState) -> dict[str, Any]:
-        """Return the data of a page with walks over a landscape."""
-        setup, algorithms, settings = state.setup(), state.algorithms(), state.settings
-        model = setup.model
-        rbm, name = model.rbm, settings["land"]
-        shape = shape_of(rbm.n_visible, model.meta.get("image_shape"))
-        land = landscape(rbm, settings["land_order"])
-        styles = styled(titles(algorithms), colours(algorithms))
-        page = page_data("", landscape_line(name, setup), rbm.n_visible, shape, None) | {
-            "side": TRAIL_SIDE,
-            "speed": min(settings["land_pace"], FASTEST),
-            "isl": None,
-            "view": "landscape",
-            "land": land_data(land, shape),
-            "start": land.valleys[0].floor,
-        }
-        heads = heads_of(styles, algorithms, OF_LANDSCAPE)
-        starts = [(setup.seed, state_bits(land.valleys[0].floor, rbm.n_visible))]
-        return {"page": page, "heads": heads, "live": self.engine.runs(algorithms, model, starts, land)}
 
-
-def heads_of(
-    styles: Sequence[Style], algorithms: Sequence[Sampler], numbers: Sequence[Number]
-) -> list[dict[str, Any]]:
-    """Return the heads of runs that have not begun; numbers : numbers of each panel."""
-    empty = {"first": 0, "n_chains": 1, "segments": [], "knobs_at": []}
-    return [
-        empty | {"key": key, "spec": panel_data(key, style, sampler, numbers) | live_knobs(sampler)}
-        for key, (style, sampler) in enumerate(zip(styles, algorithms, strict=True))
-    ]
+def walk_page(state: PageState, engine: Engine) -> dict[str, Any]:
+    """Return the data of a page with walks over a landscape."""
+    setup, algorithms, settings = state.setup(), state.algorithms(), state.settings
+    model = setup.model
+    rbm, name = model.rbm, settings["land"]
+    shape = shape_of(rbm.n_visible, model.meta.get("image_shape"))
+    land = landscape(rbm, settings["land_order"])
+    styles = styled(titles(algorithms), colours(algorithms))
+    page = page_data("", landscape_line(name, setup), rbm.n_visible, shape, None) | {
+        "side": TRAIL_SIDE,
+        "speed": min(settings["land_pace"], FASTEST),
+        "isl": None,
+        "view": "landscape",
+        "land": land_data(land, shape),
+        "start": land.valleys[0].floor,
+    }
+    heads = heads_of(styles, algorithms, OF_LANDSCAPE)
+    starts = [(setup.seed, state_bits(land.valleys[0].floor, rbm.n_visible))]
+    return {"page": page, "heads": heads, "live": engine.runs(algorithms, model, starts, land)}
 
 
 def card_data(step: Step, part: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import BadInput
-from rbmviz.browser.chains import RECORDED
 from rbmviz.charts import Chart
 from rbmviz.charts.style import titles
 from rbmviz.datasets import Dataset
@@ -16,12 +15,12 @@ from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.samplers.target_likelihood import TARGET_STRIDE
-from rbmviz.session import RunHistory, SamplingRun, SamplingSetup, TrainingSetup, WarmStart
+from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup, WarmStart
 from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
 from rbmviz.trainers import make_trainer
-from rbmviz.view.live import is_playable, play_html, starts_of
-from rbmviz.view.replay import FASTEST, Replay
+from rbmviz.view.live import Live, is_playable, play_html, starts_of
+from rbmviz.view.replay import FASTEST
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages, pages
 from rbmviz_app.code import runs_of, sampling_code
@@ -235,16 +234,18 @@ def live_file(race: PageRace[SamplingSetup], model_name: str, caption: str, side
     model, dataset = setup.model, setup.dataset
     if not race.panels:
         raise BadInput("There is no panel whose samples could move: add a sampler.")
-    replay = Replay(
+    live = Live(
         model_name,
         caption or f"{describe_model(model)}. Seed {setup.seed}.",
-        [panel.read(RunHistory.of).last(RECORDED) for panel in race.panels],
+        model,
+        algorithms_of(race),
         dataset,
         shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
+        starts_of(setup),
         side,
         min(race.rate, FASTEST),
     )
-    return play_html(replay, model, starts_of(setup))
+    return play_html(live)
 
 
 def draw_tuning(race: PageRace[SamplingSetup], model_name: str, data_choice: str) -> None:

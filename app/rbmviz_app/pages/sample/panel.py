@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.charts.style import titles
-from rbmviz.knobs import Knob, knobs_of, value_text, values_of
+from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
 from rbmviz.pages.sample import live_numbers
@@ -41,7 +41,10 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
 
 
 def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
-    """Compare the ISL since the newest turn of a knob, if any, with that before it, at equal samples."""
+    """Compare the ISL since the newest turn of a knob, if any, at equal numbers of samples.
+
+    With the ISL before the turn, and with that of the best panel without a turn.
+    """
     turned = [(name, snapshot) for name, snapshot in named if snapshot.past]
     if not turned:
         return ""
@@ -52,16 +55,22 @@ def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
     said = f"{name}: {turn_text(snapshot)}"
     if at is None:
         return f"{said}, since sample {snapshot.begin.samples + 1:,}"
-    return f"{said}: ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
+    said += f": ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
+    others = [
+        (scores.isl.isl, other)
+        for other, still in named
+        if not still.past and (scores := still.scores_at("samples", at.n)) is not None
+    ]
+    return said + (f"; {max(others)[1]} had {max(others)[0]:.1f}" if others else "")
 
 
 def turn_text(snapshot: SamplingSnapshot) -> str:
     """Describe the newest turn: each knob with its value before and now."""
-    if snapshot.turned_from is None or not snapshot.turned:
+    if not snapshot.turned:
         return knobs_text(snapshot.algorithm, snapshot.turned)
-    knobs, before = knobs_of(snapshot.algorithm), values_of(snapshot.turned_from)
+    knobs = knobs_of(snapshot.algorithm)
     return ", ".join(
-        f"{knobs[name].label.lower()} {value_text(before[name])} → {value_text(value)}"
+        f"{knobs[name].label.lower()} {value_text(snapshot.before[name])} → {value_text(value)}"
         for name, value in snapshot.turned.items()
     )
 

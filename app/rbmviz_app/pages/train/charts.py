@@ -106,6 +106,7 @@ def training_chart(
     compared : common point of the panels, which is marked
     present : whether the chart is for a projector, beside the panels
     """
+    point = compared[0].point if compared else None
     log_x = cost_unit == "sweeps"  # trainers differ by powers of ten, so the axis is logarithmic
     points: Rows = []
     if log:  # clip bands that reach below zero to the end of the axis
@@ -136,7 +137,7 @@ def training_chart(
         title,
         levels,
         log,
-    ).of([*points, *marks, *ends, *common_rows(compared, points, log=log_x)])
+    ).of([*points, *marks, *ends, *common_rows(point, cost_unit, points, log=log_x)])
 
 
 DISTRIBUTION_COLUMNS = ("trainer", "x", "x2", "middle", "share")

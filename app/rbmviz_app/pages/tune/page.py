@@ -9,7 +9,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.datasets import missing_data
 from rbmviz.files.metadata import data_name
-from rbmviz.files.origin import csv_bytes, origin
+from rbmviz.files.origin import csv_bytes, digests_in, origin
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
@@ -387,18 +387,12 @@ def files_of(store: Store, scores: SweepScores, choices: Mapping[str, Choice]) -
 
 def origin_of(store: Store, scores: SweepScores) -> dict[str, Any]:
     """Return the origin of a sweep's files, with the digests of its models and data."""
-    columns = scores.columns
-
-    def digests(name: str) -> dict[str, str]:
-        pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
-        return {value: digest for value, digest in pairs if value}
-
     code = (
         "from rbmviz.sweeps import Axis, Budget, Store, SweepPlan, cells, run; "
         f"plan = {scores.plan!r}; store = Store('sweep'); store.prepare(plan); run(cells(plan), store)"
     )
     source = origin(store.about()["command"] or code, seeds=scores.plan.seeds) | {"code": code}
-    return source | {"models": digests("model"), "data": digests("data")}
+    return source | digests_in(scores.columns)
 
 
 def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, race: PageRace[Any]) -> None:
