@@ -58,12 +58,12 @@ from rbmviz_app import (
 from rbmviz_app.component import component
 from rbmviz_app.controls import Download
 from rbmviz_app.panel import algorithms_of
+from rbmviz_app.parts import Make
 from rbmviz_app.presets import Preset
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings, Setting
 from rbmviz_app.share import publish
 from rbmviz_app.share.prose import marked
-from rbmviz_app.stream.parts import Make
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 PRESENTED_FONT_PIXELS = 20

@@ -21,10 +21,10 @@ from rbmviz.view.specs import knob_spec
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, sent_by
 from rbmviz_app.share import publish
 from rbmviz_app.stream.encoder import Readouts
-from rbmviz_app.stream.race import PageRace
 
 FPS = 20
 

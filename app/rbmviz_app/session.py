@@ -21,8 +21,8 @@ from rbmviz.pages import SettingSpec
 from rbmviz.pages.links import address_texts
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.jobs import Job
+from rbmviz_app.race import PageRace
 from rbmviz_app.share.view import Share
-from rbmviz_app.stream.race import PageRace
 
 T = TypeVar("T")
 

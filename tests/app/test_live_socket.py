@@ -17,12 +17,12 @@ from rbmviz.session import (
     SamplingRun,
     SamplingSetup,
 )
+from rbmviz_app import race as page_race
 from rbmviz_app.races import races_by_token
 from rbmviz_app.sockets import Sockets
-from rbmviz_app.stream import race as page_race
 from rbmviz_app.stream import socket as live
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.requests import MAX_PANELS, MOST, Press
+from rbmviz_app.stream.requests import MAX_PANELS, MOST
 from tests.frames import read_header
 
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
@@ -394,7 +394,7 @@ def test_two_connections_with_the_same_press_make_one_step(race, monkeypatch):
         assert go_on.wait(PATIENCE)
 
     monkeypatch.setitem(page_race.CARRIES_OUT, "step", slowly)
-    threads = [threading.Thread(target=race.carry_out, args=(Press("step", NAME, 1),)) for _ in "12"]
+    threads = [threading.Thread(target=race.carry_out, args=("step", NAME, 1)) for _ in "12"]
     for thread in threads:
         thread.start()
     assert begun.wait(PATIENCE)
@@ -418,5 +418,5 @@ def test_more_presses_than_a_page_leaves_unanswered_end_the_connection(client, r
 def test_a_race_remembers_only_so_many_pages(race, monkeypatch):
     monkeypatch.setitem(page_race.CARRIES_OUT, "step", lambda race: None)
     for i in range(3 * page_race.MAX_PAGES):
-        race.carry_out(Press("step", f"{i:016x}", 1))
+        race.carry_out("step", f"{i:016x}", 1)
     assert len(race.presses) == page_race.MAX_PAGES

@@ -8,10 +8,10 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.charts.plot import Content
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
 from rbmviz_app.share.view import Share, new_token
-from rbmviz_app.stream.race import PageRace
 
 FOR_WATCHERS = (
     *("view", "pixels", "side", "n_visible", "shape", "panels"),

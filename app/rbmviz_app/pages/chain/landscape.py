@@ -16,7 +16,7 @@ from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.chain.panel import Settings, landscape_grid
 from rbmviz_app.pages.chain.presets import PRESETS
-from rbmviz_app.stream.race import PageRace
+from rbmviz_app.race import PageRace
 from rbmviz_app.transport import Transport
 
 VISIT_QUANTITIES = {

@@ -33,9 +33,9 @@ from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_lab
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import training_part_isl
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.socket import picture_path
 from rbmviz_app.transport import Transport
 

@@ -26,9 +26,9 @@ from rbmviz_app.pages.train.charts import curves_of_trainers, units_of
 from rbmviz_app.pages.train.drawing import draw_charts, levels_of
 from rbmviz_app.pages.train.panel import Settings, fresh_starts, train_grid
 from rbmviz_app.pages.train.presets import PRESETS
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import OPENED_CHECKPOINT, RACES
 from rbmviz_app.shared import data, own_data, own_models, pretrained, title_of_model
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Train", "school", 3

@@ -19,8 +19,8 @@ from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Weights", "balance", 6

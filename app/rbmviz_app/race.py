@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from rbmviz.session import Race
 from rbmviz.session.race import Setup
 from rbmviz_app.access import base_path
-from rbmviz_app.stream.parts import Parts
-from rbmviz_app.stream.requests import Press
+from rbmviz_app.parts import Parts
 
 S = TypeVar("S", bound=Setup)
 
@@ -55,14 +54,16 @@ class PageRace(Race[S]):
         """Path of its live socket."""
         return live_path() + self.token
 
-    def carry_out(self, press: Press) -> None:
-        """Carry out a press unless this was done before; call it from any thread except the event loop's.
+    def carry_out(self, press: str, page: str, n: int) -> None:
+        """Carry out the n-th press of a page of a browser unless this was done before.
+
+        Call it from any thread except the event loop's.
 
         A browser sends unanswered presses again when its socket has been reopened.
         """
         with self._presses_lock:  # a dead connection, which the browser has replaced, may still carry out one
-            if press.n > self.presses.get(press.page, 0):
-                CARRIES_OUT[press.press](self)
-                self.presses[press.page] = press.n
+            if n > self.presses.get(page, 0):
+                CARRIES_OUT[press](self)
+                self.presses[page] = n
                 while len(self.presses) > MAX_PAGES:
                     del self.presses[next(iter(self.presses))]
