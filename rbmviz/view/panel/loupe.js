@@ -87,7 +87,7 @@ class Loupe {
     this.fadedAt = 0;
     this.fading = 0;
     this.ask = paced(ASK_MS, (/** @type {number} */ panel, /** @type {number} */ sample) => { if (this.at) grid.askForTile(panel, sample); });
-    this.onOther = (/** @type {Event} */ event) => {
+    this.onAnother = (/** @type {Event} */ event) => {
       const onTile = this.at && event.composedPath().includes(this.at.mosaic.canvas);
       if (event instanceof KeyboardEvent ? event.key === 'Escape' : event.type === 'scroll' || !onTile) this.close();
     };
@@ -132,7 +132,7 @@ class Loupe {
     if (!at) {
       this.grid.host.after(this.node);
       this.node.showPopover();
-      for (const name of CLOSING) addEventListener(name, this.onOther, true);
+      for (const name of CLOSING) addEventListener(name, this.onAnother, true);
     }
     this.shown = []; // another tile does not fade
     this.at = { panel, mosaic, slot, follows: mosaic === panel.tiles[0] && slot === panel.newestSlot };
@@ -153,7 +153,7 @@ class Loupe {
     this.unmark();
     cancelAnimationFrame(this.fading);
     this.asked = '';
-    for (const name of CLOSING) removeEventListener(name, this.onOther, true);
+    for (const name of CLOSING) removeEventListener(name, this.onAnother, true);
     this.node.remove();
   }
 
