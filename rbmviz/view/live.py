@@ -105,7 +105,8 @@ def play_html(live: Live) -> bytes:
 
 def live_script(*more: Path) -> str:
     """Return the scripts of a live page, which do nothing by themselves; ``more``: see ``shared_script``."""
-    return shared_script(*more) + "\n" + (VIEW_FOLDER / "live.js").read_text("utf-8")
+    own = [(VIEW_FOLDER / name).read_text("utf-8") for name in ("tile.js", "live.js")]
+    return "\n".join([shared_script(*more), *own])
 
 
 def live_frames(live: Live) -> dict[str, bytes]:

@@ -31,7 +31,10 @@ READING_NOTES = (
     "CD weighs all samples the same and is biased (sections 3, 3.2).",
     "**Even weights can lie** On Bars and Stripes each hidden state covers one of 30 patterns, so log Z is "
     "log 30 = 3.4 nats too low: samples that would show the other patterns come once in 10¹⁶.",
-    "**Try** the preset *One weight takes all*.",
+    "**One weight takes all** Of a hundred digits one holds three quarters of the weight on average, of a "
+    "thousand still more than half: the paper’s limit (section 4.2). A mixture of ten hidden states does not "
+    "help.",
+    "**Try** the preset *An even batch can lie*.",
 )
 
 

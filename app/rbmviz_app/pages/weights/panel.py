@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.charts.style import colours_of_slots
 from rbmviz.metrics.numbers import OF_WEIGHTS, Number
 from rbmviz.session import WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
@@ -95,7 +96,8 @@ def weights_grid(race: PageRace[WeightSetup], **mounted: Any) -> None:
         names=population_titles(algorithms_of(race)),
         formulas_of=lambda trainer: trainer.equation,  # without the update, because nothing is trained
     )
-    for spec in specs:
+    for spec, tone in zip(specs, colours_of_slots(race.slots), strict=True):
+        spec["colour"] = tone
         spec["knobs"] = [
             knob | dict(zip(("label", "help"), WEIGHT_KNOBS[knob["name"]], strict=True))
             for knob in spec["knobs"]
