@@ -61,8 +61,8 @@ def _check_table(name: str, parts: Mapping[str, np.ndarray], rule: str, columns:
         which = f"{', '.join(named)}{', ...' * (len(others) > 5)}"
         raise BadInput(
             f"'{name}': column {which} holds other numbers than 0 and 1, up to {high[others].max():g}, and a "
-            "table does not say whether they are grey levels from 0 to 255: leave it out, give the threshold in "
-            "its unit, as 127, or divide by the largest."
+            "table does not say whether they are grey levels from 0 to 255: leave it out, give the threshold "
+            "in its unit, as 127, or divide by the largest."
         )
 
 
