@@ -1,7 +1,7 @@
 """The command line: one module for each command, which is a function of its arguments.
 
-The function returns the result as a dictionary of JSON values, and ``text`` of its module formats this result
-for the terminal; ``options`` makes options of signature and docstring. The exit status of all commands:
+The function returns an ``Answer``; ``options`` makes options of its signature and docstring. The exit status
+of all commands:
 
 0    success
 1    an output (file or standard output) cannot be written, or an internal error occurred
@@ -20,7 +20,7 @@ import os
 import pkgutil
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rbmviz.cli.signals import interruptible, signals_deferred
@@ -54,13 +54,17 @@ COMMANDS = {
 }
 """Module and function of each command, imported when the command runs, and what the command does."""
 
+Answer = tuple[dict[str, Any], str]
+"""What a command returns: the result, of JSON values, and the same as text for the terminal.
 
-def function_of(name: str) -> Callable[..., dict[str, Any]]:
+The entries ``interrupted`` and ``claims_failed`` give the exit status.
+"""
+
+
+def function_of(name: str) -> Callable[..., Answer]:
     """Return the function of a command, whose module is imported now."""
     place = COMMANDS[name][0]  # python -m benchmarks adds one of another package
-    found: Callable[..., dict[str, Any]] = pkgutil.resolve_name(
-        place if "." in place else f"{__name__}.{place}"
-    )
+    found: Callable[..., Answer] = pkgutil.resolve_name(place if "." in place else f"{__name__}.{place}")
     return found
 
 
@@ -84,6 +88,17 @@ def print_message(message: str) -> None:
     """Print a message for the user on standard error; standard output is for the result only."""
     sys.stderr.write(f"{message}\n")  # one call, so that lines of two threads are not mixed
     sys.stderr.flush()
+
+
+def table(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: the first column is aligned at the left, the others at the right."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    aligned = [
+        [text.rjust(width) if i else text.ljust(width) for text in column]
+        for i, (column, width) in enumerate(zip(columns, widths, strict=True))
+    ]
+    return ["  ".join(cells).rstrip() for cells in zip(*aligned, strict=True)]
 
 
 def _sentence(error: Exception | str) -> str:
@@ -149,16 +164,14 @@ def _run(arguments: Sequence[str] | None) -> int:
                 bound = read(name, rest)
                 given, chosen = bound.args, dict(bound.kwargs)
             as_json = chosen.pop("json", False)
-            result = run(*given, **chosen)
+            result, said = run(*given, **chosen)
         except (BadInput, OutputFailure):
             raise
         except Exception:
             if stops:  # some libraries turn an interrupt during their import into another error
                 raise KeyboardInterrupt from None
             raise
-    # The origin is only for files and programs.
-    summary = {key: value for key, value in result.items() if key != "origin"}
-    print_result(to_json(result) if as_json else sys.modules[run.__module__].text(summary))
+    print_result(to_json(result) if as_json else said)
     if result.get("interrupted"):
         return 130
     return 3 if result.get("claims_failed") else 0

@@ -56,6 +56,9 @@ Count = Annotated[int, whole(1, 10**9)]
 
 NUMBER = Parameter(name=["-n", "--n"])
 
+FLAT = Parameter(name="*")
+"""Of a dataclass: its fields are options of the command."""
+
 Seed = Annotated[int, whole(0, 10**18, help="Random seed.")]
 
 ModelName = Annotated[str, Parameter(help="Name of a pretrained model, or a file.")]
@@ -124,7 +127,7 @@ def help_text(name: str) -> str:
     arguments = [
         argument
         for argument in app_of(name).assemble_argument_collection(parse_docstring=True)
-        if argument.field_info.kind is not inspect.Parameter.VAR_KEYWORD
+        if argument.field_info.kind is not inspect.Parameter.VAR_KEYWORD and not argument.children
     ]
     words = [f" [{_flag(argument)}]" for argument in arguments if not argument.field_info.is_keyword]
     lines = [f"usage: {_called(name)}{''.join(words)} [OPTIONS]"]

@@ -9,10 +9,10 @@ from tqdm import tqdm
 
 from rbmviz.browser import scores
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import MANY, NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import data_for, origin_of
-from rbmviz.cli.outputs import DefaultName, check_outputs
+from rbmviz.cli.outputs import DefaultName, check_outputs, ending_in
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.files.budget import check_state
@@ -59,7 +59,7 @@ def play(
     speed: Annotated[int, whole(1, 5000)] = 60,
     out: str = DefaultName("live.html"),
     **knobs: Annotated[str, table],
-) -> dict[str, Any]:
+) -> Answer:
     """Write a page in which samplers run live in any browser, or a recording.
 
     In a live page the samplers run, in any browser; a recorded one only plays the samples that are made now.
@@ -102,19 +102,13 @@ def play(
     rbmviz play --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 --out live.html
     rbmviz play --recorded --model mnist_fpcd --samplers gibbs rates_fpcd -n 2000 --out run.gif
     """
-    target, endings = Path(out), (".html", ".gif") if recorded else (".html",)
-    if target.suffix not in endings:
-        raise BadInput(f"play: '{target}' must end in {' or '.join(endings)}.")
+    target = ending_in("play", out, ".html", *((".gif",) if recorded else ()))
     check_outputs({"--out": out}, models={"--model": model}, datasets={"--dataset": dataset})
     if lesson is not None:
-        given: dict[str, Any] = {
-            "model": model,
-            "samplers": samplers,
-            "title": title,
-            "caption": caption,
-            "dataset": dataset,
+        given = {
+            **{"model": model, "samplers": samplers, "title": title, "caption": caption, "dataset": dataset},
+            **{"no_data": no_data, "recorded": recorded, "knobs": knobs},
         }
-        given |= {"no_data": no_data, "recorded": recorded, "knobs": knobs}
         return _lesson(lesson, target, [name for name, value in given.items() if value])
     for flag, heading in (("title", title), ("caption", caption)):
         if len(heading or "") > MAX_HEADING:
@@ -135,23 +129,20 @@ def play(
     if loaded.rates is None and dataset and data and any(each.needs_rates for each in algorithms):
         loaded = with_rates(loaded, data)
     setup = SamplingSetup(loaded, data, seed, init or "data")  # without data they start at random bits
-    shown = None if no_data and not recorded else data
     if recorded:
-        kept = _kept(n, last, len(algorithms), loaded)
-        n_visible, n_hidden = loaded.rbm.W.shape
-        plan = setup._replace(held=kept).plan()
+        shown, kept, length = data, _kept(n, last, len(algorithms), loaded), n
         for algorithm in algorithms:
-            check_state("play: the run", algorithm, n_visible, n_hidden, "give fewer chains")
-        runs = [SamplingRun(1, plan, algorithm) for algorithm in algorithms]
+            check_state(
+                "play: the run", algorithm, loaded.rbm.n_visible, loaded.rbm.n_hidden, "give fewer chains"
+            )
     else:
+        shown, kept, length = None if no_data else data, RECORDED, RECORDED
         live.check_playable(algorithms, loaded)
         print_message(f"The page will contain {_contents(shown)}.")
         if setup.first_state() is None:
             setup = setup._replace(dataset=shown)
-        runs = live.runs_to_record(setup, algorithms)
-    histories, interrupted = _histories(runs, n if recorded else RECORDED)
-    if recorded:
-        histories = [history.last(kept) for history in histories]
+    histories, interrupted = _histories(live.runs_to_record(setup, algorithms, kept), length)
+    histories = [history.last(kept) for history in histories]
     said = f"{describe_model(loaded)}. {f'Seed {seed}. ' if recorded else ''}{setup.start_text()}"
     shape = shape_of(loaded.rbm.n_visible, loaded.meta.get("image_shape"), data)
     heading = Path(name).stem if title is None else title
@@ -160,7 +151,7 @@ def play(
         content = live.play_html(replay, loaded, live.starts_of(setup))
     else:
         content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
-    result = _written(target, content, {name: loaded}, shown, seed) | {"model": name}
+    result: dict[str, Any] = {"model": name, "init": "random" if setup.first_state() is None else "data"}
     result["samplers"] = [
         {"name": each.algorithm.name, "knobs": values_of(each.algorithm)}
         | ({"n": each.n} if recorded else {})
@@ -170,11 +161,11 @@ def play(
         result |= {"kept": kept, "seed": seed}
     else:
         result |= {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
-    result["init"] = "random" if setup.first_state() is None else "data"
-    return result | ({"interrupted": True} if interrupted else {})
+    result |= {"interrupted": True} if interrupted else {}
+    return _written(target, content, origin_of({name: loaded}, shown, seed=seed), shown, result)
 
 
-def _lesson(name: str, target: Path, options: list[str]) -> dict[str, Any]:
+def _lesson(name: str, target: Path, options: list[str]) -> Answer:
     if options:
         raise BadInput(f"play: the lesson decides what runs: leave {' and '.join(options)} out.")
     with brought_by("app", "A lesson as a page"):
@@ -184,8 +175,9 @@ def _lesson(name: str, target: Path, options: list[str]) -> dict[str, Any]:
     content, dataset = page.lesson_html(lesson)
     contained = _contents(dataset, "the lesson, its models and the kernels")
     print_message(f"The page will contain {contained}.")
-    result = _written(target, content, {}, dataset, None) | {"model": None, "lesson": lesson.name}
-    return result | {"contains": contained, "steps": [step.title for step in lesson.steps]}
+    result: dict[str, Any] = {"model": None, "lesson": lesson.name, "contains": contained}
+    result["steps"] = [step.title for step in lesson.steps]
+    return _written(target, content, origin_of({}, dataset), dataset, result)
 
 
 def _kept(n: int, last: int | None, n_runs: int, model: Model) -> int:
@@ -225,14 +217,14 @@ def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]
 
 
 def _written(
-    target: Path, content: bytes, models: dict[str, Model], dataset: Dataset | None, seed: int | None
-) -> dict[str, Any]:
-    """Write a page, and return the part of the result shared by all pages."""
-    source = origin_of(models, dataset, seed=seed)
+    target: Path, content: bytes, source: dict[str, Any], dataset: Dataset | None, result: dict[str, Any]
+) -> Answer:
+    """Write a page; return its result with what all pages share."""
     content = with_origin(content, target.name, source)
     write_whole(target, content)
-    name = dataset.name if dataset is not None else None
-    return {"out": str(target), "bytes": len(content), "dataset": name, "origin": source}
+    result |= {"dataset": None if dataset is None else dataset.name, "origin": source}
+    result |= {"out": str(target), "bytes": len(content)}
+    return result, f"{target}: {len(content) / 1e6:.2f} MB, open it in a browser."
 
 
 def _contents(dataset: Dataset | None, kernels: str = "the model, the kernels and a recording") -> str:
@@ -240,8 +232,3 @@ def _contents(dataset: Dataset | None, kernels: str = "the model, the kernels an
     if dataset is None:
         return f"{kernels}, and no data"
     return f"{kernels}, and {scores.contents(dataset)}"
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    return f"{result['out']}: {result['bytes'] / 1e6:.2f} MB, open it in a browser."

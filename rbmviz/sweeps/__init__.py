@@ -14,7 +14,6 @@ from rbmviz.sweeps.choose import (
     Robustness,
     ScoredSetting,
     compare,
-    joined,
     robustness,
     select,
     telling_point,
@@ -22,7 +21,7 @@ from rbmviz.sweeps.choose import (
 from rbmviz.sweeps.measures import list_measures, measures
 from rbmviz.sweeps.plan import Axis, Budget, SweepPlan
 from rbmviz.sweeps.run import FailedCell, SweepProgress, run
-from rbmviz.sweeps.store import Store, StoredTable
+from rbmviz.sweeps.store import Store
 
 __all__ = [
     "Axis",
@@ -34,13 +33,11 @@ __all__ = [
     "Robustness",
     "ScoredSetting",
     "Store",
-    "StoredTable",
     "SweepPlan",
     "SweepProgress",
     "answer",
     "cells",
     "compare",
-    "joined",
     "list_measures",
     "measures",
     "robustness",

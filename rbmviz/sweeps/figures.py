@@ -10,13 +10,13 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from rbmviz.charts import ChartAxis, Curves, Style
 from rbmviz.errors import brought_by
-from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, undirected
+from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, digests, undirected
 from rbmviz.sweeps.measures import measures
 from rbmviz.sweeps.plan import SweepPlan
 
@@ -42,9 +42,8 @@ def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
     columns : table with the columns model, model_digest, data, data_digest, version and seed
     """
 
-    def named(name: str) -> str:
-        pairs = sorted(set(zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)))
-        texts = [f"{each or '-'} {digest}".strip() for each, digest in pairs if digest]
+    def named(what: Literal["model", "data"]) -> str:
+        texts = [f"{name or '-'} {digest}" for name, digest in sorted(digests(columns, what).items())]
         return ", ".join(texts[:MAX_CAPTION_NAMES]) + (", ..." if len(texts) > MAX_CAPTION_NAMES else "")
 
     seeds, code = np.unique(columns["seed"]).tolist(), sorted(set(columns["version"].tolist()))

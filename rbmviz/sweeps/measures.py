@@ -6,7 +6,7 @@ say why.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -229,6 +229,18 @@ DEFAULT_MEASURES = {
     "trainer": ("log_likelihood", "log_likelihood_validation", "log_likelihood_test", "inner"),
 }
 """The measures of a plan that names none."""
+
+
+CHOOSING = ("isl_validation", "log_likelihood_validation", "log_likelihood")
+"""Measures by which settings are chosen: the first that is there."""
+
+REPORTED = ("isl_test", "log_likelihood_test")
+"""Measures of the test part that are reported, used in the same way."""
+
+
+def first_measure(names: Sequence[str]) -> str:
+    """Return the measure of these by which settings are chosen, unless another is named."""
+    return next((name for name in CHOOSING if name in names), names[0])
 
 
 def list_measures(kind: str | None = None) -> list[str]:

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -20,7 +21,7 @@ from rbmviz.knobs import Knob, Value, knobs_of, write_algorithm
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.effort import Unit
 from rbmviz.registry import Table, samplers, trainers
-from rbmviz.support.checks import whole
+from rbmviz.support.checks import MAX_EXACT_INTEGER, whole
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]
@@ -44,6 +45,15 @@ LEAST_BELOW_1 = 0.001
 """Distance from 1 of the last value below 1 on a log1m axis that ends at 1, where 1 - x has no logarithm."""
 
 TABLES: dict[str, Table] = {"sampler": samplers, "trainer": trainers}
+
+COUNTED: dict[Kind, Unit] = {"sampler": "samples", "trainer": "updates"}
+"""Unit in which the algorithms of a kind count their steps."""
+
+LENGTH: dict[Kind, int] = {"sampler": 20_000, "trainer": 1000}
+"""Default length of a cell, in any unit but seconds."""
+
+REPLICATIONS = 5
+"""Default number of seeds."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +223,28 @@ class Budget:
     unit: Unit
     amount: float
 
+    @classmethod
+    def usual(cls, kind: Kind, unit: Unit | None = None, amount: float | None = None) -> Self:
+        """Return a budget with defaults for what is not given."""
+        return cls(unit or COUNTED[kind], LENGTH[kind] if amount is None else amount)
+
+    @property
+    def steps(self) -> int:
+        """Number of samples or updates; as many as are exact if they are not counted."""
+        return int(self.amount) if self.unit in COUNTED.values() else MAX_EXACT_INTEGER
+
+    def used(self, steps: int, sweeps: int, seconds: float) -> float:
+        """Return the share that is used after so many samples or updates, Gibbs sweeps, and seconds."""
+        return min({"sweeps": sweeps, "seconds": seconds}.get(self.unit, steps) / self.amount, 1.0)
+
+    def chunk(self, seconds: float, each: float) -> int:
+        """Return how many samples or updates of ``each`` seconds are allowed at once after ``seconds``."""
+        return int((self.amount - seconds) / each) + 1 if self.unit == "seconds" else MAX_EXACT_INTEGER
+
+    def within(self, sweeps: np.ndarray) -> int:
+        """Return how many of these rising numbers of Gibbs sweeps the budget has room for."""
+        return int(np.searchsorted(sweeps, self.amount, side="right"))
+
     def __post_init__(self) -> None:
         if self.unit not in get_args(Unit):
             raise unknown("unit of a budget", str(self.unit), get_args(Unit))
@@ -293,7 +325,7 @@ class SweepPlan:
     axes: tuple[Axis, ...] = ()
     models: tuple[str, ...] = ()
     data: str = ""
-    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    seeds: tuple[int, ...] = tuple(range(REPLICATIONS))
     budget: Budget = None  # type: ignore[assignment]
     metrics: tuple[str, ...] = ()
     kernel: Kernel = "binary"
@@ -316,11 +348,10 @@ class SweepPlan:
         self._check_names()
         keep("n_hidden", whole("The hidden units", self.n_hidden, 1, 10**6))
         keep("seeds", tuple(whole("A seed of the sweep", seed, 0, _MAX_SEED) for seed in self.seeds))
-        algorithms = [self._algorithm(algorithm) for algorithm in self.algorithms]
-        keep("algorithms", tuple(write_algorithm(algorithm) for algorithm in algorithms))
-        keep("budget", self.budget or Budget(*(("samples", 20_000) if self._samples else ("updates", 1000))))
+        keep("algorithms", tuple(self._named(algorithm) for algorithm in self.algorithms))
+        keep("budget", self.budget or Budget.usual(self.kind))
         keep("metrics", self.metrics or DEFAULT_MEASURES[self.kind])
-        keep("axes", tuple(self._checked(axis, algorithms) for axis in self.axes))
+        keep("axes", tuple(self._checked(axis) for axis in self.axes))
         self._check_budget()
         self._check_twice()
         if self.size > MAX_SWEEP_CELLS:
@@ -333,12 +364,20 @@ class SweepPlan:
     def _samples(self) -> bool:
         return self.kind == "sampler"
 
-    def _algorithm(self, algorithm: Any) -> Any:
-        if isinstance(algorithm, str):
-            return TABLES[self.kind].read(algorithm)
-        if not dataclasses.is_dataclass(algorithm) or not hasattr(algorithm, "name"):
-            raise BadInput(f"{quoted(algorithm)} is not a {self.kind}: give its name, with knobs if need be.")
-        return TABLES[self.kind].read(write_algorithm(algorithm))
+    @cached_property
+    def _algorithms(self) -> list[Any]:
+        """The algorithms themselves."""
+        return [TABLES[self.kind].read(text) for text in self.algorithms]
+
+    def _named(self, algorithm: Any) -> str:
+        """Return an algorithm as text with every knob."""
+        if not isinstance(algorithm, str):
+            if not dataclasses.is_dataclass(algorithm) or not hasattr(algorithm, "name"):
+                raise BadInput(
+                    f"{quoted(algorithm)} is not a {self.kind}: give its name, perhaps with knobs."
+                )
+            algorithm = write_algorithm(algorithm)
+        return write_algorithm(TABLES[self.kind].read(algorithm))
 
     def _check_names(self) -> None:
         for name in (*self.models, self.data):
@@ -359,11 +398,11 @@ class SweepPlan:
             if name not in (names := list_measures(self.kind)):
                 raise unknown(f"metric of {self.kind}s", str(name), names)
 
-    def _checked(self, axis: Any, algorithms: Sequence[Any]) -> Axis:
+    def _checked(self, axis: Any) -> Axis:
         if not isinstance(axis, Axis):
             raise BadInput(f"{quoted(axis)} is not an axis: give an Axis, a knob with its values.")
-        knob = knob_named(axis.knob, algorithms).name  # refuses a knob that no algorithm has
-        for algorithm in algorithms:
+        knob = self.knob(axis.knob).name  # refuses a knob that no algorithm has
+        for algorithm in self._algorithms:
             if declared := knobs_of(algorithm).get(knob):
                 values = tuple(declared.check(value, algorithm.name) for value in axis.values)
         return Axis(knob, values)
@@ -371,7 +410,7 @@ class SweepPlan:
     def _check_budget(self) -> None:
         if not isinstance(self.budget, Budget):
             raise BadInput(f"{quoted(self.budget)} is not a budget: give a Budget, a unit with an amount.")
-        units = ("samples" if self._samples else "updates", "sweeps", "seconds")
+        units = (COUNTED[self.kind], "sweeps", "seconds")
         if self.budget.unit not in units:
             raise BadInput(
                 f"A sweep over {self.kind}s has no budget in {self.budget.unit}: give {' or '.join(units)}."
@@ -384,7 +423,7 @@ class SweepPlan:
     def _check_twice(self) -> None:
         knobs = [axis.knob for axis in self.axes]
         first = {axis.knob: axis.values[0] for axis in self.axes}
-        along = [write_algorithm(self._with(text, first)) for text in self.algorithms]
+        along = [write_algorithm(self._with(algorithm, first)) for algorithm in self._algorithms]
         _refuse_twice("axis", knobs)
         _refuse_twice("model", self.models)
         _refuse_twice(self.kind, self.algorithms)
@@ -392,9 +431,8 @@ class SweepPlan:
         _refuse_twice("seed", self.seeds)
         _refuse_twice("metric", self.metrics)
 
-    def _with(self, text: str, values: Mapping[str, Any]) -> Any:
+    def _with(self, algorithm: Any, values: Mapping[str, Any]) -> Any:
         """Return an algorithm with these values of axes, ready to run."""
-        algorithm = self._algorithm(text)
         if self.budget.unit == "updates":  # a decreasing schedule ends with the training
             values = {**values, "iterations": self.budget.amount}
         knobs = knobs_of(algorithm)
@@ -407,16 +445,16 @@ class SweepPlan:
     @property
     def size(self) -> int:
         """Number of cells."""
-        places = sum(math.prod(self._lengths(self._algorithm(text))) for text in self.algorithms)
+        places = sum(math.prod(self._lengths(algorithm)) for algorithm in self._algorithms)
         return places * max(len(self.models), 1) * len(self.seeds)
 
     def knob(self, name: str) -> Knob:
         """Return the knob of an axis as declared by the first algorithm that has it."""
-        return knob_named(name, [self._algorithm(text) for text in self.algorithms])
+        return knob_named(name, self._algorithms)
 
     def differing_knobs(self) -> list[str]:
         """Return the knobs, apart from axes, in which algorithms of the same name differ (rates_fpcd:k=5)."""
-        pairs = itertools.combinations(map(self._algorithm, self.algorithms), 2)
+        pairs = itertools.combinations(self._algorithms, 2)
         names = [(name, a, b) for a, b in pairs if a.name == b.name for name in knobs_of(a)]
         return list(dict.fromkeys(name for name, a, b in names if getattr(a, name) != getattr(b, name)))
 
@@ -427,13 +465,12 @@ class SweepPlan:
         axis come first, then the indices between. A sixteenth of a two-axis grid already shows its shape.
         """
         keyed = []
-        for number, text in enumerate(self.algorithms):
-            algorithm = self._algorithm(text)
+        for number, algorithm in enumerate(self._algorithms):
             knobs, lengths = knobs_of(algorithm), self._lengths(algorithm)
             for at in itertools.product(*(range(n) for n in lengths)):
                 values = {axis.knob: axis.values[i] for axis, i in zip(self.axes, at, strict=True)}
                 places = tuple(i if axis.knob in knobs else -1 for axis, i in zip(self.axes, at, strict=True))
-                run = write_algorithm(self._with(text, values))
+                run = write_algorithm(self._with(algorithm, values))
                 keyed += [
                     (_fineness(at, lengths), number, m, GridSetting(run, model, number, places))
                     for m, model in enumerate(self.models or ("",))

@@ -13,16 +13,11 @@ from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics.effort import Unit
 from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare
 from rbmviz.sweeps.choose import COLUMN_OF, Columns, one_source, robustness, select, telling_point
-from rbmviz.sweeps.plan import Kind
+from rbmviz.sweeps.measures import first_measure
+from rbmviz.sweeps.plan import COUNTED, Kind
 
 FIRST_POINT = 10
 """Minimum number of samples at which settings are compared."""
-
-
-def first_measure(metrics: tuple[str, ...]) -> str:
-    """Return a map's initial measure: the validation ISL if measured, else the first measure."""
-    wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
-    return next((name for name in wanted if name in metrics), metrics[0])
 
 
 def test_of(by: str, metrics: tuple[str, ...]) -> str:
@@ -33,7 +28,7 @@ def test_of(by: str, metrics: tuple[str, ...]) -> str:
 
 def units_of(kind: Kind) -> tuple[Unit, ...]:
     """Return the units of comparison for the settings of a sweep."""
-    return ("samples", "sweeps", "seconds") if kind == "sampler" else ("updates", "seconds")
+    return (COUNTED[kind], "sweeps", "seconds") if kind == "sampler" else (COUNTED[kind], "seconds")
 
 
 class MeanPoint(NamedTuple):

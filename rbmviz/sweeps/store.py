@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -41,19 +41,6 @@ _ABOUT = {
     **{"budget_unit": "text", "budget_amount": "real", "knobs": "text", "note": "text"},
 }
 """Columns of ``cell`` after number, id, and error: null, or the sentence why the run has failed."""
-
-
-class StoredTable(NamedTuple):
-    """The results in a folder.
-
-    columns : dict of str to ndarray (rows,)
-        The table in long form (see ``cell.table``); texts have dtype object, numbers int64 or float64.
-    cells : int
-        Number of cells in the table.
-    """
-
-    columns: dict[str, np.ndarray]
-    cells: int
 
 
 class Store:
@@ -253,8 +240,8 @@ class Store:
                     "join main.cell as mine on mine.id = other.cell.id where mine.id in wanted"
                 )
 
-    def read(self, cells: Iterable[Cell] | None = None) -> StoredTable:
-        """Return the results of these cells, or all results in the folder, as one table.
+    def read(self, cells: Iterable[Cell] | None = None) -> dict[str, np.ndarray]:
+        """Return the results of these cells, or all results in the folder, as one table; see ``cell.table``.
 
         Parameters
         ----------
@@ -284,7 +271,7 @@ class Store:
             name: np.array(column, np.float64)[order_of_rows]  # null is NaN
             for name, column in zip(columns[1:], by_column[1:], strict=True)
         }
-        return StoredTable(columns_of(about, of[order_of_rows], numbers), len(about))
+        return columns_of(about, of[order_of_rows], numbers)
 
     def failures(self) -> list[str]:
         """Return the sentences with which cells have failed."""

@@ -23,7 +23,7 @@ from rbmviz.sweeps import figures
 from rbmviz.sweeps.cell import cells
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan
+from rbmviz.sweeps.plan import LENGTH, MAX_SWEEP_CELLS, REPLICATIONS, Axis, Budget, SweepPlan
 from rbmviz.sweeps.run import run
 from rbmviz.sweeps.store import Store
 
@@ -99,8 +99,8 @@ def sweep(
     models: AnyModel | Sequence[AnyModel],
     samplers: AnySampler | Sequence[AnySampler],
     grid: Mapping[str, Sequence[Value] | str],
-    n: int = 20_000,
-    replications: int = 5,
+    n: int = LENGTH["sampler"],
+    replications: int = REPLICATIONS,
     metrics: Sequence[str] = (),
     out: str | Path = "sweep",
     executor: Executor | None = None,
@@ -208,7 +208,7 @@ def sweep(
             f"{len(progress.failed):,} of {progress.cells:,} cells failed, the first one "
             f"({first.cell.algorithm}, seed {first.cell.seed}) because: {first.reason}"
         )
-    return SweepResult(store.read(planned).columns, plan)
+    return SweepResult(store.read(planned), plan)
 
 
 def _as_list(value: Any) -> list[Any]:

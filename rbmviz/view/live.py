@@ -71,9 +71,11 @@ def starts_of(setup: SamplingSetup) -> Starts:
     return [(seed, setup._replace(seed=seed).starts(1)) for seed in seeds]
 
 
-def runs_to_record(setup: SamplingSetup, samplers: Sequence[Sampler]) -> list[SamplingRun]:
-    """Return the runs; their first RECORDED samples are the recording of a page."""
-    plan = setup._replace(held=RECORDED).plan()
+def runs_to_record(
+    setup: SamplingSetup, samplers: Sequence[Sampler], held: int = RECORDED
+) -> list[SamplingRun]:
+    """Return the runs, which hold the newest samples for a recording; a live page has the first RECORDED."""
+    plan = setup._replace(held=held).plan()
     return [SamplingRun(1, plan, sampler) for sampler in samplers]
 
 

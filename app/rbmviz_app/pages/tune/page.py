@@ -19,6 +19,7 @@ from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.session import Race, SamplingSetup
 from rbmviz.sweeps import Choice, Store, SweepPlan, measures
+from rbmviz.sweeps.choose import digests
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import TABLES
 from rbmviz.sweeps.scores import SweepScores, test_of
@@ -89,7 +90,7 @@ class Shown(NamedTuple):
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _scores(folder: str, done: int, _plan: SweepPlan) -> SweepScores:
-    return SweepScores(_plan, Store(folder).read().columns)
+    return SweepScores(_plan, Store(folder).read())
 
 
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -555,18 +556,12 @@ def files_of(store: Store, scores: SweepScores, choices: Mapping[str, Choice]) -
 
 def origin_of(store: Store, scores: SweepScores) -> dict[str, Any]:
     """Return the origin of a sweep's files, with the digests of its models and data."""
-    columns = scores.columns
-
-    def digests(name: str) -> dict[str, str]:
-        pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
-        return {value: digest for value, digest in pairs if value}
-
     code = (
         "from rbmviz.sweeps import Axis, Budget, Store, SweepPlan, cells, run; "
         f"plan = {scores.plan!r}; store = Store('sweep'); store.prepare(plan); run(cells(plan), store)"
     )
     source = origin(store.about()["command"] or code, seeds=scores.plan.seeds) | {"code": code}
-    return source | {"models": digests("model"), "data": digests("data")}
+    return source | {"models": digests(scores.columns, "model"), "data": digests(scores.columns, "data")}
 
 
 def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, chains: Chains) -> None:

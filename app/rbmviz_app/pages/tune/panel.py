@@ -8,8 +8,9 @@ from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.effort import Unit
 from rbmviz.sweeps import Choice, SweepPlan, answer, measures
 from rbmviz.sweeps.choose import MOSTLY_BLANK, undirected
+from rbmviz.sweeps.measures import first_measure
 from rbmviz.sweeps.plan import TABLES, GridSetting
-from rbmviz.sweeps.scores import SweepScores, first_measure, units_of
+from rbmviz.sweeps.scores import SweepScores, units_of
 from rbmviz_app.component import component
 from rbmviz_app.session import sent_by
 
