@@ -111,7 +111,6 @@ setup        what the panels of a page share: model, data, seed, start; in kerne
 plan         what one run is made of: model, data, seed, start and what else its kind needs
 run          one algorithm at work: a chain that is sampled, a model that is trained, pairs that are coupled
 race         the panels of one page, which take commands together and have one clock
-comparison   a race, as the app calls it
 panel        one algorithm on a page, with its knobs and its run
 job          what advances all panels of a page once, twenty times a second; a page has at most one waiting
 pool         threads that do the jobs of all pages in order: paced, full, long

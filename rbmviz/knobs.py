@@ -192,10 +192,7 @@ def read_algorithm(table: Any, text: str) -> Any:
 def read_knobs(cls: Any, text: str) -> dict[str, Any]:
     """Read knobs in the format of ``write_knobs``; some may be left out.
 
-    Raises
-    ------
-    BadInput
-        If a knob is unknown, out of range, or given twice.
+    Raises BadInput if a knob is unknown, out of range, or given twice.
     """
     return parse_knobs(cls, split_knobs(text, cls.name))
 

@@ -138,20 +138,20 @@ def live_metric(name: str) -> Callable[[F], F]:
     return _entry(live_metrics, name)
 
 
-def dataset(name: str, *, label: str = "", bundled_with: str = "", file: str = "") -> Callable[[F], F]:
+def dataset(name: str, *, label: str = "", file: str = "", published: Any = None) -> Callable[[F], F]:
     """Return a decorator that registers a function that returns a Dataset.
 
     The first line of the function's docstring is the description of the data set.
 
     name : identifier on the command line and in links
     label : name shown to people, with a distinction from namesakes in brackets; default ``name``
-    bundled_with : package that contains the data; "" for data that are generated or stored in a file
-    file : name in ``raw.SOURCES`` of the published file that the data are cut from; default ``name``
+    file : name of the published data set that the data are cut from; default ``name``
+    published : a ``datasets.raw.Publication``: where the data come from; None for generated data
     """
 
     def register(function: F) -> F:
-        function.label, function.bundled_with = label or name, bundled_with  # type: ignore[attr-defined]
-        function.file = file or name  # type: ignore[attr-defined]
+        function.label, function.file = label or name, file or name  # type: ignore[attr-defined]
+        function.published = published  # type: ignore[attr-defined]
         return _entry(datasets, name)(function)
 
     return register

@@ -1,7 +1,7 @@
 """The card of a lesson, beside the page that its step is about.
 
 A step sets every setting and every panel of its page, and nothing runs before Play. Opening a step sets the
-settings and marks the panels as pending (``open_step``). The page sets its panels once its comparison exists
+settings and marks the panels as pending (``open_step``). The page sets its panels once its race exists
 (``to_set``, ``note_opened``).
 
 ``lesson=stick&step=3`` in the address opens a step, on any page (``follow_address``); see ``links``.
@@ -29,7 +29,7 @@ from rbmviz.lessons import (
 from rbmviz.pages import PAGES
 from rbmviz_app import keys, links, messages, pages, session, uploads
 from rbmviz_app.component import APP_FOLDER, component, while_running
-from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
+from rbmviz_app.session import OPEN_STEP, RACES, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
@@ -377,7 +377,7 @@ def _draw_open(offers_reveal: bool) -> None:
             "revealed": bool(step.reveal) and current.revealed,
             "blind": step.blind and current.answer is None,
             "asks": holds_play(current.page),
-            "playing": current.page in COMPARISONS.value and COMPARISONS.value[current.page][0].running,
+            "playing": current.page in RACES.value and RACES.value[current.page][0].running,
         },
     )
     st.header(step.title, anchor=False)
@@ -454,10 +454,10 @@ def _draw_votes(step: Step) -> None:
 def _note_seen(current: Opened) -> dict[int, float]:
     """Record which claims of the step hold now; return the current number of each, by index."""
     step, place = current.step, current.place
-    comparison = COMPARISONS.value.get(current.page)
-    if comparison is None or session.STEP_TO_SET.value or current.asks:  # a number would give the answer away
+    race = RACES.value.get(current.page)
+    if race is None or session.STEP_TO_SET.value or current.asks:  # a number would give the answer away
         return {}
-    snapshots: list[Any] = [snapshot for _, snapshot in comparison[0].peek()]
+    snapshots: list[Any] = [snapshot for _, snapshot in race[0].peek()]
     spec = PAGES[step.state.page]
     if spec.sweep is not None:
         scores = session.SHOWN_SCORES.value

@@ -279,10 +279,10 @@ def _draw_code(page: str, make: Callable[[], str]) -> None:
         fold.code(make())
 
 
-def sampler_adders(comparison: Race[Any], page: str) -> None:
+def sampler_adders(race: Race[Any], page: str) -> None:
     """Draw the buttons that add a sampler's panel."""
     labels = {name: samplers[name].label for name in list_samplers()}
-    adders(page, labels, lambda name: comparison.add(make_sampler(name)))
+    adders(page, labels, lambda name: race.add(make_sampler(name)))
 
 
 def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -> None:

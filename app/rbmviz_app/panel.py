@@ -39,7 +39,7 @@ def _component(name: str, folder: Path, script: str) -> Any:
 
 
 class Canvas:
-    """The live canvas of one page: all panels of a comparison; the folder's ``panel.js`` draws one."""
+    """The live canvas of one page: all panels of a race; the folder's ``panel.js`` draws one."""
 
     def __init__(self, folder: Path) -> None:
         self._name = folder.name
@@ -148,9 +148,9 @@ def multiple_specs(algorithm: Any) -> list[dict[str, Any]]:
     return entries
 
 
-def algorithms_of(comparison: Race[Any]) -> list[Any]:
+def algorithms_of(race: Race[Any]) -> list[Any]:
     """Return the algorithm of each panel."""
-    return [panel.algorithm for panel in comparison.panels]
+    return [panel.algorithm for panel in race.panels]
 
 
 def numeric_knobs(algorithm: Any) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _symbol(knob: Knob) -> str:
 
 
 def panel_specs(
-    comparison: Race[Any],
+    race: Race[Any],
     readouts: Readouts,
     front: Callable[[Knob], bool],
     names: Sequence[str] = (),
@@ -202,14 +202,14 @@ def panel_specs(
     names : titles of the panels; none: the titles of their algorithms
     marks : a word before each name in the heads; none: no words
     """
-    algorithms = algorithms_of(comparison)
+    algorithms = algorithms_of(race)
     specs = [
         panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples, formulas_of)
         for panel, accent, label, dash in zip(
-            comparison.panels,
+            race.panels,
             colours(algorithms),
             names or titles(algorithms),
-            dashes(comparison.slots),
+            dashes(race.slots),
             strict=True,
         )
     ]

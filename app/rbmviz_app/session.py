@@ -208,8 +208,8 @@ def sent_by(component: str, trigger: str) -> Any:
 
 SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 
-COMPARISONS: Entry[dict[str, tuple[Race[Any], str]]] = Entry("comparisons", dict)
-"""The comparison of each page drawn so far, with its token."""
+RACES: Entry[dict[str, tuple[Race[Any], str]]] = Entry("races", dict)
+"""The race of each page drawn so far, with its token."""
 
 NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
 """Number of the newest event taken from each canvas, by its key."""
@@ -323,7 +323,7 @@ UNDO_SETTINGS: Entry[dict[str, tuple[int, dict[str, Any]]]] = Entry("undo settin
 """For Undo on each page, besides the runs: the number of a command, and the settings that it changed."""
 
 LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
-"""The charts of each page's comparison."""
+"""The charts of each page's race."""
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
 """Name and model shown by each page's panels; the limits may have refused the chosen model."""

@@ -20,7 +20,7 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.session import memory
 from rbmviz_app import insides, messages, outside
-from rbmviz_app.comparisons import discard_sweeps_of
+from rbmviz_app.races import discard_sweeps_of
 from rbmviz_app.session import (
     EMPTIED_UPLOADERS,
     REFUSED_UPLOADS,

@@ -12,7 +12,7 @@ from rbmviz.cli.options import Count, Seed, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.errors import BadInput
 from rbmviz.files.budget import check_memory
-from rbmviz.models import load_model
+from rbmviz.models import load_model, random_rbm
 from rbmviz.rbm import RBM, Model
 
 MAX_SD = 100
@@ -36,8 +36,7 @@ def _random_model(text: str, seed: int) -> RBM:
             f"and a standard deviation from 0 to {MAX_SD}."
         ) from None
     check_memory(f"couple: a model of {m:,} x {n:,} units", 16 * (m * n + m + n), "give fewer units")
-    g = rng.generator(seed, "model")
-    return RBM(g.normal(0, sd, (m, n)), g.normal(0, sd, m), g.normal(0, sd, n))
+    return random_rbm(m, n, seed, sd)
 
 
 def couple(

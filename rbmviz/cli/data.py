@@ -3,8 +3,8 @@
 from typing import Literal
 
 from rbmviz.cli import Answer, print_message
-from rbmviz.datasets import describe
-from rbmviz.datasets.raw import SOURCES, fetch, path_of
+from rbmviz.datasets import describe, list_datasets
+from rbmviz.datasets.raw import fetch, path_of, source_of
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.registry import datasets
 
@@ -32,14 +32,14 @@ def data(action: Literal["get", "list"] = "list", name: str | None = None, /) ->
         lines = (f"{row['name']:<14} {row['description']}\n{'':<14} {row['where']}" for row in rows)
         return {"datasets": rows}, "\n".join(lines)
     if name is None:
-        raise BadInput(f"rbmviz data get: name a data set, one of {', '.join(SOURCES)}.")
-    file = name if name in SOURCES else datasets[name].file  # an unknown name is refused here
-    if file not in SOURCES:
+        raise BadInput(f"rbmviz data get: name a data set, one of {', '.join(list_datasets())}.")
+    source = source_of(file := datasets[name].file)
+    if not source.shapes:
         note = "comes with rbmviz: nothing to download"
         return {"name": file, "path": None, "note": note}, f"{file} {note}"
     path = path_of(file)
     if path is None:
-        if SOURCES[file].hosts:
+        if source.hosts:
             with brought_by("data", "A download"):  # before the download is announced
                 import pooch  # noqa: F401
             print_message(f"Downloading {file}.")

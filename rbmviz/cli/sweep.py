@@ -17,7 +17,7 @@ from rbmviz.cli.options import FLAT, NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import command_line
 from rbmviz.cli.outputs import check_outputs, ending_in
 from rbmviz.errors import BadInput
-from rbmviz.files.origin import csv_bytes, origin, with_origin
+from rbmviz.files.origin import csv_bytes, digests_in, origin, with_origin
 from rbmviz.files.output import write_whole
 from rbmviz.session.training import BAND_OF_REPLICATES
 from rbmviz.sweeps import (
@@ -38,7 +38,7 @@ from rbmviz.sweeps import (
     select,
     telling_point,
 )
-from rbmviz.sweeps.choose import Columns, digests, one_source, undirected
+from rbmviz.sweeps.choose import Columns, one_source, undirected
 from rbmviz.sweeps.plan import COUNTED, REPLICATIONS, TABLES, Kind
 from rbmviz.sweeps.run import cores
 
@@ -198,7 +198,7 @@ class View:
 def _origin(columns: Columns) -> dict[str, Any]:
     """Return the origin of a sweep's files, with the digests in its table."""
     source = origin(command_line(), seeds=sorted(set(columns["seed"].tolist())))
-    return source | {"models": digests(columns, "model"), "data": digests(columns, "data")}
+    return source | digests_in(columns)
 
 
 def sweep(

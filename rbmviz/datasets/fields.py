@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.datasets.binarise import binarised, rule_of, sentence
+from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
 from rbmviz.errors import BadInput, quoted
 from rbmviz.files.arrays import printable
 from rbmviz.support import checks
@@ -106,11 +106,6 @@ def in_parts(name: str, x: dict[str, np.ndarray], y: dict[str, np.ndarray | None
     return {"name": name, **parts, **fields}
 
 
-def own_name(name: str, option: object, default: object) -> str:
-    """Return the name of your own data, with the option if it is not the default."""
-    return name if str(option) == str(default) else f"{name}@{option}"
-
-
 def fields_of(
     name: str,
     arrays: dict[str, np.ndarray],
@@ -138,7 +133,7 @@ def fields_of(
         x[part] = binarised(raw.pop(part), rule, "own", part, 255.0 if bits else 1.0)
     largest = max((int(part.max()) for part in y.values() if part is not None), default=-1)
     return in_parts(
-        own_name(name, rule, "0.5"),
+        full_name(name, rule),
         x,
         y,
         binarisation=f"values from 0 to {1 if bits else 255}: {sentence(rule)}",

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from rbmviz.datasets.bag_of_words import documents_of, presence
-from rbmviz.datasets.binarise import binarised, rule_of, sentence, whole_option
+from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence, whole_option
 from rbmviz.datasets.csv_table import read_table
-from rbmviz.datasets.fields import MAX_WORD_LENGTH, PARTS, fields_of, in_parts, own_name
+from rbmviz.datasets.fields import MAX_WORD_LENGTH, PARTS, fields_of, in_parts
 from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
 from rbmviz.datasets.record import Dataset
@@ -128,7 +128,7 @@ def text(
     said = f"{split}; {dropped:,} with fewer than {min_stems} stems left out"
     return Dataset(
         **in_parts(
-            own_name(name, n_words, 1000),
+            full_name(name, str(n_words), "1000"),
             {"train": bits},
             {},
             binarisation="1 where the word stem occurs; "
@@ -144,7 +144,7 @@ def _from_images(opened: AbstractContextManager[Files], name: str, binarise: str
     with opened as files:
         grey, labels, classes, note = grey_images(files, name)
     fields = in_parts(
-        own_name(name, rule, "0.5"),
+        full_name(name, rule),
         {"train": binarised(grey, rule, "own", "train")},
         {"train": labels},
         binarisation=f"{note}, made grey; {sentence(rule).replace('full ink', 'white')}",

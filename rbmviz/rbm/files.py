@@ -50,10 +50,7 @@ class ModelHeader(NamedTuple):
 def as_model(model: AnyModel) -> Model:
     """Return the model given as a name, a file, a Model or an RBM.
 
-    Raises
-    ------
-    BadInput
-        If ``model`` is none of these, or the model cannot be loaded.
+    Raises BadInput if ``model`` is none of these, or the model cannot be loaded.
     """
     if isinstance(model, Model):
         return model
@@ -185,10 +182,7 @@ def load_pretrained(name: object) -> Model:
 
     Use it for names that come from a link or from a file's metadata.
 
-    Raises
-    ------
-    BadInput
-        If there is no such pretrained model.
+    Raises BadInput if there is no such pretrained model.
     """
     names = list_models()
     if not names:
@@ -259,11 +253,8 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
 def load_model_file(path: str | Path, names: Names | None = None, update: int | None = None) -> Model:
     """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters.
 
-    Raises
-    ------
-    BadInput
-        If the file is missing, truncated, of another format (pickles
-        are never read), or its arrays do not fit each other.
+    Raises BadInput if the file is missing, truncated, of another format (pickles are never read), or its
+    arrays do not fit each other.
     """
     path = Path(path)
     if not is_file(path):

@@ -41,7 +41,7 @@ def common_point(runs: Iterable[Snapshot], cost_unit: CostUnit) -> float | None:
 
 
 class Compared(NamedTuple):
-    """One panel's progress in a comparison.
+    """One panel's progress in a race.
 
     point : the common point; None before there is one
     scores : scores of the panel's run at that point; None if there are none
@@ -89,7 +89,7 @@ def at_one_point(runs: Sequence[tuple[S, float]], cost_unit: CostUnit, point: fl
 
     runs : sequence of (snapshot, seconds_left); see ``Compared``. Runs that are catching up do not count. A
         failed run is shown at the common point if it got that far, and does not hold it back.
-    point : point of the comparison, if these runs have passed it; None (the default): the common point
+    point : point of the race, if these runs have passed it; None (the default): the common point
     """
     counted = [
         snapshot

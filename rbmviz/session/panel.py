@@ -13,6 +13,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.again import Freed
 from rbmviz.session.compiling import COMPILING
+from rbmviz.session.memory import check_room
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.support.stopping import Stopped, stopping
 
@@ -168,10 +169,16 @@ class Panel:
             if self._free_wanted:
                 self._free()
 
-    def prepare(self) -> None:
-        """Prepare the run, for which a thread of its own may take long; nobody reads a run before."""
+    def prepare(self, only_if_room: bool = False) -> None:
+        """Prepare the run, for which a thread of its own may take long; nobody reads a run before.
+
+        only_if_room : whether the run fails if the server has no memory left, which panels that were added
+            together have not taken yet when the last of them is added
+        """
         run = self.run
         try:
+            if only_if_room:
+                check_room()
             with stopping(self.is_left):
                 run.prepare()
         except Stopped:

@@ -303,7 +303,8 @@ class Race(Generic[S]):
 
     def reset(self) -> None:
         """Restart every panel with its own plan."""
-        self._restart(self.setup, self._same_again())
+        with self.lock:  # another thread may close a panel
+            self._restart(self.setup, self._same_again())
 
     def _same_again(self) -> list[tuple[Any, Any, int | None]]:
         return [(panel.plan, panel.algorithm, panel.key) for panel in self.panels]
@@ -656,7 +657,10 @@ class Race(Generic[S]):
         if not COMPILING.request(panel.run.jobs()):
             return False
         alone = panel.run.is_long or panel.compiling is not None
-        self._set_aside(panel, LONG if alone else FULL_SPEED, panel.prepare)
+        added = self._limited and panel.number == 1
+        self._set_aside(
+            panel, LONG if alone else FULL_SPEED, functools.partial(panel.prepare, only_if_room=added)
+        )
         return True
 
     def _advance_aside(self, panel: Panel) -> None:

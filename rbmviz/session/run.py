@@ -71,7 +71,7 @@ class Run(abc.ABC):
     """Whether to apply new knobs even if no step is due, because the snapshot depends on them."""
 
     catches_up: ClassVar[bool] = False
-    """Whether a run that starts later than others in its comparison first makes up their steps at full
+    """Whether a run that starts later than others in its race first makes up their steps at full
     speed."""
 
     def __init__(self, number: int, plan: Any, algorithm: Any, n: int = 0, seconds: float = 0.0) -> None:

@@ -386,7 +386,7 @@ def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
 
 
 class SamplingSetup(NamedTuple):
-    """The setup of a comparison of samplers; see ``SamplingPlan``.
+    """The setup of a race of samplers; see ``SamplingPlan``.
 
     start_from : "data" or "random"
         Whether each chain starts at a held-out example (if there is a data set), or at random bits.

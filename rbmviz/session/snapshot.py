@@ -134,7 +134,7 @@ class Snapshot:
     algorithm : the algorithm, with the knobs of the newest steps
     error : one sentence if status is "failed", else None
     rebuilt : share of the steps that have been recomputed, from 0 to 1, if status is "rebuilding"
-    compared : the common point of a comparison, at which scores were taken (``equal_points.Compared``); None:
+    compared : the common point of a race, at which scores were taken (``equal_points.Compared``); None:
         the scores are the newest
     """
 

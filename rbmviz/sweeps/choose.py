@@ -23,7 +23,7 @@ that all have, by which the best is chosen.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy  # scipy.special loads when first used, which takes a third of a second
@@ -155,12 +155,6 @@ def one_source(columns: Columns) -> dict[str, np.ndarray]:
     most = sizes.loc[sizes.groupby(["algorithm", "model"], sort=False)[0].idxmax()].drop(columns=0)
     kept = frame.reset_index().merge(most)["index"].sort_values().to_numpy()
     return {name: np.asarray(column)[kept] for name, column in columns.items()}
-
-
-def digests(columns: Columns, what: Literal["model", "data"]) -> dict[str, str]:
-    """Return the digest of each model, or of the data, by name."""
-    pairs = zip(columns[what].tolist(), columns[f"{what}_digest"].tolist(), strict=True)
-    return {name: digest for name, digest in pairs if digest}
 
 
 def _frame(columns: Columns) -> Any:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 import pytest
-from page_settings import button, comparison_of, set_settings, settings_of, transport_of
+from page_settings import button, race_of, set_settings, settings_of, transport_of
 from preset_runs import live_page
 from waiting import wait
 
@@ -62,10 +62,10 @@ LINKS = {
 @pytest.mark.parametrize("name", LINKS)
 def test_a_page_and_a_link_make_the_same_runs(page, name):
     """Of the same values: what differs are objects that visitors share."""
-    comparison = comparison_of(page(name, **parse_qs(LINKS[name])), name)
+    race = race_of(page(name, **parse_qs(LINKS[name])), name)
     state = read_state(f"{name}?{LINKS[name]}")
-    assert [panel.algorithm for panel in comparison.panels] == state.algorithms()
-    there, here = comparison.setup, state.setup()
+    assert [panel.algorithm for panel in race.panels] == state.algorithms()
+    there, here = race.setup, state.setup()
     for field in there._fields:
         assert described(getattr(there, field)) == described(getattr(here, field)), field
 
@@ -96,10 +96,10 @@ def test_a_step_sets_all_of_its_page(page, about):
     name, step = FIRST[about]
     place = load_lesson(name).steps.index(step) + 1
     test = page(about, shell=True, lesson=name, step=str(place))
-    comparison, live = comparison_of(test, about), live_page(about)
-    assert [one.algorithm for one in comparison.panels] == step.state.algorithms()
-    assert not comparison.running
-    assert comparison.rate == step.state.settings[live.speed.key]
+    race, live = race_of(test, about), live_page(about)
+    assert [one.algorithm for one in race.panels] == step.state.algorithms()
+    assert not race.running
+    assert race.rate == step.state.settings[live.speed.key]
     assert {key: settings_of(test)[key] for key in step.state.settings} == step.state.settings
     assert not test.warning
     assert not test.error
@@ -108,9 +108,9 @@ def test_a_step_sets_all_of_its_page(page, about):
 def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address_of):
     test = page("sample", shell=True, lesson="stick", step="3", p="rates_fpcd", seed="7")
     step = load_lesson("stick").steps[2]
-    comparison = comparison_of(test, "sample")
-    assert not comparison.running
-    assert [one.algorithm for one in comparison.panels] == step.state.algorithms()
+    race = race_of(test, "sample")
+    assert not race.running
+    assert [one.algorithm for one in race.panels] == step.state.algorithms()
     assert settings_of(test)["seed"] == 0  # the lesson says what is shown, not the rest of the link
     assert address_of(test)["lesson"] == ["stick"]
     assert address_of(test)["step"] == ["3"]
@@ -133,22 +133,7 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     # Back, to a step that has been answered: it begins anew.
     button(test, "Back").click().run()
     assert test.radio[0].value is None
-    assert comparison_of(test, "sample").setup.model is shared.pretrained("mnist_fpcd")
-
-
-def test_steps_lead_through_the_pages_and_are_left(page, address_of):
-    test = page("chain", shell=True, lesson="stick", step="2")
-    assert settings_of(test)["land_depth"] == 12
-    button(test, "Next").click().run()
-    assert not test.exception
-    assert list(test.session_state["comparisons"]) == ["chain", "sample"]
-    button(test, "Back").click().run()
-    assert not test.exception
-    assert test.session_state["open step"] == LessonStep("stick", 1)
-    button(test, "Leave").click().run()
-    assert test.session_state["open step"] is None
-    assert "lesson" not in address_of(test)
-    assert "Next" not in [one.label for one in test.button]
+    assert race_of(test, "sample").setup.model is shared.pretrained("mnist_fpcd")
 
 
 def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
@@ -172,12 +157,12 @@ def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
 
 def test_the_card_sees_what_is_claimed(page):
     test = page("chain", shell=True, lesson="push", step="2")
-    comparison = comparison_of(test, "chain")
+    race = race_of(test, "chain")
     place = LessonStep("push", 1)
     assert test.session_state["seen claims"].get(place, {}) == {}
     test.radio[0].set_value(1).run()
-    comparison.step(24)
-    wait(lambda: all(shown.n == 24 for _, shown in comparison.peek()), "24 samples")
+    race.step(24)
+    wait(lambda: all(shown.n == 24 for _, shown in race.peek()), "24 samples")
     test.run()
     assert set(test.session_state["seen claims"][place]) == {0, 1}
     said = [one.value for one in test.markdown]
@@ -190,7 +175,7 @@ def test_a_matrix_is_set_too(page):
     test = page("chain", shell=True, lesson="push", step="1")
     assert not test.exception
     assert settings_of(test)["little"] == "matrix"
-    assert "comparisons" not in test.session_state or "chain" not in test.session_state["comparisons"]
+    assert "races" not in test.session_state or "chain" not in test.session_state["races"]
     test.selectbox(key="chain_matrix").set_value("sticky ring").run()
     button(test, "Again").click().run()
     assert settings_of(test)["chain_matrix"] == "two wells"
@@ -237,12 +222,12 @@ def test_a_step_opens_the_drawn_units_which_are_drawn_one_by_one(page, address_o
 
 def played(test, page, n):
     """Step a page up to n steps; draw its card, which then judges them."""
-    comparison = comparison_of(test, page)
-    comparison.step(n - comparison.peek()[0][1].n)
-    made = [(n, "paused")] * len(comparison.panels)
-    wait(lambda: [(shown.n, shown.status) for _, shown in comparison.peek()] == made, f"{n} steps")
+    race = race_of(test, page)
+    race.step(n - race.peek()[0][1].n)
+    made = [(n, "paused")] * len(race.panels)
+    wait(lambda: [(shown.n, shown.status) for _, shown in race.peek()] == made, f"{n} steps")
     test.run()
-    return [shown for _, shown in comparison.peek()]
+    return [shown for _, shown in race.peek()]
 
 
 def test_a_challenge_is_won_once_all_parts_of_its_goal_hold_together(page):
@@ -254,8 +239,8 @@ def test_a_challenge_is_won_once_all_parts_of_its_goal_hold_together(page):
     test.selectbox(key="land").set_value("letters L T X").run()
     set_settings(test, land_depth=10.0)
     test.run()
-    comparison = comparison_of(test, "chain")
-    comparison.apply_knobs(comparison.panels[1].key, eps=0.2)
+    race = race_of(test, "chain")
+    race.apply_knobs(race.panels[1].key, eps=0.2)
     played(test, "chain", 599)
     assert "Won." not in said()
     gibbs, fpcd = played(test, "chain", 600)

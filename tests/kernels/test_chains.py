@@ -6,18 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from rbmviz import RBM, Model, make_sampler, rng
+from rbmviz import RBM, make_sampler, rng
 from rbmviz.kernels import chains
 from rbmviz.metrics import probabilities
 from rbmviz.models import random_model
 from rbmviz.samplers import interleave
-
-
-@pytest.fixture(scope="module")
-def wide() -> Model:
-    """70 x 37: wider than a tile, and no multiple of it."""
-    g = np.random.default_rng(1)
-    return Model(RBM(g.normal(0, 0.3, (70, 37)), g.normal(0, 0.5, 70), g.normal(0, 0.5, 37)))
 
 
 @pytest.mark.parametrize("group", [64, 2])

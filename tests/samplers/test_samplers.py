@@ -11,7 +11,7 @@ import naive
 import numpy as np
 import pytest
 
-from rbmviz import RBM, BadInput, Model, rng
+from rbmviz import BadInput, Model, rng
 from rbmviz.kernels import random as random_kernels
 from rbmviz.knobs import knobs_of
 from rbmviz.models import load_model
@@ -20,14 +20,6 @@ from rbmviz.samplers import list_samplers, make_sampler, sample, stream
 from rbmviz.samplers.fast_weights import follow_norm
 
 NAMES = list_samplers()
-
-
-@pytest.fixture(scope="module")
-def wide() -> Model:
-    """70 x 37: wider than a block of the generator, not a multiple of the padding."""
-    g = np.random.default_rng(1)
-    rbm = RBM(g.normal(0, 0.3, (70, 37)), g.normal(0, 0.5, 70), g.normal(0, 0.5, 37))
-    return Model(rbm, rbm.rates(g.integers(0, 2, (200, 70), dtype=np.uint8)))
 
 
 # Kernels against oracles
@@ -64,8 +56,6 @@ def test_sigmoid_is_accurate():
 @pytest.mark.parametrize(
     ("name", "knobs"),
     [
-        ("rates_fpcd", {"eps": 0.05, "alpha": 1.0}),
-        ("rates_fpcd", {"eps": 0.05, "alpha": 0.9, "k": 2}),
         ("rates_fpcd", {"eps": 0.05, "alpha": 0.0}),
         ("rates_fpcd", {"eps": 0.05, "alpha": 0.95, "statistics": "mean"}),
         ("sample_penalization", {"eps": 0.02, "alpha": 1.0}),
@@ -328,7 +318,7 @@ def test_bad_input(name, wide, model):
 
 
 def test_more_samples_than_memory_are_refused(wide):
-    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB .* rbmviz\.stream chunk by chunk"):
+    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB, .* rbmviz\.stream chunk by chunk"):
         sample(wide, make_sampler("gibbs"), 10**13)
 
 

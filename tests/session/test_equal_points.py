@@ -193,21 +193,21 @@ def test_ended_schedule_keeps_its_score_and_blocks_nobody(toy):
     assert places([(ended, 0.0), (going, 0.0)], "updates")[0].point <= 20
 
 
-def test_added_trainer_catches_up_before_it_counts(open_comparison, toy):
-    comparison = open_comparison(TrainingSetup(toy, 3), make_trainer("cd", batch_size=10), rate=100.0)
-    comparison.step(200)
-    wait(lambda: comparison.poll()[0][1].passed("updates") == 200, "a scored update")
-    comparison.add(make_trainer("pcd", batch_size=10))
+def test_added_trainer_catches_up_before_it_counts(open_race, toy):
+    race = open_race(TrainingSetup(toy, 3), make_trainer("cd", batch_size=10), rate=100.0)
+    race.step(200)
+    wait(lambda: race.poll()[0][1].passed("updates") == 200, "a scored update")
+    race.add(make_trainer("pcd", batch_size=10))
     points_then = []
 
     def is_there():
-        points_then.append(compared_now(comparison)[0].compared.point)
-        return not compared_now(comparison)[1].compared.catching_up
+        points_then.append(compared_now(race)[0].compared.point)
+        return not compared_now(race)[1].compared.catching_up
 
     wait(is_there, "the second")
     assert min(points_then) > 100  # the first never went back to where the second had begun
-    assert [s.n for _, s in comparison.poll()] == [200, 200]
+    assert [s.n for _, s in race.poll()] == [200, 200]
 
 
-def compared_now(comparison):
-    return [one for _, one in comparison.at_common_point(comparison.poll())]
+def compared_now(race):
+    return [one for _, one in race.at_common_point(race.poll())]

@@ -125,32 +125,32 @@ def test_a_drag_is_one_turn_that_counts_from_its_last_value(model, toy):
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])
-def test_repeated_run_has_the_same_scores(open_comparison, model, toy, kernel):
+def test_repeated_run_has_the_same_scores(open_race, model, toy, kernel):
     """Freed memory, a reconnect, Undo: from the log, in other chunks, without anybody who looks."""
     setup = SamplingSetup(model, toy, seed=4, kernel=kernel)
-    comparison = open_comparison(setup, make_sampler("rates_fpcd", n_chains=2))
+    race = open_race(setup, make_sampler("rates_fpcd", n_chains=2))
 
     def shown():
-        return comparison.poll()[0][1]
+        return race.poll()[0][1]
 
     def step(n, **knobs):
         end = shown().n + n
-        comparison.set_live_knobs(0, **knobs)
-        comparison.step(n)
+        race.set_live_knobs(0, **knobs)
+        race.step(n)
         wait(lambda: (shown().n, shown().status) == (end, "paused"), f"{end} steps")
 
     step(210)
     step(3, eps=0.5)
-    comparison.set_live_knobs(0, eps=0.9)
+    race.set_live_knobs(0, eps=0.9)
     step(140, eps=0.2)
     step(61, eps=0.3)
     step(20, eps=0.7)
     step(57, eps=0.8, alpha=0.9)
     before = shown()
-    comparison.free()
-    wait(lambda: comparison[0].is_freed, "the memory")
-    comparison.wake()
-    wait(lambda: not comparison[0].is_freed and shown().status == "paused", "the run again")
+    race.free()
+    wait(lambda: race[0].is_freed, "the memory")
+    race.wake()
+    wait(lambda: not race[0].is_freed and shown().status == "paused", "the run again")
     after = shown()
     assert len(before.past) == 3
     assert [segment.begin[:2] for segment in before.segments] == [

@@ -8,7 +8,7 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.charts.plot import Content
-from rbmviz_app.comparisons import comparisons_by_token
+from rbmviz_app.races import races_by_token
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
 from rbmviz_app.share.view import Share, new_token
@@ -83,16 +83,16 @@ def card(content: Mapping[str, Any] | None) -> None:
 
 
 def canvas(name: str, data: Mapping[str, Any]) -> None:
-    """Publish the panels of the page; a map's panels, which are not a comparison, are not shared."""
+    """Publish the panels of the page; a map's panels, which are not a race, are not shared."""
     if SHARED_PAGE.value is None:
         return
-    comparison = comparisons_by_token().get(data["url"].rpartition("/")[2])
-    if comparison is None:
+    race = races_by_token().get(data["url"].rpartition("/")[2])
+    if race is None:
         return
     fields = {key: value for key, value in data.items() if key in FOR_WATCHERS}
     # Values change while sliders are dragged: they are sent to the watchers separately.
     panels = [{**panel, "values": {}, "multiples": []} for panel in data["panels"]]
-    tell(canvas=name, data={**fields, "panels": panels}, comparison=comparison)
+    tell(canvas=name, data={**fields, "panels": panels}, race=race)
 
 
 def chart(key: str, content: Content) -> None:

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from rbmviz.errors import BadInput
 from rbmviz.session import limits
 from rbmviz_app.access import base_path
-from rbmviz_app.comparisons import panels_at_work
+from rbmviz_app.races import panels_at_work
 from rbmviz_app.share.page import sentence_page, watchers_page
 from rbmviz_app.share.publish import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
@@ -61,7 +61,7 @@ async def take_copy(request: Request) -> Response:
     view, most = share.view, limits().panels_with_copies
     if view.hidden == "names":  # the address of the page names the algorithm
         return _sentence("The shared page asks a question: take a copy once it is answered.", 503)
-    panels = len(view.comparison.panels) if view.comparison is not None else 0
+    panels = len(view.race.panels) if view.race is not None else 0
     if panels_at_work() + panels > most:
         return _sentence(
             f"The server has no room for a copy now: all {most} chains that it allows are running. Keep "

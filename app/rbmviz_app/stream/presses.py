@@ -20,7 +20,7 @@ CARRIES_OUT: dict[str, Callable[[Race[Any]], None]] = {
 """Action of each button. Play and Pause are two commands, so that no press means the opposite on arrival."""
 
 MAX_PAGES = 16
-"""Maximum number of pages, each with its own count of presses, that a comparison remembers."""
+"""Maximum number of pages, each with its own count of presses, that a race remembers."""
 
 
 _counts: weakref.WeakKeyDictionary[Race[Any], tuple[threading.Lock, dict[str, int]]]
@@ -28,15 +28,15 @@ _counts = weakref.WeakKeyDictionary()
 """The newest press carried out for each page of a browser, and a lock."""
 
 
-def carry_out(comparison: Race[Any], press: Press) -> None:
+def carry_out(race: Race[Any], press: Press) -> None:
     """Carry out a press unless this was done before; call it from any thread except the event loop's.
 
     Raises BadInput if the socket's page has no runs to control.
     """
-    lock, newest = _counts.setdefault(comparison, (threading.Lock(), {}))
+    lock, newest = _counts.setdefault(race, (threading.Lock(), {}))
     with lock:  # a dead connection, which the browser has replaced, may still carry out presses
         if press.n > newest.get(press.page, 0):
-            CARRIES_OUT[press.press](comparison)
+            CARRIES_OUT[press.press](race)
             newest[press.page] = press.n
             while len(newest) > MAX_PAGES:
                 del newest[next(iter(newest))]

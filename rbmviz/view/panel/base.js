@@ -326,7 +326,7 @@ class Panel {
     clearTimeout(this.redrawTimer);
     this.redrawTimer = setTimeout(() => this.grid.draw(), 1000);
     if (jobs) return this.showsStart ? '' : compiling(jobs);
-    return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once. ${seconds} s so far.`;
+    return seconds < 2 ? 'Preparing.' : `Preparing: ${seconds} s so far.`;
   }
 
   draw() {

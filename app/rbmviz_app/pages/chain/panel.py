@@ -47,12 +47,12 @@ def encode(snapshot: LandscapeSnapshot, request: FrameRequest, client: ClientSta
 _canvas = Canvas(Path(__file__).parent)
 
 
-def landscape_grid(comparison: Race[LandscapeSetup], land: Landscape, **mounted: Any) -> None:
+def landscape_grid(race: Race[LandscapeSetup], land: Landscape, **mounted: Any) -> None:
     """Draw the panels of the walks; ``mounted`` holds further arguments of ``Canvas.mount``."""
-    model = comparison.setup.model
+    model = race.setup.model
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"))
     specs = panel_specs(
-        comparison,
+        race,
         readouts,
         front=lambda knob: knob.front,
         hidden=("n_chains", "share"),  # a panel draws one chain

@@ -92,11 +92,11 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def coupling_panel(
-    comparison: Race[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
+    race: Race[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
 ) -> None:
     """Draw a pair of chains for each coupling; labels : knob labels that differ for this model, by name."""
-    [panel] = comparison.panels
-    rbm = comparison.setup.rbm
+    [panel] = race.panels
+    rbm = race.setup.rbm
     title = f"{rbm.n_visible} × {rbm.n_hidden} units"
     spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)
     spec["knobs"] = [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in spec["knobs"]]

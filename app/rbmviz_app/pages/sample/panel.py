@@ -129,7 +129,7 @@ _canvas = Canvas(VIEW_FOLDER / "sample")
 
 
 def sample_grid(
-    comparison: Race[SamplingSetup],
+    race: Race[SamplingSetup],
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
@@ -144,7 +144,7 @@ def sample_grid(
     marks : words to put before the panels' titles
     recorded : address of an animation of these panels, shown while their kernels are compiled
     """
-    model, dataset = comparison.setup.model, comparison.setup.dataset
+    model, dataset = race.setup.model, race.setup.dataset
     n_visible = model.rbm.n_visible
     shares = class_shares(dataset)
     own: dict[str, Any] = {
@@ -155,9 +155,9 @@ def sample_grid(
         "recorded": recorded,
         "usual_side": PAGES["sample"].settings["cells"].default,
     }
-    names = titles(algorithms_of(comparison), marks=marks)
+    names = titles(algorithms_of(race), marks=marks)
     _canvas.mount(
-        panel_specs(comparison, readouts, front, names, multiples=True, marks=marks),
+        panel_specs(race, readouts, front, names, multiples=True, marks=marks),
         n_visible=n_visible,
         shape=shape_of(n_visible, model.meta.get("image_shape"), dataset),
         **own,

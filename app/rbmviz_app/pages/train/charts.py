@@ -27,12 +27,10 @@ def warm_start_text(plan: TrainingPlan) -> str:
     return f" from {plan.warm_start.path[-1][0]}{at}"
 
 
-def curves_of_trainers(comparison: Race[TrainingSetup]) -> list[Curve]:
+def curves_of_trainers(race: Race[TrainingSetup]) -> list[Curve]:
     """Return each panel's curve, without renewing the lease."""
-    snapshots = [snapshot for _, snapshot in comparison.peek()]
-    return curves_of(
-        snapshots, comparison.slots, [warm_start_text(panel.plan) for panel in comparison.panels]
-    )
+    snapshots = [snapshot for _, snapshot in race.peek()]
+    return curves_of(snapshots, race.slots, [warm_start_text(panel.plan) for panel in race.panels])
 
 
 def named(curves: Sequence[Curve]) -> list[tuple[str, TrainingSnapshot]]:

@@ -26,10 +26,10 @@ from rbmviz_app.stream.requests import FrameRequest
 Settings = PageSettings(PAGES["train"].settings)
 
 
-def fresh_starts(comparison: Race[TrainingSetup]) -> list[Trainer]:
+def fresh_starts(race: Race[TrainingSetup]) -> list[Trainer]:
     """Return the trainers that began at small random weights, not at learned ones."""
-    plan = comparison.setup.plan()
-    return [panel.algorithm for panel in comparison.panels if panel.plan == plan]
+    plan = race.setup.plan()
+    return [panel.algorithm for panel in race.panels if panel.plan == plan]
 
 
 def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Number, ...]:
@@ -97,7 +97,7 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def train_grid(
-    comparison: Race[TrainingSetup],
+    race: Race[TrainingSetup],
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.front,
     knobs_follow: bool = False,
@@ -105,11 +105,11 @@ def train_grid(
     **mounted: Any,
 ) -> None:
     """Draw the trainers' panels; see ``sample_grid``."""
-    dataset = comparison.setup.dataset
-    begun = [warm_start_text(panel.plan) for panel in comparison.panels]
-    names = titles(algorithms_of(comparison), begun, marks)
-    specs = panel_specs(comparison, readouts, front, names, marks=marks)
-    for spec, panel, start in zip(specs, comparison.panels, begun, strict=True):
+    dataset = race.setup.dataset
+    begun = [warm_start_text(panel.plan) for panel in race.panels]
+    names = titles(algorithms_of(race), begun, marks)
+    specs = panel_specs(race, readouts, front, names, marks=marks)
+    for spec, panel, start in zip(specs, race.panels, begun, strict=True):
         spec["trace_label"] = next(iter(panel.algorithm.own_stats.values()), "")
         spec["head"][1] = (spec["head"][1] + start).strip()
         spec["n_hidden"] = panel.plan.n_hidden

@@ -84,14 +84,14 @@ def encode(snapshot: WeightSnapshot, request: FrameRequest, client: ClientState)
 _canvas = Canvas(Path(__file__).parent)
 
 
-def weights_grid(comparison: Race[WeightSetup], **mounted: Any) -> None:
+def weights_grid(race: Race[WeightSetup], **mounted: Any) -> None:
     """Draw the panels of pop-CD; ``mounted`` holds further arguments of ``Canvas.mount``."""
-    model, dataset = comparison.setup.model, comparison.setup.dataset
+    model, dataset = race.setup.model, race.setup.dataset
     specs = panel_specs(
-        comparison,
+        race,
         readouts,
         front=lambda knob: knob.name != "mixture",
-        names=population_titles(algorithms_of(comparison)),
+        names=population_titles(algorithms_of(race)),
         formulas_of=lambda trainer: trainer.equation,  # without the update, because nothing is trained
     )
     for spec in specs:

@@ -2,8 +2,8 @@
 
 By hand, for pages of ``rbmviz play``::
 
-    python -m tests.browser.measure_page live.html usps.html --opens 5
-    python -m tests.browser.measure_page live.html --seconds 600
+    python -m benchmarks.page live.html usps.html --opens 5
+    python -m benchmarks.page live.html --seconds 600
 """
 
 import argparse
@@ -51,10 +51,12 @@ class Page:
             time.sleep(0.02)
 
     def __call__(self, script: str) -> Any:
+        """Return the value of a script."""
         options = {"expression": script, "awaitPromise": True, "returnByValue": True}
         return self.session.send("Runtime.evaluate", options)["result"].get("value")
 
     def close(self) -> None:
+        """Close the page and its profile."""
         self._context.close()
 
 
@@ -108,7 +110,7 @@ def names_of(process: psutil.Process) -> list[str]:
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(prog="python -m tests.browser.measure_page")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.page")
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--opens", type=int, default=0, help="how often to open each file")
     parser.add_argument("--seconds", type=float, default=0, help="how long to let it run")
