@@ -13,7 +13,7 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -216,29 +216,15 @@ class Store:
                 marks = ", ".join("?" * (1 + len(points[0])))
                 db.executemany(f"insert into point values ({marks})", [(number, *row) for row in points])
 
-    def take_over(self, other: "Store", cells: Iterable[Cell]) -> None:
+    def take_over(self, other: "Store", cells: Sequence[Cell]) -> None:
         """Copy the results of these cells that another folder has and this one lacks."""
-        wanted = [(cell.identity,) for cell in cells]
-        with self._opened() as db:
-            db.execute("attach ? as other", (f"{other.file.absolute().as_uri()}?mode=ro",))
-            db.execute("create temp table wanted (id text primary key)")
-            with db:
-                db.executemany("insert or ignore into wanted values (?)", wanted)
-                db.execute(
-                    "delete from wanted where id in (select id from main.cell where error is null) "
-                    "or id not in (select id from other.cell where error is null)"
-                )
-                db.execute("delete from main.cell where id in wanted")
-                columns = ", ".join(("id", "error", *_ABOUT))
-                db.execute(
-                    f"insert into main.cell ({columns}) select {columns} from other.cell where id in wanted"
-                )
-                numbers = ", ".join(row[1] for row in db.execute("pragma main.table_info(point)"))
-                db.execute(
-                    f"insert into main.point select mine.number, {numbers.removeprefix('cell, ')} from "
-                    "other.point join other.cell on other.cell.number = other.point.cell "
-                    "join main.cell as mine on mine.id = other.cell.id where mine.id in wanted"
-                )
+        wanted = {cell.identity for cell in cells} - self.done(cells)
+        with other._opened(read=True) as db:
+            found = db.execute(f"select number, id, {', '.join(_ABOUT)} from cell where error is null")
+            for number, identity, *about in found.fetchall():
+                if identity in wanted:
+                    points = db.execute("select * from point where cell = ?", (number,))
+                    self._write(identity, None, about, [list(row[1:]) for row in points])
 
     def read(self, cells: Iterable[Cell] | None = None) -> dict[str, np.ndarray]:
         """Return the results of these cells, or all results in the folder, as one table; see ``cell.table``.
