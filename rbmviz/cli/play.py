@@ -22,8 +22,9 @@ from rbmviz.knobs import values_of
 from rbmviz.lessons import load_lesson
 from rbmviz.models import describe_model, load_model, with_rates
 from rbmviz.pages import PAGES
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM
 from rbmviz.registry import samplers as table
+from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory, SamplingRun, SamplingSetup
 
 SEED_HELP = "Random seed; of a live page, the first of ten to choose from."
@@ -123,18 +124,11 @@ def play(
         from rbmviz.view import live, moving
         from rbmviz.view.replay import Replay, replay_html
         from rbmviz.view.specs import shape_of
-    loaded = load_model(name)
     algorithms = read_algorithms(table, texts, knobs)  # knobs in a text override flags
-    data = data_for(loaded, dataset, "use --init random" if init == "data" else "")
-    if loaded.rates is None and dataset and data and any(each.needs_rates for each in algorithms):
-        loaded = with_rates(loaded, data)
-    setup = SamplingSetup(loaded, data, seed, init or "data")  # without data they start at random bits
+    setup = _setup(name, dataset, algorithms, seed, init)
+    loaded, data = setup.model, setup.dataset
     if recorded:
-        shown, kept, length = data, _kept(n, last, len(algorithms), loaded), n
-        for algorithm in algorithms:
-            check_state(
-                "play: the run", algorithm, loaded.rbm.n_visible, loaded.rbm.n_hidden, "give fewer chains"
-            )
+        shown, kept, length = data, _kept(n, last, algorithms, loaded.rbm), n
     else:
         shown, kept, length = None if no_data else data, RECORDED, RECORDED
         live.check_playable(algorithms, loaded)
@@ -147,22 +141,35 @@ def play(
     shape = shape_of(loaded.rbm.n_visible, loaded.meta.get("image_shape"), data)
     heading = Path(name).stem if title is None else title
     replay = Replay(heading, said if caption is None else caption, histories, shown, shape, cells, speed)
-    if not recorded:
-        content = live.play_html(replay, loaded, live.starts_of(setup))
-    else:
-        content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
     result: dict[str, Any] = {"model": name, "init": "random" if setup.first_state() is None else "data"}
     result["samplers"] = [
         {"name": each.algorithm.name, "knobs": values_of(each.algorithm)}
         | ({"n": each.n} if recorded else {})
         for each in histories
     ]
+    result |= {"interrupted": True} if interrupted else {}
     if recorded:
+        content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
         result |= {"kept": kept, "seed": seed}
     else:
+        content = live.play_html(replay, loaded, live.starts_of(setup))
         result |= {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
-    result |= {"interrupted": True} if interrupted else {}
     return _written(target, content, origin_of({name: loaded}, shown, seed=seed), shown, result)
+
+
+def _setup(
+    name: str,
+    dataset: str | None,
+    algorithms: list[Sampler],
+    seed: int,
+    init: Literal["data", "random"] | None,
+) -> SamplingSetup:
+    """Return the model with its data; a model without rates gets those of named data."""
+    model = load_model(name)
+    data = data_for(model, dataset, "use --init random" if init == "data" else "")
+    if model.rates is None and dataset and data and any(each.needs_rates for each in algorithms):
+        model = with_rates(model, data)
+    return SamplingSetup(model, data, seed, init or "data")  # without data they start at random bits
 
 
 def _lesson(name: str, target: Path, options: list[str]) -> Answer:
@@ -180,15 +187,17 @@ def _lesson(name: str, target: Path, options: list[str]) -> Answer:
     return _written(target, content, origin_of({}, dataset), dataset, result)
 
 
-def _kept(n: int, last: int | None, n_runs: int, model: Model) -> int:
-    """Return the number of samples of each run in the file; BadInput if the file would be too large."""
+def _kept(n: int, last: int | None, algorithms: list[Sampler], rbm: RBM) -> int:
+    """Return the number of samples of each run in the file; BadInput if that or a run is too large."""
     kept = min(n, last or n)
-    most = min(MAX_KEPT, MAX_REPLAY_BYTES // (n_runs * -(-model.rbm.n_visible // 8)))
+    most = min(MAX_KEPT, MAX_REPLAY_BYTES // (len(algorithms) * -(-rbm.n_visible // 8)))
     if kept > most:
         raise BadInput(
-            f"play: {kept:,} samples of {n_runs} samplers are too much for one page: with --last {most} it "
-            "has the last ones."
+            f"play: {kept:,} samples of {len(algorithms)} samplers are too much for one page: with --last "
+            f"{most} it has the last ones."
         )
+    for algorithm in algorithms:
+        check_state("play: the run", algorithm, rbm.n_visible, rbm.n_hidden, "give fewer chains")
     return kept
 
 

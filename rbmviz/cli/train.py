@@ -19,11 +19,9 @@ from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.files.arrays import Damaged, read_file
-from rbmviz.files.budget import check_memory
 from rbmviz.files.origin import csv_bytes, origin, with_origin
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import read_knobs
-from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
@@ -35,7 +33,7 @@ from rbmviz.session.training import (
     scored_examples,
 )
 from rbmviz.support.blas import one_blas_thread
-from rbmviz.trainers import DEFAULT_HIDDEN, Progress, Training, trained_model
+from rbmviz.trainers import Progress, Training, trained_model
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 N_SCORED = 10_000
@@ -108,30 +106,16 @@ def train(
     if "iterations" in read_knobs(type(algorithm), trainer.partition(":")[2]):
         raise BadInput("train: give the number of updates as --iterations, not after the colon.")
     data = load_dataset(dataset)
-    start = load_model(warm_start).rbm if warm_start is not None else None
-    hidden = n_hidden or (start.n_hidden if start else DEFAULT_HIDDEN)
-    if start is not None and start.n_hidden != hidden:
-        raise BadInput(f"The warm start has {start.n_hidden} hidden units; leave --n-hidden {hidden} out.")
-    check_memory(
-        f"train: a model of {data.n_visible:,} x {hidden:,} units",
-        40 * data.n_visible * hidden,  # parameters, update, momentum, rates, and the file's content
-        "give fewer --n-hidden",
-    )
     try:
         begun = read_file(checkpoint, f"'{checkpoint}'") if resume else None
-        steps = training.train(data, algorithm, hidden, iterations, seed, start, every, begun)
+        steps = training.train(data, algorithm, n_hidden, iterations, seed, warm_start, every, begun)
     except (BadInput, Damaged) as error:
         raise (BadInput(f"'{checkpoint}': {error}") if resume else error) from None
     done = _Done(steps, seed, score, checkpoint=begun or b"")
     _train(done, iterations, history is not None, checkpoint, checkpoint_every)
-    said = {
-        "dataset": dataset,
-        "trainer": trainer,
-        "n_hidden": hidden,
-        "iterations": iterations,
-        "seed": seed,
-    }
-    command = _command(said | texts_by_knob(knobs), warm_start, score, target.name)
+    said = {"dataset": dataset, "trainer": trainer, "n_hidden": done.last.rbm.n_hidden}
+    said |= {"iterations": iterations, "seed": seed, **texts_by_knob(knobs)}
+    command = _command(said | ({"warm_start": warm_start} if warm_start else {}), score, target.name)
     source = origin_of({}, data, seed=seed)
     with signals_deferred() as stops:
         if done.interrupted:  # first, because it is what the training continues from
@@ -279,10 +263,10 @@ def _try_to_save(path: Path, content: bytes) -> None:
         print_message(f"{error} Training continues without this checkpoint.")
 
 
-def _command(said: dict[str, Any], warm_start: str | None, score: bool, name: str) -> str:
+def _command(said: dict[str, Any], score: bool, name: str) -> str:
     """Return the command that repeats the model."""
     words = ["rbmviz", "train"]
-    for key, value in (said | ({"warm_start": warm_start} if warm_start else {})).items():
+    for key, value in said.items():
         words += [f"--{key.replace('_', '-')}", str(value)]
     return shlex.join([*words, *(["--score"] if score else []), "--out", name])
 

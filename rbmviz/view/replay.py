@@ -218,7 +218,13 @@ def page_data(
     }
 
 
-def panel_data(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Number]) -> dict[str, Any]:
+def panel_head(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Number]) -> dict[str, Any]:
+    """Return the head of a panel whose run has not begun."""
+    head = {"key": key, "first": 0, "n_chains": algorithm.n_chains, "segments": [], "knobs_at": []}
+    return head | {"spec": _panel_spec(key, style, algorithm, numbers)}
+
+
+def _panel_spec(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Number]) -> dict[str, Any]:
     """Return a panel's spec, but no knobs."""
     return {
         "key": key,
@@ -253,10 +259,8 @@ def _panel(
         blank=bool(len(kinds.blank)),
         spurious=bool(len(kinds.spurious)),
     )
-    head = {
-        "key": key,
+    head = panel_head(key, style, algorithm, numbers) | {
         "first": history.first,
-        "n_chains": algorithm.n_chains,
         "segments": [
             {
                 "begin": segment.begin.samples,
@@ -265,7 +269,6 @@ def _panel(
             for segment in history.segments
         ],
         "knobs_at": [[n, knobs_text(algorithm, knobs)] for n, knobs in _changes(history)],
-        "spec": panel_data(key, style, algorithm, numbers),
     }
     blocks: dict[str, Block] = {"v": Bits(history.v, history.n_visible)}
     blocks |= {name: array for name, array in kinds._asdict().items() if len(array)}

@@ -33,7 +33,7 @@ from rbmviz.view.live import (
     live_knobs,
     live_script,
 )
-from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
+from rbmviz.view.replay import FASTEST, assembled, page_data, panel_head, scores_without_server
 from rbmviz.view.specs import shape_of
 from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
@@ -147,11 +147,11 @@ def heads_of(
     styles: Sequence[Style], algorithms: Sequence[Sampler], numbers: Sequence[Number]
 ) -> list[dict[str, Any]]:
     """Return the heads of runs that have not begun; numbers : numbers of each panel."""
-    empty = {"first": 0, "n_chains": 1, "segments": [], "knobs_at": []}
-    return [
-        empty | {"key": key, "spec": panel_data(key, style, sampler, numbers) | live_knobs(sampler)}
-        for key, (style, sampler) in enumerate(zip(styles, algorithms, strict=True))
-    ]
+    heads = []
+    for key, (style, sampler) in enumerate(zip(styles, algorithms, strict=True)):
+        heads.append(panel_head(key, style, sampler, numbers))
+        heads[-1]["spec"] |= live_knobs(sampler)
+    return heads
 
 
 def card_data(step: Step, part: str) -> dict[str, Any]:
