@@ -89,11 +89,8 @@ def _with_json(run: Callable[..., Any]) -> Callable[..., Any]:
         return run(*args, **options)
 
     given = inspect.signature(run)
-    parameters = list(given.parameters.values())
-    at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
-    parameters.insert(
-        at, inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JSON)
-    )
+    flag = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JSON)
+    parameters = sorted([*given.parameters.values(), flag], key=lambda parameter: parameter.kind)
     with_json.__signature__ = given.replace(parameters=parameters)  # type: ignore[attr-defined]
     return with_json
 

@@ -289,15 +289,11 @@ def _proposed(plan: SweepPlan) -> Answer:
         **{"action": "plan", "of": n, "algorithms": list(plan.algorithms), "axes": axes},
         **{"models": list(plan.models), "seeds": list(plan.seeds), "length": length},
     }
-    values = {
-        knob: ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in each)
-        for knob, each in axes.items()
-    }
-    what = [*plan.algorithms, *(f"on {name}" for name in plan.models)]
-    what += [f"{knob} = {text}" for knob, text in values.items()]
+    lines = [*plan.algorithms, *(f"on {name}" for name in plan.models)]
+    lines += [f"{knob} = {', '.join(map(str, values))}" for knob, values in axes.items()]
     head = f"This sweep would make {n:,} runs of {length}:"
     end = "Give --out DIR, the folder of its results, to run it; --sampler, --model and --axis change it."
-    return result, "\n".join([head, *(f"  {line}" for line in what), end])
+    return result, "\n".join([head, *(f"  {line}" for line in lines), end])
 
 
 def _compared(
