@@ -6,7 +6,7 @@ say why.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -236,11 +236,6 @@ CHOOSING = ("isl_validation", "log_likelihood_validation", "log_likelihood")
 
 REPORTED = ("isl_test", "log_likelihood_test")
 """Measures of the test part that are reported, used in the same way."""
-
-
-def first_measure(names: Sequence[str]) -> str:
-    """Return the measure of these by which settings are chosen, unless another is named."""
-    return next((name for name in CHOOSING if name in names), names[0])
 
 
 def list_measures(kind: str | None = None) -> list[str]:

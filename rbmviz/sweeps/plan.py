@@ -22,7 +22,7 @@ from rbmviz.metrics import Kernel
 from rbmviz.metrics.effort import Unit
 from rbmviz.registry import Table, samplers, trainers
 from rbmviz.support.checks import MAX_EXACT_INTEGER, whole
-from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
+from rbmviz.sweeps.measures import CHOOSING, DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]
 """Kind of sweep: over samplers on trained models, or over trainers on data."""
@@ -447,6 +447,11 @@ class SweepPlan:
         """Number of cells."""
         places = sum(math.prod(self._lengths(algorithm)) for algorithm in self._algorithms)
         return places * max(len(self.models), 1) * len(self.seeds)
+
+    @property
+    def first_measure(self) -> str:
+        """The measure by which settings are chosen, unless another is named."""
+        return next((name for name in CHOOSING if name in self.metrics), self.metrics[0])
 
     def knob(self, name: str) -> Knob:
         """Return the knob of an axis as declared by the first algorithm that has it."""

@@ -13,7 +13,6 @@ from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics.effort import Unit
 from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare
 from rbmviz.sweeps.choose import COLUMN_OF, Columns, one_source, robustness, select, telling_point
-from rbmviz.sweeps.measures import first_measure
 from rbmviz.sweeps.plan import COUNTED, Kind
 
 FIRST_POINT = 10
@@ -103,7 +102,7 @@ class SweepScores:
     def final_choice(self) -> Choice | None:
         """Return the comparison at the end of the runs on the first model; None before the first score."""
         effort = self.plan.budget.unit
-        choices = self.choices(self.end(effort), effort, first_measure(self.plan.metrics))
+        choices = self.choices(self.end(effort), effort, self.plan.first_measure)
         return next(iter(choices.values()), None)
 
     def index_of(self, scored: ScoredSetting) -> int:
