@@ -38,9 +38,10 @@ from rbmviz.sweeps import (
     select,
     telling_point,
 )
-from rbmviz.sweeps.choose import Columns, one_source, undirected
+from rbmviz.sweeps.choose import undirected
 from rbmviz.sweeps.plan import COUNTED, REPLICATIONS, TABLES, Kind
 from rbmviz.sweeps.run import cores
+from rbmviz.sweeps.tables import Columns, one_source
 
 MAX_LINES = 40
 """Maximum number of settings of one model that the terminal shows."""

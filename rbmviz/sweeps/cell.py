@@ -1,9 +1,10 @@
 """A cell: one run of a sweep, small enough to send, and what identifies it.
 
 ``cells(plan)`` loads models and data once and returns the cells in the order of the plan. ``CellRun(cell)``
-runs one, slice by slice; it loads what the cell names, once in each process. ``table`` joins results.
+runs one, slice by slice; it loads what the cell names, once in each process.
 """
 
+import dataclasses
 import functools
 import hashlib
 import json
@@ -11,12 +12,12 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,8 +31,9 @@ from rbmviz.rbm import Model
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import on_one_thread, starts_at_data
-from rbmviz.sweeps.measures import SamplerEvidence, TrainerEvidence, measures
+from rbmviz.sweeps.measures import SamplerEvidence, TrainerEvidence, columns_of_measures, measures
 from rbmviz.sweeps.plan import COUNTED, TABLES, Budget, Kind, SweepPlan
+from rbmviz.sweeps.tables import SPENT, CellResult
 from rbmviz.trainers import Trainer, Training, train
 
 SLICE_SECONDS = 0.03
@@ -86,15 +88,11 @@ class Cell:
     def identity(self) -> str:
         """Hash of everything that the result depends on, 32 hexadecimal digits.
 
-        Digests of model and data, the algorithm with all its knobs, seed, start, budget, metrics, kernel of
-        the ISL, hidden units, and the version of the code. Names of models and data are not part of it: the
-        same model under another name has the same results.
+        Names of models and data are not part of it: the same model under another name has the same results.
         """
-        content = [
-            *(self.kind, self.algorithm, self.model_digest, self.data_digest, self.seed, self.start),
-            *(self.budget.unit, self.budget.amount, self.metrics, self.kernel, self.n_hidden, self.version),
-        ]
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+        content = [getattr(self, each.name) for each in dataclasses.fields(self) if each.compare]
+        text = json.dumps(content, default=dataclasses.astuple)  # of the budget
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 _PACKAGE = Path(__file__).parents[1]
@@ -262,66 +260,6 @@ def _sources(
 
 _OF_CELL = ("model", "model_digest", "data", "data_digest", "start", "kernel", "seed", "n_hidden")
 """Attributes of a cell that are columns of tables."""
-
-SPENT = ("n", "sweeps", "seconds")
-"""What has been spent up to a point: samples or updates, Gibbs sweeps of all chains, seconds of processor
-time in the algorithm."""
-
-
-def columns_of_measures(kind: Kind) -> tuple[str, ...]:
-    """Return the columns of all measures of samplers, or of trainers: values and their errors."""
-    return tuple(name for each in measures.values() if each.kind == kind for name in each.columns)
-
-
-class CellResult(NamedTuple):
-    """What a cell has given.
-
-    about : what was run, by column: identity, version, setting, algorithm, model, model_digest, data,
-        data_digest, start, kernel, seed, n_hidden, budget_unit, budget_amount; knobs, as JSON; note, which
-        says why a number is NaN, or ""
-    points : for each point of the curve, ``SPENT`` and the measures by column; NaN where there is none
-    """
-
-    about: dict[str, Any]
-    points: list[dict[str, float]]
-
-
-def table(results: Iterable[CellResult]) -> dict[str, np.ndarray]:
-    """Return results as one table in long form: columns of equal length, a row for each point of each cell.
-
-    Knobs have columns such as ``knob_eps``; a knob or measure that a cell does not have is NaN, or "".
-    """
-    results = list(results)
-    about = [result.about for result in results]
-    lengths = [len(result.points) for result in results]
-    points = {
-        name: np.array([point[name] for result in results for point in result.points])
-        for name in (results[0].points[0] if sum(lengths) else ())
-    }
-    return columns_of(about, np.repeat(np.arange(len(about)), lengths), points)
-
-
-def columns_of(
-    about: Sequence[Mapping[str, Any]], of: np.ndarray, points: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """Return the table of these cells and points; of : int (rows,), the cell of each point."""
-    columns: dict[str, np.ndarray] = {}
-    if not about:
-        return columns
-    read = [json.loads(each["knobs"]) for each in about]
-    knobs = dict.fromkeys(name for each in read for name in each)
-    values: dict[str, list[Any]] = {
-        name: [each[name] for each in about] for name in about[0] if name != "knobs"
-    }
-    for name in knobs:
-        column = [each.get(name) for each in read]
-        none: Any = "" if any(isinstance(x, str) for x in column) else math.nan
-        values[f"knob_{name}"] = [type(none)(none if x is None else x) for x in column]
-    for name, each in values.items():
-        columns[name] = np.array(each, object if isinstance(each[0], str) else None)[of]
-    for name, numbers in points.items():
-        columns[name] = numbers.astype(np.float64 if name not in ("n", "sweeps") else np.int64)
-    return columns
 
 
 class _SamplingWork:

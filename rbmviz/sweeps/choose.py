@@ -28,15 +28,12 @@ from typing import Any
 import numpy as np
 import scipy  # scipy.special loads when first used, which takes a third of a second
 
-from rbmviz.errors import BadInput, brought_by, unknown
+from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics.effort import EFFORT_POINTS, Unit
-from rbmviz.sweeps.cell import SPENT
 from rbmviz.sweeps.measures import CHOOSING, REPORTED, measures
 from rbmviz.sweeps.plan import TABLES
-
-Columns = Mapping[str, np.ndarray]
-"""A table in long form: one-dimensional arrays of equal length; see ``cell.columns_of``."""
+from rbmviz.sweeps.tables import SPENT, Columns, frame_of
 
 CONFIDENCE = 0.95
 
@@ -137,32 +134,6 @@ class Choice:
         return tuple(setting for setting in self.settings if setting.in_region)
 
 
-def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
-    """Return the rows of a table whose columns have these values: ``select(table, model="bas_pcd")``."""
-    keep = np.ones(len(next(iter(columns.values()))), bool)
-    for name, value in values.items():
-        keep &= np.asarray(columns[name] == value)
-    return {name: column[keep] for name, column in columns.items()}
-
-
-def one_source(columns: Columns) -> dict[str, np.ndarray]:
-    """Return, for each algorithm and model name, only the rows from one code version and one model.
-
-    The version and model with the most rows are kept. Each algorithm has its own versions.
-    """
-    frame = _frame(columns)
-    sizes = frame.groupby(["algorithm", "model", "version", "model_digest"], sort=False).size().reset_index()
-    most = sizes.loc[sizes.groupby(["algorithm", "model"], sort=False)[0].idxmax()].drop(columns=0)
-    kept = frame.reset_index().merge(most)["index"].sort_values().to_numpy()
-    return {name: np.asarray(column)[kept] for name, column in columns.items()}
-
-
-def _frame(columns: Columns) -> Any:
-    with brought_by("sweep", "A comparison of settings"):
-        import pandas
-    return pandas.DataFrame({name: np.asarray(column) for name, column in columns.items()})
-
-
 class _Grid:
     """The cells of a table by setting and seed, with their measures at any point."""
 
@@ -238,7 +209,7 @@ def _checked(columns: Columns, effort: Unit) -> Any:
     ]
     if lacking:
         raise BadInput(f"The table has no column {lacking[0]}: give what a sweep has measured.")
-    frame = _frame(columns)
+    frame = frame_of(columns)
     if not len(frame):
         raise BadInput("The table has no rows: no cell of the sweep has ended yet.")
     for name, what in _SAME.items():

@@ -59,10 +59,7 @@ def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
 
 
 def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) -> bytes:
-    """Return ``specification`` as SVG or PNG; BadInput if Altair or vl-convert is not installed.
-
-    Raises BadInput if Altair or vl-convert is not installed.
-    """
+    """Return ``specification`` as SVG or PNG; BadInput if Altair or vl-convert is not installed."""
     check_installed()
     return rendered(specification(choices, plan, caption), form)
 

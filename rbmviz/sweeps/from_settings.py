@@ -20,24 +20,17 @@ PARTS_OF_AXIS = ("", "_from", "_to", "_n", "_scale")
 """Suffixes of the names of an axis's settings, such as ``tune_x_from``."""
 
 
-def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
-    """Return the samplers or trainers with these names, by name."""
-    return {name: TABLES[kind][name] for name in names}
-
-
 def plan_of(values: Mapping[str, Any]) -> SweepPlan:
     """Return the plan that the settings' values, by name, describe; BadInput if they are invalid."""
     kind = KIND_OF[values["tune_what"]]
     trains = kind == "trainer"
-    algorithms = algorithms_of(kind, values["tune_trainers" if trains else "tune_samplers"])
-    if not algorithms or not (trains or values["tune_models"]):
+    names = values["tune_trainers" if trains else "tune_samplers"]
+    if not names or not (trains or values["tune_models"]):
         raise BadInput(f"Choose at least one {'trainer' if trains else 'model and one sampler'}.")
     common: dict[str, Any] = {
         "kind": kind,
-        "algorithms": read_algorithms(
-            TABLES[kind], list(algorithms), split_knobs(values["tune_knobs"], "Other knobs")
-        ),
-        "axes": _axes_of(values, list(algorithms.values())),
+        "algorithms": read_algorithms(TABLES[kind], names, split_knobs(values["tune_knobs"], "Other knobs")),
+        "axes": _axes_of(values, [TABLES[kind][name] for name in names]),
         "seeds": range(values["tune_seeds"]),
     }
     if trains:

@@ -12,8 +12,9 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics.effort import Unit
 from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare
-from rbmviz.sweeps.choose import COLUMN_OF, Columns, one_source, robustness, select, telling_point
+from rbmviz.sweeps.choose import COLUMN_OF, robustness, telling_point
 from rbmviz.sweeps.plan import COUNTED, Kind
+from rbmviz.sweeps.tables import Columns, one_source, select
 
 FIRST_POINT = 10
 """Minimum number of samples at which settings are compared."""

@@ -22,8 +22,10 @@ import numpy as np
 
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.files.output import check_writable, writing
-from rbmviz.sweeps.cell import SPENT, Cell, CellResult, columns_of, columns_of_measures
+from rbmviz.sweeps.cell import Cell
+from rbmviz.sweeps.measures import columns_of_measures
 from rbmviz.sweeps.plan import SweepPlan
+from rbmviz.sweeps.tables import SPENT, CellResult, columns_of
 
 FILE = "sweep.sqlite"
 
@@ -227,7 +229,7 @@ class Store:
                     self._write(identity, None, about, [list(row[1:]) for row in points])
 
     def read(self, cells: Iterable[Cell] | None = None) -> dict[str, np.ndarray]:
-        """Return the results of these cells, or all results in the folder, as one table; see ``cell.table``.
+        """Return the results of these cells, or all results in the folder, as one table; see ``table``.
 
         Parameters
         ----------
