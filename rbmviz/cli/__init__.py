@@ -20,7 +20,7 @@ import os
 import pkgutil
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rbmviz.cli.signals import interruptible, signals_deferred
@@ -90,15 +90,14 @@ def print_message(message: str) -> None:
     sys.stderr.flush()
 
 
-def table(rows: Iterable[Sequence[str]]) -> list[str]:
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a table: the first column is aligned at the left, the others at the right."""
-    columns = list(zip(*rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    aligned = [
-        [text.rjust(width) if i else text.ljust(width) for text in column]
-        for i, (column, width) in enumerate(zip(columns, widths, strict=True))
-    ]
-    return ["  ".join(cells).rstrip() for cells in zip(*aligned, strict=True)]
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = []
+    for name, *cells in rows:
+        aligned = [cell.rjust(width) for cell, width in zip(cells, others, strict=True)]
+        lines.append("  ".join([name.ljust(first), *aligned]).rstrip())
+    return lines
 
 
 def _sentence(error: Exception | str) -> str:
@@ -138,33 +137,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     check_stdout()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or words[0] in ("-h", "--help"):
-        print_result(overview())
-        return 0
-    if words[0] == "--version":
-        from importlib.metadata import version
-
-        print_result(f"rbmviz {version('rbmviz')}")
-        return 0
-    name, rest = words[0], words[1:]
-    if name not in COMMANDS:
-        raise unknown("command", name, COMMANDS, "'rbmviz --help' lists them.")
-    if {"-h", "--help"} & set(rest):
-        from rbmviz.cli.options import help_text  # imported here, because what takes no options does without
-
-        print_result(help_text(name))
+    if said := _about(words):
+        print_result(said)
         return 0
     _words[:] = words
     with interruptible() as stops:
         try:
-            run, given, chosen = function_of(name), (), {}
-            if rest:
-                from rbmviz.cli.options import arguments as read
-
-                bound = read(name, rest)
-                given, chosen = bound.args, dict(bound.kwargs)
-            as_json = chosen.pop("json", False)
-            result, said = run(*given, **chosen)
+            result, said, as_json = _answer(words[0], words[1:])
         except (BadInput, OutputFailure):
             raise
         except Exception:
@@ -175,6 +154,35 @@ def _run(arguments: Sequence[str] | None) -> int:
     if result.get("interrupted"):
         return 130
     return 3 if result.get("claims_failed") else 0
+
+
+def _about(words: Sequence[str]) -> str:
+    """Return the help or the version that is asked for; "" if a command is to run."""
+    if not words or words[0] in ("-h", "--help"):
+        return overview()
+    if words[0] == "--version":
+        from importlib.metadata import version
+
+        return f"rbmviz {version('rbmviz')}"
+    if words[0] not in COMMANDS:
+        raise unknown("command", words[0], COMMANDS, "'rbmviz --help' lists them.")
+    if {"-h", "--help"} & set(words[1:]):
+        from rbmviz.cli.options import help_text  # imported here, because what takes no options does without
+
+        return help_text(words[0])
+    return ""
+
+
+def _answer(name: str, words: Sequence[str]) -> tuple[dict[str, Any], str, bool]:
+    """Run a command; return its answer, and whether that is wanted as JSON."""
+    run, given, chosen = function_of(name), (), {}
+    if words:
+        from rbmviz.cli.options import arguments
+
+        bound = arguments(name, words)
+        given, chosen = bound.args, dict(bound.kwargs)
+    as_json = chosen.pop("json", False)
+    return *run(*given, **chosen), as_json
 
 
 def _unexpected(error: Exception) -> str:
