@@ -332,6 +332,8 @@ def _compared(
 
 def _robustness(store: Store, plan: SweepPlan, view: View) -> Answer:
     """Compare mean and spread of each setting over models, by default on the test part: nothing is chosen."""
+    if view.csv or view.figure:
+        raise BadInput("sweep robustness: leave --csv and --figure out; 'rbmviz sweep show' writes them.")
     columns = _results(store, planned := cells(plan))
     found = robustness(columns, view.at, _unit(view.effort, plan.kind), view.by or "isl_test")
     rows = [

@@ -157,6 +157,8 @@ def test_sweep_refuses_bad_axes_before_computing(capsys, folder, tmp_path):
         (["show", folder, "--by", "spurious2"], "spurious2"),
         (["show", folder, "--at", 10**6], "has reached"),
         (["robustness", folder], "two or more models"),
+        (["robustness", folder, "--csv", tmp_path / "x.csv"], "leave --csv and --figure out"),
+        (["resume", folder, "--seed", "3"], "leave --seed out"),
         (["run", folder], "given as --out DIR"),
     ):
         assert sentence in refused(capsys, "sweep", *words), words
