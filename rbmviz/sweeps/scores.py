@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -92,12 +93,9 @@ class SweepScores:
     def _compared(self, point: float, effort: Unit, by: str) -> dict[str, Choice]:
         found: dict[str, Choice] = {}
         for model in self.plan.models or ("",):
-            rows = select(self.columns, model=model) if self.columns else {"n": np.zeros(0)}
-            if len(rows["n"]):
-                try:
-                    found[model] = compare(rows, point, effort, by, test_of(by, self.plan.metrics) or by)
-                except BadInput:  # no setting has reached the point
-                    continue
+            with suppress(BadInput):  # no setting has reached the point
+                rows = select(self.columns, model=model)
+                found[model] = compare(rows, point, effort, by, test_of(by, self.plan.metrics) or by)
         return found
 
     def final_choice(self) -> Choice | None:
@@ -116,27 +114,22 @@ class SweepScores:
             return self._point(effort, by)
 
     def _told(self, effort: Unit, by: str) -> float | None:
-        rows = select(self.columns, model=(self.plan.models or ("",))[0]) if self.columns else {}
-        try:
-            return telling_point(rows, effort, by) if rows and len(rows["n"]) else None
-        except BadInput:
-            return None
+        with suppress(BadInput):
+            return telling_point(select(self.columns, model=(self.plan.models or ("",))[0]), effort, by)
+        return None
 
     def robustness(self, point: float, effort: Unit, by: str) -> list[Any]:
         """Return mean and spread over the models for settings scored on all models; [] for one model."""
-        try:
-            return list(robustness(self.columns, point, effort, by)) if self.columns else []
-        except BadInput:
-            return []
+        with suppress(BadInput):
+            return list(robustness(self.columns, point, effort, by))
+        return []
 
     def mean_curve(self, setting: int, effort: Unit, by: str) -> list[MeanPoint]:
         """Return a setting's curve from ``FIRST_POINT`` samples on, averaged over its seeds."""
-        if not self.columns:
-            return []
         wanted = self.settings[setting]
         rows = select(self.columns, setting=wanted.algorithm, model=wanted.model)
         points = []
-        for n in np.unique(rows["n"]):
+        for n in np.unique(rows["n"]) if rows else ():
             here = (rows["n"] == n) & np.isfinite(rows[by])
             spent = float(rows[COLUMN_OF[effort]][here].mean()) if here.any() else 0.0
             if spent > 0 and n >= FIRST_POINT:

@@ -70,6 +70,8 @@ def columns_of(
 
 def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
     """Return the rows of a table whose columns have these values: ``select(table, model="bas_pcd")``."""
+    if not columns:
+        return {}
     keep = np.ones(len(next(iter(columns.values()))), bool)
     for name, value in values.items():
         keep &= np.asarray(columns[name] == value)
