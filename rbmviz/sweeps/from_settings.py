@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from rbmviz.errors import BadInput
 from rbmviz.knobs import read_algorithms, split_knobs
+from rbmviz.sweeps.axis import Axis, knob_named
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import TABLES, Axis, Budget, Kind, SweepPlan, knob_named
+from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan
 
 AUTOMATIC_DATA, NO_AXIS = "automatic", "none"
 """Choices on the page: each model's own data, and no axis."""

@@ -20,10 +20,11 @@ from rbmviz.samplers import Sampler
 from rbmviz.support.checks import whole
 from rbmviz.support.notebook import data_frame
 from rbmviz.sweeps import figures
+from rbmviz.sweeps.axis import Axis
 from rbmviz.sweeps.cell import cells
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import LENGTH, MAX_SWEEP_CELLS, REPLICATIONS, Axis, Budget, SweepPlan
+from rbmviz.sweeps.plan import LENGTH, MAX_SWEEP_CELLS, REPLICATIONS, Budget, SweepPlan
 from rbmviz.sweeps.run import run
 from rbmviz.sweeps.store import Store
 
