@@ -155,11 +155,11 @@ def leave() -> None:
     session.STEP_TO_SET.set(False)
 
 
-def finished_sentence() -> str:
-    """Return a sentence on the lesson just closed with *Finish* and the next one; "" if none was closed."""
+def finished() -> tuple[str, Lesson | None]:
+    """Return a sentence on the lesson just closed with *Finish*, and the next one; "" if none was closed."""
     place = session.FINISHED_STEP.value
     if place is None:
-        return ""
+        return "", None
     in_order = sorted(lessons().values(), key=lambda lesson: lesson.is_challenge)  # in the page's order
     i = next(i for i, lesson in enumerate(in_order) if lesson.name == place.lesson)
     ended, following = in_order[i], in_order[i + 1 :]
@@ -170,9 +170,8 @@ def finished_sentence() -> str:
     else:
         said = f"The challenge “{ended.title}” has not been won yet"
     if not following:
-        return f"{said}; it is the last one of this page."
-    kind = "challenge" if following[0].is_challenge else "lesson"
-    return f"{said}; next comes the {kind} “{following[0].title}”."
+        return f"{said}; it is the last one of this page.", None
+    return f"{said}.", following[0]
 
 
 # Queries of pages
@@ -265,16 +264,12 @@ def panel_names(step: Step) -> list[str]:
 
 def watched_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
     """Return the card's words for a claim that has not been seen yet; ``names``: see ``panel_names``."""
-    return _as_sentence(f"{claim.number_words(page, names)}, watched {claim.when(page)}", names)
+    return f"{claim.number_words(page, names)} {claim.when(page)}"
 
 
 def stated_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
     """Return the card's words for a goal, or for a claim that has been seen."""
-    return _as_sentence(claim.words(page, names), names)
-
-
-def _as_sentence(said: str, names: Sequence[str]) -> str:
-    return said if names[0] else said[:1].upper() + said[1:]
+    return claim.words(page, names)
 
 
 def value_words(claim: StepClaim, page: str, value: float | None) -> str:
@@ -377,7 +372,7 @@ def _draw_open(offers_reveal: bool) -> None:
             "revealed": bool(step.reveal) and current.revealed,
             "blind": step.blind and current.answer is None,
             "asks": holds_play(current.page),
-            "playing": current.page in RACES.value and RACES.value[current.page][0].running,
+            "playing": current.page in RACES.value and RACES.value[current.page].running,
         },
     )
     st.header(step.title, anchor=False)
@@ -457,7 +452,7 @@ def _note_seen(current: Opened) -> dict[int, float]:
     race = RACES.value.get(current.page)
     if race is None or session.STEP_TO_SET.value or current.asks:  # a number would give the answer away
         return {}
-    snapshots: list[Any] = [snapshot for _, snapshot in race[0].peek()]
+    snapshots: list[Any] = [snapshot for _, snapshot in race.peek()]
     spec = PAGES[step.state.page]
     if spec.sweep is not None:
         scores = session.SHOWN_SCORES.value

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from tqdm import tqdm
 
 from rbmviz.browser import scores
-from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
+from rbmviz.browser.chains import MAX_LIVE_PANELS, STORED_SEEDS
 from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import MANY, NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import data_for, origin_of
@@ -114,9 +114,9 @@ def play(
     for flag, heading in (("title", title), ("caption", caption)):
         if len(heading or "") > MAX_HEADING:
             raise BadInput(f"play: --{flag} has more than {MAX_HEADING:,} characters.")
-    page = PAGES["sample"]
-    name = page.settings["model"].default if model is None else model
-    texts = samplers or list(page.default_panels)
+    sample = PAGES["sample"]
+    name = sample.settings["model"].default if model is None else model
+    texts = samplers or list(sample.default_panels)
     most = MAX_SIDE_BY_SIDE if recorded else MAX_LIVE_PANELS
     if len(texts) > most:
         raise BadInput(f"play: {len(texts)} samplers: a page has room for {most}.")
@@ -127,49 +127,28 @@ def play(
     algorithms = read_algorithms(table, texts, knobs)  # knobs in a text override flags
     setup = _setup(name, dataset, algorithms, seed, init)
     loaded, data = setup.model, setup.dataset
-    if recorded:
-        shown, kept, length = data, _kept(n, last, algorithms, loaded.rbm), n
-    else:
-        shown, kept, length = None if no_data else data, RECORDED, RECORDED
-        live.check_playable(algorithms, loaded)
-        print_message(f"The page will contain {_contents(shown)}.")
-        if setup.first_state() is None:
-            setup = setup._replace(dataset=shown)
-    histories, interrupted = _histories(live.runs_to_record(setup, algorithms, kept), length)
-    histories = [history.last(kept) for history in histories]
-    said = f"{describe_model(loaded)}. {f'Seed {seed}. ' if recorded else ''}{setup.start_text()}"
     shape = shape_of(loaded.rbm.n_visible, loaded.meta.get("image_shape"), data)
-    heading = Path(name).stem if title is None else title
-    replay = Replay(heading, said if caption is None else caption, histories, shown, shape, cells, speed)
+    said = f"{describe_model(loaded)}. {f'Seed {seed}. ' if recorded else ''}{setup.start_text()}"
+    heading, said = Path(name).stem if title is None else title, said if caption is None else caption
     result: dict[str, Any] = {"model": name, "init": "random" if setup.first_state() is None else "data"}
-    result["samplers"] = [
-        {"name": each.algorithm.name, "knobs": values_of(each.algorithm)}
-        | ({"n": each.n} if recorded else {})
-        for each in histories
-    ]
-    result |= {"interrupted": True} if interrupted else {}
+    result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
     if recorded:
+        kept = _kept(n, last, algorithms, loaded.rbm)
+        histories, interrupted = _histories(setup, algorithms, n, kept)
+        replay = Replay(heading, said, histories, data, shape, cells, speed)
         content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
-        result |= {"kept": kept, "seed": seed}
-    else:
-        content = live.play_html(replay, loaded, live.starts_of(setup))
-        result |= {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
-    return _written(target, content, origin_of({name: loaded}, shown, seed=seed), shown, result)
-
-
-def _setup(
-    name: str,
-    dataset: str | None,
-    algorithms: list[Sampler],
-    seed: int,
-    init: Literal["data", "random"] | None,
-) -> SamplingSetup:
-    """Return the model with its data; a model without rates gets those of named data."""
-    model = load_model(name)
-    data = data_for(model, dataset, "use --init random" if init == "data" else "")
-    if model.rates is None and dataset and data and any(each.needs_rates for each in algorithms):
-        model = with_rates(model, data)
-    return SamplingSetup(model, data, seed, init or "data")  # without data they start at random bits
+        for made, history in zip(result["samplers"], histories, strict=True):
+            made["n"] = history.n
+        result |= {"kept": kept, "seed": seed} | ({"interrupted": True} if interrupted else {})
+        return _written(target, content, origin_of({name: loaded}, data, seed=seed), data, result)
+    shown = None if no_data else data
+    live.check_playable(algorithms, loaded)
+    print_message(f"The page will contain {_contents(shown)}.")
+    starts = live.starts_of(setup)
+    page = live.Live(heading, said, loaded, algorithms, shown, shape, starts, cells, speed)
+    result |= {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
+    source = origin_of({name: loaded}, shown, seed=seed)
+    return _written(target, live.play_html(page), source, shown, result)
 
 
 def _lesson(name: str, target: Path, options: list[str]) -> Answer:
@@ -187,6 +166,21 @@ def _lesson(name: str, target: Path, options: list[str]) -> Answer:
     return _written(target, content, origin_of({}, dataset), dataset, result)
 
 
+def _setup(
+    name: str,
+    dataset: str | None,
+    algorithms: list[Sampler],
+    seed: int,
+    init: Literal["data", "random"] | None,
+) -> SamplingSetup:
+    """Return the model with its data; a model without rates gets those of named data."""
+    model = load_model(name)
+    data = data_for(model, dataset, "use --init random" if init == "data" else "")
+    if model.rates is None and dataset and data and any(each.needs_rates for each in algorithms):
+        model = with_rates(model, data)
+    return SamplingSetup(model, data, seed, init or "data")  # without data they start at random bits
+
+
 def _kept(n: int, last: int | None, algorithms: list[Sampler], rbm: RBM) -> int:
     """Return the number of samples of each run in the file; BadInput if that or a run is too large."""
     kept = min(n, last or n)
@@ -201,9 +195,12 @@ def _kept(n: int, last: int | None, algorithms: list[Sampler], rbm: RBM) -> int:
     return kept
 
 
-def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
-    """Draw n samples in each run; return their histories, and whether an interrupt came first."""
-    interrupted = False
+def _histories(
+    setup: SamplingSetup, algorithms: list[Sampler], n: int, kept: int
+) -> tuple[list[RunHistory], bool]:
+    """Draw n samples of each; return the histories of the last ones, and whether an interrupt came first."""
+    plan, interrupted = setup._replace(held=kept).plan(), False
+    runs = [SamplingRun(1, plan, algorithm) for algorithm in algorithms]
     try:
         with tqdm(total=n * len(runs), unit="sample", disable=None) as bar:
             for run in runs:
@@ -222,7 +219,7 @@ def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]
         print_message("Interrupted: the samples made so far are kept.")
     for run in () if interrupted else runs:
         run.complete()
-    return [RunHistory.of(run) for run in runs], interrupted
+    return [RunHistory.of(run).last(kept) for run in runs], interrupted
 
 
 def _written(
@@ -236,7 +233,7 @@ def _written(
     return result, f"{target}: {len(content) / 1e6:.2f} MB, open it in a browser."
 
 
-def _contents(dataset: Dataset | None, kernels: str = "the model, the kernels and a recording") -> str:
+def _contents(dataset: Dataset | None, kernels: str = "the model and the kernels") -> str:
     """Describe the data in a page with this data set."""
     if dataset is None:
         return f"{kernels}, and no data"

@@ -1,9 +1,11 @@
 """The live socket under attack: every refusal, and limits that protect the other visitors."""
 
+import base64
 import json
 import threading
 import time
 
+import numpy as np
 import pytest
 from routes import HOME, closed, served
 from starlette.middleware import Middleware
@@ -140,6 +142,11 @@ BROKEN = {
     "a whole number beyond all floats": '{"panel": 0, "knobs": {"eps": ' + "9" * 400 + "}}",
     "a knob that is NaN": '{"panel": 0, "knobs": {"eps": NaN}}',
     "a knob in words": '{"panel": 0, "knobs": {"eps": "large"}}',
+    "a sample in words": '{"panel": 0, "sample": "1"}',
+    "a sample before the first": '{"panel": 0, "sample": -1}',
+    "half a sample": '{"panel": 0, "sample": 0.5}',
+    "a sample beyond all integers": '{"panel": 0, "sample": 9007199254740993}',
+    "a tile of a panel that is a truth": '{"panel": true, "sample": 0}',
     "a nested knob": '{"panel": 0, "knobs": {"eps": {"eps": 1}}}',
 }
 
@@ -161,6 +168,31 @@ def test_knob_of_a_removed_panel_is_ignored(client):
         socket.send_json({"panel": 77, "knobs": {"eps": 0.1}})
         socket.send_json(REQUEST)
         assert frame(socket)["request"] == REQUEST
+
+
+def test_a_tile_is_what_the_model_and_the_training_set_say_of_a_sample(open_race, client, model, toy):
+    race = open_race(SamplingSetup(model, toy), make_sampler("gibbs"), rate=200)
+    race.step(20)
+    races_by_token()["tiles"] = race
+    wait(lambda: race.panels[0].snapshot.n == 20, "all samples")
+    newest = race.panels[0].snapshot.newest_samples
+    v = np.unpackbits(newest.v[7:8], axis=1, count=newest.n_visible)
+    with connect(client, "tiles") as socket:
+        for asked in ({"panel": 0, "sample": 7}, {"panel": 0, "sample": 20}, {"panel": 5, "sample": 7}):
+            socket.send_json(asked)
+            tile = socket.receive_json()["tile"]
+            assert {name: tile[name] for name in asked} == asked
+            assert ("energy" in tile) == (asked == {"panel": 0, "sample": 7})
+            if "energy" in tile:
+                known = tile
+    assert known["energy"] == pytest.approx(model.rbm.free_energy(v)[0])
+    p = np.frombuffer(base64.b64decode(known["p"]), np.uint8) / 255
+    np.testing.assert_allclose(p, model.rbm.mean_visible(model.rbm.mean_hidden(v))[0], atol=0.002)
+    differ = (toy.train != v).sum(axis=1)
+    nearest = known["nearest"]
+    example = np.unpackbits(np.frombuffer(base64.b64decode(nearest["v"]), np.uint8), count=len(v[0]))
+    assert nearest["differ"] == differ.min() == (example != v[0]).sum()
+    assert nearest["of"] == toy.train_labels[differ.argmin()]
 
 
 def test_connections_to_one_page_are_bounded(client):
@@ -387,4 +419,4 @@ def test_a_race_remembers_only_so_many_pages(race, monkeypatch):
     monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda race: None)
     for i in range(3 * presses.MAX_PAGES):
         presses.carry_out(race, Press("step", f"{i:016x}", 1))
-    assert len(presses._counts[race][1]) == presses.MAX_PAGES
+    assert len(race.presses) == presses.MAX_PAGES

@@ -2,8 +2,9 @@
 
 Because browsers ask for frames, a slow browser gets fewer frames and a hidden one gets none. The messages are
 JSON: a ``FrameRequest`` asks for the next few frames, ``{"panel": key, "knobs": {...}}`` sets live knobs of a
-panel, and a ``Press`` is answered with its number once it has been carried out (see ``requests``). A frame is
-one self-describing binary message (see ``frames``).
+panel, a ``Press`` is answered with its number once it has been carried out, and ``{"panel": key, "sample":
+n}`` with what there is to say about a sample (see ``requests`` and ``tiles``). A frame is one self-describing
+binary message (see ``frames``).
 
 No browser can take more than its share. A new request replaces the previous one, each knob has one pending
 value, and the number of waiting presses is limited. A frame is made once the previous one has been sent.
@@ -29,7 +30,6 @@ from streamlit import runtime
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value
-from rbmviz.session import Race
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pools import LATENESS
 from rbmviz_app import insides
@@ -39,7 +39,9 @@ from rbmviz_app.races import races_by_token
 from rbmviz_app.shared import sweep_jobs
 from rbmviz_app.stream.encoder import FrameEncoder, registered_views
 from rbmviz_app.stream.presses import carry_out
-from rbmviz_app.stream.requests import FrameRequest, Press, Received, read_message
+from rbmviz_app.stream.race import PageRace, live_path
+from rbmviz_app.stream.requests import FrameRequest, Press, Received, TileRequest, read_message
+from rbmviz_app.stream.tiles import TILE_SECONDS, tile_of
 
 UNKNOWN_TOKEN = 4403
 """Close code for an unknown token: the page must not reconnect."""
@@ -81,9 +83,11 @@ class PendingMessages:
         self._knobs: dict[int, dict[str, Value]] = {}
         self._has_request, self._has_knobs = asyncio.Event(), asyncio.Event()
         self.presses: asyncio.Queue[Press] = asyncio.Queue(MAX_PRESSES)
+        self._tile: TileRequest | None = None
+        self._has_tile = asyncio.Event()
 
     def put(self, message: Received) -> None:
-        """Add a message, which replaces an earlier request or earlier values of the same knobs.
+        """Add a message, which replaces an earlier request, tile or earlier values of the same knobs.
 
         Raises BadInput if more presses wait than our pages ever leave unanswered.
         """
@@ -95,6 +99,9 @@ class PendingMessages:
                 self.presses.put_nowait(message)
             except asyncio.QueueFull:
                 raise BadInput(f"More than {MAX_PRESSES} presses of buttons wait.") from None
+        elif isinstance(message, TileRequest):
+            self._tile = message
+            self._has_tile.set()
         else:
             self._knobs.setdefault(message.panel, {}).update(message.knobs)
             self._has_knobs.set()
@@ -124,6 +131,13 @@ class PendingMessages:
         self._has_knobs.clear()
         knobs, self._knobs = self._knobs, {}
         return knobs
+
+    async def take_tile(self) -> TileRequest:
+        """Wait until the reader points at another sample, and return it."""
+        await self._has_tile.wait()
+        self._has_tile.clear()
+        assert self._tile is not None
+        return self._tile
 
 
 class EndOfJob:
@@ -160,7 +174,7 @@ _opened: set[str] = set()
 async def live(socket: WebSocket) -> None:
     """Serve one browser until it leaves."""
     token = socket.path_params["token"]
-    race: Any = races_by_token().get(token)
+    race = races_by_token().get(token)
     await socket.accept()
     if race is None:
         await socket.close(code=UNKNOWN_TOKEN, reason="This page belongs to a session that has ended.")
@@ -176,6 +190,7 @@ async def live(socket: WebSocket) -> None:
                 tasks.start_soon(_read_messages, socket, race, pending)
                 tasks.start_soon(_change_knobs, race, pending)
                 tasks.start_soon(_carry_out_presses, socket, race, pending)
+                tasks.start_soon(_answer_tiles, socket, race, pending)
                 tasks.start_soon(_send_frames, socket, race, pending, job)
     except* WebSocketDisconnect:
         pass
@@ -192,7 +207,7 @@ async def live(socket: WebSocket) -> None:
                 race.leave()
 
 
-async def _read_messages(socket: WebSocket, race: Race, pending: PendingMessages) -> None:
+async def _read_messages(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
     """Read the browser's messages and queue them for the other tasks.
 
     A request for frames opens a page that was left: when Streamlit's connection, or this one, was lost and
@@ -214,7 +229,7 @@ async def _read_messages(socket: WebSocket, race: Race, pending: PendingMessages
         pending.put(read)
 
 
-async def _change_knobs(race: Race, pending: PendingMessages) -> None:
+async def _change_knobs(race: PageRace[Any], pending: PendingMessages) -> None:
     """Set dragged knobs, always to their newest values."""
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
@@ -223,13 +238,22 @@ async def _change_knobs(race: Race, pending: PendingMessages) -> None:
         await asyncio.sleep(KNOB_SECONDS)
 
 
-async def _carry_out_presses(socket: WebSocket, race: Race, pending: PendingMessages) -> None:
+async def _carry_out_presses(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
     """Carry out button presses in order, and report each one to the browser."""
     while True:
         press = await pending.presses.get()
         await anyio.to_thread.run_sync(carry_out, race, press)
         await _send(socket.send_text(json.dumps({"done": press.n, "running": race.running})))
         await asyncio.sleep(PRESS_SECONDS)
+
+
+async def _answer_tiles(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
+    """Answer requests for tiles, always the newest."""
+    while True:
+        asked = await pending.take_tile()
+        tile = await anyio.to_thread.run_sync(tile_of, race, asked)
+        await _send(socket.send_text(json.dumps({"tile": tile})))
+        await asyncio.sleep(TILE_SECONDS)
 
 
 async def _send(sending: Awaitable[None]) -> None:
@@ -239,7 +263,9 @@ async def _send(sending: Awaitable[None]) -> None:
         raise WebSocketDisconnect from error
 
 
-async def _send_frames(socket: WebSocket, race: Race, pending: PendingMessages, job: EndOfJob) -> None:
+async def _send_frames(
+    socket: WebSocket, race: PageRace[Any], pending: PendingMessages, job: EndOfJob
+) -> None:
     """Answer each request with a frame when one is due and there is something new to show."""
     encoder, now = FrameEncoder(race), asyncio.get_running_loop().time
     due = changed_at = 0.0  # time of the next allowed frame, and of the last change
@@ -310,11 +336,6 @@ def _warm_up() -> None:
     # Everything loaded by now stays: later collections can skip it.
     gc.collect()
     gc.freeze()
-
-
-def live_path() -> str:
-    """Return the path of the pages' WebSocket route, to be followed by a token."""
-    return f"{base_path()}/rbmviz/live/"
 
 
 def picture_path() -> str:
