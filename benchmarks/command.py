@@ -17,6 +17,7 @@ SEEDS, DEFAULT_SAMPLES = 3, 10_000
 BENCH_FLAGS = {
     "speed": ("rows", "peers", "quick"),
     "quality": ("models", "samplers", "seeds", "n", "dataset"),
+    "training": ("seeds", "dataset"),
     "visitor": (),
     "browsers": (),
 }
@@ -24,7 +25,7 @@ BENCH_FLAGS = {
 
 
 def bench(
-    what: Literal["speed", "quality", "visitor", "browsers"] = "speed",
+    what: Literal["speed", "quality", "training", "visitor", "browsers"] = "speed",
     /,
     *,
     peers: bool = False,
@@ -39,8 +40,9 @@ def bench(
     """Time kernels, samplers and a visitor.
 
     Every kernel against other libraries, interleaved, on one thread (speed), the ISL, ESS and class switches
-    of samplers per second (quality), the processor time of one visitor's panels (visitor), or a sample in
-    browsers and natively (browsers). Compare ratios within a row, not times.
+    of samplers per second (quality), the seconds of a training until it is as likely as other libraries'
+    (training), the processor time of one visitor's panels (visitor), or a sample in browsers and natively
+    (browsers). Compare ratios within a row, not times.
 
     Parameters
     ----------
@@ -58,11 +60,12 @@ def bench(
     samplers
         Quality: names, each with its knobs after a colon: gibbs,rates_fpcd:eps=0.1,k=2.
     seeds
-        Quality: runs of each sampler; default 3.
+        Quality: runs of each sampler; default 3. Training: trainings of each library; default 1.
     n
         Quality: samples of each run; default 10,000.
     dataset
-        Quality: data to score against; default: the data that the model names.
+        Quality: data to score against; default: the data that the model names. Training: data to learn;
+        default mnist.
 
     Examples
     --------
@@ -71,7 +74,7 @@ def bench(
     args = SimpleNamespace(**locals())
     for other, flags in BENCH_FLAGS.items():
         for flag in flags:
-            if other != what and getattr(args, flag):
+            if flag not in BENCH_FLAGS[what] and getattr(args, flag):
                 raise BadInput(f"benchmarks {what}: --{flag} belongs to 'benchmarks {other}'.")
     from benchmarks.machine import machine
 
@@ -80,6 +83,7 @@ def bench(
     measured, total = {
         "speed": _speed,
         "quality": _quality,
+        "training": _training,
         "visitor": _visitor,
         "browsers": _browsers,
     }[what](args)
@@ -118,6 +122,22 @@ def _quality(args: SimpleNamespace) -> tuple[Any, int]:
     return quality(models, samplers, seeds, n, args.dataset), len(models) * len(samplers)
 
 
+def _training(args: SimpleNamespace) -> tuple[Any, int]:
+    from benchmarks.environments import Peers
+    from benchmarks.training import to_quality
+    from rbmviz.datasets import load_dataset
+
+    dataset, seeds = load_dataset(args.dataset or "mnist"), args.seeds or 1
+
+    def rows() -> Iterator[dict[str, Any]]:
+        with Peers() as peers:
+            for seed in range(seeds):
+                yield {"dataset": dataset.name, **to_quality(dataset, seed, peers)}
+                args.machine["peers"] = peers.versions()
+
+    return rows(), seeds
+
+
 def _visitor(args: SimpleNamespace) -> tuple[Any, int]:
     from benchmarks.visitor import PHASES, visitor
 
@@ -136,6 +156,7 @@ def text(result: dict[str, Any]) -> str:
     lines = {
         "speed": _speed_lines,
         "quality": _quality_lines,
+        "training": _training_lines,
         "visitor": _visitor_lines,
         "browsers": _browsers_lines,
     }
@@ -208,6 +229,12 @@ def _speed_lines(result: dict[str, Any]) -> list[str]:
         f"{_machine_text(machine)}; one thread each (BLAS included); processor time, medians over "
         "interleaved rounds"
     )
+    return lines + _versions(machine)
+
+
+def _versions(machine: dict[str, Any]) -> list[str]:
+    """Return a line for the environment of each peer."""
+    lines = []
     for name, versions in machine.get("peers", {}).items():
         found = versions if isinstance(versions, str) else ", ".join(map(" ".join, versions.items()))
         lines.append(f"  environment {name}: {found}")
@@ -244,6 +271,23 @@ def _quality_lines(result: dict[str, Any]) -> list[str]:
             "chain uses one thread, a sampler with several chains uses all cores"
         )
     return lines
+
+
+def _training_lines(result: dict[str, Any]) -> list[str]:
+    lines, machine = [], result["machine"]
+    for row in result["rows"]:
+        level = row["level"]
+        lines.append(f"{row['dataset']}, seed {row['seed']}: seconds to {level:.1f} nats per test example")
+        for name, one in sorted(row["contestants"].items(), key=lambda each: each[1]["seconds_to_level"]):
+            last = f"{one['likelihoods'][-1]:.1f} +- {one['errors'][-1]:.1f}"
+            seconds = f"{one['seconds_to_level']:8.1f} s {one['ratio']:6.2f}x"
+            clock, total = f"{one['wall_to_level']:.1f} s on the clock", f"{one['processor'][-1]:.1f} s"
+            lines.append(f"  {name:<14} {seconds}, {clock}; {total} in all, to {last}")
+        lines += [f"  {name:<14} {reason}" for name, reason in row["absent"].items()]
+    lines.append(
+        f"{_machine_text(machine)}; one thread each, processor time; likelihoods by AIS take no part"
+    )
+    return lines + _versions(machine)
 
 
 def _visitor_lines(result: dict[str, Any]) -> list[str]:

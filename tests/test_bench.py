@@ -11,7 +11,7 @@ import pytest
 from command_line import run
 from scipy.stats import chi2
 
-from benchmarks import browsers, environments, peers, speed, timing
+from benchmarks import browsers, environments, peers, speed, timing, training
 from benchmarks.__main__ import NAME
 from benchmarks.__main__ import main as bench
 from benchmarks.command import text
@@ -20,6 +20,7 @@ from benchmarks.quality import quality
 from benchmarks.visitor import PANELS, PHASES, visitor
 from rbmviz import RBM, load_dataset, load_model, make_sampler, make_trainer, rng, sample
 from rbmviz.cli import COMMANDS
+from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, log_z
 from tests.kernels.engines import node
 
@@ -315,6 +316,39 @@ def test_quality_is_what_the_metrics_say():
     assert row["ess_per_second"]["mean"] / second == pytest.approx(ess)
     assert row["switches_per_second"]["mean"] / second == pytest.approx(coverage.switches)
     assert coverage.switches > 5
+
+
+# Training to quality
+
+
+def test_seconds_to_a_level():
+    seconds, likelihoods = np.array([0.0, 2.0, 4.0, 6.0]), np.array([-9.0, -7.0, -5.0, -6.0])
+    assert training.seconds_to(-6.5, seconds, likelihoods) == 2.5
+    assert training.seconds_to(-5.0, seconds, likelihoods) == 4.0
+    assert training.seconds_to(-9.5, seconds, likelihoods) == 2.0  # the start is no training
+
+
+def test_trainings_reach_the_level_of_the_slowest(monkeypatch):
+    """All learn two patterns, so that they are more likely than at the common start, and none is left out."""
+    monkeypatch.setattr(training, "RATE", 0.3)
+    pattern = np.random.default_rng(0).integers(0, 2, (1, 12), dtype=np.uint8)
+    rows = np.concatenate([pattern, 1 - pattern] * 100)
+    data = Dataset("patterns", rows, rows[:2], rows[:2], "", "")
+    with environments.Peers() as processes:
+        found = training.to_quality(data, 1, processes, passes=3, units=8, batch=10)
+    json.dumps(found, allow_nan=False)
+    one_by_one = found["contestants"]
+    assert set(one_by_one) | set(found["absent"]) == {"rbmviz", *peers.PCD}
+    assert set(one_by_one) >= {"rbmviz", *HERE}
+    assert one_by_one["rbmviz"]["ratio"] == 1.0
+    for one in one_by_one.values():
+        assert len(one["likelihoods"]) == len(one["wall"]) == 4
+        assert one["likelihoods"][-1] > one["likelihoods"][0] + 1
+        assert 0 < one["seconds_to_level"] <= one["processor"][-1]
+    lines = text(
+        {"what": "training", "machine": machine(), "rows": [{"dataset": "bas", **found}]}
+    ).splitlines()
+    assert len(lines) == 2 + len(one_by_one) + len(found["absent"])
 
 
 # What a visitor costs
