@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
 import streamlit as st
 
 from rbmviz import Model
 from rbmviz.pages import SettingSpec
 from rbmviz.pages.links import address_texts
-from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.jobs import Job
 from rbmviz_app.race import PageRace
 from rbmviz_app.share.view import Share
@@ -315,47 +313,11 @@ def note_drawn(page: str, **parts: Any) -> None:
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Number of picks in each popover. It is part of the key: after a pick, a new, closed popover appears."""
 
-OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
-"""Train: the uploaded checkpoint for which a panel was opened."""
-
-EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None, of_tab=False)
-"""How it works: the editor's initial matrix, float64 (states, states); None: the preset's."""
-
-TABLE_VERSION: Entry[int] = Entry("table version", int, of_tab=False)
-"""How it works: number of refills of the editor. As part of its key, it makes a refill discard edits."""
-
-AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
-"""Tune: values of the settings that name knobs, for the kind not tuned now, by kind (samplers, trainers)."""
-
-CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
-"""How it works: the start state of a chain, by its number of states."""
-
-LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
-"""How it works: the last table that was a transition matrix, and the names of its states."""
-
-LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
-"""How it works: lambda, subtracted from the diagonal; None: half of the largest possible."""
-
-DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
-"""How it works: the small model whose units are drawn one by one."""
-
 SHOWN_SCORES: Entry[Any] = Entry("shown scores", lambda: None)
 """Tune: the scores on the screen (``SweepScores``); None: no sweep is shown."""
 
 OWN_SWEEPS: Entry[dict[str, Job]] = Entry("own sweeps", dict)
 """Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
-
-POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
-"""Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
-
-FOLLOWED: Entry[int | None] = Entry("followed", lambda: None)
-"""Tune: the setting whose knobs the pointer's chain has taken last."""
-
-DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
-"""Train: names of the panels, by key, in the last drawn row."""
-
-DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
-"""Tune: keys and runs of the panels beside the map when the whole page was last drawn."""
 
 
 class LessonStep(NamedTuple):
