@@ -8,7 +8,7 @@ session state is what a browser tab keeps between these runs.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -279,37 +279,6 @@ TOASTS: Entry[tuple[tuple[str, str], ...]] = Entry("toasts", tuple)
 """Messages about recent clicks and drags, with their icons, until they are shown."""
 
 
-class Drawn(NamedTuple):
-    """State of a page when it was last drawn.
-
-    settings : its settings, by name, which Undo restores after the next change
-    command : the command that its Undo button undoes, see ``Race.undoable_commands``
-    preset : name (in the address) of the preset whose caption is shown; "": none
-    caption : the last caption of a preset, whose space is reserved
-    panels : keys of its panels
-    """
-
-    settings: Mapping[str, Any] = MappingProxyType({})
-    command: int = 0
-    preset: str = ""
-    caption: str = ""
-    panels: Sequence[int] = ()
-
-
-DRAWN_PAGES: Entry[dict[str, Drawn]] = Entry("drawn", dict)
-"""State of each page when it was last drawn."""
-
-
-def last_drawn(page: str) -> Drawn:
-    """Return the state of a page when it was last drawn."""
-    return DRAWN_PAGES.value.get(page, Drawn())
-
-
-def note_drawn(page: str, **parts: Any) -> None:
-    """Record the current state of a page."""
-    DRAWN_PAGES.set(DRAWN_PAGES.value | {page: last_drawn(page)._replace(**parts)})
-
-
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Number of picks in each popover. It is part of the key: after a pick, a new, closed popover appears."""
 
@@ -373,15 +342,9 @@ def widget_value(key: str) -> Any:
     return st.session_state.get(key)
 
 
-def settings_now(names: Iterable[str]) -> dict[str, Any]:
-    """Return the values of settings, by name."""
-    return {name: ALL_SETTINGS[name].value for name in names}
-
-
 def changed_settings(before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the earlier values of the settings that have changed since."""
-    now = settings_now(before)
-    return {name: value for name, value in before.items() if now[name] != value}
+    return {name: value for name, value in before.items() if ALL_SETTINGS[name].value != value}
 
 
 def close_popover(name: str) -> None:
