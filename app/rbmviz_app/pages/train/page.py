@@ -95,7 +95,6 @@ def main() -> None:
         draw_downloads(race, chosen)
 
 
-DATA_WIDTH = 180
 BEGIN_AT = "begin"
 
 
@@ -133,7 +132,7 @@ def choose_setup() -> tuple[TrainingSetup, Any, str]:
         controls.choose(Settings.train_pixels)
         controls.choose(Settings.train_cells)
     with data_box:
-        name = controls.data_set(Settings.train_data, width=DATA_WIDTH, label_visibility="collapsed")
+        name = controls.data_set(Settings.train_data, width=180, label_visibility="collapsed")
     try:
         dataset = data(name)
     except BadInput as error:  # the page lives on with its previous data
