@@ -158,11 +158,14 @@ class LivePage(Generic[S]):
     def menu(self) -> None:
         """Draw the menu of presets."""
         key = session.popover_key(f"{self.name} presets")
-        with st.popover("Presets", key=key):
+        with st.popover("Presets", key=key), st.container(key=f"{self.name} cards of presets"):
             for preset in self.presets:
                 key = f"{self.name} preset {preset.label}"
-                st.button(preset.label, key=key, on_click=self.apply, args=(preset,), type="tertiary")
-                st.caption(preset.caption)
+                with st.container(border=True):
+                    if (file := presets.picture_file(self.name, preset)).is_file():
+                        st.html(controls.picture(file))
+                    st.button(preset.label, key=key, on_click=self.apply, args=(preset,), type="tertiary")
+                    st.caption(preset.caption)
 
     def open(
         self,
