@@ -10,8 +10,8 @@ import pytest
 from rbmviz import RBM, BadInput, load_dataset, load_model, sample
 from rbmviz.kernels import flips
 from rbmviz.metrics import RULES, Watch, effective_temperature, findings, probabilities
-from rbmviz.metrics.temperature import PseudoLikelihood, batch_variance
-from rbmviz.metrics.thinned import Thinned
+from rbmviz.metrics.temperature import PseudoLikelihood
+from rbmviz.metrics.thinned import Thinned, batch_variance
 
 MODELS = ("bas_pcd", "bas"), ("modes_pcd", "modes")
 
@@ -105,13 +105,14 @@ def test_samples_may_come_in_parts(n_chains, n):
     for i, part in enumerate(np.split(v, [1, 10, 500, 513, 3000, 3001, 8000])):
         parts.update(np.packbits(part, axis=1), packed=True) if i % 2 else parts.update(part)
         parts.findings()
-    again, once = parts._look(), whole.findings()
+    parts._newest.n = 0  # so that it looks again
+    again, once = parts.findings(), whole.findings()
     assert [x.name for x in once] == [x.name for x in again] != []
     for x, y in zip(once, again, strict=True):
         np.testing.assert_allclose(
             [x.value, x.error, x.threshold], [y.value, y.error, y.threshold], rtol=1e-3
         )
-    kept = whole._kept
+    kept = whole.kept
     expected = v[: n // n_chains * n_chains].reshape(-1, n_chains, 16)[:: kept.stride].swapaxes(0, 1)
     np.testing.assert_array_equal(kept.rows(), expected)
 
@@ -163,11 +164,10 @@ def test_log_odds_of_flips(m, n):
             flips.log_odds(v, wrong, x, rbm.W, rbm.b, np.float32(1.3), out)
 
 
-def test_the_pseudo_likelihood_and_its_derivatives():
+def test_the_slope_of_the_pseudo_likelihood():
     rbm, rows = naive.random_rbm(6, 4, 1.0, 3), drawn("bas_pcd", 20, 1)[:, :6]
     at = PseudoLikelihood(rbm, rows[None]).at(0.8)
-    low, middle, high = (naive.pseudo_likelihood(rbm, rows, 0.8 + step) for step in (-0.01, 0, 0.01))
-    assert at.value == pytest.approx(middle, rel=1e-3)
+    low, high = (naive.pseudo_likelihood(rbm, rows, 0.8 + step) for step in (-0.01, 0.01))
     assert at.slope == pytest.approx((high - low) / 0.02, rel=1e-3)
 
 
