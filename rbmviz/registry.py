@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, dataclass_transform
 
 from rbmviz.errors import BadInput, unknown
-from rbmviz.knobs import check_all, check_names, knob, read_algorithm, read_knobs
+from rbmviz.knobs import check_all, check_names, knob, read_knobs
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,19 +54,18 @@ class Table:
         self._discover()
         return iter(sorted(self._entries))
 
-    def make(self, name: str, **knobs: Any) -> Any:
-        """Return the algorithm ``name``, which may be a text with knobs, with these knobs and defaults."""
-        name, _, text = name.partition(":")
+    def read(self, text: str, **knobs: Any) -> Any:
+        """Return the algorithm of a name or a text like ``rates_fpcd:eps=0.03,k=2``, with further knobs.
+
+        Raises BadInput if the algorithm or a knob is unknown, given twice, or a value is out of range.
+        """
+        name, _, own_text = text.partition(":")
         cls = self[name]
-        own = read_knobs(cls, text)
+        own = read_knobs(cls, own_text)
         check_names(cls, knobs)
         if twice := own.keys() & knobs:
             raise BadInput(f"{name}: {min(twice)} is given twice; give it once.")
         return cls(**own, **knobs)
-
-    def read(self, text: str) -> Any:
-        """Return the algorithm described by a text, see ``rbmviz.knobs.read_algorithm``."""
-        return read_algorithm(self, text)
 
 
 samplers = Table("sampler", "rbmviz.samplers")

@@ -186,12 +186,18 @@ def open_worker():
 
 
 @pytest.fixture
-def open_race():
+def make_race():
+    """What makes a race; in the tests of the app, a page's."""
+    return Race
+
+
+@pytest.fixture
+def open_race(make_race):
     """Make races with a panel for each algorithm; they are closed after the test."""
     made = []
 
     def make(setup, *algorithms, **options):
-        made.append(Race(setup, **options))
+        made.append(make_race(setup, **options))
         for algorithm in algorithms:
             made[-1].add(algorithm)
         return made[-1]
@@ -233,7 +239,7 @@ def page(monkeypatch):
     yield run
     for test in opened:
         races = test.session_state["races"] if "races" in test.session_state else {}
-        for race, _ in races.values():
+        for race in races.values():
             close(race)
 
 

@@ -31,7 +31,7 @@ def set_settings(test, **values):
 
 def race_of(test, page):
     """Return the race of a page."""
-    return test.session_state["races"][page][0]
+    return test.session_state["races"][page]
 
 
 def button(test, label):

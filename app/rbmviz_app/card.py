@@ -377,7 +377,7 @@ def _draw_open(offers_reveal: bool) -> None:
             "revealed": bool(step.reveal) and current.revealed,
             "blind": step.blind and current.answer is None,
             "asks": holds_play(current.page),
-            "playing": current.page in RACES.value and RACES.value[current.page][0].running,
+            "playing": current.page in RACES.value and RACES.value[current.page].running,
         },
     )
     st.header(step.title, anchor=False)
@@ -457,7 +457,7 @@ def _note_seen(current: Opened) -> dict[int, float]:
     race = RACES.value.get(current.page)
     if race is None or session.STEP_TO_SET.value or current.asks:  # a number would give the answer away
         return {}
-    snapshots: list[Any] = [snapshot for _, snapshot in race[0].peek()]
+    snapshots: list[Any] = [snapshot for _, snapshot in race.peek()]
     spec = PAGES[step.state.page]
     if spec.sweep is not None:
         scores = session.SHOWN_SCORES.value

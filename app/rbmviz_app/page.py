@@ -37,7 +37,7 @@ from rbmviz.files.origin import origin
 from rbmviz.knobs import knobs_of
 from rbmviz.pages import PageSpec
 from rbmviz.pages.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
-from rbmviz.session import Race, limits
+from rbmviz.session import limits
 from rbmviz.session.multiples import with_knob
 from rbmviz.session.race import UNDO_SECONDS, Setup
 from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
@@ -59,11 +59,11 @@ from rbmviz_app.component import component
 from rbmviz_app.controls import Download
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.presets import Preset
-from rbmviz_app.session import RACES, PageSettings, Setting
+from rbmviz_app.session import PageSettings, Setting
 from rbmviz_app.share import publish
 from rbmviz_app.share.prose import marked
-from rbmviz_app.stream.parts import Make, offering
-from rbmviz_app.stream.socket import live_path
+from rbmviz_app.stream.parts import Make
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 PRESENTED_FONT_PIXELS = 20
@@ -97,7 +97,7 @@ class LivePage(Generic[S]):
     about: str
     presets: Sequence[Preset]
     transport: Transport
-    linkable: Callable[[Race[Any]], list[Any]] = algorithms_of
+    linkable: Callable[[PageRace[Any]], list[Any]] = algorithms_of
     only_knobs: Sequence[str] | None = None
     title: Callable[[Sequence[Any]], list[str]] = titles
     knob_labels: Callable[[Mapping[str, Any]], dict[str, str]] = lambda values: {}
@@ -167,9 +167,9 @@ class LivePage(Generic[S]):
     def open(
         self,
         setup: S,
-        fill: Callable[[Race[S], list[Any]], None] | None = None,
-        on_change: Callable[[Race[S]], None] = lambda race: None,
-    ) -> Race[S]:
+        fill: Callable[[PageRace[S], list[Any]], None] | None = None,
+        on_change: Callable[[PageRace[S]], None] = lambda race: None,
+    ) -> PageRace[S]:
         """Open this session's race with this setup, and draw the transport.
 
         fill : adds the panels of a new race; takes the race and the algorithms of the link's
@@ -230,14 +230,14 @@ class LivePage(Generic[S]):
                 presenting.draw_settings(self.name, labels)
         return race
 
-    def shown_model(self, race: Race[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
+    def shown_model(self, race: PageRace[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
         """Return the name and model that the panels show: the previous ones if ``setup`` was refused."""
         models = session.MODELS_ON_PAGES.ensure()
         if race.setup == setup or self.name not in models:
             models[self.name] = name, model
         return models[self.name]
 
-    def _start(self, race: Race[S]) -> None:
+    def _start(self, race: PageRace[S]) -> None:
         """Start the runs of a newly opened page, or advance them to the steps in the link of a paused page.
 
         Training runs opened by a link stay at their own steps.
@@ -266,7 +266,7 @@ class LivePage(Generic[S]):
         ]
         return [algorithm for algorithm in read if algorithm not in others], refused
 
-    def fill(self, race: Race[S], wanted: list[Any]) -> None:
+    def fill(self, race: PageRace[S], wanted: list[Any]) -> None:
         """Add the panels in the link, as many as the limits allow.
 
         If there are none, add ``wanted`` or, if that is empty, the default panels.
@@ -349,7 +349,7 @@ class LivePage(Generic[S]):
         asked = links.link_values(self.name, presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
-    def _is_on_screen(self, preset: Preset, race: Race[S]) -> bool:
+    def _is_on_screen(self, preset: Preset, race: PageRace[S]) -> bool:
         panels = self.linkable(race)
         named = [text.partition(":")[0] for text in preset.panels]
         # Names first, because reading the knobs of all presets takes a millisecond.
@@ -370,13 +370,13 @@ class LivePage(Generic[S]):
         except BadInput:
             return False
 
-    def _note_shown_preset(self, race: Race[S]) -> Preset | None:
+    def _note_shown_preset(self, race: PageRace[S]) -> Preset | None:
         """Return the preset that the screen shows, and remember it."""
         on_screen = next((preset for preset in self.presets if self._is_on_screen(preset, race)), None)
         session.note_drawn(self.name, preset=on_screen.slug if on_screen else "")
         return on_screen
 
-    def preset_caption(self, race: Race[S]) -> None:
+    def preset_caption(self, race: PageRace[S]) -> None:
         """Draw the caption of the preset on the screen, if there is one."""
         # Always present: otherwise the elements below would be rebuilt and jump.
         preset = self._note_shown_preset(race)
@@ -397,7 +397,9 @@ class LivePage(Generic[S]):
         slug = session.last_drawn(self.name).preset
         return next((preset for preset in self.presets if preset.slug == slug), None)
 
-    def write_address(self, race: Race[S], more: Mapping[str, Sequence[str]] = MappingProxyType({})) -> None:
+    def write_address(
+        self, race: PageRace[S], more: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ) -> None:
         """Write the panels, the preset that the screen shows, the settings and ``more`` into the address."""
         preset, panels = self.shown_preset(), write_panels(self.linkable(race), self.only_knobs)
         parts = {self.spec.panels_key: panels, presets.KEY: [preset.slug] if preset else []}
@@ -406,7 +408,7 @@ class LivePage(Generic[S]):
     @st.fragment
     def draw_panels(
         self,
-        race: Race[S],
+        race: PageRace[S],
         key: str,
         draw: Callable[..., None],
         offer: tuple[str, str, Callable[[], None]] | None = None,
@@ -429,7 +431,7 @@ class LivePage(Generic[S]):
         catch_up_page(race)
         self.write_address(race)
 
-    def mounted(self, race: Race[S], key: str) -> dict[str, Any]:
+    def mounted(self, race: PageRace[S], key: str) -> dict[str, Any]:
         """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels."""
 
         def edited(edit: Any) -> None:
@@ -448,7 +450,6 @@ class LivePage(Generic[S]):
                 messages.refused(error)
 
         return {
-            "url": self.socket(),
             "present": links.presenting(),
             "key": key,
             "on": {
@@ -458,11 +459,7 @@ class LivePage(Generic[S]):
             },
         }
 
-    def socket(self) -> str:
-        """Return the path of the live socket of this visitor's race."""
-        return live_path() + RACES.value[self.name][1]
-
-    def named(self, race: Race[S]) -> list[tuple[str, Any]]:
+    def named(self, race: PageRace[S]) -> list[tuple[str, Any]]:
         """Return (title, snapshot) of every panel, without renewing leases: this does not keep runs awake."""
         snapshots = [snapshot for _, snapshot in race.peek()]
         return list(zip(self.title([snapshot.algorithm for snapshot in snapshots]), snapshots, strict=True))
@@ -477,19 +474,13 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
         return st.container(key="live-panels"), st.container(key="live-chart")
 
 
-def _address_of(race: Race[Any]) -> tuple[str, str]:
-    [found] = [(page, token) for page, (each, token) in RACES.value.items() if each is race]
-    return found
-
-
-def catch_up_page(race: Race[Any]) -> None:
+def catch_up_page(race: PageRace[Any]) -> None:
     """Update the rest of the page after actions in the panels; call it at the end of their fragment.
 
     Redraws the page if the command to undo or the panels have changed, and shows why clicks and drags were
     refused.
     """
-    page, _ = _address_of(race)
-    drawn, keys = session.last_drawn(page), [panel.key for panel in race.panels]
+    drawn, keys = session.last_drawn(race.page), [panel.key for panel in race.panels]
     if drawn.command != race.undoable_commands or drawn.panels != keys:
         st.rerun()  # Undo and what depends on the panels are drawn with the whole page
     messages.show_toasts()
@@ -506,12 +497,12 @@ def catch_up_settings(page: str) -> None:
 
 
 @st.fragment
-def draw_transport(live: LivePage[Any], race: Race[Any]) -> None:
+def draw_transport(live: LivePage[Any], race: PageRace[Any]) -> None:
     """Draw play, step, reset and speed."""
     page, speed, texts = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
         held = "The lesson asks first: choose an answer on its card." if card.holds_play(page) else ""
-        transport.draw(page, live.socket(), race.running, texts, held)
+        transport.draw(page, race.path, race.running, texts, held)
         number = race.undoable_commands
         session.note_drawn(page, command=number, panels=[panel.key for panel in race.panels])
         # The shell's style sheet hides the button when there is nothing to undo, and after UNDO_SECONDS. It
@@ -540,7 +531,7 @@ def draw_transport(live: LivePage[Any], race: Race[Any]) -> None:
     catch_up_settings(page)
 
 
-def undo(page: str, race: Race[Any]) -> None:
+def undo(page: str, race: PageRace[Any]) -> None:
     """Undo the newest command, including the settings that it changed."""
     try:
         if not race.undo():
@@ -564,7 +555,7 @@ _chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], 
 
 
 def downloads(
-    race: Race[Any],
+    race: PageRace[Any],
     models: Mapping[str, Model] = MappingProxyType({}),
     code: Callable[[], str] | None = None,
     more: Sequence[Download] = (),
@@ -575,8 +566,7 @@ def downloads(
     models : the models of the panels, by name; code : see ``controls.downloads``
     by_link : whether the page's address, and not its code, repeats the results
     """
-    page, _ = _address_of(race)
-    parts = offering(session.LIVE_PARTS.ensure(), page, race)
+    page = race.page
     address = links.address_of(page, links.LESSON, links.STEP)
 
     def file_origin() -> dict[str, Any]:
@@ -584,12 +574,12 @@ def downloads(
         return origin_of(race, command, models)
 
     help = "The points of this page’s charts, once there are any, and where they come from (.csv)."
-    rows = Download("Data (.csv)", parts.csv, f"{page}.csv", help)
+    rows = Download("Data (.csv)", race.parts.csv, f"{page}.csv", help)
     controls.downloads(page, [rows, *more], file_origin, code)
 
 
 def origin_of(
-    race: Race[Any], command: str, models: Mapping[str, Model] = MappingProxyType({})
+    race: PageRace[Any], command: str, models: Mapping[str, Model] = MappingProxyType({})
 ) -> dict[str, Any]:
     """Return the origin of a page's results, which a command or code repeats; see ``rbmviz.files.origin``."""
     setup = race.setup
@@ -598,7 +588,7 @@ def origin_of(
 
 
 def live_chart(
-    race: Race[Any],
+    race: PageRace[Any],
     key: str,
     make: Make,
     alt: str,
@@ -611,10 +601,9 @@ def live_chart(
         there are rows; height : pixels; 0 (the default): a main chart, whose height a style sheet sets; TEXT:
         only the sentences
     """
-    page, token = _address_of(race)
-    offering(session.LIVE_PARTS.ensure(), page, race).offer(key, make, alt)
+    race.parts.offer(key, make, alt)
     with nullcontext() if height else st.container(key=f"main chart {key}"):
-        _place(key, nothing, height, url=live_path() + token)
+        _place(key, nothing, height, url=race.path)
 
 
 def draw_chart(content: Content | None, key: str, nothing: str = "", height: int = 300) -> None:

@@ -22,6 +22,7 @@ from rbmviz_app.links import presented_knobs
 from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, sent_by
 from rbmviz_app.share import publish
 from rbmviz_app.stream.encoder import Readouts
+from rbmviz_app.stream.race import PageRace
 
 FPS = 20
 
@@ -47,9 +48,9 @@ class Canvas:
 
     def mount(
         self,
+        race: PageRace[Any],
         panels: Sequence[dict[str, Any]],
         *,
-        url: str,
         view: str,
         n_visible: int,
         shape: tuple[int, int],
@@ -63,7 +64,6 @@ class Canvas:
         """Draw the canvas.
 
         panels : see ``panel_specs``
-        url : path of the live WebSocket
         view, pixels, n_visible : fields of the requests (see ``FrameRequest``)
         shape : rows and columns of one picture, in pixels
         present : whether the page is for a projector: panels are fitted to the window, and only the knobs in
@@ -84,7 +84,7 @@ class Canvas:
                     taken[key] = number
                     on.get(name, lambda _: None)(value)
 
-        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "side": side}
+        common = {"url": race.path, "fps": FPS, "view": view, "pixels": pixels, "side": side}
         common |= {
             "present": present,
             "present_knobs": presented_knobs() if present else shown_knobs(),
@@ -94,7 +94,7 @@ class Canvas:
         }
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, on_events_change=take)
-        publish.canvas(self._name, common | data)
+        publish.canvas(self._name, race, common | data)
 
 
 def panel_spec(

@@ -97,7 +97,7 @@ def draw_reader() -> None:
 
     def reduce_motion() -> None:
         REDUCED_MOTION.set(True)
-        for race, _ in RACES.value.values():
+        for race in RACES.value.values():
             race.pause()
             if not race.seen:  # it waits for Play in its first state
                 race.reset()

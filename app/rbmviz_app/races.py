@@ -6,25 +6,24 @@ race continues (see ``tabs``). Ten seconds after a disconnect, the memory of its
 reconnect within ten minutes, while Streamlit still has the session, rebuilds the runs.
 """
 
-import secrets
 import weakref
 from collections.abc import MutableMapping
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
-from rbmviz.session import Race
 from rbmviz.session.race import Setup
 from rbmviz_app import messages
 from rbmviz_app.jobs import Job
 from rbmviz_app.session import OWN_SWEEPS, RACES, SHARED_PAGE, Tab, tab_of_session
 from rbmviz_app.shared import sweep_jobs
+from rbmviz_app.stream.race import PageRace
 
 S = TypeVar("S", bound=Setup)
 
 
 @st.cache_resource(show_spinner=False)
-def races_by_token() -> MutableMapping[str, Race]:
+def races_by_token() -> MutableMapping[str, PageRace[Any]]:
     """Return this process's races by their unguessable tokens, for the live path."""
     return weakref.WeakValueDictionary()
 
@@ -67,7 +66,7 @@ def close_work(tab: Tab, for_good: bool = False) -> None:
     """
     share = tab.values.get(SHARED_PAGE.key)
     watched = share.view.race if share is not None and share.watchers and not for_good else None
-    for race, _ in list(tab.values.get(RACES.key, {}).values()):
+    for race in list(tab.values.get(RACES.key, {}).values()):
         if for_good:
             race.close()
             race.free()
@@ -79,7 +78,7 @@ def close_work(tab: Tab, for_good: bool = False) -> None:
         share.leave()
 
 
-def open_race(page: str, setup: S, rate: float) -> tuple[Race[S], bool]:
+def open_race(page: str, setup: S, rate: float) -> tuple[PageRace[S], bool]:
     """Open this session's race of a page; return it and whether it is new.
 
     setup, rate : of a new race; an existing one keeps its own
@@ -87,9 +86,9 @@ def open_race(page: str, setup: S, rate: float) -> tuple[Race[S], bool]:
     races = RACES.ensure()
     is_new = page not in races
     if is_new:
-        races[page] = Race(setup, rate, limited=True), secrets.token_urlsafe(24)
-    race, token = races[page]
-    races_by_token()[token] = race
+        races[page] = PageRace(page, setup, rate)
+    race = races[page]
+    races_by_token()[race.token] = race
     connect()  # before opening it, so that a disconnect in between cannot leave it open
     if not race.is_open:
         race.open()
@@ -118,5 +117,5 @@ def discard_sweeps_of(content: object) -> None:
 def drop_empty_race(page: str) -> None:
     """Forget this session's race of a page if it has no panel: the next visit creates a new one."""
     races = RACES.value
-    if page in races and not races[page][0].panels:
+    if page in races and not races[page].panels:
         del races[page]

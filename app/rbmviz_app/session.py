@@ -19,11 +19,10 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.pages import SettingSpec
 from rbmviz.pages.links import address_texts
-from rbmviz.session import Race
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.jobs import Job
 from rbmviz_app.share.view import Share
-from rbmviz_app.stream.parts import Parts
+from rbmviz_app.stream.race import PageRace
 
 T = TypeVar("T")
 
@@ -208,8 +207,8 @@ def sent_by(component: str, trigger: str) -> Any:
 
 SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 
-RACES: Entry[dict[str, tuple[Race[Any], str]]] = Entry("races", dict)
-"""The race of each page drawn so far, with its token."""
+RACES: Entry[dict[str, PageRace[Any]]] = Entry("races", dict)
+"""The race of each page drawn so far."""
 
 NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
 """Number of the newest event taken from each canvas, by its key."""
@@ -321,9 +320,6 @@ POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 
 UNDO_SETTINGS: Entry[dict[str, tuple[int, dict[str, Any]]]] = Entry("undo settings", dict)
 """For Undo on each page, besides the runs: the number of a command, and the settings that it changed."""
-
-LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
-"""The charts of each page's race."""
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
 """Name and model shown by each page's panels; the limits may have refused the chosen model."""

@@ -28,9 +28,6 @@ KERNEL_KNOBS = {
 STORED_SEEDS = 10
 """Number of seeds with which a page can begin."""
 
-RECORDED = 1000
-"""Number of samples per panel that browsers without WebAssembly SIMD play."""
-
 MAX_LIVE_PANELS = 6
 """Maximum number of samplers in a page: each has a worker, and phones have few cores."""
 

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from tqdm import tqdm
 
 from rbmviz.browser import scores
-from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
+from rbmviz.browser.chains import MAX_LIVE_PANELS, STORED_SEEDS
 from rbmviz.cli import print_message
 from rbmviz.cli.options import MANY, NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import data_for, origin_of
@@ -119,9 +119,9 @@ def play(
     for flag, heading in (("title", title), ("caption", caption)):
         if len(heading or "") > MAX_HEADING:
             raise BadInput(f"play: --{flag} has more than {MAX_HEADING:,} characters.")
-    page = PAGES["sample"]
-    name = page.settings["model"].default if model is None else model
-    texts = samplers or list(page.default_panels)
+    sample = PAGES["sample"]
+    name = sample.settings["model"].default if model is None else model
+    texts = samplers or list(sample.default_panels)
     most = MAX_SIDE_BY_SIDE if recorded else MAX_LIVE_PANELS
     if len(texts) > most:
         raise BadInput(f"play: {len(texts)} samplers: a page has room for {most}.")
@@ -143,35 +143,29 @@ def play(
         for algorithm in algorithms:
             check_state("play: the run", algorithm, n_visible, n_hidden, "give fewer chains")
         runs = [SamplingRun(1, plan, algorithm) for algorithm in algorithms]
+        histories, interrupted = _histories(runs, n)
+        histories = [history.last(kept) for history in histories]
     else:
         live.check_playable(algorithms, loaded)
         print_message(f"The page will contain {_contents(shown)}.")
-        if setup.first_state() is None:
-            setup = setup._replace(dataset=shown)
-        runs = live.runs_to_record(setup, algorithms)
-    histories, interrupted = _histories(runs, n if recorded else RECORDED)
-    if recorded:
-        histories = [history.last(kept) for history in histories]
     said = f"{describe_model(loaded)}. {f'Seed {seed}. ' if recorded else ''}{setup.start_text()}"
     shape = shape_of(loaded.rbm.n_visible, loaded.meta.get("image_shape"), data)
-    heading = Path(name).stem if title is None else title
-    replay = Replay(heading, said if caption is None else caption, histories, shown, shape, cells, speed)
-    if not recorded:
-        content = live.play_html(replay, loaded, live.starts_of(setup))
-    else:
-        content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
-    result = _written(target, content, {name: loaded}, shown, seed) | {"model": name}
-    result["samplers"] = [
-        {"name": each.algorithm.name, "knobs": values_of(each.algorithm)}
-        | ({"n": each.n} if recorded else {})
-        for each in histories
-    ]
+    heading, said = Path(name).stem if title is None else title, said if caption is None else caption
     if recorded:
-        result |= {"kept": kept, "seed": seed}
+        replay = Replay(heading, said, histories, shown, shape, cells, speed)
+        content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
     else:
-        result |= {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
+        starts = live.starts_of(setup)
+        page = live.Live(heading, said, loaded, algorithms, shown, shape, starts, cells, speed)
+        content = live.play_html(page)
+    result = _written(target, content, {name: loaded}, shown, seed) | {"model": name}
+    result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
     result["init"] = "random" if setup.first_state() is None else "data"
-    return result | ({"interrupted": True} if interrupted else {})
+    if not recorded:
+        return result | {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
+    for made, history in zip(result["samplers"], histories, strict=True):
+        made["n"] = history.n
+    return result | {"kept": kept, "seed": seed} | ({"interrupted": True} if interrupted else {})
 
 
 def _lesson(name: str, target: Path, options: list[str]) -> dict[str, Any]:
@@ -235,7 +229,7 @@ def _written(
     return {"out": str(target), "bytes": len(content), "dataset": name, "origin": source}
 
 
-def _contents(dataset: Dataset | None, kernels: str = "the model, the kernels and a recording") -> str:
+def _contents(dataset: Dataset | None, kernels: str = "the model and the kernels") -> str:
     """Describe the data in a page with this data set."""
     if dataset is None:
         return f"{kernels}, and no data"

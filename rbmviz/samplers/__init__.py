@@ -245,7 +245,7 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     >>> rbmviz.make_sampler("gibbs", k=5).k
     5
     """
-    return registry.samplers.make(name, **knobs)
+    return registry.samplers.read(name, **knobs)
 
 
 def list_samplers() -> list[str]:

@@ -65,8 +65,7 @@ class SamplingSnapshot(Snapshot):
 
     sweeps : Gibbs (or maximisation) sweeps so far in this run
     begin : cost of the run up to the last turn of a knob
-    turned : the knobs turned then, with their new values
-    turned_from : the sampler before that turn; None if no knob was turned
+    turned, before : the knobs turned then, with their new values and their values before
     past : scores kept from before that turn
     curve : ISL after fixed numbers of samples, log-spaced; empty without a data set
     counts : coverage by the samples up to each point of the curve, in order; the newest points may not have
@@ -89,7 +88,7 @@ class SamplingSnapshot(Snapshot):
     newest_samples: NewestSamples
     begin: Spent = NOTHING_SPENT
     turned: Mapping[str, Value] = field(default_factory=dict)
-    turned_from: Sampler | None = None
+    before: Mapping[str, Value] = field(default_factory=dict)
     past: tuple[Segment, ...] = ()
     curve: tuple[Point, ...] = ()
     counts: tuple[Counts, ...] = ()
@@ -126,7 +125,7 @@ class SamplingSnapshot(Snapshot):
         # At the common point of all panels the newest value is already a point of the curve.
         if self.newest is not None and (not points or self.newest.n > points[-1].n):
             points += (self.newest,)
-        return (*self.past, Segment(self.begin, self.turned, points))
+        return (*self.past, Segment(self.begin, self.turned, self.before, points))
 
     @property
     def bins_before(self) -> int:
@@ -205,7 +204,8 @@ class SamplingRun(Run):
         self._improvement: Improvement | None = None
         self._made_with = sampler  # with the knobs of the newest sample,
         self._past_with = sampler  # and with the knobs of the last sample before the last turn
-        self._begin, self._turned = NOTHING_SPENT, dict[str, Value]()
+        self._begin = NOTHING_SPENT
+        self._turned, self._before = dict[str, Value](), dict[str, Value]()
         self._past: tuple[Segment, ...] = ()
 
     def jobs(self) -> list[str]:
@@ -266,12 +266,13 @@ class SamplingRun(Run):
         before, held = self._made_with, self.n - self._begin.samples
         if not self._past or held >= max(FEWEST_SCORED, CONTINUED * self.n):
             points = self._scores.end(self.spent.since(self._begin)) if self._scores is not None else ()
-            self._past += (Segment(self._begin, self._turned, points),)
+            self._past += (Segment(self._begin, self._turned, self._before, points),)
             self._past_with = before
         if self._scores is not None:
             self._scores.begin_again()
         were = values_of(self._past_with)
         self._turned = {name: x for name, x in values_of(self.algorithm).items() if were[name] != x}
+        self._before = {name: were[name] for name in self._turned}
         self._begin = self.spent
 
     def _add_means(self, means: np.ndarray) -> None:
@@ -351,7 +352,7 @@ class SamplingRun(Run):
             sweeps=self.sweeps,
             begin=self._begin,
             turned=self._turned,
-            turned_from=self._past_with if self._past else None,
+            before=self._before,
             past=self._past,
             newest_samples=NewestSamples(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
             curve=scores.curve if scores else (),

@@ -1,32 +1,35 @@
-"""Page that runs samplers: a replay file with the kernels, the chains and the data for scores.
+"""Page that runs samplers: that of a replay file, with kernels, chains and data for scores.
 
-Browsers without WebAssembly SIMD play the recording. Everything else is in a second frame, ``live``, with the
-worker's script as text; the page starts the worker from a blob.
+They are in a second frame, ``live``, with the worker's script as text; the page starts the worker from a
+blob.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rbmviz import browser
-from rbmviz.browser.chains import RECORDED, STORED_SEEDS, Blocks, chain_spec, check_runs, turnable
+from rbmviz.browser.chains import STORED_SEEDS, Blocks, chain_spec, check_runs, turnable
 from rbmviz.browser.landscapes import walk_data
 from rbmviz.browser.scores import contents as scores_of
 from rbmviz.browser.scores import score_data
+from rbmviz.charts import Style, styled
+from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.metrics import Landscape
+from rbmviz.metrics.numbers import Number
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler
-from rbmviz.session import SamplingRun, SamplingSetup
+from rbmviz.session import SamplingSetup
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.curves import MIN_CURVE_SAMPLES, isl_plot
 from rbmviz.view.frames import Block, write_frame
-from rbmviz.view.replay import Replay, assembled, replay_frame, shared_script
+from rbmviz.view.replay import assembled, page_data, panel_data, scores_without_server, shared_script
 from rbmviz.view.specs import knob_spec
 
 MAX_WEIGHT_BYTES = 40_000_000
@@ -71,16 +74,33 @@ def starts_of(setup: SamplingSetup) -> Starts:
     return [(seed, setup._replace(seed=seed).starts(1)) for seed in seeds]
 
 
-def runs_to_record(setup: SamplingSetup, samplers: Sequence[Sampler]) -> list[SamplingRun]:
-    """Return the runs; their first RECORDED samples are the recording of a page."""
-    plan = setup._replace(held=RECORDED).plan()
-    return [SamplingRun(1, plan, sampler) for sampler in samplers]
+@dataclass(frozen=True, eq=False)
+class Live:
+    """Samplers of one model that run in a page side by side, with the text around them.
+
+    title, caption : heading, and a sentence below it
+    dataset : data for scores and classes, of which the page has a part; None: no scores
+    shape : (rows, columns) of a sample's picture
+    starts : seeds to choose from, with the starts of their chains
+    side : rows and columns of the square of samples in a panel
+    speed : initial samples per second
+    """
+
+    title: str
+    caption: str
+    model: Model
+    samplers: Sequence[Sampler]
+    dataset: Dataset | None
+    shape: tuple[int, int]
+    starts: Starts
+    side: int
+    speed: float
 
 
-def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
+def play_html(live: Live) -> bytes:
     """Return the page, as the bytes of an HTML file; see ``live_frames``."""
     script = live_script() + "\nwindow.rbmviz = SCRIPTS;\nshowRuns(livePage);\n"
-    return assembled(replay.title, live_frames(replay, model, starts), script, policy=LIVE_POLICY)
+    return assembled(live.title, live_frames(live), script, policy=LIVE_POLICY)
 
 
 def live_script(*more: Path) -> str:
@@ -88,25 +108,48 @@ def live_script(*more: Path) -> str:
     return shared_script(*more) + "\n" + (VIEW_FOLDER / "live.js").read_text("utf-8")
 
 
-def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes]:
-    """Return the frames of the page: ``run`` with the recording, and ``live`` with the data for sampling.
+def live_frames(live: Live) -> dict[str, bytes]:
+    """Return the frames of the page: ``run`` with its panels, and ``live`` with the data for sampling."""
+    check_size(live.model)
+    blocks, (scores, score_blocks) = Blocks(), score_data(live.dataset)
+    page, heads = sampling_page(live, scores)
+    page |= {"contains": contents(live.dataset)} if scores is not None and live.dataset is not None else {}
+    made = engine_data() | live_data(live.samplers, live.model, live.starts, blocks, scores)
+    return {
+        "run": write_frame(page, [(head, {}) for head in heads]),
+        "live": write_frame(made, [({}, all_blocks(blocks, score_blocks))]),
+    }
 
-    replay : the recording, with the samplers of the page; its data set is part of the page
-    starts : sequence of (seed, v0); the seeds to choose from, the recording's first
-    """
-    check_size(model)
-    algorithms = [history.algorithm for history in replay.histories]
-    blocks = Blocks()
-    scores, score_blocks = score_data(replay.dataset)
-    if scores is None:
-        replay = replace(replay, dataset=None)
-    live = engine_data() | live_data(algorithms, model, starts, blocks, scores)
-    page, panels = replay_frame(replay)
-    page |= {"contains": contents(replay.dataset)} if replay.dataset is not None else {}
-    for (head, _), sampler in zip(panels, algorithms, strict=True):
-        head["spec"] |= live_knobs(sampler)
-    blocks_of_page = all_blocks(blocks, score_blocks)
-    return {"run": write_frame(page, panels), "live": write_frame(live, [({}, blocks_of_page)])}
+
+Heads = list[dict[str, Any]]
+"""The heads of a page's panels, see ``ReplayHead`` in ``replay.js``."""
+
+
+def sampling_page(live: Live, scores: Mapping[str, Any] | None) -> tuple[dict[str, Any], Heads]:
+    """Return the data that all panels share, and the heads of the panels; scores : see ``score_data``."""
+    dataset, n_visible = live.dataset if scores is not None else None, live.model.rbm.n_visible
+    labels = dataset.classes if dataset is not None and dataset.train_labels is not None else ()
+    page = page_data(live.title, live.caption, n_visible, live.shape, dataset, labels)
+    styles = styled(titles(live.samplers), colours(live.samplers))
+    isl = isl_plot(styles)
+    axes = isl.empty("ISL") | {"x": isl.x.content(), "y": isl.y.content()}
+    page |= {"side": live.side, "speed": live.speed, "isl": axes if scores is not None else None}
+    numbers = scores_without_server(
+        isl=scores is not None,
+        classes=bool(labels),
+        blank=scores is not None,
+        spurious=scores is not None and scores["threshold"] >= 0,
+    )
+    return page, heads_of(styles, live.samplers, numbers)
+
+
+def heads_of(styles: Sequence[Style], samplers: Sequence[Sampler], numbers: Sequence[Number]) -> Heads:
+    """Return the heads of runs that have not begun; numbers : numbers of each panel."""
+    empty = {"first": 0, "n_chains": 1, "segments": [], "knobs_at": []}
+    return [
+        empty | {"key": key, "spec": panel_data(key, style, sampler, numbers) | live_knobs(sampler)}
+        for key, (style, sampler) in enumerate(zip(styles, samplers, strict=True))
+    ]
 
 
 def contents(dataset: Dataset) -> str:

@@ -21,7 +21,8 @@ from rbmviz.charts import Style, styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.files.arrays import printable
-from rbmviz.knobs import Value, knobs_of, value_text, values_of
+from rbmviz.knobs import knobs_of, value_text, values_of
+from rbmviz.metrics.coverage import VISITED_SHARE
 from rbmviz.metrics.numbers import SCORES, Number
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
@@ -212,6 +213,7 @@ def page_data(
         "shape": list(shape),
         "n_visible": n_visible,
         "fewest_scored": FEWEST_SCORED,
+        "visited_share": VISITED_SHARE,
         "classes": list(labels),
         "data_shares": class_shares(dataset),
         "vocabulary": rarest_first(dataset, n_visible),
@@ -246,9 +248,10 @@ def scores_without_server(*, isl: bool, classes: bool, blank: bool, spurious: bo
 def _panel(
     replay: Replay, key: int, style: Style, history: RunHistory, kinds: Kinds
 ) -> tuple[dict[str, Any], Mapping[str, Block]]:
-    algorithm = history.algorithm
+    algorithm, points = history.algorithm, history.segments[0].curve
+    curve = [[point.n, finite(point.isl), finite(point.std_error)] for point in points]
     numbers = scores_without_server(
-        isl=any(segment.curve for segment in history.segments),
+        isl=bool(curve),
         classes=bool(replay.labels),
         blank=bool(len(kinds.blank)),
         spurious=bool(len(kinds.spurious)),
@@ -257,14 +260,8 @@ def _panel(
         "key": key,
         "first": history.first,
         "n_chains": algorithm.n_chains,
-        "segments": [
-            {
-                "begin": segment.begin.samples,
-                "curve": [[point.n, finite(point.isl), finite(point.std_error)] for point in segment.curve],
-            }
-            for segment in history.segments
-        ],
-        "knobs_at": [[n, knobs_text(algorithm, knobs)] for n, knobs in _changes(history)],
+        "segments": [{"begin": 0, "curve": curve}],
+        "knobs_at": [[0, knobs_text(algorithm)]],
         "spec": panel_data(key, style, algorithm, numbers),
     }
     blocks: dict[str, Block] = {"v": Bits(history.v, history.n_visible)}
@@ -272,18 +269,9 @@ def _panel(
     return head, blocks
 
 
-def _changes(history: RunHistory) -> list[tuple[int, Mapping[str, Value]]]:
-    """Return the knob changes, from the last one before the first stored sample onwards."""
-    changes: list[tuple[int, Mapping[str, Value]]] = list(history.changes)
-    if not changes:  # there were too many changes for a log
-        return [(0, values_of(history.algorithm))] if not history.first else []
-    before = [n for n, _ in changes if n <= history.first]
-    return [change for change in changes if change[0] >= max(before, default=0)]
-
-
-def knobs_text(algorithm: Sampler, values: Mapping[str, Value]) -> str:
+def knobs_text(algorithm: Sampler) -> str:
     """Describe the knobs that can be turned during a run, and others that differ from their defaults."""
-    parts = []
+    parts, values = [], values_of(algorithm)
     for name, knob in knobs_of(algorithm).items():
         value = values[name]
         if knob.live or value != knob.default:

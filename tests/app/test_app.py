@@ -108,21 +108,21 @@ def test_the_chart_shows_differences_and_changes_of_knobs(race):
     # Too few since the change: the end of what was before it has the name of the curve.
     rows, _ = charted(race)
     [end] = rows[(rows["kind"] == "end") & (rows["label"] == "rates-FPCD")].to_dict("records")
-    change = rows[rows["kind"] == "mark"].iloc[0]
-    assert (end["x"], end["y"]) == (change["x"], change["y"])
-    assert (change["x"], change["note"]) == (12, "from here on: Step size 0.2")
+    [setting] = rows[(rows["kind"] == "end") & (rows["tone"] == GREY)].to_dict("records")
+    assert (end["x"], end["y"]) == (setting["x"], setting["y"])
+    assert (setting["x"], setting["label"]) == (12, "Step size 0.1")
     race.step(30)
     wait_for_pause(race, 72)
     rows, drawn = charted(race)
     [common] = rows[rows["kind"] == "common"].to_dict("records")
-    assert (common["x"], common["note"]) == (56, "panels without a turn compared at 56 samples")
-    # The past is grey, and a mark is where a knob was turned.
+    assert (common["x"], common["note"]) == (64, "panels without a turn compared at 64 samples")
+    # The past is grey and ends with its setting; the new curve begins at its own first samples.
     content = drawn.content(rows, "ISL")
     lines = content["lines"]
-    assert [(mark["x"], mark["shape"]) for mark in content["marks"]] == [(12, "diamond")]
+    assert ("Step size 0.1", GREY) in [(end["label"], end["colour"]) for end in content["ends"]]
     [past] = [line for line in lines if not line["name"]]
     assert (past["colour"], [x for x, _ in past["points"]]) == (GREY, [5, 6, 7, 8, 9, 10, 12])
-    assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [62]
+    assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [50]
     rows, drawn = charted(race, "difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
@@ -167,7 +167,7 @@ def test_a_panel_says_where_its_numbers_are_from(race, monkeypatch):
     wait_for_pause(race, 68)
     gibbs, other = heads()
     assert gibbs["standing"] == "Scores at 56 samples since the change"
-    assert other["standing"] == "Scores at 56 samples"
+    assert other["standing"] == "Scores at 64 samples"
     assert (gibbs["readouts"]["sweeps"], other["readouts"]["sweeps"]) == (10, 1)
     assert gibbs["readouts"]["isl"][0] == race.peek()[0][1].scores_at("samples", 56).isl.isl
     race.cost_unit = "sweeps"

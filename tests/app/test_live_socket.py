@@ -387,4 +387,4 @@ def test_a_race_remembers_only_so_many_pages(race, monkeypatch):
     monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda race: None)
     for i in range(3 * presses.MAX_PAGES):
         presses.carry_out(race, Press("step", f"{i:016x}", 1))
-    assert len(presses._counts[race][1]) == presses.MAX_PAGES
+    assert len(race.presses) == presses.MAX_PAGES

@@ -181,7 +181,7 @@ def page(page):
 
 def notes(test):
     """Make all charts, as a frame would have it done; return the sentences below them."""
-    parts = test.session_state["live parts"]["coupling"]
+    parts = race_of(test, "coupling").parts
     offered = list(parts._offered.items())
     if not settings_of(test)["coupling_more"]:  # AppTest has no shell, which drops what has been folded
         offered = [(key, one) for key, one in offered if key in ("tau", "rejected proposals")]

@@ -145,7 +145,7 @@ def test_trainer_below_independent_pixels_is_named(page):
 
 def notes(test):
     """Return the sentences below the chart of the likelihoods."""
-    make, _ = test.run().session_state["live parts"]["train"]._offered["likelihood"]
+    make, _ = race_of(test.run(), "train").parts._offered["likelihood"]
     return make()[1]
 
 

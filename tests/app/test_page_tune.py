@@ -9,7 +9,6 @@ import pytest
 from page_settings import button, race_of, set_settings, settings_of
 from waiting import wait
 
-from rbmviz.knobs import read_algorithm
 from rbmviz.models import load_model
 from rbmviz.pages.links import write_changed_panel
 from rbmviz.registry import samplers, trainers
@@ -263,7 +262,7 @@ def elsewhere(open_race):
 
     def make(setup, *texts):
         tables = [trainers if text.partition(":")[0] in trainers else samplers for text in texts]
-        return open_race(setup, *map(read_algorithm, tables, texts))
+        return open_race(setup, *(table.read(text) for table, text in zip(tables, texts, strict=True)))
 
     return make
 
@@ -274,7 +273,7 @@ def texts_of(race):
 
 def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, elsewhere):
     sample = elsewhere(SamplingSetup(load_model("modes_pcd"), None, 7), "gibbs", "rates_herding")
-    state = {"races": {"sample": (sample, "token")}, "settings": SettingsState({"seed": 7})}
+    state = {"races": {"sample": sample}, "settings": SettingsState({"seed": 7})}
     test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], state=state, **SMALL)
     button(test, "Open in Sample").click().run()
     assert opened == [file_of("sample")]
@@ -311,7 +310,7 @@ def test_a_link_opens_its_settings_on_the_model_that_was_clicked(page, address_o
 def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     tune = elsewhere(SamplingSetup(load_model("modes_pcd"), None, 7), "gibbs")
     before = {"tune_what": "trainers", "sweep": "20260101-000000-abcdef"}
-    state = {"races": {"tune": (tune, "token")}, "settings": SettingsState(before)}
+    state = {"races": {"tune": tune}, "settings": SettingsState(before)}
     test = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.1,k=2"], state=state)
     test.button(key="sweep around 0").click().run()
     assert opened == [file_of("tune")]

@@ -8,7 +8,6 @@ from rbmviz.charts import ChartAxis, Curves, styled
 from rbmviz.session import SamplingSetup
 from rbmviz_app.stream import parts as live
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.parts import offering
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_header
 
@@ -28,9 +27,7 @@ def race(open_race, model, monkeypatch):
 
 @pytest.fixture
 def parts(race):
-    held = {}
-    yield offering(held, "sample", race)
-    held.clear()
+    return race.parts
 
 
 def chart_of(race, y=1.0):

@@ -133,7 +133,7 @@ def test_parameters_of_a_link_override_its_preset(page):
 def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slug, knob, turned):
     [preset] = [preset for preset in live_page(name).presets if preset.slug == slug]
     test = page(name, preset=slug)
-    race = test.session_state["races"][name][0]
+    race = test.session_state["races"][name]
     panel = next(panel for panel in race.panels if hasattr(panel.algorithm, knob))
     race.apply_knobs(panel.key, **{knob: turned})
     assert not shown(test.run(), preset)
@@ -141,6 +141,6 @@ def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slu
     assert parts["preset"] == []
     again = page(name, **parts)
     assert not shown(again, preset)
-    assert [panel.algorithm for panel in again.session_state["races"][name][0].panels] == [
+    assert [panel.algorithm for panel in again.session_state["races"][name].panels] == [
         panel.algorithm for panel in race.panels
     ]

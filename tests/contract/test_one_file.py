@@ -191,7 +191,7 @@ def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, ne
     test = page(name, **({"little": "landscape"} if name == "chain" else {}))
     test.button(key=f"{name} add {new}").click().run()
     assert not test.exception
-    [(race, _)] = test.session_state["races"].values()
+    [race] = test.session_state["races"].values()
     assert race.panels[-1].algorithm.name == new
     wait(lambda: race.poll()[-1][1].n > 0, "the first step of the new panel")
     test.run()
@@ -216,7 +216,7 @@ def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
         function.cache_clear()
     try:
         test = page("twins", shell=True, twins_seed="3")
-        [(race, _)] = test.session_state["races"].values()
+        [race] = test.session_state["races"].values()
         assert [panel.algorithm for panel in race.panels] == [
             rbmviz.make_sampler("gibbs", k=k) for k in (1, 2)
         ]
@@ -228,7 +228,7 @@ def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
         ]
         again = page("twins", shell=True, twin="rates_fpcd:eps=0.5", twins_speed="10")
         assert address_of(again)["twin"][0].startswith("rates_fpcd:eps=0.5,alpha=1.0,")
-        assert again.session_state["races"]["twins"][0].rate == 10
+        assert again.session_state["races"]["twins"].rate == 10
         # Other pages take its names out of the address, and it takes theirs.
         assert {"twin", "twins_seed"} <= set(pages.names_of_other_pages("sample"))
         assert "twin" not in pages.names_of_other_pages("twins")

@@ -116,9 +116,9 @@ def test_differences_are_paired_point_by_point(model, toy):
         assert one.std_error == pytest.approx(difference.std(ddof=1) / math.sqrt(len(toy.test)))
     assert {one[3:] for one in isl_points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
     assert all(one.samples == one.other_samples == one.point for one in found)
-    compared = places([(one, False) for one in shown], "samples")
-    assert isl_points.best(compared) == int(np.argmax([one.scores.isl.isl for one in compared]))
-    assert isl_points.best(places([], "samples")) is None
+    at_64 = [one.scores_at("samples", 64).isl.isl for one in shown]
+    assert isl_points.best(shown, "samples", 64) == int(np.argmax(at_64))
+    assert isl_points.best([], "samples", 64) is isl_points.best(shown, "samples", 200) is None
 
 
 def test_groups_at_random_have_the_error_of_all_points():

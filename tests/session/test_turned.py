@@ -168,8 +168,8 @@ def test_repeated_run_has_the_same_scores(open_race, model, toy, kernel):
     )
 
 
-def test_others_are_compared_at_their_own_first_samples(model, toy):
-    """The rank, the difference to the best and the large numbers are of equally many samples of each."""
+def test_a_turn_of_one_panel_leaves_the_numbers_of_the_others(model, toy):
+    """The difference between two panels is of equally many samples of each nevertheless."""
     turned, other = (begun(model, toy, make_sampler("rates_fpcd", eps=eps), 600) for eps in (0.01, 0.1))
 
     def compared():
@@ -184,15 +184,14 @@ def test_others_are_compared_at_their_own_first_samples(model, toy):
     advance(turned, 61)
     a, b = compared()
     v, w = turned.held_samples()[1], other.held_samples()[1]
-    scores = [isl(x, toy.test, toy.validation).isl for x in (v[600 : 600 + 108], w[:108])]
-    assert [one.compared.point for one in (a, b)] == [108, 108]
-    assert [one.newest.isl for one in (a, b)] == scores
+    scores = [isl(x, toy.test, toy.validation).isl for x in (v[600 : 600 + 108], w[:108], w[:665])]
+    assert [one.compared.point for one in (a, b)] == [108, 665]
+    assert [one.newest.isl for one in (a, b)] == [scores[0], scores[2]]
     assert a.newest.spent == Spent(108, 108, a.newest.spent.seconds)
-    assert isl_points.best([a.compared, b.compared]) == int(np.argmax(scores))
+    assert isl_points.best([a, b], "samples", 108) == int(np.argmax(scores[:2]))
     last = isl_points.differences(a, b, "samples")[-1]
     assert (last.point, last.samples, last.other_samples) == (108, 108, 108)
     assert last.difference == pytest.approx(scores[0] - scores[1])
     turn(turned, 50, eps=0.5)
     here, there = compared()
-    assert (here.newest.n, there.newest.n) == (50, 50)
-    assert there.newest.isl == isl(w[:50], toy.test, toy.validation).isl
+    assert (here.newest.n, there.newest.n) == (50, 665)

@@ -1,7 +1,6 @@
 """A lesson as a page without a server: the browser runs its steps and evaluates their claims."""
 
 import base64
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,31 +8,31 @@ import numpy as np
 from rbmviz import browser
 from rbmviz.browser.chains import Blocks
 from rbmviz.browser.scores import score_data
-from rbmviz.charts import Style, styled
+from rbmviz.charts import styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, PageState, Step
 from rbmviz.metrics import landscape
 from rbmviz.metrics.landscape import state_bits
-from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES, Number
+from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES
 from rbmviz.models import describe_model
-from rbmviz.samplers import Sampler
 from rbmviz.session.unit_by_unit import UnitByUnit
-from rbmviz.view.curves import isl_plot
 from rbmviz.view.formulas import mathml
 from rbmviz.view.frames import write_frame
 from rbmviz.view.live import (
     LIVE_POLICY,
+    Live,
     all_blocks,
     check_size,
     contents,
     engine_data,
+    heads_of,
     live_data,
-    live_knobs,
     live_script,
+    sampling_page,
 )
-from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
+from rbmviz.view.replay import FASTEST, assembled, page_data
 from rbmviz.view.specs import shape_of
 from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
@@ -89,26 +88,14 @@ class LessonPage:
         model, dataset = setup.model, setup.dataset
         check_size(model)
         self._score_against(dataset)
-        styles = styled(titles(algorithms), colours(algorithms))
-        named = dataset is not None and dataset.train_labels is not None
-        numbers = scores_without_server(isl=self.scores is not None, classes=named, blank=True, spurious=True)
-        isl = isl_plot(styles)
-        page = page_data(
-            "",
-            f"{settings['model']}: {describe_model(model)}.",
-            model.rbm.n_visible,
-            shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
-            dataset,
-            dataset.classes if named and dataset is not None else (),
-        ) | {
-            "side": settings["cells"],
-            "usual_side": settings["cells"],
-            "speed": min(settings["speed"], FASTEST),
-            "view": settings["view"],
-            "isl": isl.empty("ISL") | {"x": isl.x.content(), "y": isl.y.content()},
-        }
-        heads = heads_of(styles, algorithms, numbers)
+        shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
         starts = [(setup.seed, setup.starts(1))]
+        caption, side = f"{settings['model']}: {describe_model(model)}.", settings["cells"]
+        speed = min(settings["speed"], FASTEST)
+        page, heads = sampling_page(
+            Live("", caption, model, algorithms, dataset, shape, starts, side, speed), self.scores
+        )
+        page |= {"usual_side": side, "view": settings["view"]}
         live = live_data(algorithms, model, starts, self.blocks, self.scores)
         return {"page": page, "heads": heads, "live": live}
 
@@ -141,17 +128,6 @@ def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
     heads = heads_of(styles, algorithms, OF_LANDSCAPE)
     starts = [(setup.seed, state_bits(land.valleys[0].floor, rbm.n_visible))]
     return {"page": page, "heads": heads, "live": live_data(algorithms, model, starts, blocks, land=land)}
-
-
-def heads_of(
-    styles: Sequence[Style], algorithms: Sequence[Sampler], numbers: Sequence[Number]
-) -> list[dict[str, Any]]:
-    """Return the heads of runs that have not begun; numbers : numbers of each panel."""
-    empty = {"first": 0, "n_chains": 1, "segments": [], "knobs_at": []}
-    return [
-        empty | {"key": key, "spec": panel_data(key, style, sampler, numbers) | live_knobs(sampler)}
-        for key, (style, sampler) in enumerate(zip(styles, algorithms, strict=True))
-    ]
 
 
 def card_data(step: Step, part: str) -> dict[str, Any]:

@@ -8,10 +8,10 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.charts.plot import Content
-from rbmviz_app.races import races_by_token
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
 from rbmviz_app.share.view import Share, new_token
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import Hidden
 
 FOR_WATCHERS = (
@@ -82,12 +82,9 @@ def card(content: Mapping[str, Any] | None) -> None:
     tell(card=content)
 
 
-def canvas(name: str, data: Mapping[str, Any]) -> None:
-    """Publish the panels of the page; a map's panels, which are not a race, are not shared."""
+def canvas(name: str, race: PageRace[Any], data: Mapping[str, Any]) -> None:
+    """Publish the panels of the page."""
     if SHARED_PAGE.value is None:
-        return
-    race = races_by_token().get(data["url"].rpartition("/")[2])
-    if race is None:
         return
     fields = {key: value for key, value in data.items() if key in FOR_WATCHERS}
     # Values change while sliders are dragged: they are sent to the watchers separately.

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rbmviz.charts.plot import Content
-from rbmviz.session import Race
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import Hidden
 
 AWAY_SECONDS = 600.0
@@ -59,7 +59,7 @@ class SharedView(NamedTuple):
     card: dict[str, Any] | None = None
     canvas: str = ""
     data: dict[str, Any] | None = None
-    race: Race[Any] | None = None
+    race: PageRace[Any] | None = None
     drawing: dict[str, Any] | None = None
     charts: Mapping[str, Content] = MappingProxyType({})
     hidden: Hidden = "nothing"

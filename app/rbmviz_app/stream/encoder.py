@@ -14,7 +14,8 @@ from rbmviz.session import Race, Snapshot
 from rbmviz.view.frames import Block, write_frame
 from rbmviz.view.specs import finite
 from rbmviz_app.messages import without_commands
-from rbmviz_app.stream.parts import NO_CHARTS, parts_of
+from rbmviz_app.stream.parts import NO_CHARTS
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 NUMBERS_SECONDS = 0.4
@@ -113,7 +114,7 @@ class FrameEncoder:
     hidden : content that the frames omit; without names, they have only pictures and class strips
     """
 
-    def __init__(self, race: Race[Any], hidden: Hidden = "nothing") -> None:
+    def __init__(self, race: PageRace[Any], hidden: Hidden = "nothing") -> None:
         self._race, self._hidden = race, hidden
         self._request: FrameRequest | None = None
         self._sent: tuple[Any, ...] | None = None  # what the last frame was made of
@@ -140,8 +141,7 @@ class FrameEncoder:
         return self._numbers_unit != self._race.cost_unit
 
     def _newest_charts(self) -> Mapping[str, Any]:
-        parts = parts_of(self._race) if self._hidden == "nothing" else None
-        return NO_CHARTS if parts is None else parts.renew()
+        return self._race.parts.renew() if self._hidden == "nothing" else NO_CHARTS
 
     def _take_numbers(self, request: FrameRequest, snapshots: Snapshots) -> bool:
         """Return whether the next frame has numbers: not too often while all runs simply go on, or rest."""

@@ -8,7 +8,7 @@ import json
 import logging
 import time
 import weakref
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any
@@ -147,19 +147,3 @@ class Parts:
                 log.exception("The chart '%s' cannot be drawn.", key)
             return {}
         return content
-
-
-_parts: MutableMapping[int, Parts] = weakref.WeakValueDictionary()
-"""The parts that sessions hold, by the id of their race, which they keep alive."""
-
-
-def parts_of(race: Race[Any]) -> Parts | None:
-    """Return the charts of a race; None if no page has offered any."""
-    return _parts.get(id(race))
-
-
-def offering(held: MutableMapping[str, Parts], page: str, race: Race[Any]) -> Parts:
-    """Return the charts of a page's race; ``held``, by page, is the session's."""
-    if page not in held or held[page].race is not race:
-        held[page] = _parts[id(race)] = Parts(race)
-    return held[page]

@@ -3,12 +3,11 @@
 A browser numbers its presses, and sends unanswered presses again when its socket has been reopened.
 """
 
-import threading
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 from rbmviz.session import Race
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import Press
 
 CARRIES_OUT: dict[str, Callable[[Race[Any]], None]] = {
@@ -23,18 +22,13 @@ MAX_PAGES = 16
 """Maximum number of pages, each with its own count of presses, that a race remembers."""
 
 
-_counts: weakref.WeakKeyDictionary[Race[Any], tuple[threading.Lock, dict[str, int]]]
-_counts = weakref.WeakKeyDictionary()
-"""The newest press carried out for each page of a browser, and a lock."""
-
-
-def carry_out(race: Race[Any], press: Press) -> None:
+def carry_out(race: PageRace[Any], press: Press) -> None:
     """Carry out a press unless this was done before; call it from any thread except the event loop's.
 
     Raises BadInput if the socket's page has no runs to control.
     """
-    lock, newest = _counts.setdefault(race, (threading.Lock(), {}))
-    with lock:  # a dead connection, which the browser has replaced, may still carry out presses
+    newest = race.presses
+    with race.presses_lock:  # a dead connection, which the browser has replaced, may still carry out presses
         if press.n > newest.get(press.page, 0):
             CARRIES_OUT[press.press](race)
             newest[press.page] = press.n

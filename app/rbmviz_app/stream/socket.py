@@ -29,7 +29,6 @@ from streamlit import runtime
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value
-from rbmviz.session import Race
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pools import LATENESS
 from rbmviz_app import insides
@@ -39,6 +38,7 @@ from rbmviz_app.races import races_by_token
 from rbmviz_app.shared import sweep_jobs
 from rbmviz_app.stream.encoder import FrameEncoder, registered_views
 from rbmviz_app.stream.presses import carry_out
+from rbmviz_app.stream.race import PageRace, live_path
 from rbmviz_app.stream.requests import FrameRequest, Press, Received, read_message
 
 UNKNOWN_TOKEN = 4403
@@ -160,7 +160,7 @@ _opened: set[str] = set()
 async def live(socket: WebSocket) -> None:
     """Serve one browser until it leaves."""
     token = socket.path_params["token"]
-    race: Any = races_by_token().get(token)
+    race = races_by_token().get(token)
     await socket.accept()
     if race is None:
         await socket.close(code=UNKNOWN_TOKEN, reason="This page belongs to a session that has ended.")
@@ -192,7 +192,7 @@ async def live(socket: WebSocket) -> None:
                 race.leave()
 
 
-async def _read_messages(socket: WebSocket, race: Race, pending: PendingMessages) -> None:
+async def _read_messages(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
     """Read the browser's messages and queue them for the other tasks.
 
     A request for frames opens a page that was left: when Streamlit's connection, or this one, was lost and
@@ -214,7 +214,7 @@ async def _read_messages(socket: WebSocket, race: Race, pending: PendingMessages
         pending.put(read)
 
 
-async def _change_knobs(race: Race, pending: PendingMessages) -> None:
+async def _change_knobs(race: PageRace[Any], pending: PendingMessages) -> None:
     """Set dragged knobs, always to their newest values."""
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
@@ -223,7 +223,7 @@ async def _change_knobs(race: Race, pending: PendingMessages) -> None:
         await asyncio.sleep(KNOB_SECONDS)
 
 
-async def _carry_out_presses(socket: WebSocket, race: Race, pending: PendingMessages) -> None:
+async def _carry_out_presses(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
     """Carry out button presses in order, and report each one to the browser."""
     while True:
         press = await pending.presses.get()
@@ -239,7 +239,9 @@ async def _send(sending: Awaitable[None]) -> None:
         raise WebSocketDisconnect from error
 
 
-async def _send_frames(socket: WebSocket, race: Race, pending: PendingMessages, job: EndOfJob) -> None:
+async def _send_frames(
+    socket: WebSocket, race: PageRace[Any], pending: PendingMessages, job: EndOfJob
+) -> None:
     """Answer each request with a frame when one is due and there is something new to show."""
     encoder, now = FrameEncoder(race), asyncio.get_running_loop().time
     due = changed_at = 0.0  # time of the next allowed frame, and of the last change
@@ -310,11 +312,6 @@ def _warm_up() -> None:
     # Everything loaded by now stays: later collections can skip it.
     gc.collect()
     gc.freeze()
-
-
-def live_path() -> str:
-    """Return the path of the pages' WebSocket route, to be followed by a token."""
-    return f"{base_path()}/rbmviz/live/"
 
 
 def picture_path() -> str:

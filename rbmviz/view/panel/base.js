@@ -71,31 +71,6 @@ function dashed(dash) {
 }
 
 /**
- * Return a rate-limited function that passes on values of knobs: immediately or, after the interval, the newest value
- * of each knob.
- * @param {number} ms
- * @param {(panel: number, knobs: Record<string, KnobValue>) => void} hand
- * @returns {((panel: number, knobs: Record<string, KnobValue>) => void) & { waiting: Map<number, Record<string, KnobValue>> }} the function, with the values not passed on yet
- */
-function spaced(ms, hand) {
-  /** @type {Map<number, Record<string, KnobValue>>} */
-  const waiting = new Map();
-  let timer = 0;
-  const next = () => {
-    timer = 0;
-    for (const [panel, knobs] of waiting) {
-      waiting.delete(panel);
-      timer = setTimeout(next, ms);
-      return hand(panel, knobs);
-    }
-  };
-  return Object.assign((/** @type {number} */ panel, /** @type {Record<string, KnobValue>} */ knobs) => {
-    waiting.set(panel, { ...waiting.get(panel), ...knobs });
-    if (!timer) next();
-  }, { waiting });
-}
-
-/**
  * Return a function that acts with the newest arguments, but at most once per interval; it never omits the last
  * change.
  * @template {unknown[]} T
@@ -109,6 +84,27 @@ function paced(ms, act) {
     clearTimeout(timer);
     timer = setTimeout(() => { at = performance.now(); act(...values); }, Math.max(at + ms - performance.now(), 0));
   };
+}
+
+/**
+ * Return a function that passes on the newest value of each knob, at most once per interval.
+ * @param {number} ms
+ * @param {(panel: number, knobs: Record<string, KnobValue>) => void} hand
+ * @returns {((panel: number, knobs: Record<string, KnobValue>) => void) & { waiting: Map<number, Record<string, KnobValue>> }} the function, with the values not passed on yet
+ */
+function spaced(ms, hand) {
+  /** @type {Map<number, Record<string, KnobValue>>} */
+  const waiting = new Map();
+  const next = paced(ms, () => {
+    for (const [panel, knobs] of waiting) {
+      waiting.delete(panel);
+      hand(panel, knobs);
+    }
+  });
+  return Object.assign((/** @type {number} */ panel, /** @type {Record<string, KnobValue>} */ knobs) => {
+    waiting.set(panel, { ...waiting.get(panel), ...knobs });
+    next();
+  }, { waiting });
 }
 
 /**

@@ -11,11 +11,12 @@ from rbmviz.charts.style import GREY, colours
 from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.pages import PAGES
-from rbmviz.session import LandscapeSetup, LandscapeSnapshot, Race
+from rbmviz.session import LandscapeSetup, LandscapeSnapshot
 from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.chain.panel import Settings, landscape_grid
 from rbmviz_app.pages.chain.presets import PRESETS
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 VISIT_QUANTITIES = {
@@ -143,7 +144,7 @@ def landscape_line(name: str, setup: LandscapeSetup) -> str:
     )
 
 
-def grid(race: Race[LandscapeSetup], **mounted: Any) -> None:
+def grid(race: PageRace[LandscapeSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     landscape_grid(race, landscape(race.setup.model.rbm, Settings.land_order.value), **mounted)
 
@@ -167,7 +168,7 @@ def reading_notes() -> list[str]:
 
 
 @st.fragment
-def draw_walks(race: Race[LandscapeSetup]) -> None:
+def draw_walks(race: PageRace[LandscapeSetup]) -> None:
     """Draw the place of the chart of how the visits converge to the model's law, and the choice of it."""
     if not race.panels:
         return

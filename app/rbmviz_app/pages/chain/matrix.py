@@ -175,7 +175,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     """Return the Gibbs chain of the landscape's model, its states ordered by valley."""
     st.caption(LANDSCAPE_LOOK)
     opened = RACES.value.get(PAGE.name)
-    rbm = (opened[0].setup if opened else PAGE.setup_now()[0]).model.rbm
+    rbm = (opened.setup if opened else PAGE.setup_now()[0]).model.rbm
     try:
         if rbm.n_visible > MAX_MATRIX_VISIBLE:
             raise BadInput(

@@ -12,7 +12,7 @@ from rbmviz.coupling import MAX_PROPOSALS
 from rbmviz.files.metadata import data_name
 from rbmviz.metrics.numbers import digits3
 from rbmviz.pages import PAGES, RANDOM_MODEL
-from rbmviz.session import Coupling, CouplingRun, CouplingSetup, Race
+from rbmviz.session import Coupling, CouplingRun, CouplingSetup
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.view.specs import shape_of
@@ -33,6 +33,7 @@ from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.pages.coupling.presets import PRESETS
 from rbmviz_app.session import MODELS_ON_PAGES, PageSettings
 from rbmviz_app.shared import model_called
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 5
@@ -91,7 +92,7 @@ def main() -> None:
     setup, reason = PAGE.setup_now()
     model = Model(setup.rbm) if name == RANDOM_MODEL else model_called(name)
 
-    def take_scale(changed: Race[CouplingSetup]) -> None:
+    def take_scale(changed: PageRace[CouplingSetup]) -> None:
         if name != MODELS_ON_PAGES.value[PAGE.name][0]:  # another model was chosen
             changed.apply_knobs(changed.panels[0].key, scale=own_knobs(name).scale)
 
@@ -133,7 +134,7 @@ def own_knobs(name: str) -> Coupling:
 
 
 def offer(
-    race: Race[CouplingSetup],
+    race: PageRace[CouplingSetup],
     key: str,
     draw: Callable[[Results], tuple[Chart | None, Sequence[str]]],
     said: str,
@@ -155,7 +156,7 @@ def offer(
 
 
 @st.fragment
-def draw_main_chart(race: Race[CouplingSetup], present: bool) -> None:
+def draw_main_chart(race: PageRace[CouplingSetup], present: bool) -> None:
     """Draw meeting times and rejected proposals of the pairs counted so far."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Meeting times**")
@@ -172,7 +173,7 @@ def draw_main_chart(race: Race[CouplingSetup], present: bool) -> None:
 
 
 @st.fragment
-def draw_more(race: Race[CouplingSetup]) -> None:
+def draw_more(race: PageRace[CouplingSetup]) -> None:
     """Draw the other results of the pairs counted so far."""
     offer(race, "main charts", lambda found: (None, [main_charts_text(found)]), "", TEXT)
     left, right = st.columns(2, gap="large")
@@ -199,7 +200,7 @@ def main_charts_text(results: Results) -> str:
     return f"{cut} Rejected proposals are pale for ξ, which with algorithm 1 rejects none."
 
 
-def draw_bound(race: Race[CouplingSetup]) -> None:
+def draw_bound(race: PageRace[CouplingSetup]) -> None:
     """Draw the bound on the total variation distance."""
     st.markdown("**How many sweeps until the chain has converged?**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -233,7 +234,7 @@ def draw_bound(race: Race[CouplingSetup]) -> None:
     )
 
 
-def draw_estimate(race: Race[CouplingSetup]) -> None:
+def draw_estimate(race: PageRace[CouplingSetup]) -> None:
     """Draw the running estimates of one statistic."""
     st.markdown("**What do UCD and CD-k estimate?**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -265,7 +266,7 @@ def draw_estimate(race: Race[CouplingSetup]) -> None:
     )
 
 
-def draw_distance(race: Race[CouplingSetup]) -> None:
+def draw_distance(race: PageRace[CouplingSetup]) -> None:
     """Draw the Hamming distance over time."""
     st.markdown("**How far apart are the two chains?**")
 

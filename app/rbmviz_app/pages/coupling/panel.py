@@ -8,13 +8,14 @@ import numpy as np
 from rbmviz.charts.style import colour
 from rbmviz.coupling import EQUATIONS
 from rbmviz.metrics.numbers import Number, numbers_of_pairs
-from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Race
+from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot
 from rbmviz.view.formulas import equation, prose
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import readout_specs
 from rbmviz_app.pages.coupling.charts import NAMES, STYLES
 from rbmviz_app.panel import Canvas, panel_spec
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 PAIR_COLUMNS = [
@@ -92,7 +93,7 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def coupling_panel(
-    race: Race[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
+    race: PageRace[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
 ) -> None:
     """Draw a pair of chains for each coupling; labels : knob labels that differ for this model, by name."""
     [panel] = race.panels
@@ -113,6 +114,7 @@ def coupling_panel(
     ]
     spec["readouts"] = []  # each column draws its own readouts
     _canvas.mount(
+        race,
         [spec],
         view="pairs",
         n_visible=rbm.n_visible,

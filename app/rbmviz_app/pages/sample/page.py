@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import BadInput
-from rbmviz.browser.chains import RECORDED
 from rbmviz.charts import Chart
 from rbmviz.charts.style import titles
 from rbmviz.datasets import Dataset
@@ -16,12 +15,12 @@ from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.samplers.target_likelihood import TARGET_STRIDE
-from rbmviz.session import Race, RunHistory, SamplingRun, SamplingSetup, TrainingSetup, WarmStart
+from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup, WarmStart
 from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
 from rbmviz.trainers import make_trainer
-from rbmviz.view.live import is_playable, play_html, starts_of
-from rbmviz.view.replay import FASTEST, Replay
+from rbmviz.view.live import Live, is_playable, play_html, starts_of
+from rbmviz.view.replay import FASTEST
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages, pages
 from rbmviz_app.code import runs_of, sampling_code
@@ -36,6 +35,7 @@ from rbmviz_app.pages.sample.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import training_part_isl
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.socket import picture_path
 from rbmviz_app.transport import Transport
 
@@ -134,7 +134,7 @@ def main() -> None:
         draw_improvement(race, shown_name)
 
 
-def grid(race: Race[SamplingSetup], **mounted: Any) -> None:
+def grid(race: PageRace[SamplingSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     # As opened without a query in the address.
     is_default = algorithms_of(race) == PAGE.read(SPEC.default_panels)[0] and all(
@@ -165,7 +165,7 @@ def reading_notes() -> list[str]:
 
 
 @st.fragment
-def charts(race: Race[SamplingSetup], dataset: Dataset | None) -> None:
+def charts(race: PageRace[SamplingSetup], dataset: Dataset | None) -> None:
     """Draw the place of the ISL curves, which come with the frames, and the choice of the curves."""
     if dataset is None or not race.panels:
         return
@@ -190,7 +190,7 @@ def charts(race: Race[SamplingSetup], dataset: Dataset | None) -> None:
 
 
 def make_chart(
-    race: Race[SamplingSetup], dataset: Dataset, kind: Any, present: bool
+    race: PageRace[SamplingSetup], dataset: Dataset, kind: Any, present: bool
 ) -> tuple[Chart, list[str]]:
     """Return the chart of this kind, and the sentence about the newest turn of a knob."""
     setup = race.setup
@@ -208,7 +208,7 @@ def make_chart(
     return isl_chart(curves, compared, line, unit, kind, setup.kernel, present), notes
 
 
-def exports(race: Race[SamplingSetup], model_name: str) -> None:
+def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
     """Offer the data of the charts, code that repeats the runs, and a page in which they run."""
     setup, side, preset = race.setup, Settings.cells.value, PAGE.shown_preset()
     caption = preset.caption if preset else ""
@@ -228,25 +228,27 @@ def exports(race: Race[SamplingSetup], model_name: str) -> None:
     downloads(race, {model_name: setup.model}, code, more)
 
 
-def live_file(race: Race[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
+def live_file(race: PageRace[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
     """Return an HTML file whose panels run in the browser; caption : of the preset, or ""."""
     setup = race.setup
     model, dataset = setup.model, setup.dataset
     if not race.panels:
         raise BadInput("There is no panel whose samples could move: add a sampler.")
-    replay = Replay(
+    live = Live(
         model_name,
         caption or f"{describe_model(model)}. Seed {setup.seed}.",
-        [panel.read(RunHistory.of).last(RECORDED) for panel in race.panels],
+        model,
+        algorithms_of(race),
         dataset,
         shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
+        starts_of(setup),
         side,
         min(race.rate, FASTEST),
     )
-    return play_html(replay, model, starts_of(setup))
+    return play_html(live)
 
 
-def draw_tuning(race: Race[SamplingSetup], model_name: str, data_choice: str) -> None:
+def draw_tuning(race: PageRace[SamplingSetup], model_name: str, data_choice: str) -> None:
     """Draw the menu of sweeps around a panel's knobs."""
     # Opening it reruns the page for the newest names: releasing a knob redraws only the panels.
     with st.popover("Tuning", icon=":material/tune:", key="sample tuning", on_change="rerun"):
@@ -257,7 +259,7 @@ def draw_tuning(race: Race[SamplingSetup], model_name: str, data_choice: str) ->
                     sweep_around(race, panel.algorithm, model_name, data_choice)
 
 
-def sweep_around(race: Race[SamplingSetup], algorithm: Any, model_name: str, data_choice: str) -> None:
+def sweep_around(race: PageRace[SamplingSetup], algorithm: Any, model_name: str, data_choice: str) -> None:
     """Open the Tune page with a plan around one panel's knobs."""
     setup, knobs = race.setup, knobs_of(algorithm)
     axes = front_numbers(algorithm)[:2]
@@ -288,7 +290,7 @@ def sweep_around(race: Race[SamplingSetup], algorithm: Any, model_name: str, dat
     st.switch_page(pages.file_of("tune"))
 
 
-def draw_improvement(race: Race[SamplingSetup], name: str) -> None:
+def draw_improvement(race: PageRace[SamplingSetup], name: str) -> None:
     """Draw the fold, about the model of this name; its content is computed only while it is open."""
     with controls.fold(Settings.improvement, "Improving the model") as is_open:
         if is_open:
@@ -323,7 +325,7 @@ def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
     st.switch_page(pages.file_of("train"))
 
 
-def draw_likelihoods(race: Race[SamplingSetup]) -> None:
+def draw_likelihoods(race: PageRace[SamplingSetup]) -> None:
     """Draw the table of likelihoods; it does not renew the lease."""
     dataset = race.setup.dataset
     if dataset is None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.charts.style import titles
-from rbmviz.knobs import Knob, knobs_of, value_text, values_of
+from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
@@ -21,6 +21,7 @@ from rbmviz.view.specs import class_shares, rarest_first, shape_of
 from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
@@ -45,7 +46,10 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
 
 
 def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
-    """Compare the ISL since the newest turn of a knob, if any, with that before it, at equal samples."""
+    """Compare the ISL since the newest turn of a knob, if any, at equal numbers of samples.
+
+    With the ISL before the turn, and with that of the best panel without a turn.
+    """
     turned = [(name, snapshot) for name, snapshot in named if snapshot.past]
     if not turned:
         return ""
@@ -56,16 +60,22 @@ def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
     said = f"{name}: {turn_text(snapshot)}"
     if at is None:
         return f"{said}, since sample {snapshot.begin.samples + 1:,}"
-    return f"{said}: ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
+    said += f": ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
+    others = [
+        (scores.isl.isl, other)
+        for other, still in named
+        if not still.past and (scores := still.scores_at("samples", at.n)) is not None
+    ]
+    return said + (f"; {max(others)[1]} had {max(others)[0]:.1f}" if others else "")
 
 
 def turn_text(snapshot: SamplingSnapshot) -> str:
     """Describe the newest turn: each knob with its value before and now."""
-    if snapshot.turned_from is None or not snapshot.turned:
+    if not snapshot.turned:
         return knobs_text(snapshot.algorithm, snapshot.turned)
-    knobs, before = knobs_of(snapshot.algorithm), values_of(snapshot.turned_from)
+    knobs = knobs_of(snapshot.algorithm)
     return ", ".join(
-        f"{knobs[name].label.lower()} {value_text(before[name])} → {value_text(value)}"
+        f"{knobs[name].label.lower()} {value_text(snapshot.before[name])} → {value_text(value)}"
         for name, value in snapshot.turned.items()
     )
 
@@ -129,7 +139,7 @@ _canvas = Canvas(VIEW_FOLDER / "sample")
 
 
 def sample_grid(
-    race: Race[SamplingSetup],
+    race: PageRace[SamplingSetup],
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
@@ -157,6 +167,7 @@ def sample_grid(
     }
     names = titles(algorithms_of(race), marks=marks)
     _canvas.mount(
+        race,
         panel_specs(race, readouts, front, names, multiples=True, marks=marks),
         n_visible=n_visible,
         shape=shape_of(n_visible, model.meta.get("image_shape"), dataset),

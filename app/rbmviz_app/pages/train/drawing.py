@@ -15,7 +15,7 @@ from rbmviz.metrics import independent_log_likelihood
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.metrics.numbers import LIKELIHOOD, SCORED_EXAMPLES
-from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
+from rbmviz.session import TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared
 from rbmviz.session.training import (
     LIVE_AIS_CHAINS,
@@ -40,6 +40,7 @@ from rbmviz_app.pages.train.charts import (
     units_of,
 )
 from rbmviz_app.pages.train.panel import Settings
+from rbmviz_app.stream.race import PageRace
 
 READ_DISTRIBUTION = {
     "Meeting times (sweeps)": "Look at the tail: the few pairs that meet late make updates noisy. Pairs "
@@ -80,7 +81,7 @@ def levels_of(dataset: Dataset) -> Levels:
 
 
 @st.fragment
-def draw_charts(race: Race[TrainingSetup], levels: Levels) -> None:
+def draw_charts(race: PageRace[TrainingSetup], levels: Levels) -> None:
     """Draw the places of likelihood curves and of one statistic of the trainers, and their choices."""
     if not race.panels:
         return
@@ -102,7 +103,7 @@ def draw_charts(race: Race[TrainingSetup], levels: Levels) -> None:
 
 
 def make_likelihoods(
-    race: Race[TrainingSetup], levels: Levels, yardstick: str, at_equal: bool, present: bool
+    race: PageRace[TrainingSetup], levels: Levels, yardstick: str, at_equal: bool, present: bool
 ) -> tuple[Chart, list[str]]:
     """Return the chart of the likelihoods, and what to know of it."""
     curves = curves_of_trainers(race)
@@ -144,7 +145,7 @@ def make_likelihoods(
     return chart, [*notes, f"Log-likelihood: {how}."]
 
 
-def how_scored(race: Race[TrainingSetup], snapshots: Named) -> str:
+def how_scored(race: PageRace[TrainingSetup], snapshots: Named) -> str:
     """Describe the computation of the likelihoods and the meaning of their bands."""
     methods = {snapshot.method for _, snapshot in snapshots}  # a run from a model may have another size
     exact = methods == {"exact"}
@@ -199,7 +200,7 @@ def warnings_of_scores(snapshots: Named, yardstick: str, independent: float, uni
     return warnings
 
 
-def draw_statistic(race: Race[TrainingSetup]) -> None:
+def draw_statistic(race: PageRace[TrainingSetup]) -> None:
     """Draw one statistic: reported by all trainers, or specific to some."""
     own = {k: label for panel in race.panels for k, label in panel.algorithm.own_stats.items()}
     labels, unit = own | STATS, race.cost_unit
@@ -237,7 +238,7 @@ def draw_statistic(race: Race[TrainingSetup]) -> None:
                 )
 
 
-def make_distribution(race: Race[TrainingSetup], place: int) -> tuple[Chart | None, list[str]]:
+def make_distribution(race: PageRace[TrainingSetup], place: int) -> tuple[Chart | None, list[str]]:
     """Return a distribution over the chains of the last update, if the trainers report as many quantities."""
     curves = curves_of_trainers(race)
     quantities = list(dict.fromkeys(label for curve in curves for label in curve.snapshot.per_chain))

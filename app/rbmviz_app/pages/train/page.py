@@ -13,7 +13,7 @@ from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
 from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
-from rbmviz.session import Panel, Race, TrainingPlan, TrainingRun, TrainingSetup, WarmStart
+from rbmviz.session import Panel, TrainingPlan, TrainingRun, TrainingSetup, WarmStart
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
@@ -28,6 +28,7 @@ from rbmviz_app.pages.train.panel import Settings, fresh_starts, train_grid
 from rbmviz_app.pages.train.presets import PRESETS
 from rbmviz_app.session import OPENED_CHECKPOINT, RACES
 from rbmviz_app.shared import data, own_models, pretrained, title_of_model
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Train", "school", 3
@@ -156,7 +157,7 @@ def choose_setup() -> Chosen:
     # Keep the page alive with its previous data.
     if dataset is None:
         opened = RACES.value.get("train")
-        dataset = opened[0].setup.dataset if opened else data(setting.default)
+        dataset = opened.setup.dataset if opened else data(setting.default)
     if is_own:  # its name, instead of the choice
         name = data_label(dataset.name)
         help = caption or "Your file was refused; training continues on the previous data."
@@ -177,7 +178,7 @@ def data_line(setup: TrainingSetup) -> str:
     )
 
 
-def open_checkpoint(race: Race[TrainingSetup], begin_file: Any) -> str:
+def open_checkpoint(race: PageRace[TrainingSetup], begin_file: Any) -> str:
     """Open a panel for an uploaded checkpoint, once; return a message if this fails."""
     if begin_file is None or not begin_file.name.endswith(".checkpoint"):
         return ""
@@ -214,7 +215,7 @@ def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
     return {name: rbm for name, rbm in starts.items() if rbm is None or rbm.n_visible == dataset.n_visible}
 
 
-def grid(race: Race[TrainingSetup], **mounted: Any) -> None:
+def grid(race: PageRace[TrainingSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     train_grid(
         race,
@@ -227,7 +228,7 @@ def grid(race: Race[TrainingSetup], **mounted: Any) -> None:
         st.rerun()  # the results row, drawn with the whole page, shows the old names
 
 
-def draw_adders(race: Race[TrainingSetup], begin_file: Any) -> None:
+def draw_adders(race: PageRace[TrainingSetup], begin_file: Any) -> None:
     """Draw the choice of a new trainer's starting point, and a button for each trainer."""
     starts = beginnings(race.setup.dataset, begin_file)
     begin_at = st.selectbox(
@@ -258,7 +259,7 @@ OTHER_PAGES = {
 """Title, icon and help of the pages that accept a model."""
 
 
-def draw_results(race: Race[TrainingSetup]) -> int | None:
+def draw_results(race: PageRace[TrainingSetup]) -> int | None:
     """Offer to branch from a trained model, or to send it to other pages; return the chosen panel, if any."""
     if not race.panels:
         session.DRAWN_TRAINERS.set({})
@@ -284,12 +285,12 @@ def draw_results(race: Race[TrainingSetup]) -> int | None:
     return key
 
 
-def names_of(race: Race[TrainingSetup]) -> dict[int, str]:
+def names_of(race: PageRace[TrainingSetup]) -> dict[int, str]:
     """Return the name of each panel by its key."""
     return {panel.key: curve.name for panel, curve in zip(race.panels, curves_of_trainers(race), strict=True)}
 
 
-def draw_downloads(race: Race[TrainingSetup], key: int) -> None:
+def draw_downloads(race: PageRace[TrainingSetup], key: int) -> None:
     """Offer the data of the charts, code, the model and checkpoint of one panel."""
     panel = race[key]
     files = [
@@ -328,14 +329,14 @@ def checkpoint_file(panel: Panel) -> bytes:
     return content
 
 
-def code_of(race: Race[TrainingSetup]) -> str:
+def code_of(race: PageRace[TrainingSetup]) -> str:
     """Return code that repeats the panels that need no file and names the other panels."""
     fresh, names = fresh_starts(race), names_of(race)
     others = [names[panel.key] for panel in race.panels if panel.plan != race.setup.plan()]
     return training_code(race.setup, fresh, others)
 
 
-def branch(race: Race[TrainingSetup], key: int) -> None:
+def branch(race: PageRace[TrainingSetup], key: int) -> None:
     """Offer to continue from a panel's weights with another trainer."""
 
     def begin(name: str) -> None:

@@ -11,7 +11,7 @@ from rbmviz.knobs import Knob
 from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
 from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
-from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
+from rbmviz.session import TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
 from rbmviz.view.frames import Bits, Block
@@ -21,12 +21,13 @@ from rbmviz_app.pages.train.charts import warm_start_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
 from rbmviz_app.session import PageSettings
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 Settings = PageSettings(PAGES["train"].settings)
 
 
-def fresh_starts(race: Race[TrainingSetup]) -> list[Trainer]:
+def fresh_starts(race: PageRace[TrainingSetup]) -> list[Trainer]:
     """Return the trainers that began at small random weights, not at learned ones."""
     plan = race.setup.plan()
     return [panel.algorithm for panel in race.panels if panel.plan == plan]
@@ -97,7 +98,7 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def train_grid(
-    race: Race[TrainingSetup],
+    race: PageRace[TrainingSetup],
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.front,
     knobs_follow: bool = False,
@@ -115,6 +116,7 @@ def train_grid(
         spec["n_hidden"] = panel.plan.n_hidden
         spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(
+        race,
         specs,
         n_visible=dataset.n_visible,
         shape=shape_of(dataset.n_visible, None, dataset),

@@ -13,7 +13,7 @@ from rbmviz.files.origin import csv_bytes, digests_in, origin
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
-from rbmviz.session import Race, SamplingSetup
+from rbmviz.session import SamplingSetup
 from rbmviz.sweeps import Choice, Store, SweepPlan, measures
 from rbmviz.sweeps.scores import SweepScores, test_of
 from rbmviz_app import controls, links, messages, pages, session
@@ -38,6 +38,7 @@ from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
 from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
 from rbmviz_app.shared import is_known_model, model_called, title_of_model
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
@@ -123,7 +124,7 @@ def main() -> None:
             while_running(lambda: evidence(shown, race), shown.active)
 
 
-def write_address(race: Race[Any], plan: SweepPlan) -> None:
+def write_address(race: PageRace[Any], plan: SweepPlan) -> None:
     """Write the address; the chains' fragment does it, because a turned knob redraws only that fragment."""
     on = [model_on_screen(plan)] if plan.models else []
     PAGE.write_address(race, more={"on": [] if on == list(plan.models[:1]) else on})
@@ -152,7 +153,7 @@ def setup_of(plan: SweepPlan) -> SamplingSetup:
 # Map, and chains beside it
 
 
-def show_map(shown: Shown, race: Race[Any], present: bool) -> None:
+def show_map(shown: Shown, race: PageRace[Any], present: bool) -> None:
     """Draw the map; a click on a cell opens its setting beside it, or closes it."""
     before, status = (shown.job.active if shown.job else False), shown.status
     scores = shown.scores()
@@ -188,7 +189,7 @@ def show_map(shown: Shown, race: Race[Any], present: bool) -> None:
     messages.show_toasts()
 
 
-def follow(race: Race[Any], setting: str) -> None:
+def follow(race: PageRace[Any], setting: str) -> None:
     """Set the live knobs of the pointer's chain to the values of a setting, if both have the same sampler."""
     algorithm = samplers.read(setting)
     for panel in race.panels:
@@ -202,10 +203,10 @@ def follow(race: Race[Any], setting: str) -> None:
                 race.set_live_knobs(panel.key, **changed)
 
 
-def open_chains(plan: SweepPlan) -> Race[Any]:
+def open_chains(plan: SweepPlan) -> PageRace[Any]:
     """Open the chains beside the map; none beside a map of trainers."""
 
-    def fill(new: Race[Any], wanted: list[Any]) -> None:
+    def fill(new: PageRace[Any], wanted: list[Any]) -> None:
         if wanted or links.link_values(PAGE.name, PAGE.spec.panels_key):
             PAGE.fill(new, wanted)
         else:
@@ -242,12 +243,12 @@ def middle_of(plan: SweepPlan) -> Any:
     return samplers.read(own[len(own) // 2].algorithm)
 
 
-def open_panels(race: Race[Any]) -> list[Any]:
+def open_panels(race: PageRace[Any]) -> list[Any]:
     """Return the panels of open settings, without the panel that follows the pointer."""
     return [panel for panel in race.panels if panel.key != POINTER_PANEL.value]
 
 
-def open_settings(race: Race[Any], scores: SweepScores) -> list[int | None]:
+def open_settings(race: PageRace[Any], scores: SweepScores) -> list[int | None]:
     """Return the open settings' indices, with None where a turned knob means that no cell matches."""
     plan = scores.plan
     if not has_chains(plan):
@@ -257,12 +258,12 @@ def open_settings(race: Race[Any], scores: SweepScores) -> list[int | None]:
     return [indices.get(panel.algorithm) for panel in open_panels(race)]
 
 
-def drawn_beside(race: Race[Any]) -> tuple[int, ...]:
+def drawn_beside(race: PageRace[Any]) -> tuple[int, ...]:
     """Return the keys and runs of the panels beside the map; the page redraws the panels if these change."""
     return tuple(n for key, snapshot in race.peek() for n in (key, snapshot.run))
 
 
-def toggle(race: Race[Any], plan: SweepPlan, scores: SweepScores, index: int) -> None:
+def toggle(race: PageRace[Any], plan: SweepPlan, scores: SweepScores, index: int) -> None:
     """Open a setting beside the map, or close it."""
     if not has_chains(plan):
         return
@@ -290,7 +291,7 @@ def toggle(race: Race[Any], plan: SweepPlan, scores: SweepScores, index: int) ->
 
 
 @st.fragment
-def draw_chains(race: Race[Any], plan: SweepPlan, present: bool) -> None:
+def draw_chains(race: PageRace[Any], plan: SweepPlan, present: bool) -> None:
     """Draw the chain under the pointer, and the open settings."""
     if POINTER_PANEL.value not in (None, *(panel.key for panel in race.panels)):
         st.rerun()  # the pointer's chain was closed: open_chains makes another one follow the pointer
@@ -323,7 +324,7 @@ def draw_chains(race: Race[Any], plan: SweepPlan, present: bool) -> None:
     write_address(race, plan)
 
 
-def about_chains(race: Race[Any], plan: SweepPlan) -> str:
+def about_chains(race: PageRace[Any], plan: SweepPlan) -> str:
     """Note the cells and knobs that the pointer's chain ignores, and the model of all chains; may be ""."""
     sentences = []
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
@@ -341,7 +342,7 @@ def about_chains(race: Race[Any], plan: SweepPlan) -> str:
     return " ".join(sentences)
 
 
-def send(plan: SweepPlan, race: Race[Any], algorithms: list[Any]) -> None:
+def send(plan: SweepPlan, race: PageRace[Any], algorithms: list[Any]) -> None:
     """Open settings as panels of the Sample page, replacing its panels."""
     settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC, "seed": plan.seeds[0]}
     settings |= {"start": plan.start, "kernel": plan.kernel}
@@ -356,7 +357,7 @@ def send(plan: SweepPlan, race: Race[Any], algorithms: list[Any]) -> None:
 # Evidence
 
 
-def evidence(shown: Shown, race: Race[Any]) -> None:
+def evidence(shown: Shown, race: PageRace[Any]) -> None:
     """Draw curves, slices, the table and the downloads at the point of the map."""
     scores = shown.scores()
     view = asked_view(scores, MAP)
@@ -399,7 +400,7 @@ def origin_of(store: Store, scores: SweepScores) -> dict[str, Any]:
     return source | digests_in(scores.columns)
 
 
-def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, race: Race[Any]) -> None:
+def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, race: PageRace[Any]) -> None:
     """Draw the charts and the table of one model's settings."""
     plan = scores.plan
     opened = ((str(i), index) for i, index in enumerate(open_settings(race, scores), start=1))

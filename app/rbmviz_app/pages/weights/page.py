@@ -8,7 +8,7 @@ from rbmviz.charts import Chart
 from rbmviz.files.metadata import data_name
 from rbmviz.ledger import STORED_FOLDER, figure_name, stored, verdict_text
 from rbmviz.pages import PAGES
-from rbmviz.session import Race, WeightSetup
+from rbmviz.session import WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
@@ -20,6 +20,7 @@ from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.session import PageSettings
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Weights", "balance", 6
@@ -102,7 +103,7 @@ def main() -> None:
         downloads(race, {shown_name: shown_model}, code, by_link=True)
 
 
-def draw_adders(race: Race[WeightSetup]) -> None:
+def draw_adders(race: PageRace[WeightSetup]) -> None:
     """Draw the buttons that add a panel."""
     controls.adders(
         "weights",
@@ -124,7 +125,7 @@ CAPTIONS = {
 }
 
 
-def draw_more(race: Race[WeightSetup]) -> None:
+def draw_more(race: PageRace[WeightSetup]) -> None:
     """Draw effective sizes and estimates of log Z."""
     drawn = {
         "sizes": (
@@ -140,7 +141,7 @@ def draw_more(race: Race[WeightSetup]) -> None:
             st.caption(CAPTIONS[name])
 
 
-def make_log_z(race: Race[WeightSetup]) -> tuple[Chart, Sequence[str]]:
+def make_log_z(race: PageRace[WeightSetup]) -> tuple[Chart, Sequence[str]]:
     """Return the chart of the estimates of log Z, and a warning of a doubtful reference."""
     named = PAGE.named(race)
     references = [snapshot.reference for _, snapshot in named if snapshot.reference]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.metrics.numbers import OF_WEIGHTS, Number
-from rbmviz.session import Race, WeightSetup, WeightSnapshot
+from rbmviz.session import WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
 from rbmviz.trainers.batches import USUAL_BATCH
@@ -15,6 +15,7 @@ from rbmviz.view.specs import finite, shape_of
 from rbmviz_app.pages.weights.charts import population_titles
 from rbmviz_app.panel import Canvas, algorithms_of, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 WEIGHT_KNOBS = {
@@ -84,7 +85,7 @@ def encode(snapshot: WeightSnapshot, request: FrameRequest, client: ClientState)
 _canvas = Canvas(Path(__file__).parent)
 
 
-def weights_grid(race: Race[WeightSetup], **mounted: Any) -> None:
+def weights_grid(race: PageRace[WeightSetup], **mounted: Any) -> None:
     """Draw the panels of pop-CD; ``mounted`` holds further arguments of ``Canvas.mount``."""
     model, dataset = race.setup.model, race.setup.dataset
     specs = panel_specs(
@@ -104,6 +105,7 @@ def weights_grid(race: Race[WeightSetup], **mounted: Any) -> None:
         spec["values"] = {name: spec["values"][name] for name in WEIGHT_KNOBS}
     n_visible = model.rbm.n_visible
     _canvas.mount(
+        race,
         specs,
         view="weights",
         n_visible=n_visible,
