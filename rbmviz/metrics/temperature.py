@@ -41,10 +41,10 @@ class EffectiveTemperature:
     std_error: float
 
 
-class Score(NamedTuple):
-    """The pseudo-likelihood at one inverse temperature, summed over all rows.
+class Slope(NamedTuple):
+    """The slope of the pseudo-likelihood at one inverse temperature, summed over all rows.
 
-    slope : derivative of its logarithm with respect to beta, the score
+    slope : derivative of its logarithm with respect to beta
     information : less the second derivative, as the model expects it
     variance : variance of the slope, autocorrelation included
     """
@@ -91,17 +91,17 @@ class PseudoLikelihood:
             units = rng.generator(0, "effective temperature").permuted(units, axis=1)[:, :FLIPPED_UNITS]
         self._units = np.ascontiguousarray(units)
 
-    def at(self, beta: float) -> Score:
-        """Return the pseudo-likelihood at an inverse temperature."""
+    def at(self, beta: float) -> Slope:
+        """Return the slope at an inverse temperature."""
         odds = flip_odds(self._rbm, self._rows, self._units, beta - HALF_STEP, beta + HALF_STEP)
         low, high = -np.logaddexp(0, odds).sum(axis=2)
         slopes, p = (odds[1] - odds[0]) / (2 * HALF_STEP), sigmoid(odds.mean(axis=0))
         information = float((p * (1 - p) * slopes**2).sum())
         by_row = ((high - low) / (2 * HALF_STEP)).reshape(self._shape)
         # Where flips are rare, few rows make the slope: then what the model expects is the better estimate.
-        return Score(float(by_row.sum()), information, max(float(batch_variance(by_row)), information))
+        return Slope(float(by_row.sum()), information, max(float(batch_variance(by_row)), information))
 
-    def highest(self, beta: float = 1.0) -> tuple[float, Score]:
+    def highest(self, beta: float = 1.0) -> tuple[float, Slope]:
         """Return where in BETAS the pseudo-likelihood is highest, by Newton's method from beta on."""
         for _ in range(50):
             at, largest = self.at(beta), max(abs(beta) / 2, 0.25)
