@@ -15,7 +15,7 @@ from rbmviz.registry import metric
 FLIPPED_UNITS = 128
 """Units of a sample that are flipped, drawn at random; all, if there are fewer."""
 
-BETAS = -1.0, 20.0
+TRIED_BETAS = -1.0, 20.0
 """Inverse temperatures that are looked for: uniform noise has 0, give or take its error."""
 
 HALF_STEP = 0.01
@@ -102,11 +102,11 @@ class PseudoLikelihood:
         return Slope(float(by_row.sum()), information, max(float(batch_variance(by_row)), information))
 
     def highest(self, beta: float = 1.0) -> tuple[float, Slope]:
-        """Return where in BETAS the pseudo-likelihood is highest, by Newton's method from beta on."""
+        """Return where in TRIED_BETAS the pseudo-likelihood is highest, by Newton's method from beta on."""
         for _ in range(50):
             at, largest = self.at(beta), max(abs(beta) / 2, 0.25)
             change = np.clip(at.slope / at.information, -largest, largest) if at.information > 0 else 0.0
-            before, beta = beta, float(np.clip(beta + change, *BETAS))
+            before, beta = beta, float(np.clip(beta + change, *TRIED_BETAS))
             if abs(beta - before) < HALF_STEP**2:
                 break
         return beta, at
@@ -114,13 +114,13 @@ class PseudoLikelihood:
     def end(self, beta: float, quantile: float) -> float:
         """Return where, below beta or above for a negative quantile, the slope is so many standard errors.
 
-        Infinite if that is nowhere in BETAS.
+        Infinite if that is nowhere in TRIED_BETAS.
         """
         from scipy.optimize import brentq  # imported here, because importing it takes long
 
         beyond, width = beta, 0.02
         while (self.at(beyond).in_errors - quantile) * quantile < 0:
-            if not BETAS[0] <= beyond <= BETAS[1]:
+            if not TRIED_BETAS[0] <= beyond <= TRIED_BETAS[1]:
                 return -np.sign(quantile) * np.inf
             beyond, width = beyond - np.sign(quantile) * width, 2 * width
         return float(brentq(lambda x: self.at(x).in_errors - quantile, beta, beyond, xtol=HALF_STEP / 10))

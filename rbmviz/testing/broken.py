@@ -8,6 +8,7 @@ It is found by its name, but stands in no list of samplers.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +17,7 @@ from rbmviz import rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
-from rbmviz.samplers import Samples
-from rbmviz.samplers.gibbs import Gibbs
+from rbmviz.samplers import Samples, make_sampler
 from rbmviz.samplers.interleave import starts
 
 FAULTS = {
@@ -31,6 +31,11 @@ FAULTS = {
 """What is wrong, by the value of the knob."""
 
 TOO_HOT, HOTTEST, BURN_IN, MODE_SHARE, PERIOD = 1.5, 5.0, 1000, 1 / 8, 50
+
+
+@lru_cache
+def _gibbs(temperature: float = 1.0) -> Any:
+    return make_sampler("gibbs", temperature=temperature)
 
 
 @dataclass
@@ -71,7 +76,7 @@ class Broken:
             b, i = model.rbm.b.copy(), int((model.rbm.W**2).sum(axis=1).argmax())
             b[i] = 1000.0 if v[i] else -1000.0
             model = Model(RBM(model.rbm.W, b, model.rbm.c))
-        generator, gibbs = rng.generator(seed, "broken"), Gibbs().init(model, seed, v)
+        generator, gibbs = rng.generator(seed, "broken"), _gibbs().init(model, seed, v)
         return BrokenChain(model, v, generator, gibbs, 0, v, np.zeros((0, len(v)), np.uint8))
 
     def step(self, state: BrokenChain, n: int) -> Samples:
@@ -93,33 +98,34 @@ class Broken:
     # Each fault makes one or more of the next n samples and, if they have any, their means.
 
     def _temperature(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
-        drawn = Gibbs(temperature=TOO_HOT).step(state.gibbs, n)
+        drawn = _gibbs(TOO_HOT).step(state.gibbs, n)
         return drawn.v, drawn.p
 
     def _stuck_unit(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
-        drawn = Gibbs().step(state.gibbs, n)
+        drawn = _gibbs().step(state.gibbs, n)
         return drawn.v, drawn.p
 
     def _no_burn_in(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
         left = BURN_IN - state.n
         temperature = 1 + (HOTTEST - 1) * max(left, 0) / BURN_IN
-        drawn = Gibbs(temperature=temperature).step(state.gibbs, 1 if left > 0 else n)
+        drawn = _gibbs(temperature).step(state.gibbs, 1 if left > 0 else n)
         return drawn.v, drawn.p
 
     def _one_mode(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
-        v = Gibbs().step(state.gibbs, 1).v
+        v = _gibbs().step(state.gibbs, 1).v
         if (v[0] != state.start).sum() > MODE_SHARE * len(state.start):
-            state.gibbs, v = Gibbs().init(state.model, state.generator, state.newest), state.newest[None]
+            state.gibbs, v = _gibbs().init(state.model, state.generator, state.newest), state.newest[None]
         state.newest = v[0].copy()
         return v, v.astype(np.float32)
 
     def _noise(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
+        # A sample at a time: numpy draws bytes in fours, so that the division into steps would count.
         v = state.generator.integers(0, 2, (1, len(state.start)), dtype=np.uint8) ^ state.start
         return v, np.full(v.shape, 0.5, np.float32)
 
     def _periodic(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
         if state.n < PERIOD:
-            v = Gibbs().step(state.gibbs, min(n, PERIOD - state.n)).v
+            v = _gibbs().step(state.gibbs, min(n, PERIOD - state.n)).v
             state.repeated = np.concatenate([state.repeated, v])
         else:
             v = state.repeated[np.arange(state.n, state.n + n) % PERIOD]

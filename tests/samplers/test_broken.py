@@ -16,8 +16,8 @@ def test_it_keeps_the_contract_of_samplers():
 def test_it_is_found_by_name_and_stands_in_no_list():
     assert rbmviz.make_sampler("broken", fault="noise") == registry.samplers.read("broken:fault=noise")
     assert "broken" not in rbmviz.list_samplers()
-    with pytest.raises(rbmviz.BadInput, match="brokem"):
-        rbmviz.make_sampler("brokem")
+    with pytest.raises(rbmviz.BadInput, match="unbroken"):
+        rbmviz.make_sampler("unbroken")
 
 
 def drawn(fault: str, n: int = 4000) -> np.ndarray:
