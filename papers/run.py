@@ -160,7 +160,7 @@ def _measure(
             raise KeyboardInterrupt
         for failed in progress.failed:
             raise BadInput(f"{sweep.name}: {failed.cell.algorithm} failed: {failed.reason}")
-        measured.tables[sweep.name] = table = store.read(all_cells).columns
+        measured.tables[sweep.name] = table = store.read(all_cells)
         is_end = np.append(table["n"][1:] <= table["n"][:-1], True)
         spent += float(table["seconds"][is_end].sum())
     jobs = [item for item in work if isinstance(item, Job)]

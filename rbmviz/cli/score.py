@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
@@ -137,7 +137,7 @@ def score(
     model: str | None = None,
     kernel: Literal["binary", "mean"] = "binary",
     curve: bool = False,
-) -> dict[str, Any]:
+) -> Answer:
     """Score a sample file against a data set (ISL).
 
     The bandwidth beta is chosen on the validation part, the score is on the test part.
@@ -195,7 +195,7 @@ def score(
     }
     if curve:
         result["curve"] = [[point.n, point.isl] for point in points]
-    return result
+    return result, text(result)
 
 
 def text(result: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ SHARED_SCRIPTS = tuple(
         "knobs",
         "equation",
         "mosaic",
+        "loupe",
         "presses",
         "parts",
         "base",

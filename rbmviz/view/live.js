@@ -196,6 +196,11 @@ class LivePage extends ReplayPage {
     this.stale = this.isWalk;
     /** Number of samples requested. */
     this.made = 0;
+    const model = new TileModel(this.live);
+    this.grid.askForTile = (key, sample) => {
+      const run = /** @type {LiveRun} */ (this.liveRuns.find(({ head }) => head.key === key)), row = sample - run.head.first;
+      if (row >= 0 && row < run.length) this.grid.loupe.take(model.tileOf(key, sample, unpackBits(run.rows, row)));
+    };
     this.grid.changeKnobs = (key, knobs) => this.turn(/** @type {LiveRun} */ (this.liveRuns.find(({ head }) => head.key === key)), knobs);
     this.slider.hidden = true;
     this.seed = element('select', { 'aria-label': 'Seed', hidden: this.seeds.length < 2, onchange: () => this.restart() },

@@ -167,8 +167,8 @@ def test_the_card_sees_what_is_claimed(page):
     assert set(test.session_state["seen claims"][place]) == {0, 1}
     said = [one.value for one in test.markdown]
     assert ":green[:material/check_circle:] **You were right.**" in said  # without a click on Reveal
-    [claims] = [text for text in said if "ground raised" in text and "check_circle" in text]
-    assert "rates-FPCD: ground raised \\> 6, after 24 samples: **7.25**" in claims
+    [claims] = [text for text in said if "Ground raised" in text and "check_circle" in text]
+    assert "After 24 samples, “Ground raised” with rates-FPCD is above 6: **7.25**" in claims
 
 
 def test_a_matrix_is_set_too(page):
@@ -230,11 +230,22 @@ def played(test, page, n):
     return [shown for _, shown in race.peek()]
 
 
+def test_a_finished_lesson_leads_to_the_next_one_by_one_button(page):
+    last = LessonStep("stick", len(load_lesson("stick").steps) - 1)
+    test = page("learn", shell=True, state={"finished step": last})
+    names = [name for name in shipped_lessons() if not load_lesson(name).is_challenge]
+    following = names[names.index("stick") + 1]
+    [to_next] = [each for each in test.button if each.label.startswith("Next lesson: ")]
+    assert to_next.label.endswith(load_lesson(following).title)
+    to_next.click().run()
+    assert test.session_state["open step"] == LessonStep(following, 0)
+
+
 def test_a_challenge_is_won_once_all_parts_of_its_goal_hold_together(page):
     test = page("chain", shell=True, lesson="break-gibbs", step="1")
     said = lambda: " ".join(one.value for one in test.markdown)  # noqa: E731
     played(test, "chain", 600)
-    assert "rates-FPCD: crossings ≥ 20, after 600 samples" in said()
+    assert "After 600 samples, “Crossings” with rates-FPCD is at least 20" in said()
     assert "Won." not in said()  # Gibbs has crossed, too
     test.selectbox(key="land").set_value("letters L T X").run()
     set_settings(test, land_depth=10.0)

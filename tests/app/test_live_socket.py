@@ -1,9 +1,11 @@
 """The live socket under attack: every refusal, and limits that protect the other visitors."""
 
+import base64
 import json
 import threading
 import time
 
+import numpy as np
 import pytest
 from routes import HOME, closed, served
 from starlette.middleware import Middleware
@@ -15,12 +17,12 @@ from rbmviz.session import (
     SamplingRun,
     SamplingSetup,
 )
+from rbmviz_app import race as page_race
 from rbmviz_app.races import races_by_token
 from rbmviz_app.sockets import Sockets
-from rbmviz_app.stream import presses
 from rbmviz_app.stream import socket as live
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.requests import MAX_PANELS, MOST, Press
+from rbmviz_app.stream.requests import MAX_PANELS, MOST
 from tests.frames import read_header
 
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
@@ -140,6 +142,11 @@ BROKEN = {
     "a whole number beyond all floats": '{"panel": 0, "knobs": {"eps": ' + "9" * 400 + "}}",
     "a knob that is NaN": '{"panel": 0, "knobs": {"eps": NaN}}',
     "a knob in words": '{"panel": 0, "knobs": {"eps": "large"}}',
+    "a sample in words": '{"panel": 0, "sample": "1"}',
+    "a sample before the first": '{"panel": 0, "sample": -1}',
+    "half a sample": '{"panel": 0, "sample": 0.5}',
+    "a sample beyond all integers": '{"panel": 0, "sample": 9007199254740993}',
+    "a tile of a panel that is a truth": '{"panel": true, "sample": 0}',
     "a nested knob": '{"panel": 0, "knobs": {"eps": {"eps": 1}}}',
 }
 
@@ -161,6 +168,31 @@ def test_knob_of_a_removed_panel_is_ignored(client):
         socket.send_json({"panel": 77, "knobs": {"eps": 0.1}})
         socket.send_json(REQUEST)
         assert frame(socket)["request"] == REQUEST
+
+
+def test_a_tile_is_what_the_model_and_the_training_set_say_of_a_sample(open_race, client, model, toy):
+    race = open_race(SamplingSetup(model, toy), make_sampler("gibbs"), rate=200)
+    race.step(20)
+    races_by_token()["tiles"] = race
+    wait(lambda: race.panels[0].snapshot.n == 20, "all samples")
+    newest = race.panels[0].snapshot.newest_samples
+    v = np.unpackbits(newest.v[7:8], axis=1, count=newest.n_visible)
+    with connect(client, "tiles") as socket:
+        for asked in ({"panel": 0, "sample": 7}, {"panel": 0, "sample": 20}, {"panel": 5, "sample": 7}):
+            socket.send_json(asked)
+            tile = socket.receive_json()["tile"]
+            assert {name: tile[name] for name in asked} == asked
+            assert ("energy" in tile) == (asked == {"panel": 0, "sample": 7})
+            if "energy" in tile:
+                known = tile
+    assert known["energy"] == pytest.approx(model.rbm.free_energy(v)[0])
+    p = np.frombuffer(base64.b64decode(known["p"]), np.uint8) / 255
+    np.testing.assert_allclose(p, model.rbm.mean_visible(model.rbm.mean_hidden(v))[0], atol=0.002)
+    differ = (toy.train != v).sum(axis=1)
+    nearest = known["nearest"]
+    example = np.unpackbits(np.frombuffer(base64.b64decode(nearest["v"]), np.uint8), count=len(v[0]))
+    assert nearest["differ"] == differ.min() == (example != v[0]).sum()
+    assert nearest["of"] == toy.train_labels[differ.argmin()]
 
 
 def test_connections_to_one_page_are_bounded(client):
@@ -361,8 +393,8 @@ def test_two_connections_with_the_same_press_make_one_step(race, monkeypatch):
         begun.set()
         assert go_on.wait(PATIENCE)
 
-    monkeypatch.setitem(presses.CARRIES_OUT, "step", slowly)
-    threads = [threading.Thread(target=presses.carry_out, args=(race, Press("step", NAME, 1))) for _ in "12"]
+    monkeypatch.setitem(page_race.CARRIES_OUT, "step", slowly)
+    threads = [threading.Thread(target=race.carry_out, args=("step", NAME, 1)) for _ in "12"]
     for thread in threads:
         thread.start()
     assert begun.wait(PATIENCE)
@@ -375,7 +407,7 @@ def test_two_connections_with_the_same_press_make_one_step(race, monkeypatch):
 def test_more_presses_than_a_page_leaves_unanswered_end_the_connection(client, race, monkeypatch):
     go_on = threading.Event()
     monkeypatch.setattr(live, "MAX_PRESSES", 5)
-    monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda race: go_on.wait(PATIENCE))
+    monkeypatch.setitem(page_race.CARRIES_OUT, "step", lambda race: go_on.wait(PATIENCE))
     with connect(client) as socket:
         for i in range(10):
             socket.send_json(press("step", i + 1))
@@ -384,7 +416,7 @@ def test_more_presses_than_a_page_leaves_unanswered_end_the_connection(client, r
 
 
 def test_a_race_remembers_only_so_many_pages(race, monkeypatch):
-    monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda race: None)
-    for i in range(3 * presses.MAX_PAGES):
-        presses.carry_out(race, Press("step", f"{i:016x}", 1))
-    assert len(race.presses) == presses.MAX_PAGES
+    monkeypatch.setitem(page_race.CARRIES_OUT, "step", lambda race: None)
+    for i in range(3 * page_race.MAX_PAGES):
+        race.carry_out("step", f"{i:016x}", 1)
+    assert len(race.presses) == page_race.MAX_PAGES

@@ -149,7 +149,7 @@ def test_sweep_from_start_to_its_files_and_longer_axes(page, address_of):
     assert drawn["verdict"].startswith("After 100 samples: ")
     assert any(bits & IS_IN_REGION for bits in drawn["state"]) or "is best" in drawn["verdict"]
     assert [one.label for one in test.expander] == ["All 6 settings at this point"]
-    scores = SweepScores(job.plan, Store(job.folder).read().columns)
+    scores = SweepScores(job.plan, Store(job.folder).read())
     choices = scores.choices(100, "samples", "isl_validation")
     contents = {one.file: one.make() for one in files_of(Store(job.folder), scores, choices)}
     assert contents["sweep.csv"].startswith(b"algorithm,model,eps,alpha,in_region,mean")
@@ -157,11 +157,11 @@ def test_sweep_from_start_to_its_files_and_longer_axes(page, address_of):
     assert origin_of(Store(job.folder), scores)["models"]
     assert origin_of(Store(job.folder), scores)["data"]
     # Longer axes: only what is new is computed.
-    before = Store(job.folder).read(cells(job.plan)).columns
+    before = Store(job.folder).read(cells(job.plan))
     set_settings(test, sweep="").run()
     longer = page(**SMALL | {"tune_x_to": "1", "tune_seeds": "3"})
     other = started(longer, 18)
-    after = Store(other.folder).read(cells(job.plan)).columns
+    after = Store(other.folder).read(cells(job.plan))
     np.testing.assert_array_equal(before["seconds"], after["seconds"])
     set_settings(test, sweep=job.name).run()
     button(test, "Delete").click().run()
@@ -279,7 +279,7 @@ def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, el
     assert opened == [file_of("sample")]
     assert (settings_of(test)["model"], settings_of(test)["seed"]) == ("bas_pcd", 0)
     assert (texts_of(sample), sample.setup.dataset.name) == (["rates_fpcd:eps=0.2,k=3"], "bas")
-    assert test.session_state["undo settings"]["sample"][1] == {"seed": 7, "model": "mnist_fpcd"}
+    assert sample.undo_settings[1] == {"seed": 7, "model": "mnist_fpcd"}
     assert sample.undo()
     assert (texts_of(sample), sample.setup.seed) == (["gibbs", "rates_herding"], 7)
 
@@ -315,7 +315,7 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     test.button(key="sweep around 0").click().run()
     assert opened == [file_of("tune")]
     assert (texts_of(tune), settings_of(test)["sweep"]) == (["rates_fpcd:eps=0.1,k=2"], "")
-    assert before.items() <= test.session_state["undo settings"]["tune"][1].items()
+    assert before.items() <= tune.undo_settings[1].items()
     assert tune.undo()
     assert texts_of(tune) == ["gibbs"]
     state = {name: settings_of(test)[name] for name in ("tune_models", "tune_knobs", "tune_x", "tune_y")}

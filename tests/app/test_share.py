@@ -288,6 +288,10 @@ SAID = {
     "a vote of two digits": "vote 10",
     "a vote in other digits": "vote \u0663",
     "a vote in words": "vote <b>1</b>",
+    "a tile without a sample": "tile 0",
+    "a tile before the first": "tile 0 -1",
+    "a tile in other digits": "tile 0 \u0663",
+    "a tile beyond all samples": "tile 0 " + "9" * 30,
 }
 
 
@@ -325,6 +329,26 @@ def test_the_last_vote_of_a_connection_counts_at_most_two_a_second_until_the_ans
     assert share.votes() == [0, 0, 0]
     share.vote(second, 0)
     assert share.votes() == [1, 0, 0]
+
+
+def test_a_watcher_is_told_about_a_tile_but_not_while_the_card_asks(client, share):
+    def answer(socket, text, kind):
+        """Send a message; return the next one of this kind, and those that come before it."""
+        socket.send_text(text)
+        before = []
+        while f'{{"{kind}"' not in (said := socket.receive().get("text") or ""):
+            before.append(said)
+        return json.loads(said)[kind], before
+
+    with connect(client) as socket:
+        answer(socket, "alive", "charts")  # the last one of the page's parts
+        assert isinstance(answer(socket, "tile 0 1", "tile")[0]["energy"], float)
+        assert "energy" not in answer(socket, "tile 0 1000", "tile")[0]
+        share.begin_run("sample", "Sample", "numbers")
+        share.end_run()
+        socket.send_text("tile 0 1")
+        _, before = answer(socket, "key", "page")
+        assert not any('"tile"' in said for said in before)
 
 
 def test_a_vote_goes_with_its_connection(client, share):

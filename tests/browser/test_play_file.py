@@ -128,6 +128,26 @@ def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened)
     assert page("document.documentElement.scrollWidth") == phone["viewport"]["width"]
 
 
+def test_a_tile_is_what_python_says_of_the_sample(opened):
+    page = opened("scored.html#gibbs,rates_fpcd")
+    page("rbmviz.ready.then(() => document.querySelector('.play').click())")
+    wait(lambda: page("new Set(rbmviz.panels.map(panel => panel.n)).size") == 1, "all pause")
+    model = rbmviz.load_model("bas_pcd").rbm
+    data = rbmviz.load_dataset("bas")
+    for panel in (0, 1):
+        box = page.page.locator("canvas.picture").nth(panel).bounding_box()
+        page.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.6)
+        title, energies = page.page.locator(".loupe strong"), page.page.locator(".loupe figcaption")
+        title.filter(has_text=": counts as").wait_for()
+        sample = int(title.text_content().split(":")[0].removeprefix("Sample ").replace(",", "")) - 1
+        v = np.array(page(f"[...rbmviz.panels[{panel}].samples({sample}, 1)]"), np.uint8)
+        example = data.train[(data.train != v).sum(axis=1).argmin()]
+        for place, row in ((0, v), (2, example)):
+            said = float(energies.nth(place).text_content().split("energy ")[1].replace("−", "-"))
+            assert said == pytest.approx(model.free_energy(row[None])[0], abs=0.051)
+        assert f"{(example != v).sum()} pixels differ" in page.page.locator(".loupe p").text_content()
+
+
 def test_without_vectors_it_says_so(opened):
     page = opened("scored.html#rates_fpcd", before=WITHOUT_VECTORS)
     assert "with vectors (SIMD)" in page.page.get_by_role("alert").text_content()

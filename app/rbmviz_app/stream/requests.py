@@ -1,4 +1,4 @@
-"""Messages from a browser on the live socket: requests for frames, changes of live knobs, button presses.
+"""Messages from a browser on the live socket: requests for frames and tiles, turned knobs, button presses.
 
 Anybody who knows the token can send messages, so names, types and numbers are checked before use; ``sockets``
 limits the length of messages.
@@ -70,7 +70,14 @@ class Press(NamedTuple):
     n: int
 
 
-Received = FrameRequest | KnobChange | Press
+class TileRequest(NamedTuple):
+    """A sample that the reader points at: the key of its panel, and its number from 0."""
+
+    panel: int
+    sample: int
+
+
+Received = FrameRequest | KnobChange | Press | TileRequest
 
 
 def read_message(text: str, views: Collection[str]) -> Received:
@@ -88,10 +95,12 @@ def read_message(text: str, views: Collection[str]) -> Received:
         return _knob_change(message)
     if set(message) == set(Press._fields):
         return _press(message)
+    if set(message) == set(TileRequest._fields):
+        return tile_request(message["panel"], message["sample"])
     if set(message) == set(FrameRequest._fields):
         return _frame_request(message, views)
     raise BadInput(
-        f"A message has neither panel and knobs, nor {', '.join(Press._fields)}, "
+        f"A message has neither panel and knobs, nor panel and sample, nor {', '.join(Press._fields)}, "
         f"nor {', '.join(FrameRequest._fields)}."
     )
 
@@ -111,6 +120,13 @@ def _knob_change(message: dict[str, Any]) -> KnobChange:
     if any(isinstance(value, int) and abs(value) > MAX_INTEGER for value in knobs.values()):
         raise BadInput("The value of a knob is a whole number beyond 2^53.")
     return KnobChange(panel, knobs)
+
+
+def tile_request(panel: Any, sample: Any) -> TileRequest:
+    """Return the request for a tile; BadInput if its numbers are not whole, or out of range."""
+    if not _whole(panel, 0, 2**31) or not _whole(sample, 0, MAX_INTEGER):
+        raise BadInput("panel is not the number of a panel, or sample not the number of a sample.")
+    return TileRequest(panel, sample)
 
 
 def _press(message: dict[str, Any]) -> Press:

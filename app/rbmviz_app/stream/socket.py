@@ -2,8 +2,9 @@
 
 Because browsers ask for frames, a slow browser gets fewer frames and a hidden one gets none. The messages are
 JSON: a ``FrameRequest`` asks for the next few frames, ``{"panel": key, "knobs": {...}}`` sets live knobs of a
-panel, and a ``Press`` is answered with its number once it has been carried out (see ``requests``). A frame is
-one self-describing binary message (see ``frames``).
+panel, a ``Press`` is answered with its number once it has been carried out, and ``{"panel": key, "sample":
+n}`` with what there is to say about a sample (see ``requests`` and ``tiles``). A frame is one self-describing
+binary message (see ``frames``).
 
 No browser can take more than its share. A new request replaces the previous one, each knob has one pending
 value, and the number of waiting presses is limited. A frame is made once the previous one has been sent.
@@ -34,12 +35,12 @@ from rbmviz.session.pools import LATENESS
 from rbmviz_app import insides
 from rbmviz_app.access import base_path
 from rbmviz_app.process import collect_garbage
+from rbmviz_app.race import PageRace, live_path
 from rbmviz_app.races import races_by_token
 from rbmviz_app.shared import sweep_jobs
 from rbmviz_app.stream.encoder import FrameEncoder, registered_views
-from rbmviz_app.stream.presses import carry_out
-from rbmviz_app.stream.race import PageRace, live_path
-from rbmviz_app.stream.requests import FrameRequest, Press, Received, read_message
+from rbmviz_app.stream.requests import FrameRequest, Press, Received, TileRequest, read_message
+from rbmviz_app.stream.tiles import TILE_SECONDS, tile_of
 
 UNKNOWN_TOKEN = 4403
 """Close code for an unknown token: the page must not reconnect."""
@@ -81,9 +82,11 @@ class PendingMessages:
         self._knobs: dict[int, dict[str, Value]] = {}
         self._has_request, self._has_knobs = asyncio.Event(), asyncio.Event()
         self.presses: asyncio.Queue[Press] = asyncio.Queue(MAX_PRESSES)
+        self._tile: TileRequest | None = None
+        self._has_tile = asyncio.Event()
 
     def put(self, message: Received) -> None:
-        """Add a message, which replaces an earlier request or earlier values of the same knobs.
+        """Add a message, which replaces an earlier request, tile or earlier values of the same knobs.
 
         Raises BadInput if more presses wait than our pages ever leave unanswered.
         """
@@ -95,6 +98,9 @@ class PendingMessages:
                 self.presses.put_nowait(message)
             except asyncio.QueueFull:
                 raise BadInput(f"More than {MAX_PRESSES} presses of buttons wait.") from None
+        elif isinstance(message, TileRequest):
+            self._tile = message
+            self._has_tile.set()
         else:
             self._knobs.setdefault(message.panel, {}).update(message.knobs)
             self._has_knobs.set()
@@ -124,6 +130,13 @@ class PendingMessages:
         self._has_knobs.clear()
         knobs, self._knobs = self._knobs, {}
         return knobs
+
+    async def take_tile(self) -> TileRequest:
+        """Wait until the reader points at another sample, and return it."""
+        await self._has_tile.wait()
+        self._has_tile.clear()
+        assert self._tile is not None
+        return self._tile
 
 
 class EndOfJob:
@@ -176,6 +189,7 @@ async def live(socket: WebSocket) -> None:
                 tasks.start_soon(_read_messages, socket, race, pending)
                 tasks.start_soon(_change_knobs, race, pending)
                 tasks.start_soon(_carry_out_presses, socket, race, pending)
+                tasks.start_soon(_answer_tiles, socket, race, pending)
                 tasks.start_soon(_send_frames, socket, race, pending, job)
     except* WebSocketDisconnect:
         pass
@@ -227,9 +241,18 @@ async def _carry_out_presses(socket: WebSocket, race: PageRace[Any], pending: Pe
     """Carry out button presses in order, and report each one to the browser."""
     while True:
         press = await pending.presses.get()
-        await anyio.to_thread.run_sync(carry_out, race, press)
+        await anyio.to_thread.run_sync(race.carry_out, *press)
         await _send(socket.send_text(json.dumps({"done": press.n, "running": race.running})))
         await asyncio.sleep(PRESS_SECONDS)
+
+
+async def _answer_tiles(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
+    """Answer requests for tiles, always the newest."""
+    while True:
+        asked = await pending.take_tile()
+        tile = await anyio.to_thread.run_sync(tile_of, race, asked)
+        await _send(socket.send_text(json.dumps({"tile": tile})))
+        await asyncio.sleep(TILE_SECONDS)
 
 
 async def _send(sending: Awaitable[None]) -> None:

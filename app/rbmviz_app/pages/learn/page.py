@@ -33,8 +33,14 @@ def main() -> None:
     """Draw the page."""
     controls.heading("learn", "What do you want to understand?", ABOUT_LESSONS)
     st.html(Path(__file__).parent / "learn.css")
-    if sentence := card.finished_sentence():
+    sentence, following = card.finished()
+    if sentence:
         messages.note(sentence)  # screen readers announce it, because its role is "status"
+    if following is not None:
+        kind = "challenge" if following.is_challenge else "lesson"
+        label = f"Next {kind}: {messages.plain(following.title)}"
+        if st.button(label, type="primary", icon=":material/arrow_forward:", key="next lesson"):
+            card.show_step(following.name, 0, "learn")
     card.draw_progress_reader()
     draw_doors()
     challenges = [lesson for lesson in card.lessons().values() if lesson.is_challenge]

@@ -56,7 +56,7 @@ class Shown(NamedTuple):
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _scores(folder: str, done: int, _plan: SweepPlan) -> SweepScores:
-    return SweepScores(_plan, Store(folder).read().columns)
+    return SweepScores(_plan, Store(folder).read())
 
 
 @functools.cache

@@ -19,8 +19,8 @@ from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Weights", "balance", 6
@@ -31,7 +31,10 @@ READING_NOTES = (
     "CD weighs all samples the same and is biased (sections 3, 3.2).",
     "**Even weights can lie** On Bars and Stripes each hidden state covers one of 30 patterns, so log Z is "
     "log 30 = 3.4 nats too low: samples that would show the other patterns come once in 10¹⁶.",
-    "**Try** the preset *One weight takes all*.",
+    "**One weight takes all** Of a hundred digits one holds three quarters of the weight on average, of a "
+    "thousand still more than half: the paper’s limit (section 4.2). A mixture of ten hidden states does not "
+    "help.",
+    "**Try** the preset *An even batch can lie*.",
 )
 
 
@@ -69,8 +72,8 @@ def main() -> None:
             setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
-    race = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(race, setup, name, setup.model)
+    race = PAGE.open(setup, shown=(name, setup.model))
+    shown_name, shown_model = race.shown_model
     with line:
         controls.model_line(shown_name, shown_model)
     with PAGE.notes():

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.charts.style import colours_of_slots
 from rbmviz.metrics.numbers import OF_WEIGHTS, Number
 from rbmviz.session import WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
@@ -14,8 +15,8 @@ from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import finite, shape_of
 from rbmviz_app.pages.weights.charts import population_titles
 from rbmviz_app.panel import Canvas, algorithms_of, panel_specs
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 WEIGHT_KNOBS = {
@@ -95,7 +96,8 @@ def weights_grid(race: PageRace[WeightSetup], **mounted: Any) -> None:
         names=population_titles(algorithms_of(race)),
         formulas_of=lambda trainer: trainer.equation,  # without the update, because nothing is trained
     )
-    for spec in specs:
+    for spec, tone in zip(specs, colours_of_slots(race.slots), strict=True):
+        spec["colour"] = tone
         spec["knobs"] = [
             knob | dict(zip(("label", "help"), WEIGHT_KNOBS[knob["name"]], strict=True))
             for knob in spec["knobs"]
