@@ -140,7 +140,7 @@ def _in_page(evaluate: Any, worker: bool) -> Engine:
     """Load the scripts in a page, or in a worker of it, as pages that ``rbmviz play`` makes do."""
     scripts = json.dumps(_scripts() + (WORKER if worker else ""))
     if worker:
-        evaluate(f"void (window = new Worker(URL.createObjectURL(new Blob([{scripts}]))))")
+        evaluate(f"void (worker = new Worker(URL.createObjectURL(new Blob([{scripts}]))))")
         return Engine(lambda script: json.loads(evaluate(IN_WORKER % json.dumps(script))))
     evaluate(
         f"void document.head.append(Object.assign(document.createElement('script'), {{ text: {scripts} }}))"
