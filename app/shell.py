@@ -9,7 +9,7 @@ import rbmviz_app
 from rbmviz_app import card, embedding, messages, pages, presenting
 from rbmviz_app.links import open_link
 from rbmviz_app.session import RACES
-from rbmviz_app.share import publish
+from rbmviz_app.share.publish import share_of_session
 from rbmviz_app.sockets import SCRIPTS
 from rbmviz_app.tabs import open_tab
 
@@ -35,12 +35,14 @@ with SCRIPTS.running():
     presenting.draw_switch()
     if name in RACES.value:
         RACES.value[name].parts.begin_run()
-    publish.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
+    if (share := share_of_session()) is not None:
+        share.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
     messages.draw_link_warnings()
     card.draw(name)
     if name == next(iter(modules)):
         card.draw_line()
     page.run()
-    publish.end_run()
+    if (share := share_of_session()) is not None:
+        share.end_run()
     if name in RACES.value:
         RACES.value[name].parts.end_run()

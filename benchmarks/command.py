@@ -1,6 +1,8 @@
 """``python -m benchmarks``: kernels beside other libraries, samplers per second, the cost of a visitor."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
@@ -45,7 +47,8 @@ def bench(
     what
         What is measured.
     peers
-        Speed: also time numpy, scikit-learn, and torch and rbms if installed.
+        Speed: also time numpy, scikit-learn, torch, rbms, JAX and thrml, each in an environment of its own,
+        which is made at first (RBMVIZ_PEERS: their folder).
     rows
         Speed: names separated by commas; a name may end in *; default all rows.
     quick
@@ -73,6 +76,7 @@ def bench(
     from benchmarks.machine import machine
 
     result: dict[str, Any] = {"what": what, "machine": machine(), "rows": []}
+    args.machine = result["machine"]
     measured, total = {
         "speed": _speed,
         "quality": _quality,
@@ -91,10 +95,18 @@ def bench(
 
 
 def _speed(args: SimpleNamespace) -> tuple[Any, int]:
+    from benchmarks.environments import Peers
     from benchmarks.speed import chosen, speed
 
     names = None if args.rows is None else [name.strip() for name in args.rows.split(",")]
-    return speed(names, bool(args.peers), bool(args.quick)), len(chosen(names))
+
+    def rows() -> Iterator[dict[str, Any]]:
+        with Peers() if args.peers else nullcontext() as peers:
+            yield from speed(names, peers, bool(args.quick))
+            if peers is not None:
+                args.machine["peers"] = peers.versions()
+
+    return rows(), len(chosen(names))
 
 
 def _quality(args: SimpleNamespace) -> tuple[Any, int]:
@@ -142,6 +154,12 @@ def _time(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
+def _wall(times: dict[str, Any]) -> str:
+    """Return the time on the clock if it is not the processor's: other programs, or several threads."""
+    apart = not 0.9 < times["wall"] / times["seconds"] < 1.1
+    return f", {_time(times['wall'])} on the clock" if apart else ""
+
+
 def _target(target: dict[str, Any]) -> str:
     """Return one line for a target: the measured value, the required value, and whether it is reached."""
     wanted = f"must {target['must']:,g}"
@@ -164,14 +182,17 @@ def _speed_lines(result: dict[str, Any]) -> list[str]:
     for row in result["rows"]:
         lines.append(f"{row['name']}: {row['about']}")
         roofline = row["roofline"]
-        lines.append(f"  {'rbmviz':<20} {_time(row['seconds']):>10} per {row['unit']}")
+        lines.append(f"  {'rbmviz':<20} {_time(row['seconds']):>10} per {row['unit']}{_wall(row)}")
         for name, own in row["own"].items():
             lines.append(f"  {name:<20} {_time(own['seconds']):>10}   rbmviz takes {own['ratio']:.3g}x that")
         for peer in row["peers"]:
             recorded |= peer["recorded"]
             name = peer["name"] + ("*" if peer["recorded"] else "")
-            spread = "" if peer["recorded"] else "  ({:.3g} to {:.3g})".format(*peer["quartiles"])
+            spread = ""
+            if not peer["recorded"]:
+                spread = "  ({:.3g} to {:.3g})".format(*peer["quartiles"]) + _wall(peer)
             lines.append(f"  {name:<20} {_time(peer['seconds']):>10} {peer['ratio']:8.3g}x{spread}")
+        lines += [f"  {name:<20} {reason}" for name, reason in row["absent"].items()]
         least = f"{_time(roofline['seconds']):>10} {roofline['share']:8.0%}"
         lines.append(f"  {'roofline':<20} {least}   {roofline['how']}")
         lines += [f"  -> {_target(target)}" for target in row["targets"]]
@@ -184,8 +205,12 @@ def _speed_lines(result: dict[str, Any]) -> list[str]:
     if recorded:
         lines.append("* not in this run: recorded on another machine (Ice Lake, 2.8 GHz), a rough comparison")
     lines.append(
-        f"{_machine_text(machine)}; one thread each (BLAS included), medians over interleaved rounds"
+        f"{_machine_text(machine)}; one thread each (BLAS included); processor time, medians over "
+        "interleaved rounds"
     )
+    for name, versions in machine.get("peers", {}).items():
+        found = versions if isinstance(versions, str) else ", ".join(map(" ".join, versions.items()))
+        lines.append(f"  environment {name}: {found}")
     return lines
 
 

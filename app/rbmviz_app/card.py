@@ -27,7 +27,7 @@ from rbmviz.lessons import (
     shipped_lessons,
 )
 from rbmviz.pages import PAGES
-from rbmviz_app import keys, links, messages, pages, session, uploads
+from rbmviz_app import keys, links, messages, pages, session
 from rbmviz_app.component import APP_FOLDER, component, while_running
 from rbmviz_app.session import OPEN_STEP, RACES, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
@@ -121,8 +121,6 @@ def open_step(lesson: str, step: int) -> PageState:
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
     defaults = {name: setting.default for name, setting in pages.settings(state.page).items()}
     session.show(defaults | state.settings)
-    if state.page == "train":
-        uploads.remove_own_data()
     session.STEP_TO_SET.set(True)
     OPEN_STEP.set(place)  # last, because a click may interrupt a script run anywhere
     return state
@@ -526,14 +524,8 @@ def _draw_moves(place: LessonStep, n: int) -> None:
     with st.container(horizontal=True, key="lesson_moves"):
         i = place.step
         if n > 1:
-            st.button(
-                "Back",
-                shortcut=keys.BACK.key,
-                disabled=not i,
-                on_click=show,
-                args=(i - 1,),
-                key="lesson back",
-            )
+            back: dict[str, Any] = {"shortcut": keys.BACK.key, "disabled": not i}
+            st.button("Back", on_click=show, args=(i - 1,), key="lesson back", **back)
         more: dict[str, Any] = {"shortcut": keys.NEXT.key, "type": "primary"}
         if i + 1 < n:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)

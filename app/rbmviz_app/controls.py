@@ -86,26 +86,14 @@ def toggle(setting: Setting[bool]) -> bool:
     return setting.value
 
 
-def number(setting: Setting[int], **more: Any) -> int:
-    """Draw an integer field."""
-    assert isinstance(setting.spec.allowed, Whole)
-    lo, hi = setting.spec.allowed
-    st.number_input(
-        setting.label,
-        min_value=lo,
-        max_value=hi,
-        value=setting.value,
-        step=1,
-        **_widget(setting, more),
-    )
-    return setting.value
-
-
-def real_number(setting: Setting[float], **more: Any) -> float:
-    """Draw a number field."""
-    assert isinstance(setting.spec.allowed, RealNumber)
-    lo, hi = map(float, setting.spec.allowed)
-    st.number_input(setting.label, lo, hi, setting.value, format="%g", step=None, **_widget(setting, more))
+def number(setting: Setting[Any], **more: Any) -> Any:
+    """Draw a number field, for whole numbers or for any."""
+    allowed = setting.spec.allowed
+    assert isinstance(allowed, Whole | RealNumber)
+    whole = isinstance(allowed, Whole)
+    lo, hi = allowed if whole else map(float, allowed)
+    more |= {"step": 1} if whole else {"step": None, "format": "%g"}
+    st.number_input(setting.label, lo, hi, setting.value, **_widget(setting, more))
     return setting.value
 
 
@@ -161,10 +149,14 @@ def model_names(setting: Setting[list[str]], **more: Any) -> list[str]:
 
 
 def data_set(setting: Setting[str], **more: Any) -> str:
-    """Draw the list of data sets: the default, the other registered ones, and the visitor's."""
+    """Draw the list of data sets: the default, the other registered ones, and the visitor's.
+
+    A preset or a link may ask for a variant of a registered one.
+    """
     registered = sorted(setting.spec.options(), key=lambda name: name != setting.default)
     own = own_data()
-    return select(setting, [*registered, *own], variant=" ".join(own), format_func=data_label, **more)
+    options = list(dict.fromkeys([*registered, *own, setting.value]))
+    return select(setting, options, variant=" ".join(own), format_func=data_label, **more)
 
 
 def _new_upload(
@@ -183,18 +175,28 @@ def _new_upload(
 
 def scored_data(setting: Setting[str]) -> str:
     """Draw the choice of the data to score against, with an uploader; return the name of the data."""
-    choice, rule = st.container(), ALL_SETTINGS["rule"].value
+    choice = st.container()
+    upload_data(setting, uploads.SCORED_DATA, "Score against your own data")
+    with choice:
+        return data_set(setting)
+
+
+def upload_data(setting: Setting[str], place: str, label: str, more: str = "") -> None:
+    """Draw an uploader of data, before the list of data sets; a new file becomes the choice of the setting.
+
+    more : added to the help
+    """
+    rule = ALL_SETTINGS["rule"].value
     own = _new_upload(
-        uploads.SCORED_DATA,
-        "Score against your own data",
+        place,
+        label,
         uploads.DATA_SUFFIXES,
-        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt).",
-        lambda file: uploads.own_data(uploads.SCORED_DATA, file, rule),
+        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt)."
+        + more,
+        lambda file: uploads.own_data(place, file, rule),
     )
     if own is not None:
         set_undrawn({setting.key: own.content.name})
-    with choice:
-        return data_set(setting)
 
 
 def model_line(name: str, model: Model) -> None:

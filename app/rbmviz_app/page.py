@@ -47,23 +47,23 @@ from rbmviz_app import (
     embedding,
     links,
     messages,
+    pages,
     presenting,
     presets,
     races,
     session,
     shared,
     transport,
-    uploads,
 )
 from rbmviz_app.component import component
 from rbmviz_app.controls import Download
 from rbmviz_app.panel import algorithms_of
+from rbmviz_app.parts import Make
 from rbmviz_app.presets import Preset
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings, Setting
 from rbmviz_app.share import publish
 from rbmviz_app.share.prose import marked
-from rbmviz_app.stream.parts import Make
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 PRESENTED_FONT_PIXELS = 20
@@ -169,6 +169,7 @@ class LivePage(Generic[S]):
         setup: S,
         fill: Callable[[PageRace[S], list[Any]], None] | None = None,
         on_change: Callable[[PageRace[S]], None] = lambda race: None,
+        shown: tuple[str, Any] = ("", None),
     ) -> PageRace[S]:
         """Open this session's race with this setup, and draw the transport.
 
@@ -176,6 +177,7 @@ class LivePage(Generic[S]):
             preset, an empty list if it has none (default: ``self.fill``)
         on_change : called with an open race after the visitor has changed a setting and the new setup
             has been accepted; not called for presets, lesson steps and Undo, which set panels themselves
+        shown : name and model of this setup; ``PageRace.shown_model`` stays if the setup is refused
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
@@ -205,14 +207,16 @@ class LivePage(Generic[S]):
                     messages.alert("setup", f"{error} The panels continue as they were.")
                 else:
                     on_change(race)
-                command = race.undoable_commands
-                session.set_undo_settings(self.name, command, session.last_drawn(self.name).settings)
-                if not session.undo_settings(self.name, command):
+                changed = session.changed_settings(session.last_drawn(self.name).settings)
+                race.undo_settings = race.undoable_commands, changed
+                if not changed:
                     race.drop_undo()  # a file was uploaded or removed: no setting restores it
         except BadInput as error:
             races.drop_empty_race(self.name)
             messages.note(error)
             st.stop()
+        if race.setup == setup:
+            race.shown_model = shown
         values = self.settings.values_now()
         knobs = [knob for panel in race.panels for knob in knobs_of(panel.algorithm).values()]
         labels = {knob.name: knob.label for knob in knobs} | self.knob_labels(values)
@@ -229,13 +233,6 @@ class LivePage(Generic[S]):
             if links.presenting():
                 presenting.draw_settings(self.name, labels)
         return race
-
-    def shown_model(self, race: PageRace[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
-        """Return the name and model that the panels show: the previous ones if ``setup`` was refused."""
-        models = session.MODELS_ON_PAGES.ensure()
-        if race.setup == setup or self.name not in models:
-            models[self.name] = name, model
-        return models[self.name]
 
     def _start(self, race: PageRace[S]) -> None:
         """Start the runs of a newly opened page, or advance them to the steps in the link of a paused page.
@@ -334,12 +331,22 @@ class LivePage(Generic[S]):
             raise
         session.show(values)
         race.set_rate(self.speed.value)
-        removed = self.name == "train" and uploads.remove_own_data(getattr(setup, "dataset", None))
-        if removed or is_new:
-            race.drop_undo()  # no setting would restore the file
+        if is_new:
+            race.drop_undo()
         else:
-            session.set_undo_settings(self.name, race.undoable_commands, before)
+            race.undo_settings = race.undoable_commands, session.changed_settings(before)
         race.resume()
+
+    def open_with(
+        self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any], plan: Any = None
+    ) -> None:
+        """Open this page with these panels and settings, from another page; see ``show``."""
+        try:
+            self.show(setup, algorithms, values, plan)
+        except BadInput as error:
+            messages.note(error)
+        else:
+            st.switch_page(pages.file_of(self.name))
 
     def preset_of_link(self) -> Preset | None:
         """Return the preset in the link; None if there is none.
@@ -540,7 +547,8 @@ def undo(page: str, race: PageRace[Any]) -> None:
     except BadInput as error:
         st.toast(messages.plain(error))  # a message on the page would disappear with the next run
         return
-    session.show(session.undo_settings(page, race.undoable_commands))
+    command, settings = race.undo_settings
+    session.show(settings if command == race.undoable_commands else {})
 
 
 FOLDED_HEIGHT = 260

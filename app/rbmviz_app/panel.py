@@ -8,21 +8,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rbmviz.charts import Style
 from rbmviz.charts.style import colours, dashes, differing_knobs, titles
 from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.session import Race
 from rbmviz.session.multiples import multiples_of
 from rbmviz.session.race import Panel
 from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
-from rbmviz.view.formulas import equation, equation_of, prose, symbols_of
-from rbmviz.view.specs import about, knob_spec, readout_specs
+from rbmviz.view.formulas import equation, equation_of, symbols_of
+from rbmviz.view.replay import panel_data
+from rbmviz.view.specs import knob_spec
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, sent_by
 from rbmviz_app.share import publish
 from rbmviz_app.stream.encoder import Readouts
-from rbmviz_app.stream.race import PageRace
 
 FPS = 20
 
@@ -121,17 +123,12 @@ def panel_spec(
     algorithm = panel.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
     values = values_of(algorithm)
-    return {
-        "key": panel.key,
-        "label": label,
-        "about": prose(about(algorithm)),
+    style, numbers = Style(label, accent, tuple(dash)), readouts(algorithm, panel.plan)
+    return panel_data(panel.key, style, algorithm, numbers) | {
         "equation": equation(formulas_of(algorithm), symbols_of(algorithm)),
-        "colour": accent,
-        "dash": list(dash),
         "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
         "values": {name: values[name] for name in knobs},
         "multiples": multiple_specs(algorithm) if multiples else [],
-        "readouts": readout_specs(readouts(algorithm, panel.plan)),
     }
 
 

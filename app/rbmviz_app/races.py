@@ -15,9 +15,9 @@ import streamlit as st
 from rbmviz.session.race import Setup
 from rbmviz_app import messages
 from rbmviz_app.jobs import Job
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import OWN_SWEEPS, RACES, SHARED_PAGE, Tab, tab_of_session
 from rbmviz_app.shared import sweep_jobs
-from rbmviz_app.stream.race import PageRace
 
 S = TypeVar("S", bound=Setup)
 

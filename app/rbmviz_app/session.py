@@ -21,8 +21,8 @@ from rbmviz.pages import SettingSpec
 from rbmviz.pages.links import address_texts
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.jobs import Job
+from rbmviz_app.race import PageRace
 from rbmviz_app.share.view import Share
-from rbmviz_app.stream.race import PageRace
 
 T = TypeVar("T")
 
@@ -219,9 +219,6 @@ TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 OWNER: Entry[str] = Entry("owner", str)
 """The secret that identifies this browser to sweeps, see ``rbmviz_app.links``; "" before first use."""
 
-EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
-"""Number of times that each uploader was emptied. In Streamlit, only a new key empties an uploader."""
-
 REFUSED_UPLOADS: Entry[dict[str, tuple[str, str]]] = Entry("refused uploads", dict)
 """By uploader, the last file that was refused, as Streamlit calls it, and the sentence."""
 
@@ -317,12 +314,6 @@ def note_drawn(page: str, **parts: Any) -> None:
 
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Number of picks in each popover. It is part of the key: after a pick, a new, closed popover appears."""
-
-UNDO_SETTINGS: Entry[dict[str, tuple[int, dict[str, Any]]]] = Entry("undo settings", dict)
-"""For Undo on each page, besides the runs: the number of a command, and the settings that it changed."""
-
-MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
-"""Name and model shown by each page's panels; the limits may have refused the chosen model."""
 
 OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
@@ -425,16 +416,10 @@ def settings_now(names: Iterable[str]) -> dict[str, Any]:
     return {name: ALL_SETTINGS[name].value for name in names}
 
 
-def set_undo_settings(page: str, command: int, before: Mapping[str, Any]) -> None:
-    """Let Undo of this command (``Race.undoable_commands``) restore what has changed since ``before``."""
+def changed_settings(before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the earlier values of the settings that have changed since."""
     now = settings_now(before)
-    UNDO_SETTINGS.ensure()[page] = command, {name: x for name, x in before.items() if now[name] != x}
-
-
-def undo_settings(page: str, command: int) -> dict[str, Any]:
-    """Return the settings to restore when this command is undone; empty if it has changed none."""
-    number, settings = UNDO_SETTINGS.value.get(page, (0, {}))
-    return settings if number == command else {}
+    return {name: value for name, value in before.items() if now[name] != value}
 
 
 def close_popover(name: str) -> None:

@@ -1,6 +1,5 @@
 """Atomic writing of files, and the error messages for files that cannot be written."""
 
-import errno
 import os
 import secrets
 import stat
@@ -10,24 +9,11 @@ from pathlib import Path
 
 from rbmviz.errors import BadInput, OutputFailure, shortened
 
-REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file would be larger than is allowed here",
-    errno.EROFS: "the disk is read-only",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "the operation is not permitted",
-    errno.EIO: "the disk reports an error",
-    errno.ENOENT: "its folder does not exist",
-    errno.ENOTDIR: "its folder is a file",
-    errno.EEXIST: "its folder is a file",
-}
-"""Reasons for a refused write, in plain words; other codes get the system's own words."""
-
 
 def reason(error: OSError) -> str:
-    """Return the operating system's reason for a refusal, in a few words."""
-    return REASONS.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
+    """Return the operating system's reason for a refusal, in a few words: "no space left on device"."""
+    text = error.strerror or str(error) or type(error).__name__
+    return text[:1].lower() + text[1:]
 
 
 @contextmanager

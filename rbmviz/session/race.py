@@ -203,6 +203,7 @@ class Race(Generic[S]):
         number = self._numbers[key] = self._numbers.get(key, 0) + 1
         panel = Panel(key, plan, algorithm, number, next(i for i in itertools.count() if i not in taken))
         panel.is_left = functools.partial(self._is_left, panel)
+        panel.needs_room = self._limited and number == 1
         return panel
 
     def _is_left(self, panel: Panel) -> bool:
@@ -657,10 +658,7 @@ class Race(Generic[S]):
         if not COMPILING.request(panel.run.jobs()):
             return False
         alone = panel.run.is_long or panel.compiling is not None
-        added = self._limited and panel.number == 1
-        self._set_aside(
-            panel, LONG if alone else FULL_SPEED, functools.partial(panel.prepare, only_if_room=added)
-        )
+        self._set_aside(panel, LONG if alone else FULL_SPEED, panel.prepare)
         return True
 
     def _advance_aside(self, panel: Panel) -> None:

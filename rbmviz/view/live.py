@@ -28,7 +28,7 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import SamplingSetup
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.curves import MIN_CURVE_SAMPLES, isl_plot
-from rbmviz.view.frames import Block, write_frame
+from rbmviz.view.frames import write_frame
 from rbmviz.view.replay import assembled, page_data, panel_data, scores_without_server, shared_script
 from rbmviz.view.specs import knob_spec
 
@@ -111,15 +111,12 @@ def live_script(*more: Path) -> str:
 
 def live_frames(live: Live) -> dict[str, bytes]:
     """Return the frames of the page: ``run`` with its panels, and ``live`` with the data for sampling."""
-    check_size(live.model)
-    blocks, (scores, score_blocks) = Blocks(), score_data(live.dataset)
-    page, heads = sampling_page(live, scores)
-    page |= {"contains": contents(live.dataset)} if scores is not None and live.dataset is not None else {}
-    made = engine_data() | live_data(live.samplers, live.model, live.starts, blocks, scores)
-    return {
-        "run": write_frame(page, [(head, {}) for head in heads]),
-        "live": write_frame(made, [({}, all_blocks(blocks, score_blocks))]),
-    }
+    engine = Engine(live.dataset)
+    page, heads = sampling_page(live, engine.scores)
+    if engine.scores is not None and live.dataset is not None:
+        page |= {"contains": contents(live.dataset)}
+    made = engine.frame(engine.runs(live.samplers, live.model, live.starts))
+    return {"run": write_frame(page, [(head, {}) for head in heads]), "live": made}
 
 
 Heads = list[dict[str, Any]]
@@ -129,15 +126,14 @@ Heads = list[dict[str, Any]]
 def sampling_page(live: Live, scores: Mapping[str, Any] | None) -> tuple[dict[str, Any], Heads]:
     """Return the data that all panels share, and the heads of the panels; scores : see ``score_data``."""
     dataset, n_visible = live.dataset if scores is not None else None, live.model.rbm.n_visible
-    labels = dataset.classes if dataset is not None and dataset.train_labels is not None else ()
-    page = page_data(live.title, live.caption, n_visible, live.shape, dataset, labels)
+    page = page_data(live.title, live.caption, n_visible, live.shape, dataset)
     styles = styled(titles(live.samplers), colours(live.samplers))
     isl = isl_plot(styles)
     axes = isl.empty("ISL") | {"x": isl.x.content(), "y": isl.y.content()}
     page |= {"side": live.side, "speed": live.speed, "isl": axes if scores is not None else None}
     numbers = scores_without_server(
         isl=scores is not None,
-        classes=bool(labels),
+        classes=bool(page["classes"]),
         blank=scores is not None,
         spurious=scores is not None and scores["threshold"] >= 0,
     )
@@ -158,43 +154,47 @@ def contents(dataset: Dataset) -> str:
     return f"This page contains {scores_of(dataset)}."
 
 
-def engine_data() -> dict[str, Any]:
-    """Return the data that all runs on a page share."""
-    scripts = "engine.js", "landscape.js", "worker.js"
-    return {
-        "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
-        "signatures": browser.signatures(),
-        "fewest_curve": MIN_CURVE_SAMPLES,
-        "line": isl_plot(()).line_content(),
-    }
+class Engine:
+    """What a page needs to run samplers: kernels, and the arrays that its runs share.
 
-
-def live_data(
-    algorithms: Sequence[Sampler],
-    model: Model,
-    starts: Starts,
-    blocks: Blocks,
-    scores: Mapping[str, Any] | None = None,
-    land: Landscape | None = None,
-) -> dict[str, Any]:
-    """Return the runs of a page; contents of arrays are added to the blocks.
-
-    scores : see ``score_data``
-    land : the model's landscape, on which the chains walk; default None
+    dataset : data to score against; None: none yet
+    scores : their description for the page's scripts; None if a page cannot score against them
     """
-    scores = dict(scores or {})
-    return {
-        "chains": [chain_spec(sampler, model, starts, blocks) for sampler in algorithms],
-        "curve_counts": scores.pop("counts", []),
-        "scores": scores or None,
-        "walk": None if land is None else walk_data(model, land),
-        "values": [values_of(sampler) for sampler in algorithms],
-    }
 
+    def __init__(self, dataset: Dataset | None) -> None:
+        self._blocks = Blocks()
+        self.score_against(dataset)
 
-def all_blocks(blocks: Blocks, score_blocks: Mapping[str, Block]) -> dict[str, Block]:
-    """Return all blocks of a page: chains, data for scores, and the kernels."""
-    return {**blocks.by_name, **score_blocks, "wasm": np.frombuffer(browser.module(), np.uint8)}
+    def score_against(self, dataset: Dataset | None) -> None:
+        """Score the runs that follow against these data."""
+        self.dataset = dataset
+        self.scores, self._score_blocks = score_data(dataset)
+
+    def runs(
+        self, algorithms: Sequence[Sampler], model: Model, starts: Starts, land: Landscape | None = None
+    ) -> dict[str, Any]:
+        """Return runs of a model, whose arrays join the others; land : a landscape on which they walk."""
+        check_size(model)
+        scores = dict(self.scores or {}) if land is None else {}
+        return {
+            "chains": [chain_spec(sampler, model, starts, self._blocks) for sampler in algorithms],
+            "curve_counts": scores.pop("counts", []),
+            "scores": scores or None,
+            "walk": None if land is None else walk_data(model, land),
+            "values": [values_of(sampler) for sampler in algorithms],
+        }
+
+    def frame(self, data: Mapping[str, Any]) -> bytes:
+        """Return the frame of the page with these data, the engine's, and all arrays."""
+        scripts = "engine.js", "landscape.js", "worker.js"
+        own = {
+            "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
+            "signatures": browser.signatures(),
+            "fewest_curve": MIN_CURVE_SAMPLES,
+            "line": isl_plot(()).line_content(),
+        }
+        kernels = {"wasm": np.frombuffer(browser.module(), np.uint8)}
+        return write_frame({**own, **data}, [({}, {**self._blocks.by_name, **self._score_blocks, **kernels})])
 
 
 def live_knobs(sampler: Sampler) -> dict[str, object]:

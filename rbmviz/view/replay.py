@@ -32,7 +32,7 @@ from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
 from rbmviz.view.curves import isl_plot, score_rows
 from rbmviz.view.formulas import equation, equation_of, prose, symbols_of
 from rbmviz.view.frames import Bits, Block, write_frame
-from rbmviz.view.specs import about, class_shares, finite, rarest_first, readout_specs
+from rbmviz.view.specs import about, class_names, class_shares, finite, rarest_first, readout_specs
 
 SAMPLE_PANEL = VIEW_FOLDER / "sample" / "panel.js"
 
@@ -99,12 +99,6 @@ class Replay:
         """The class of each sample of each run."""
         return [history.kinds(self.dataset) for history in self.histories]
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the classes; empty without labels."""
-        has_labels = self.dataset is not None and self.dataset.train_labels is not None
-        return tuple(self.dataset.classes) if has_labels and self.dataset is not None else ()
-
 
 def replay_html(replay: Replay) -> bytes:
     """Return the page, as the bytes of an HTML file."""
@@ -128,21 +122,25 @@ def assembled(
     for name, frame in frames.items():
         content = base64.b64encode(zlib.compress(frame, COMPRESSION)).decode()
         data.append(f'<script type="application/octet-stream" id="{name}">{content}</script>')
-    policy = (
-        f"default-src 'none'; script-src {f'{source_hash(script)} {policy}'.strip()}; "
-        f"style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
-    )
     return PAGE_HTML.format(
-        meta=META.format(policy=policy),
+        meta=META.format(policy=security_policy([script], [style], policy)),
         title=html.escape(printable(title)),
         styles=f"<style>{style}</style>",
         body=BODY.format(data="\n".join(data), script=script),
     ).encode()
 
 
-def source_hash(text: str) -> str:
-    """Return the hash by which a security policy allows a script or a style."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+def security_policy(scripts: Iterable[str], styles: Iterable[str], more: str = "") -> str:
+    """Return a policy that allows these scripts and styles only; more : see ``assembled``."""
+
+    def hashes(texts: Iterable[str]) -> str:
+        digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+        return " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+
+    return (
+        f"default-src 'none'; script-src {f'{hashes(scripts)} {more}'.strip()}; "
+        f"style-src {hashes(styles)}; img-src data:; base-uri 'none'; form-action 'none'"
+    )
 
 
 def shared_script(*more: Path) -> str:
@@ -190,23 +188,15 @@ def replay_frame(
     ]
     runs = zip(styles, replay.histories, strict=True)
     isl = isl_plot(styles).of([row for style, run in runs for row in score_rows(style.name, run)])
-    page = page_data(replay.title, replay.caption, n_visible, replay.shape, replay.dataset, replay.labels)
+    page = page_data(replay.title, replay.caption, n_visible, replay.shape, replay.dataset)
     page |= {"side": replay.side, "speed": replay.speed, "isl": isl.content("ISL")}
     return page, panels
 
 
 def page_data(
-    title: str,
-    caption: str,
-    n_visible: int,
-    shape: tuple[int, int],
-    dataset: Dataset | None,
-    labels: Sequence[str],
+    title: str, caption: str, n_visible: int, shape: tuple[int, int], dataset: Dataset | None
 ) -> dict[str, Any]:
-    """Return the data that all panels of a page share, without ``side``, ``speed`` and ``isl``.
-
-    labels : names of the classes
-    """
+    """Return the data that all panels of a page share, without ``side``, ``speed`` and ``isl``."""
     return {
         "title": title,
         "caption": caption,
@@ -214,13 +204,13 @@ def page_data(
         "n_visible": n_visible,
         "fewest_scored": FEWEST_SCORED,
         "visited_share": VISITED_SHARE,
-        "classes": list(labels),
+        "classes": class_names(dataset),
         "data_shares": class_shares(dataset),
         "vocabulary": rarest_first(dataset, n_visible),
     }
 
 
-def panel_data(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Number]) -> dict[str, Any]:
+def panel_data(key: int, style: Style, algorithm: Any, numbers: Iterable[Number]) -> dict[str, Any]:
     """Return a panel's spec, but no knobs."""
     return {
         "key": key,
@@ -252,7 +242,7 @@ def _panel(
     curve = [[point.n, finite(point.isl), finite(point.std_error)] for point in points]
     numbers = scores_without_server(
         isl=bool(curve),
-        classes=bool(replay.labels),
+        classes=bool(class_names(replay.dataset)),
         blank=bool(len(kinds.blank)),
         spurious=bool(len(kinds.spurious)),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rbmviz_app.stream.race import PageRace
+from rbmviz_app.race import PageRace
 
 for panel in (Path(__file__).parents[2] / "app" / "rbmviz_app" / "pages").glob("*/panel.py"):
     importlib.import_module(f"rbmviz_app.pages.{panel.parent.name}.panel")

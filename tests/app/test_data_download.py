@@ -12,7 +12,7 @@ KEY = "train download data"
 
 def ended():
     """Wait until no download is under way."""
-    known, _ = data_download._downloads()
+    known = data_download._downloads
     wait(
         lambda: not any(download.thread.is_alive() for download in known.values()), "the end of the download"
     )
@@ -24,7 +24,7 @@ def test_data_are_downloaded_after_a_click_or_one_sentence_says_why_not(page, mi
     test = page("train", train_data="newsgroups", t="cd")
     race = race_of(test, "train")
     assert test.button(key=KEY).label == "Download newsgroups (1 MB)"
-    assert not data_download._downloads()[0]  # a link alone downloads nothing
+    assert not data_download._downloads  # a link alone downloads nothing
     test.button(key=KEY).click().run()
     ended()
     test.run()

@@ -35,9 +35,10 @@ LONG = plan_of(seeds=1, samples=10**6)
 def jobs(tmp_path):
     made = Jobs(tmp_path / "sweeps")
     yield made
-    for job in [*made.list(), *made._private.values()]:
+    made_jobs = [*made.list(), *made._private.values()]
+    for job in made_jobs:
         made.delete(job)
-    wait(lambda: not made._at_work, "the end of the thread")
+    wait(lambda: not any(job._process for job in made_jobs), "the ends of the processes")
 
 
 def ended(job, *status):

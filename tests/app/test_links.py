@@ -99,7 +99,7 @@ def test_a_link_reads_no_file(visit, tmp_path, monkeypatch, name):
     for path in (name, str(tmp_path / name)):
         test = visit("train", train_data=path, t="cd")
         [warning] = test.warning
-        assert warning.value.startswith("The link's data are left out.")
+        assert warning.value.startswith("The server has forgotten your file")
         assert race_of(test, "train").setup.dataset.name == "bas"
         assert "swordfish" not in str(test)
 

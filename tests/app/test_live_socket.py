@@ -17,12 +17,12 @@ from rbmviz.session import (
     SamplingRun,
     SamplingSetup,
 )
+from rbmviz_app import race as page_race
 from rbmviz_app.races import races_by_token
 from rbmviz_app.sockets import Sockets
-from rbmviz_app.stream import presses
 from rbmviz_app.stream import socket as live
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.requests import MAX_PANELS, MOST, Press
+from rbmviz_app.stream.requests import MAX_PANELS, MOST
 from tests.frames import read_header
 
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
@@ -393,8 +393,8 @@ def test_two_connections_with_the_same_press_make_one_step(race, monkeypatch):
         begun.set()
         assert go_on.wait(PATIENCE)
 
-    monkeypatch.setitem(presses.CARRIES_OUT, "step", slowly)
-    threads = [threading.Thread(target=presses.carry_out, args=(race, Press("step", NAME, 1))) for _ in "12"]
+    monkeypatch.setitem(page_race.CARRIES_OUT, "step", slowly)
+    threads = [threading.Thread(target=race.carry_out, args=("step", NAME, 1)) for _ in "12"]
     for thread in threads:
         thread.start()
     assert begun.wait(PATIENCE)
@@ -407,7 +407,7 @@ def test_two_connections_with_the_same_press_make_one_step(race, monkeypatch):
 def test_more_presses_than_a_page_leaves_unanswered_end_the_connection(client, race, monkeypatch):
     go_on = threading.Event()
     monkeypatch.setattr(live, "MAX_PRESSES", 5)
-    monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda race: go_on.wait(PATIENCE))
+    monkeypatch.setitem(page_race.CARRIES_OUT, "step", lambda race: go_on.wait(PATIENCE))
     with connect(client) as socket:
         for i in range(10):
             socket.send_json(press("step", i + 1))
@@ -416,7 +416,7 @@ def test_more_presses_than_a_page_leaves_unanswered_end_the_connection(client, r
 
 
 def test_a_race_remembers_only_so_many_pages(race, monkeypatch):
-    monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda race: None)
-    for i in range(3 * presses.MAX_PAGES):
-        presses.carry_out(race, Press("step", f"{i:016x}", 1))
-    assert len(race.presses) == presses.MAX_PAGES
+    monkeypatch.setitem(page_race.CARRIES_OUT, "step", lambda race: None)
+    for i in range(3 * page_race.MAX_PAGES):
+        race.carry_out("step", f"{i:016x}", 1)
+    assert len(race.presses) == page_race.MAX_PAGES

@@ -201,7 +201,7 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, rows):
     sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     train = page("train", shell=True, t=["cd"])
     train.file_uploader(key="own_data").upload("rows.csv", rows).run()
-    outlive = ("races", "visitor", "uploads", "trained", "link", "models on pages", "settings")
+    outlive = ("races", "visitor", "uploads", "trained", "link", "settings")
     for test, name, place in ((sample, "sample", "sample_own"), (train, "train", "own_data")):
         race, known = race_of(test, name), test.session_state
         before = race.setup
@@ -213,13 +213,13 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, rows):
         assert place not in again.session_state["uploads"]
 
 
-def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, rows):
+def test_a_file_to_train_on_stays_a_choice_beside_a_preset(page, rows):
     test = page("train", shell=True)
     test.file_uploader(key="own_data").upload("rows.csv", rows).run()
     race = race_of(test, "train")
     assert race.setup.dataset.n_visible == 5
     button(test, "Four prototypes").click().run()
     assert race.setup.dataset.name == "modes"
-    assert any("removed from the page" in toast.value for toast in test.toast)
-    assert not race.can_undo
-    assert test.file_uploader(key="own_data 1").value is None  # there it can be given again
+    assert "rows.csv" in test.selectbox(key="train_data").options
+    test.button(key="train_undo").click().run()
+    assert (race.setup.dataset.name, test.selectbox(key="train_data").value) == ("rows.csv", "rows.csv")

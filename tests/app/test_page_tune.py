@@ -279,7 +279,7 @@ def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, el
     assert opened == [file_of("sample")]
     assert (settings_of(test)["model"], settings_of(test)["seed"]) == ("bas_pcd", 0)
     assert (texts_of(sample), sample.setup.dataset.name) == (["rates_fpcd:eps=0.2,k=3"], "bas")
-    assert test.session_state["undo settings"]["sample"][1] == {"seed": 7, "model": "mnist_fpcd"}
+    assert sample.undo_settings[1] == {"seed": 7, "model": "mnist_fpcd"}
     assert sample.undo()
     assert (texts_of(sample), sample.setup.seed) == (["gibbs", "rates_herding"], 7)
 
@@ -315,7 +315,7 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     test.button(key="sweep around 0").click().run()
     assert opened == [file_of("tune")]
     assert (texts_of(tune), settings_of(test)["sweep"]) == (["rates_fpcd:eps=0.1,k=2"], "")
-    assert before.items() <= test.session_state["undo settings"]["tune"][1].items()
+    assert before.items() <= tune.undo_settings[1].items()
     assert tune.undo()
     assert texts_of(tune) == ["gibbs"]
     state = {name: settings_of(test)[name] for name in ("tune_models", "tune_knobs", "tune_x", "tune_y")}

@@ -6,7 +6,7 @@ from waiting import wait, wait_for_pause
 from rbmviz import make_sampler
 from rbmviz.charts import ChartAxis, Curves, styled
 from rbmviz.session import SamplingSetup
-from rbmviz_app.stream import parts as live
+from rbmviz_app import parts as live
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_header

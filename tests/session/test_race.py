@@ -476,12 +476,18 @@ def test_panels_are_refused_when_memory_or_the_page_is_full(model, toy, monkeypa
     page.close()
 
 
-def test_a_panel_that_finds_no_room_when_it_begins_says_so(model, toy, monkeypatch):
+@pytest.mark.parametrize("has_state", [False, True])
+def test_a_panel_that_finds_no_room_when_it_begins_says_so(model, toy, monkeypatch, has_state):
     """When panels are added together, the memory of the first is not taken yet when the last is added."""
+    page = Race(SamplingSetup(model, toy), limited=True)
+    if has_state:
+        page.add(FOUR[0])
+        wait(lambda: page.poll()[0][1].status == "paused", "a state")
     monkeypatch.setattr(race_module, "check_room", lambda: None)
     monkeypatch.setenv("RBMVIZ_SERVER_MB", "1")
-    page = Race(SamplingSetup(model, toy), limited=True)
-    page.add(FOUR[0])
+    if not has_state:
+        page.add(FOUR[0])
+    page.step()
     wait(lambda: page.poll()[0][1].status == "failed", "a refusal")
     assert str(page.panels[0].error).startswith("The server has 0 MB of memory left: close a panel,")
     page.reset()  # takes no more

@@ -8,11 +8,10 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.charts.plot import Content
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
 from rbmviz_app.share.view import Share, new_token
-from rbmviz_app.stream.race import PageRace
-from rbmviz_app.stream.requests import Hidden
 
 FOR_WATCHERS = (
     *("view", "pixels", "side", "n_visible", "shape", "panels"),
@@ -54,18 +53,6 @@ def share_of_session() -> Share | None:
         SHARED_PAGE.set(None)
         return None
     return share
-
-
-def begin_run(page: str, title: str, hidden: Hidden) -> None:
-    """Report that a run of the whole page begins; hidden : content kept from watchers."""
-    if (share := share_of_session()) is not None:
-        share.begin_run(page, title, hidden)
-
-
-def end_run() -> None:
-    """Report that the whole page has been drawn."""
-    if (share := SHARED_PAGE.value) is not None:
-        share.end_run()
 
 
 def tell(**changes: Any) -> None:

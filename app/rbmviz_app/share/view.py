@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rbmviz.charts.plot import Content
-from rbmviz_app.stream.race import PageRace
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.requests import Hidden
 
 AWAY_SECONDS = 600.0

@@ -14,8 +14,8 @@ from rbmviz.session import Race, Snapshot
 from rbmviz.view.frames import Block, write_frame
 from rbmviz.view.specs import finite
 from rbmviz_app.messages import without_commands
-from rbmviz_app.stream.parts import NO_CHARTS
-from rbmviz_app.stream.race import PageRace
+from rbmviz_app.parts import NO_CHARTS
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 NUMBERS_SECONDS = 0.4

@@ -35,11 +35,10 @@ from rbmviz.session.pools import LATENESS
 from rbmviz_app import insides
 from rbmviz_app.access import base_path
 from rbmviz_app.process import collect_garbage
+from rbmviz_app.race import PageRace, live_path
 from rbmviz_app.races import races_by_token
 from rbmviz_app.shared import sweep_jobs
 from rbmviz_app.stream.encoder import FrameEncoder, registered_views
-from rbmviz_app.stream.presses import carry_out
-from rbmviz_app.stream.race import PageRace, live_path
 from rbmviz_app.stream.requests import FrameRequest, Press, Received, TileRequest, read_message
 from rbmviz_app.stream.tiles import TILE_SECONDS, tile_of
 
@@ -242,7 +241,7 @@ async def _carry_out_presses(socket: WebSocket, race: PageRace[Any], pending: Pe
     """Carry out button presses in order, and report each one to the browser."""
     while True:
         press = await pending.presses.get()
-        await anyio.to_thread.run_sync(carry_out, race, press)
+        await anyio.to_thread.run_sync(race.carry_out, *press)
         await _send(socket.send_text(json.dumps({"done": press.n, "running": race.running})))
         await asyncio.sleep(PRESS_SECONDS)
 

@@ -16,7 +16,7 @@ from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.chain.panel import Settings, landscape_grid
 from rbmviz_app.pages.chain.presets import PRESETS
-from rbmviz_app.stream.race import PageRace
+from rbmviz_app.race import PageRace
 from rbmviz_app.transport import Transport
 
 VISIT_QUANTITIES = {
@@ -107,8 +107,8 @@ def draw_landscape(present: bool) -> None:
         choose_landscape()
         PAGE.menu()
     setup, _ = PAGE.setup_now()
-    race = PAGE.open(setup)
-    name, _ = PAGE.shown_model(race, setup, Settings.land.value, setup.model)
+    race = PAGE.open(setup, shown=(Settings.land.value, setup.model))
+    name, _ = race.shown_model
     left, right = places()
     with left:
         offer = "sampler", "landscape", lambda: controls.sampler_adders(race, "chain")

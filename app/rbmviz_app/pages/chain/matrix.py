@@ -29,11 +29,13 @@ from rbmviz.metrics.gibbs_chain import chain_distances
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
 from rbmviz_app import card, controls, links, messages, session
+from rbmviz_app.component import component
 from rbmviz_app.controls import Download
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.matrix_charts import (
     CHAIN_COLOURS,
+    CHAIN_NAMES,
     distance_chart,
     matrix_chart,
 )
@@ -58,6 +60,8 @@ from rbmviz_app.session import (
 
 MIN_STATES, MAX_STATES = 3, 8
 MAX_MATRIX_VISIBLE = 8
+
+_walk = component("walk", ["pages/chain/walk.js"], ["pages/chain/walk.css"])
 
 
 @st.fragment
@@ -205,6 +209,10 @@ def draw_race(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaG
                 f"Second eigenvalue (modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
                 + speed_up_text(speed_up(before, after))
             )
+        if len(A) <= MAX_STATES:
+            chains = zip(CHAIN_NAMES, CHAIN_COLOURS, (A, less), strict=True)
+            walked = [{"name": name, "colour": tone, "rows": rows.tolist()} for name, tone, rows in chains]
+            _walk(key="chain walk", data={"names": names, "chains": walked})
     left, right = st.columns(2)
     with left:
         draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A")

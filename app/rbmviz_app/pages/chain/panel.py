@@ -13,9 +13,9 @@ from rbmviz.session import LandscapeSetup, LandscapeSnapshot
 from rbmviz.view.frames import Block
 from rbmviz.view.specs import shape_of
 from rbmviz_app.panel import Canvas, panel_specs
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 Settings = PageSettings(PAGES["chain"].settings)

@@ -71,11 +71,16 @@ def draw_units() -> None:
         "visible": units_of(state.v, state.probabilities("visible")),
         "weights": state.rbm.W.tolist(),
         "next": list(state.next_unit),
-        "last": None if state.last is None else [state.last.layer, state.last.unit],
+        "last": None if (last := state.last) is None else [last.layer, last.unit, last.p, last.u],
         "draws": state.draws,
         "said": sentence(state),
     }
-    _drawing(key="chain units", data=data, on_draw_change=clicked)
+    leads = {"leads": True}  # watchers cannot go on
+    drawn = _drawing(
+        key="chain units", data=data | leads, on_draw_change=clicked, on_onward_change=lambda: None
+    )
+    if drawn.onward:
+        card.switch_page("sample")
     publish.tell(drawing=data)
     st.caption(
         "Orange lines are positive weights, blue dashed lines negative; thicker is stronger. A weight "

@@ -31,9 +31,9 @@ from rbmviz_app.page import (
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.pages.coupling.presets import PRESETS
-from rbmviz_app.session import MODELS_ON_PAGES, PageSettings
+from rbmviz_app.race import PageRace
+from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import model_called
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 5
@@ -93,15 +93,16 @@ def main() -> None:
     model = Model(setup.rbm) if name == RANDOM_MODEL else model_called(name)
 
     def take_scale(changed: PageRace[CouplingSetup]) -> None:
-        if name != MODELS_ON_PAGES.value[PAGE.name][0]:  # another model was chosen
+        if name != changed.shown_model[0]:  # another model was chosen
             changed.apply_knobs(changed.panels[0].key, scale=own_knobs(name).scale)
 
     race = PAGE.open(
         setup,
         lambda new, wanted: PAGE.fill(new, wanted or [own_knobs(name)]),
         take_scale,
+        (name, model),
     )
-    shown_name, shown_model = PAGE.shown_model(race, setup, name, model)
+    shown_name, shown_model = race.shown_model
     with PAGE.notes():
         if reason:
             if data_name(model.meta) is None:

@@ -14,8 +14,8 @@ from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import readout_specs
 from rbmviz_app.pages.coupling.charts import NAMES, STYLES
 from rbmviz_app.panel import Canvas, panel_spec
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 PAIR_COLUMNS = [

@@ -33,9 +33,9 @@ from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_lab
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import training_part_isl
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.socket import picture_path
 from rbmviz_app.transport import Transport
 
@@ -102,8 +102,8 @@ def main() -> None:
             line = st.container()
         PAGE.menu()
         cost_unit = controls.choose(Settings.axis)
-    race = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(race, setup, name, setup.model)
+    race = PAGE.open(setup, shown=(name, setup.model))
+    shown_name, shown_model = race.shown_model
     with line:
         controls.model_line(shown_name, shown_model)
     race.cost_unit = cost_unit
@@ -282,12 +282,7 @@ def sweep_around(race: PageRace[SamplingSetup], algorithm: Any, model_name: str,
         lo, hi = range_around(knob, getattr(algorithm, knob.name))
         settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
         settings |= {f"tune_{axis}_scale": spacing_of(knob)}
-    try:
-        pages.live_page("tune").show(race.setup._replace(seed=0), [algorithm], settings)
-    except BadInput as error:
-        messages.note(error)
-        return
-    st.switch_page(pages.file_of("tune"))
+    pages.live_page("tune").open_with(setup._replace(seed=0), [algorithm], settings)
 
 
 def draw_improvement(race: PageRace[SamplingSetup], name: str) -> None:
@@ -312,17 +307,12 @@ def draw_improvement(race: PageRace[SamplingSetup], name: str) -> None:
 
 def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
     """Open the Train page with one panel that polishes the model."""
-    rbm, page = setup.model.rbm, pages.live_page("train")
+    rbm = setup.model.rbm
     n_hidden = min(rbm.n_hidden, MAX_HIDDEN)  # for further panels; a polished model keeps its size
     trained = TrainingSetup(dataset, n_hidden, setup.seed)
     values = {"train_data": dataset.name, "hidden": n_hidden, "train_seed": setup.seed, "replicates": 1}
-    try:
-        plan = trained.plan_from(WarmStart((rbm,), 0, 0.0, ((name, 0),)))
-        page.show(trained, [make_trainer("polish", stop_at=0.1)], values, plan)
-    except BadInput as error:
-        messages.note(error)
-        return
-    st.switch_page(pages.file_of("train"))
+    plan = trained.plan_from(WarmStart((rbm,), 0, 0.0, ((name, 0),)))
+    pages.live_page("train").open_with(trained, [make_trainer("polish", stop_at=0.1)], values, plan)
 
 
 def draw_likelihoods(race: PageRace[SamplingSetup]) -> None:

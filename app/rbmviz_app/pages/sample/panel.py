@@ -7,9 +7,9 @@ import numpy as np
 
 from rbmviz.charts.style import titles
 from rbmviz.knobs import Knob, knobs_of, value_text
-from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
+from rbmviz.pages.sample import live_numbers
 from rbmviz.samplers import Sampler
 from rbmviz.session import Race, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
@@ -20,21 +20,16 @@ from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import class_shares, rarest_first, shape_of
 from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
 
 
-def live_numbers(n_chains: int) -> tuple[Number, ...]:
-    """Return the live metrics' numbers for a run with ``n_chains`` chains."""
-    return tuple(number for metric in live_metrics_of(n_chains) for number in metric.numbers)
-
-
 def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     """Return a panel's numbers: without data there are no scores, without labels no classes."""
-    live = live_numbers(sampler.n_chains)
+    live = live_numbers(sampler)
     if plan.dataset is None:  # the two large numbers come first
         large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
         return (*large, *(number for number in OF_EVERY_SAMPLER if number not in large), *live)

@@ -12,7 +12,7 @@ from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
 from rbmviz.view.curves import cost_axis
 from rbmviz_app.compared import Curve, common_rows, curves_of
-from rbmviz_app.stream.race import PageRace
+from rbmviz_app.race import PageRace
 
 
 def units_of(dataset: Dataset) -> str:

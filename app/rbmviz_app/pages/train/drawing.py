@@ -40,7 +40,7 @@ from rbmviz_app.pages.train.charts import (
     units_of,
 )
 from rbmviz_app.pages.train.panel import Settings
-from rbmviz_app.stream.race import PageRace
+from rbmviz_app.race import PageRace
 
 READ_DISTRIBUTION = {
     "Meeting times (sweeps)": "Look at the tail: the few pairs that meet late make updates noisy. Pairs "

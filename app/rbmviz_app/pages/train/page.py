@@ -1,14 +1,14 @@
 """The Train page: trainers on one data set, judged by the exact likelihood where it can be computed."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
 from rbmviz import BadInput, Model
-from rbmviz.datasets import Dataset, list_datasets
+from rbmviz.datasets import Dataset
 from rbmviz.knobs import values_of
-from rbmviz.models import data_label, list_models
+from rbmviz.models import list_models
 from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
 from rbmviz.rbm.files import model_bytes
@@ -26,9 +26,9 @@ from rbmviz_app.pages.train.charts import curves_of_trainers, units_of
 from rbmviz_app.pages.train.drawing import draw_charts, levels_of
 from rbmviz_app.pages.train.panel import Settings, fresh_starts, train_grid
 from rbmviz_app.pages.train.presets import PRESETS
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import OPENED_CHECKPOINT, RACES
-from rbmviz_app.shared import data, own_models, pretrained, title_of_model
-from rbmviz_app.stream.race import PageRace
+from rbmviz_app.shared import data, own_data, own_models, pretrained, title_of_model
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Train", "school", 3
@@ -64,71 +64,56 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
-        settings = choose_setup()
+        setup, begin_file, refused = choose_setup()
         PAGE.menu()
         cost_unit = controls.choose(Settings.train_axis)
-    race = PAGE.open(settings.setup)
+    race = PAGE.open(setup)
     race.cost_unit = cost_unit
     with PAGE.notes():
-        refused = settings.refused
         if not refused:  # a checkpoint continues with its own data: open it once they are loaded
-            refused = open_checkpoint(race, settings.begin_file)
+            refused = open_checkpoint(race, begin_file)
         messages.alert("data", refused)
         if refused:
             offer_download(Settings.train_data.value, "train")
     left, right = places()
     chosen = None if present else draw_results(race)  # before the panels, which check the drawn names
     with left:
-        offer = "trainer", "grid_view", lambda: draw_adders(race, settings.begin_file)
+        offer = "trainer", "grid_view", lambda: draw_adders(race, begin_file)
         PAGE.draw_panels(race, "train_grid", grid, offer)
     with right:
         draw_charts(race, levels_of(race.setup.dataset))
     if not present:
-        taken = race.setup == settings.setup  # false if the limits refused it
-        st.caption(messages.plain((taken and settings.caption) or data_line(race.setup)))
+        st.caption(messages.plain(data_line(race.setup)))
     if chosen is not None:
         draw_downloads(race, chosen)
 
 
 DATA_WIDTH = 180
-OWN_DATA, BEGIN_AT = uploads.TRAINING_DATA, "begin"
+BEGIN_AT = "begin"
 
 
-class Chosen(NamedTuple):
-    """The values of the settings.
+def choose_setup() -> tuple[TrainingSetup, Any, str]:
+    """Draw the settings, and load the data.
 
-    setup : the trainers' common setup
-    begin_file : a model to begin at, or a checkpoint to continue
-    caption : description of the training data, if they are the visitor's own file
-    refused : a message if the chosen data cannot be loaded
+    Returns the trainers' common setup, the file of a model to begin at or of a checkpoint, and why the chosen
+    data cannot be loaded ("" if they can).
     """
-
-    setup: TrainingSetup
-    begin_file: Any
-    caption: str
-    refused: str
-
-
-def choose_setup() -> Chosen:
-    """Draw the settings, and load the data."""
-    caption = refused = ""
+    refused = ""
     data_box = st.container(width="content")  # names the training data, which may be a file from Settings
     with controls.settings("train"):
         n_hidden = controls.number(Settings.hidden)
-        file = uploads.uploader(
-            OWN_DATA,
+        controls.upload_data(
+            Settings.train_data,
+            uploads.TRAINING_DATA,
             "Train on your own data",
-            uploads.DATA_SUFFIXES,
-            "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
-            "Other pages can score against them.",
+            " Other pages can score against them.",
         )
-        rule = controls.choose(
+        controls.choose(
             Settings.rule,
             format_func=lambda rule: {"bernoulli": rule, "127": "above 127 of 255"}.get(
                 rule, f"above {rule}"
             ),
         )
-        offer = st.container()
         begin_file = st.file_uploader(
             "Start from a model, or continue a checkpoint",
             type=[*uploads.MODEL_SUFFIXES, "checkpoint"],
@@ -140,37 +125,21 @@ def choose_setup() -> Chosen:
         controls.choose(Settings.show)
         controls.choose(Settings.train_pixels)
         controls.choose(Settings.train_cells)
-    dataset, is_own, setting = None, file is not None, Settings.train_data
-    look: dict[str, Any] = {"width": DATA_WIDTH, "label_visibility": "collapsed"}
+    with data_box:
+        name = controls.data_set(Settings.train_data, width=DATA_WIDTH, label_visibility="collapsed")
     try:
-        own = uploads.own_data(OWN_DATA, file, rule)
-        if own is None:
-            names = sorted(list_datasets(), key=lambda name: (name != setting.default, name))
-            options = list(dict.fromkeys([*names, setting.value]))  # a preset or link may ask for a variant
-            with data_box:
-                dataset = data(controls.select(setting, options, format_func=data_label, **look))
-        else:
-            dataset, is_own = own.content, True
-            caption = f"All panels train on your file '{own.name}': {dataset.binarisation}."
-    except BadInput as error:
-        refused = str(error)
-    # Keep the page alive with its previous data.
-    if dataset is None:
-        opened = RACES.value.get("train")
-        dataset = opened.setup.dataset if opened else data(setting.default)
-    if is_own:  # its name, instead of the choice
-        name = data_label(dataset.name)
-        help = caption or "Your file was refused; training continues on the previous data."
-        key = f"data shown {dataset.name}"
-        data_box.selectbox(setting.label, [name], disabled=True, key=key, help=help, **look)
-        with offer:
-            uploads.offer_to_leave(OWN_DATA, file)
-    return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
+        dataset = data(name)
+    except BadInput as error:  # the page lives on with its previous data
+        refused, opened = str(error), RACES.value.get("train")
+        dataset = opened.setup.dataset if opened else data(Settings.train_data.default)
+    return TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, refused
 
 
 def data_line(setup: TrainingSetup) -> str:
     """Return a sentence on the training data and how models are judged."""
     dataset, n_hidden, units = setup.dataset, setup.n_hidden, units_of(setup.dataset)
+    if dataset.name in own_data():
+        return f"All panels train on your file '{dataset.name}': {dataset.binarisation}."
     judged = "exact" if min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "estimated"
     return (
         f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {units}; models with "

@@ -19,9 +19,9 @@ from rbmviz.view.specs import rarest_first, shape_of
 from rbmviz_app.compared import amount_text
 from rbmviz_app.pages.train.charts import warm_start_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 Settings = PageSettings(PAGES["train"].settings)

@@ -36,9 +36,9 @@ from rbmviz_app.pages.tune.commands import Shown, begin_row, planned, shown_swee
 from rbmviz_app.pages.tune.panel import MapView, asked_view, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
 from rbmviz_app.shared import is_known_model, model_called, title_of_model
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
@@ -346,12 +346,7 @@ def send(plan: SweepPlan, race: PageRace[Any], algorithms: list[Any]) -> None:
     """Open settings as panels of the Sample page, replacing its panels."""
     settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC, "seed": plan.seeds[0]}
     settings |= {"start": plan.start, "kernel": plan.kernel}
-    try:
-        pages.live_page("sample").show(race.setup, algorithms, settings)
-    except BadInput as error:
-        messages.note(error)
-        return
-    st.switch_page(pages.file_of("sample"))
+    pages.live_page("sample").open_with(race.setup, algorithms, settings)
 
 
 # Evidence

@@ -168,7 +168,7 @@ def _choose_axis(axis: Literal["x", "y"], options: list[str], knobs: dict[str, K
         )
         off = name == NO_AXIS
         for end in (lo, hi):
-            controls.real_number(end, disabled=off, width=90)
+            controls.number(end, disabled=off, width=90)
         controls.number(n, width=105, disabled=off)
         controls.choose(scale, disabled=off)
 

@@ -19,8 +19,8 @@ from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Weights", "balance", 6
@@ -72,8 +72,8 @@ def main() -> None:
             setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
-    race = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(race, setup, name, setup.model)
+    race = PAGE.open(setup, shown=(name, setup.model))
+    shown_name, shown_model = race.shown_model
     with line:
         controls.model_line(shown_name, shown_model)
     with PAGE.notes():

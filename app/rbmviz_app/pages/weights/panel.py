@@ -15,8 +15,8 @@ from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import finite, shape_of
 from rbmviz_app.pages.weights.charts import population_titles
 from rbmviz_app.panel import Canvas, algorithms_of, panel_specs
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest
 
 WEIGHT_KNOBS = {
