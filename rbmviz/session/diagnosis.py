@@ -16,6 +16,9 @@ from rbmviz.session.pools import FULL_SPEED
 SHARE = 100
 """Minimum time between the starts of two looks, as a multiple of the processor time of the last one."""
 
+MAX_SECONDS = 10.0
+"""Maximum of this time: the first look of all compiles a kernel and loads statistics."""
+
 GROWTH = 1.5
 """Factor by which the samples grow between two looks."""
 
@@ -57,7 +60,7 @@ class Diagnosis:
     def request(self) -> None:
         """Begin to look at the samples on another thread, if there are enough new ones and it is time."""
         now = time.monotonic()
-        if self._busy or not self._is_due or now < self._began_at + SHARE * self._took:
+        if self._busy or not self._is_due or now < self._began_at + min(SHARE * self._took, MAX_SECONDS):
             return
         self._busy, self._began_at = True, now
         watch, watch.kept = self._watch, copy.copy(self._kept)  # its arrays are replaced, never changed
