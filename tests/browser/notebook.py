@@ -10,16 +10,14 @@ import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from urllib.request import urlopen
 
 from tests.browser.live import open_chromium
-from tests.waiting import PATIENCE
+from tests.waiting import free_port, wait, wait_for_answer
 
 CELLS = (
     'import json, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\n'
@@ -37,11 +35,9 @@ HOST = """(() => { const within = root => [...root.querySelectorAll('*')].flatMa
 
 def until(page, script, what):
     """Wait until a script returns something true, and return that."""
-    end = time.monotonic() + PATIENCE
-    while not (value := page.evaluate(script)):
-        assert time.monotonic() < end, f"never happened: {what}"
-        time.sleep(0.2)
-    return value
+    found = []
+    wait(lambda: found.append(page.evaluate(script)) or found[-1], what)
+    return found[-1]
 
 
 class JupyterLab:
@@ -101,10 +97,8 @@ def walk(page, notebook, pictures):
     until(page, f"{HOST}.shadowRoot.querySelector('.play').textContent === 'Play'", "the page pauses")
     time.sleep(2)  # it tells Python what it has done
     notebook.run(page, 3)
-    file, end = Path("made.json"), time.monotonic() + PATIENCE
-    while not file.exists() or not file.read_text():
-        assert time.monotonic() < end, "Python writes what it knows"
-        time.sleep(0.2)
+    file = Path("made.json")
+    wait(lambda: file.exists() and file.read_text(), "Python writes what it knows")
     made = json.loads(file.read_text())
     assert abs(made["knobs"][0]["temperature"] - temperature) < 1e-3, made
     assert (made["knobs"][1]["alpha"], made["knobs"][1]["eps"], made["seed"]) == (0.95, 0.05, 2), made
@@ -117,27 +111,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pictures", type=Path)
     args = parser.parse_args()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     folder = Path(tempfile.mkdtemp())
     os.chdir(folder)
-    notebook = JupyterLab(folder, port)
+    notebook = JupyterLab(folder, free_port())
     homes = ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "XDG_CONFIG_HOME")
     environment = os.environ | dict.fromkeys(homes, str(folder / "home"))
     with open(folder / "log.txt", "w") as log:
         command = [sys.executable, "-m", *notebook.command]
         server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                urlopen(notebook.address).close()
-                break
-            except OSError:
-                if time.monotonic() > end or server.poll() is not None:
-                    raise SystemExit((folder / "log.txt").read_text()) from None
-                time.sleep(0.3)
+        wait_for_answer(notebook.address, server)
         with open_chromium() as browser:
             page = browser.new_page(viewport={"width": 1280, "height": 720})
             said = []
