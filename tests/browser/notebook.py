@@ -3,10 +3,9 @@
 By hand, because JupyterLab is no dependency of the tests::
 
     pip install jupyterlab
-    python -m tests.browser.notebook --pictures /tmp
+    python -m tests.browser.notebook
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -67,18 +66,11 @@ class JupyterLab:
         )
 
 
-def walk(page, notebook, pictures):
+def walk(page, notebook):
     """Run the cells, drag a slider, and compare; raise AssertionError if something is wrong."""
-
-    def shot(what):
-        page.evaluate(f"{HOST}.scrollIntoView()")
-        if pictures:
-            page.screenshot(path=str(pictures / f"{what}.png"))
-
     notebook.run(page, 0)
     until(page, f"{HOST} && {HOST}.rbmviz.panels.length === 2", "panels")
     until(page, f"{HOST}.rbmviz.panels.every(panel => panel.n > 100)", "samples")
-    shot("light")
     notebook.run(page, 1)
     alpha = f"{HOST}.shadowRoot.querySelectorAll('.panel')[1].querySelectorAll('.knob input.value')[1].value"
     until(page, f"{alpha} === '0.95'", "the page follows Python")
@@ -92,7 +84,6 @@ def walk(page, notebook, pictures):
     until(page, f"{HOST}.rbmviz.panels[0].n > {n} + 50", "samples after the turn")
     notebook.change_theme(page)
     until(page, f"{HOST}.dataset.theme === 'dark'", "the notebook's theme")
-    shot("dark")
     notebook.run(page, 2)
     until(page, f"{HOST}.shadowRoot.querySelector('.play').textContent === 'Play'", "the page pauses")
     time.sleep(2)  # it tells Python what it has done
@@ -108,9 +99,6 @@ def walk(page, notebook, pictures):
 
 def main():
     """Walk through one notebook."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pictures", type=Path)
-    args = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     os.chdir(folder)
     notebook = JupyterLab(folder, free_port())
@@ -128,7 +116,7 @@ def main():
             page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
             try:
                 page.goto(notebook.address)
-                print(json.dumps(walk(page, notebook, args.pictures)))  # noqa: T201
+                print(json.dumps(walk(page, notebook)))  # noqa: T201
             finally:
                 print(*said, sep="\n", file=sys.stderr)  # noqa: T201
     finally:
