@@ -25,15 +25,15 @@ const bytesOf = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(
 /**
  * What there is to say about a sample.
  * @param {number} sample number, from 0 @param {Tile | null} tile @param {string[]} classes
- * @param {ArrayLike<number>} shares of the classes in the run @param {number[]} data_shares
+ * @param {ArrayLike<number>} shares of the classes in the run @param {number[]} data_shares @param {string} unit name of what a visible unit is
  */
-function sampleText(sample, tile, classes, shares, data_shares) {
+function sampleText(sample, tile, classes, shares, data_shares, unit) {
   if (sample < 0) return { title: 'Start of the chain', line: '' };
   const title = `Sample ${whole.format(sample + 1)}`, nearest = tile?.nearest;
   if (!nearest) return { title, line: '' };
   const of = nearest.of === null ? '' : classes[nearest.of], share = nearest.of === null ? undefined : shares[nearest.of];
   const looks = nearest.blank ? 'blank' : nearest.unlike ? 'unlike all training examples' : of && `counts as ${of}`;
-  const differ = `${whole.format(nearest.differ)} pixels differ`;
+  const differ = nearest.differ === 1 ? `1 ${unit} differs` : `${whole.format(nearest.differ)} ${unit}s differ`;
   const line = share === undefined ? differ : `${differ}. ${of}: ${percent(share)} of the samples, ${percent(data_shares[/** @type {number} */ (nearest.of)])} of the data`;
   return { title: looks ? `${title}: ${looks}` : title, line };
 }
@@ -230,7 +230,7 @@ class Loupe {
     this.pictures.forEach(({ number }, i) => put(number, numbers[i]));
     /** @param {Uint8Array} values */
     const words = values => vocabulary.filter(([, i]) => values[i] > 127).map(([word]) => word).join(' ') || 'no word';
-    if (vocabulary.length) lines.unshift(`Words: ${words(this.to)}. ${numbers[0]}`, ...(example ? [`Nearest in training: ${words(example)}. ${numbers[2]}`] : []));
+    if (vocabulary.length) lines.unshift(`Words: ${words(this.to)}; ${numbers[0]}`, ...(example ? [`Nearest in training: ${words(example)}; ${numbers[2]}`] : []));
     put(this.title, title);
     put(this.said, lines.join('\n'));
     const text = [title, ...(vocabulary.length ? [] : numbers.slice(0, 1)), ...lines].filter(Boolean).join('. '), stop = panel.tiles[0].canvas;
