@@ -217,31 +217,27 @@ def clicked(page, monkeypatch):
     return opened
 
 
-def texts_beside(comparison):
-    return [write_changed_panel(panel.algorithm) for panel in comparison.panels[1:]]
-
-
 def test_a_click_opens_a_setting_and_a_second_one_closes_it(clicked):
     comparison, click = clicked("rates_fpcd")
     assert click("bas_pcd") == []
-    assert texts_beside(comparison) == ["rates_fpcd:eps=1.0,alpha=0.9"]
+    assert texts_of(comparison)[1:] == ["rates_fpcd:eps=1.0,alpha=0.9"]
     drawn = drawn_beside(comparison)
     assert click("modes_pcd") == []  # the same knobs on another model
-    assert texts_beside(comparison) == ["rates_fpcd:eps=1.0,alpha=0.9"]
+    assert texts_of(comparison)[1:] == ["rates_fpcd:eps=1.0,alpha=0.9"]
     assert comparison.setup.dataset.name == "modes"
     assert drawn_beside(comparison) != drawn  # the same panels, but other runs: they are drawn again
     assert click("modes_pcd") == []
-    assert texts_beside(comparison) == []
+    assert texts_of(comparison)[1:] == []
 
 
 def test_refused_click_changes_nothing(clicked):
     texts = [f"rates_fpcd:eps={eps}" for eps in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)][:MAX_OPEN]
     comparison, click = clicked("rates_fpcd", *texts)
-    setup, before = comparison.setup, texts_beside(comparison)
+    setup, before = comparison.setup, texts_of(comparison)[1:]
     assert len(before) == MAX_OPEN
     [sentence] = click("modes_pcd")
     assert "close one of them first" in sentence
-    assert (comparison.setup, texts_beside(comparison)) == (setup, before)
+    assert (comparison.setup, texts_of(comparison)[1:]) == (setup, before)
 
 
 def test_impossible_plan_says_why(page):
