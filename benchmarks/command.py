@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from tqdm import tqdm
 
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import NUMBER, Count, split_algorithms
 from rbmviz.errors import BadInput
 
@@ -36,7 +36,7 @@ def bench(
     seeds: Count | None = None,
     n: Annotated[Count, NUMBER] | None = None,
     dataset: str | None = None,
-) -> dict[str, Any]:
+) -> Answer:
     """Time kernels, samplers and a visitor.
 
     Every kernel against other libraries, interleaved, on one thread (speed), the ISL, ESS and class switches
@@ -95,7 +95,7 @@ def bench(
             raise
         print_message("Interrupted: the missing rows were not measured.")
         result["interrupted"] = True
-    return result
+    return result, text(result)
 
 
 def _speed(args: SimpleNamespace) -> tuple[Any, int]:

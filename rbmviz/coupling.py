@@ -249,9 +249,9 @@ def run_all_pairs(
     return outcomes
 
 
-def _checked(lag: int, k: int, max_sweeps: int) -> tuple[int, int, int]:
-    lag, k = checks.whole("couple: lag", lag, 1), checks.whole("couple: k", k, 1)
-    return lag, k, checks.whole("couple: max_sweeps", max_sweeps, lag + 1)
+def _checked(caller: str, lag: int, k: int, max_sweeps: int) -> tuple[int, int, int]:
+    lag, k = checks.whole(f"{caller}: lag", lag, 1), checks.whole(f"{caller}: k", k, 1)
+    return lag, k, checks.whole(f"{caller}: max_sweeps", max_sweeps, lag + 1)
 
 
 def couple(
@@ -319,7 +319,7 @@ def couple(
     v0 = checks.bits("couple: v0", v0, rbm.n_visible)
     if algorithm not in ALGORITHMS:
         raise BadInput(f"couple: algorithm = {quoted(algorithm)} is not one of {', '.join(ALGORITHMS)}.")
-    lag, k, max_sweeps = _checked(lag, k, max_sweeps)
+    lag, k, max_sweeps = _checked("couple", lag, k, max_sweeps)
     seed = rng.seed_sequence(seed)
     ended = run_all_pairs(rbm, v0, pair_streams(len(v0), seed), algorithm, lag, k, max_sweeps)
     run = (algorithm, k, max_sweeps, seed)
@@ -384,7 +384,7 @@ class PairStream:
         unit: tuple[int, int] = (0, 0),
         times: np.ndarray | None = None,
     ) -> None:
-        lag, k, max_sweeps = _checked(lag, k, max_sweeps)
+        lag, k, max_sweeps = _checked("PairStream", lag, k, max_sweeps)
         self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
         if (np.diff(self.times, prepend=lag - 1, append=max_sweeps + 1) <= 0).any():

@@ -102,6 +102,14 @@ def model(rbm: RBM) -> Model:
     return Model(rbm, rbm.rates(data), {"dataset": "random bits"})
 
 
+@pytest.fixture(scope="session")
+def wide() -> Model:
+    """70 x 37 units with rates: wider than a block of the generator or a tile, and no multiple of either."""
+    g = np.random.default_rng(1)
+    rbm = RBM(g.normal(0, 0.3, (70, 37)), g.normal(0, 0.5, 70), g.normal(0, 0.5, 37))
+    return Model(rbm, rbm.rates(g.integers(0, 2, (200, 70), dtype=np.uint8)))
+
+
 @pytest.fixture
 def toy() -> Dataset:
     """A data set of 5 random bits with two classes, the value of the first bit."""
@@ -130,10 +138,10 @@ def _nothing_left_running(monkeypatch, tmp_path_factory):
     """
     monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path_factory.getbasetemp() / "sweeps"))
     yield
-    if "rbmviz_app.comparisons" in sys.modules:
-        for comparison in list(sys.modules["rbmviz_app.comparisons"].comparisons_by_token().values()):
-            comparison.close()
-            comparison.free()
+    if "rbmviz_app.races" in sys.modules:
+        for race in list(sys.modules["rbmviz_app.races"].races_by_token().values()):
+            race.close()
+            race.free()
 
 
 class OnePlan:
@@ -178,19 +186,25 @@ def open_worker():
 
 
 @pytest.fixture
-def open_comparison():
-    """Make comparisons with a panel for each algorithm; they are closed after the test."""
+def make_race():
+    """What makes a race; in the tests of the app, a page's."""
+    return Race
+
+
+@pytest.fixture
+def open_race(make_race):
+    """Make races with a panel for each algorithm; they are closed after the test."""
     made = []
 
     def make(setup, *algorithms, **options):
-        made.append(Race(setup, **options))
+        made.append(make_race(setup, **options))
         for algorithm in algorithms:
             made[-1].add(algorithm)
         return made[-1]
 
     yield make
-    for comparison in made:
-        close(comparison)
+    for race in made:
+        close(race)
 
 
 @pytest.fixture
@@ -224,9 +238,9 @@ def page(monkeypatch):
 
     yield run
     for test in opened:
-        comparisons = test.session_state["comparisons"] if "comparisons" in test.session_state else {}
-        for comparison, _ in comparisons.values():
-            close(comparison)
+        races = test.session_state["races"] if "races" in test.session_state else {}
+        for race in races.values():
+            close(race)
 
 
 @pytest.fixture

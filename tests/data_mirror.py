@@ -9,7 +9,7 @@ import numpy as np
 from scipy.io import savemat
 from scipy.sparse import csc_matrix
 
-from rbmviz.datasets import raw
+from rbmviz import registry
 
 
 def publish(www, name, files, monkeypatch, *, shapes=None, **more):
@@ -24,9 +24,14 @@ def publish(www, name, files, monkeypatch, *, shapes=None, **more):
     for file, content in files.items():
         (www / name / file).write_bytes(content)
         checksums[file] = "md5:" + hashlib.md5(content).hexdigest()
-    source = dataclasses.replace(raw.SOURCES[name], files=checksums, **more)
-    assert set(files) == set(raw.SOURCES[name].files)
-    monkeypatch.setitem(raw.SOURCES, name, source)
+    assert set(files) == set(registry.datasets[name].published.files)
+    republish(name, monkeypatch, files=checksums, **more)
+
+
+def republish(name, monkeypatch, **fields):
+    """Replace some fields of a publication."""
+    entry = registry.datasets[name]
+    monkeypatch.setattr(entry, "published", dataclasses.replace(entry.published, **fields))
 
 
 def idx(array: np.ndarray) -> bytes:

@@ -81,8 +81,6 @@ def test_seeds_and_bad_input():
     np.testing.assert_array_equal(a.tau, b.tau)
     assert (a.tau != other.tau).any()
     np.testing.assert_array_equal(couple(rbm, v0[:20], seed=1).tau, a.tau[:20])
-    with pytest.raises(BadInput, match=r"\(n, 5\)"):
-        couple(rbm, v0[:, :4])
     with pytest.raises(BadInput, match="rbm, general, half_step"):
         couple(rbm, v0, "maximal")
     with pytest.raises(BadInput, match="from 6 up"):
@@ -137,7 +135,7 @@ def test_the_pair_on_show_is_the_coupled_chain(algorithm, k):
     for wrong in ([0, 2], [2, 1001], [2, 2]):  # after the cut nothing would tell a pair from one that has met
         with pytest.raises(BadInput, match="from 1 to 1,000"):
             PairStream(rbm, starts, algorithm, 1000, times=np.array(wrong))
-    with pytest.raises(BadInput, match="max_sweeps"):
+    with pytest.raises(BadInput, match="PairStream: max_sweeps"):
         PairStream(rbm, starts, algorithm, 3, lag=5)
     want = couple(rbm, starts(0), algorithm, 1000, 1, rng.child(5, "pairs", 0)).tau
     distances = np.zeros((3, 11), int)

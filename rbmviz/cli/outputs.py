@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rbmviz.datasets import list_datasets
-from rbmviz.datasets.raw import SOURCES, path_of
+from rbmviz.datasets.raw import path_of
 from rbmviz.errors import BadInput
 from rbmviz.files.output import check_writable, output_path
 from rbmviz.models import FOLDER
@@ -15,6 +15,13 @@ from rbmviz.registry import datasets
 
 class DefaultName(str):
     """The name of an output that nobody has named, so that it replaces no file."""
+
+
+def ending_in(command: str, name: str, *endings: str) -> Path:
+    """Return the path of an output; BadInput unless it ends in one of these."""
+    if (path := Path(name)).suffix not in endings:
+        raise BadInput(f"{command}: '{name}' must end in {' or '.join(endings)}.")
+    return path
 
 
 def check_outputs(
@@ -63,7 +70,7 @@ def _model_files(name: str) -> list[Path]:
 def _data_files(name: str) -> list[Path]:
     """Return the existing files that a data set's name or path, with or without a variant, may refer to."""
     names = {name, name.rpartition("@")[0] or name}
-    published = {datasets[name].file for name in names if name in list_datasets()} & set(SOURCES)
+    published = {datasets[name].file for name in names if name in list_datasets()}
     paths = [*map(Path, names), *filter(None, map(path_of, published))]
     return [path for path in paths if path.is_file()]
 

@@ -2,13 +2,12 @@
 
 import inspect
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rbmviz import registry
 from rbmviz.datasets.own import is_path, reader, reader_of_path
-from rbmviz.datasets.raw import SOURCES, fetch, how_to_get, path_of
+from rbmviz.datasets.raw import fetch, how_to_get, package_folder, path_of, source_of
 from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.files.arrays import is_file, is_folder
@@ -69,10 +68,7 @@ def load_registered(name: object) -> Dataset:
     Use it for names from a link or from the metadata of somebody else's file, which the user did not type:
     such a name must not make this machine open a file.
 
-    Raises
-    ------
-    BadInput
-        If the name is not registered, or the data set is not on this machine.
+    Raises BadInput if the name is not registered, or the data set is not on this machine.
     """
     base, _, variant = name.partition("@") if isinstance(name, str) else ("", "", "")
     if base not in list_datasets() or len(str(name)) > MAX_NAME_LENGTH:
@@ -119,10 +115,10 @@ def missing_data(name: object) -> MissingData | None:
     name : name of a data set, perhaps with a variant; anything else needs no download
     """
     base = name.partition("@")[0] if isinstance(name, str) else ""
-    file = registry.datasets[base].file if base in list_datasets() else ""
-    if file not in SOURCES or not SOURCES[file].hosts or path_of(file):
+    if base not in list_datasets():
         return None
-    return MissingData(file, SOURCES[file].megabytes)
+    source = source_of(file := registry.datasets[base].file)
+    return MissingData(file, source.megabytes) if source.hosts and not path_of(file) else None
 
 
 def describe() -> list[dict[str, str | None]]:
@@ -133,18 +129,11 @@ def describe() -> list[dict[str, str | None]]:
     rows = []
     for name in registry.datasets:
         entry = registry.datasets[name]
-        path = path_of(entry.file) if entry.file in SOURCES else None
-        where = _origin(entry.bundled_with) if entry.bundled_with else "generated"
-        if entry.file in SOURCES:
+        source, path, where = source_of(entry.file), path_of(entry.file), "generated"
+        if source.package and package_folder(source):
+            where = f"bundled with {source.package}"
+        elif source.shapes:
             where = str(path) if path else f"missing: {how_to_get(entry.file)}"
         about = (entry.__doc__ or "").splitlines()[0]
         rows.append({"name": name, "description": about, "where": where, "path": str(path) if path else None})
     return rows
-
-
-def _origin(package: str) -> str:
-    try:
-        version(package)
-    except PackageNotFoundError:
-        return f"missing: comes with {package}, run 'pip install \"rbmviz[data]\"'"
-    return f"bundled with {package}"

@@ -1,16 +1,30 @@
 """The small digits that come with scikit-learn."""
 
+import gzip
+
 import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
 from rbmviz.datasets.fields import part_fields
-from rbmviz.datasets.raw import bundled
+from rbmviz.datasets.raw import Arrays, Publication, arrays
 from rbmviz.registry import dataset
 
+DIGITS_FILE = "sklearn/datasets/data/digits.csv.gz"
 
-@dataset("digits", label="Digits 8 × 8", bundled_with="scikit-learn")
+
+def _decoded(files: dict[str, bytes]) -> Arrays:
+    table = np.loadtxt(gzip.decompress(files[DIGITS_FILE]).decode().splitlines(), np.uint8, delimiter=",")
+    return {"x": table[:, :64], "y": table[:, 64]}
+
+
+SMALL_DIGITS = Publication(
+    {"x": (1797, 64), "y": (1797,)}, package="scikit-learn", files={DIGITS_FILE: None}, decode=_decoded
+)
+
+
+@dataset("digits", label="Digits 8 × 8", published=SMALL_DIGITS)
 def digits(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 8 x 8, bundled with scikit-learn: 1,197 / 300 / 300, shuffled with a fixed seed.
 
@@ -19,12 +33,11 @@ def digits(binarise: str | float = "0.5") -> Dataset:
     Raises BadInput if the rule is not valid, or scikit-learn is not installed.
     """
     rule = rule_of(binarise, "digits")
-    text = bundled("digits", "scikit-learn", "sklearn", "datasets/data/digits.csv.gz")
-    table = np.loadtxt(text.splitlines(), delimiter=",")
-    order = rng.generator(0, "split digits").permutation(len(table))
-    bits = binarised(table[order, :64] * (255 / 16), rule, "digits", "all")
-    labels = table[order, 64].astype(np.int64)
-    cuts = [len(table) - 600, len(table) - 300]
+    raw = arrays("digits")
+    order = rng.generator(0, "split digits").permutation(len(raw["x"]))
+    bits = binarised(raw["x"][order] * (255 / 16), rule, "digits", "all")
+    labels = raw["y"][order].astype(np.int64)
+    cuts = [len(order) - 600, len(order) - 300]
     return Dataset(
         name=full_name("digits", rule),
         **part_fields(np.split(bits, cuts), np.split(labels, cuts)),

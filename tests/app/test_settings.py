@@ -20,19 +20,6 @@ def report(state, widget, value):
     widget["on_change"](*widget["args"])
 
 
-def test_widget_older_than_a_preset_reports_nothing(state):
-    seed, start = Settings.weights_seed, Settings.weights_start
-    old = seed.widget(), start.widget()
-    report(state, old[0], 3)
-    assert (seed.value, start.value) == (3, "data")
-    session.show({"weights_seed": 5, "weights_start": "random"})
-    report(state, old[0], 4)
-    report(state, old[1], "data")
-    assert (seed.value, start.value) == (5, "random")
-    report(state, seed.widget(), 6)
-    assert (seed.value, start.value) == (6, "random")
-
-
 def test_keys_return_after_many_revisions_and_their_late_messages_are_ignored(state):
     """Streamlit never forgets a key."""
     old = Settings.weights_seed.widget()
@@ -43,11 +30,3 @@ def test_keys_return_after_many_revisions_and_their_late_messages_are_ignored(st
     assert len(keys) == session.KEYS
     report(state, old, 99)
     assert Settings.weights_seed.value == 3 * session.KEYS - 1
-
-
-def test_choosing_a_setting_sets_its_companions(state):
-    widget = Settings.weights_seed.widget(lambda: session.show({"weights_start": "random"}))
-    report(state, widget, 2)
-    assert (Settings.weights_seed.value, Settings.weights_start.value) == (2, "random")
-    report(state, widget, 7)
-    assert Settings.weights_seed.value == 2

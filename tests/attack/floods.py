@@ -20,7 +20,6 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.attack import mutate
 from tests.attack.server import Server
-from tests.attack.sharing import share
 from tests.attack.visitor import STREAM, Refused, Visitor, request_of
 
 Messages = list[str | bytes]
@@ -96,7 +95,7 @@ async def floods(server: Server, seconds: float = 4.0) -> tuple[float, dict[str,
         await loop.run_in_executor(others, os.getpid)  # it is there: only the flood is to be seen
         async with Visitor(server.address) as watched, Visitor(server.address) as victim:
             await asyncio.gather(watched.first_picture(), victim.first_picture())
-            view = (await share(victim)).removeprefix(server.address)
+            view = (await victim.share()).removeprefix(server.address)
             kinds = {what: (victim.data["url"], each, 1) for what, each in messages_of(victim).items()}
             kinds["of watchers"] = (f"{view}/live", kinds["damaged"][1], 2)
             kinds["of guessed tokens"] = (f"{view}-guessed/live", kinds["damaged"][1], 2)

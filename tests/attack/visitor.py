@@ -203,6 +203,16 @@ class Visitor:
         widget, fragment = self.buttons[label]
         await self.rerun(fragment, widget=widget)
 
+    async def share(self) -> str:
+        """Share the page; return the address for those who watch."""
+        await self.press("Share this view")
+        end = time.monotonic() + 30
+        while not self.shared:
+            if time.monotonic() > end:
+                raise Refused("the page tells no address to watch")
+            await asyncio.sleep(0.1)
+        return self.shared
+
     async def _read_stream(self) -> None:
         assert self._stream is not None
         try:

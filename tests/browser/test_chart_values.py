@@ -1,6 +1,7 @@
 """A chart in frames: its values are read with the pointer and with the keys, without a run of the script."""
 
 import pytest
+from waiting import wait
 
 from tests.browser.live import LAPTOP
 
@@ -21,9 +22,7 @@ def test_the_values_of_a_chart_are_read_with_the_pointer_and_the_keys(live):
         }"""
     )
     before = int(chart.get_attribute("aria-valuemax"))
-    page.page.wait_for_function("true")
-    page.until("panels.every(p => Number(p.dataset.n) > 300)")
-    assert int(chart.get_attribute("aria-valuemax")) > before + 10  # new points of both curves
+    wait(lambda: int(chart.get_attribute("aria-valuemax")) > before + 10, "new points of both curves")
     assert page.page.evaluate("window.runs") == runs
     page.pause()
     tip, box = page.page.locator(".plot .tip").first, chart.bounding_box()

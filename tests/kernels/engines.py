@@ -1,16 +1,8 @@
-"""The engine of pages in node, Chromium, Firefox and WebKit, and the samples of Python.
+"""The engine of pages in node, Chromium, Firefox and WebKit, and the samples of Python."""
 
-By hand, 5,000 samples a run::
-
-    python -m tests.kernels.engines
-    python -m tests.kernels.engines --browsers node --models bas_pcd
-"""
-
-import argparse
 import base64
 import contextlib
 import functools
-import itertools
 import json
 import os
 import signal
@@ -27,9 +19,8 @@ import numpy as np
 import rbmviz
 from rbmviz import browser
 from rbmviz.browser.chains import Blocks, chain_spec
-from rbmviz.browser.scores import score_data, spaced
+from rbmviz.browser.scores import score_data
 from rbmviz.knobs import values_of
-from rbmviz.metrics import ISL
 from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.view.frames import write_frame
 
@@ -49,18 +40,6 @@ SAMPLERS: dict[str, list[dict[str, Any]]] = {
     "sample_penalization": [{}, {"alpha": 1.0, "k": 2}],
 }
 """Both regimes of all samplers; a run turns its knobs from each setting to the next."""
-
-TURNS: dict[str, list[list[dict[str, Any]]]] = {
-    "gibbs": [[{}, {"temperature": 1.7, "k": 2}], [{"k": 3}, {"temperature": 0.7}]],
-    "rates_fpcd": [[{}, {"alpha": 0.9, "eps": 0.1}], [{"statistics": "mean"}, {"alpha": 0.97, "k": 2}]],
-    "rates_herding": [[{}, {"alpha": 0.95, "max_sweeps": 3}], [{"alpha": 0.9}, {"eps": 0.1}]],
-    "sample_penalization": [[{}, {"alpha": 1.0, "k": 2}], [{"alpha": 0.99}, {"eps": 0.003}]],
-}
-"""Of the long form: two settings of each sampler, and what is turned in the middle of a run."""
-
-SEEDS = 0, 1
-HALF = 2500
-"""Samples before the turn, and after it."""
 
 PATIENCE = 300.0
 """Seconds after which an engine hangs."""
@@ -221,56 +200,3 @@ def by_processor(
     parts = [replace(sampler, **knobs).step(state, n) for knobs in settings]
     norms = [part.info.get("fast_norm", np.zeros(n)) for part in parts]
     return np.concatenate([part.v for part in parts]), np.concatenate(norms)
-
-
-def differences(run: Mapping[str, Any], v: np.ndarray, norms: np.ndarray, isl: np.ndarray) -> dict[str, Any]:
-    """Return the first sample that differs (None: all are equal), and the largest relative errors."""
-    unequal = np.flatnonzero((bits_of(run, v.shape[1]) != v).any(axis=1))
-    floor = max(np.abs(norms).max(), 1e-300)
-    return {
-        "first": int(unequal[0]) if len(unequal) else None,
-        "norm": float(np.max(np.abs(run["norms"] - norms) / np.maximum(np.abs(norms), 1e-3 * floor))),
-        "isl": float(np.max(np.abs(np.array(run["isl"]) / isl - 1))),
-    }
-
-
-def compare(models: Sequence[str], browsers: Sequence[str]) -> bool:
-    """Print the comparison of all runs, and return whether all are equal."""
-    same = True
-    for name in browsers:
-        found = {}
-        with ENGINES[name]() as engine:
-            for model in map(rbmviz.load_model, models):
-                dataset = rbmviz.load_dataset(model.meta["scored_on"])
-                test, validation = spaced(dataset.test), spaced(dataset.validation)
-                engine.open(frame_of(model, list(TURNS), SEEDS, dataset))
-                for sampler, which, seed in itertools.product(TURNS, range(2), SEEDS):
-                    settings = TURNS[sampler][which]
-                    job = {"panel": list(TURNS).index(sampler), "start": SEEDS.index(seed)}
-                    run = engine("runJob", job | {"chunks": chunks_of(sampler, settings, HALF)})
-                    v, norms = by_processor(model, sampler, seed, settings, HALF)
-                    score = ISL(test, validation).update(v).value()
-                    key = f"{model.meta['scored_on']} {sampler} {which} {seed}"
-                    found[key] = differences(run, v, norms, np.array([score.isl, score.std_error]))
-        unequal = {key: each for key, each in found.items() if each["first"] is not None}
-        norm, isl = (max(each[part] for each in found.values()) for part in ("norm", "isl"))
-        equal = f"{len(found) - len(unequal)} of {len(found)} runs equal"
-        lines = [f"{name:<10} {equal}, |theta_F| to {norm:.1e}, ISL to {isl:.1e}"]
-        lines += [f"    {key}: from sample {each['first']} on" for key, each in unequal.items()]
-        print("\n".join(lines), flush=True)  # noqa: T201
-        same &= not unequal and norm <= 1e-6 and isl <= 1e-9
-    return same
-
-
-def main() -> None:
-    """Compare, and exit with 1 if something differs."""
-    parser = argparse.ArgumentParser(prog="python -m tests.kernels.engines")
-    parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
-    parser.add_argument("--browsers", nargs="+", default=list(ENGINES), choices=list(ENGINES))
-    args = parser.parse_args()
-    if not compare(args.models, args.browsers):
-        raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    main()

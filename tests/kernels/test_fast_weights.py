@@ -5,52 +5,44 @@ import numpy as np
 import pytest
 from numpy_form import numpy_form
 
-from rbmviz import RBM, rng
+from rbmviz import make_sampler, rng, sample
 from rbmviz.kernels import fast_weights, gibbs, layers
 from rbmviz.kernels.fast_weights import history
-from rbmviz.kernels.fast_weights.sample import sample_chain
-from rbmviz.kernels.fast_weights.state import current_parameters, make_chain
-
-M, N = 70, 37
-
-
-@pytest.fixture(scope="module")
-def rbm() -> RBM:
-    g = np.random.default_rng(1)
-    return RBM(g.normal(0, 0.3, (M, N)), g.normal(0, 0.5, M), g.normal(0, 0.5, N))
+from rbmviz.registry import samplers
+from rbmviz.samplers.fast_weights import follow_norm
 
 
 @pytest.fixture(scope="module")
 def start() -> np.ndarray:
-    return np.random.default_rng(2).integers(0, 2, M, dtype=np.uint8)
+    return np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
 
 
-def preactivations(parameters):
-    W, b, c = parameters
-    return layers.make_preactivation(W, c), layers.make_preactivation(W.T, b)
-
-
-@pytest.mark.parametrize(("alpha", "k"), [(1.0, 1), (0.99, 2), (0.5, 1)])
-def test_driven_chains_are_the_numpy_form(rbm, start, alpha, k):
+@pytest.mark.parametrize(
+    ("name", "alpha", "k"),
+    [
+        *(("rates_fpcd", alpha, k) for alpha, k in ((1.0, 1), (0.99, 2), (0.9, 2), (0.5, 1), (0.0, 1))),
+        *(("sample_penalization", alpha, 1) for alpha in (1.0, 0.3)),
+    ],
+)
+def test_driven_chains_are_the_numpy_form(wide, start, name, alpha, k):
     """300 samples, the same bits: theta_F is written out after 256 of them, and a history rests after 24."""
-    rates = rbm.rates(np.random.default_rng(3).integers(0, 2, (50, M), dtype=np.uint8))
-    theta, R = (rbm.W, rbm.b, rbm.c), (rates.W, rates.b, rates.c)
-    R_R = sum(float((part.astype(float) ** 2).sum()) for part in R)
-    chain = make_chain(
-        start.copy(), rng.kernel_state(4, "chain"), preactivations(theta), preactivations(R), R_R
-    )
-    chain.scalars[0].norm_followed = True
-    got, _, traces = sample_chain(chain, 300, 0.05, alpha, False, k)
-    fast_norm = traces["fast_norm"]
+    theta, R = ([getattr(part, x) for x in "Wbc"] for part in (wide.rbm, wide.rates))
+    R = R if samplers[name].needs_rates else [0, 0, 0]
+    sampler = make_sampler(name, eps=0.05, alpha=alpha, k=k)
+    state = sampler.init(wide, 4, start)
+    follow_norm(state)
+    got = sampler.step(state, 300)
 
-    sample = numpy_form(fast_weights)["sample"]
+    step = numpy_form(fast_weights)["sample"]
     theta_F, v = [np.zeros(part.shape) for part in theta], start.astype(float)
     bernoulli = naive.Xoshiro(rng.kernel_state(4, "chain")).bernoulli
     for t in range(300):
-        v, _ = sample(v, theta, theta_F, R, 0.05, alpha, k, bernoulli)
-        np.testing.assert_array_equal(got[t], v)
-        assert fast_norm[t] == pytest.approx(np.sqrt(sum((part**2).sum() for part in theta_F)), rel=2e-4)
-    for now, part, fast in zip(current_parameters(chain), theta, theta_F, strict=True):
+        v, _ = step(v, theta, theta_F, R, 0.05, alpha, k, bernoulli)
+        np.testing.assert_array_equal(got.v[t], v)
+        norm = np.sqrt(sum((part**2).sum() for part in theta_F))
+        assert got.info["fast_norm"][t] == pytest.approx(norm, rel=2e-4)
+    target = sampler.target(state)
+    for now, part, fast in zip((target.W, target.b, target.c), theta, theta_F, strict=True):
         np.testing.assert_allclose(now, part + fast, atol=1e-4)
 
 
@@ -67,22 +59,15 @@ def test_a_history_holds_what_counts_and_at_most_eight_of_the_rest(alpha):
     assert length == 8 or alpha ** (length - 8) > history.NEGLIGIBLE
 
 
-def test_gibbs_is_the_numpy_form(rbm, start):
-    (up, down), v, h = preactivations((rbm.W, rbm.b, rbm.c)), start.copy(), np.zeros(N, np.uint8)
-    v_flips, h_flips = layers.make_flips(M), layers.make_flips(N)
-    layers.start_at_input(v_flips, v, up)
-    got, means = np.empty((200, M), np.uint8), np.empty((200, M), np.float32)
-    stream, sweeps = rng.kernel_state(4, "chain"), np.zeros(1, np.int64)
-    state = up, down, v, h, v_flips, h_flips, stream, sweeps
-    gibbs.gibbs(*state, np.float32(0.8), 2, np.empty(len(h), np.float32), got, means)
-
-    sample, now = numpy_form(gibbs)["sample"], start.astype(float)
+def test_gibbs_is_the_numpy_form(wide, start):
+    got = sample(wide, make_sampler("gibbs", temperature=1.25, k=2), 200, seed=4, v0=start)
+    step, now, rbm = numpy_form(gibbs)["sample"], start.astype(float), wide.rbm
     bernoulli = naive.Xoshiro(rng.kernel_state(4, "chain")).bernoulli
     for t in range(200):
-        now, p = sample(now, rbm.W, rbm.b, rbm.c, 0.8, 2, bernoulli)
-        np.testing.assert_array_equal(got[t], now)
-        np.testing.assert_allclose(means[t], p, atol=1e-5)
-    assert sweeps[0] == 400
+        now, p = step(now, rbm.W, rbm.b, rbm.c, 0.8, 2, bernoulli)
+        np.testing.assert_array_equal(got.v[t], now)
+        np.testing.assert_allclose(got.p[t], p, atol=1e-5)
+    assert (got.info["sweeps"] == 2).all()
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 784])
@@ -105,11 +90,11 @@ def test_flips_are_those_found_one_by_one(n):
 def test_preactivations_are_those_of_the_whole_matrix():
     """Whether few units flip or many, and where few are active."""
     g = np.random.default_rng(5)
-    rows, bias = g.normal(size=(M, N)).astype(np.float32), g.normal(size=N).astype(np.float32)
-    preactivation, flips = layers.make_preactivation(rows, bias), layers.make_flips(M)
-    x = np.zeros(M, np.uint8)
+    rows, bias = g.normal(size=(70, 37)).astype(np.float32), g.normal(size=37).astype(np.float32)
+    preactivation, flips = layers.make_preactivation(rows, bias), layers.make_flips(70)
+    x = np.zeros(70, np.uint8)
     for share in (0.3, 0.05, 0.9, 0.0, 0.5):
-        x = x ^ (g.random(M) < share)
+        x = x ^ (g.random(70) < share)
         layers.find_flips(flips, x)
         layers.update_preactivations(preactivation, flips, False)
-        np.testing.assert_allclose(preactivation.value[:N], bias + x @ rows, atol=1e-5)
+        np.testing.assert_allclose(preactivation.value[:37], bias + x @ rows, atol=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from rbmviz import RBM, Model, make_sampler
+from rbmviz import make_sampler
 from rbmviz.coupling import pair_streams
 from rbmviz.kernels import annealing, batch, chains, coupling, gibbs, hamming, layers, random
 from rbmviz.kernels import enumerate as states_kernel
@@ -13,14 +13,8 @@ from rbmviz.kernels.fast_weights import sample as driven
 from rbmviz.rng import kernel_state
 
 f32 = np.float32
-M, N = 70, 20
-
-
-@pytest.fixture(scope="module")
-def rates_model() -> Model:
-    g = np.random.default_rng(0)
-    rbm = RBM(g.normal(0, 0.1, (M, N)), g.normal(0, 0.1, M), g.normal(0, 0.1, N))
-    return Model(rbm, rbm.rates(g.integers(0, 2, (9, M), dtype=np.uint8)))
+M, N = 70, 37
+"""Units of the model ``wide``."""
 
 
 def replaced(x, path, value):
@@ -69,8 +63,8 @@ def test_draws():
     check(random.mean_rows, (x, bias, mean))
 
 
-def test_gibbs(rates_model):
-    chain = make_sampler("gibbs").init(rates_model, 0)
+def test_gibbs(wide):
+    chain = make_sampler("gibbs").init(wide, 0)
     place = (chain.v_flips, chain.v, chain.up)
     check(layers.start_at_input, place)
     v, p = np.zeros((4, M), np.uint8), np.zeros((4, M), f32)
@@ -78,8 +72,8 @@ def test_gibbs(rates_model):
     check(gibbs.gibbs, (*call, f32(1.0), 1, np.zeros(N, f32), v, p))
 
 
-def test_many_chains(rates_model):
-    rbm, n = rates_model.rbm, 3
+def test_many_chains(wide):
+    rbm, n = wide.rbm, 3
     layers = chains.start(chains.make_layers(rbm.W, rbm.b, rbm.c), np.zeros((n, M), np.uint8))
     streams, one, mean_h = np.stack([kernel_state(0, "x")] * n), np.ones(n, f32), np.zeros((n, N), f32)
     at_first = [((0, 7), 0)]  # of no use to ``draw`` itself
@@ -97,19 +91,19 @@ def test_many_chains(rates_model):
     check(annealing.anneal, (annealed, 0.1, 0.2), [((0, 0, 7), 0), ((0, 1, 7), 0)])
 
 
-def test_fast_weights(rates_model):
+def test_fast_weights(wide):
     sampler = make_sampler("rates_fpcd", alpha=0.9)
-    chain = sampler.init(rates_model, 0)
+    chain = sampler.init(wide, 0)
     sampler.step(chain, 300)
     v, p, fast_norm = np.zeros((4, M), np.uint8), np.zeros((4, M), f32), np.zeros(4)
     of_no_use = ((7,), 0), ((7,), 1)  # the random stream: herding draws nothing
-    in_rows = make_sampler("rates_fpcd").init(rates_model, 0)
+    in_rows = make_sampler("rates_fpcd").init(wide, 0)
     regime.prepare(in_rows, 0.03, 1.0, False)
     for state, alpha in ((regime.in_regime(chain), 0.9), (regime.in_regime(in_rows), 1.0)):
         check(driven.driven_gibbs, (*state, 0.03, alpha, False, 1, v, p, fast_norm))
         check(driven.herding, (*state, 0.03, alpha, 50, v, np.zeros(4, np.int64), fast_norm), of_no_use)
     check(norm.recompute_norm, (chain.up, chain.down, chain.scalars))
-    check(regime.transpose, (np.zeros((M, 32), f32), np.zeros((N, 80), f32), M, N), [((0,), 1), ((1,), 1)])
+    check(regime.transpose, (np.zeros((M, 48), f32), np.zeros((N, 80), f32), M, N), [((0,), 1), ((1,), 1)])
     # Without a second half-step to compare with, lists of units may be longer than there are units.
     input_of, units = ((0, 7, 4), 0), ((0, 6), 0)
     check(regime.write_out, (chain.up, chain.scalars, 1.0), (input_of, units))
@@ -133,8 +127,8 @@ def within(place):
     return [*layers, ((place, 2), 0), ((place, 3), 0)]
 
 
-def test_couplings(rates_model):
-    rbm, pairs = rates_model.rbm, 3
+def test_couplings(wide):
+    rbm, pairs = wide.rbm, 3
     chains = coupling.make_chains(rbm.W, rbm.b, rbm.c)
     v0, streams = np.zeros((pairs, M), np.uint8), pair_streams(pairs, 0)
     totals = np.zeros((1, M, N)), np.zeros((1, M)), np.zeros((1, N))
@@ -198,7 +192,7 @@ def test_products(rows):
             product(a, b)
 
 
-def test_views_with_gaps_are_refused_when_they_are_typed(rates_model):
+def test_views_with_gaps_are_refused_when_they_are_typed(wide):
     state = np.stack([kernel_state(0, "x")] * 2, axis=-1)[..., 0]
     x = np.zeros((3, 5), f32)
     with pytest.raises(TypingError, match=r"'stream' is array\(uint32, 2d, A\), and must be"):

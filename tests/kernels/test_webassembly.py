@@ -14,7 +14,9 @@ from rbmviz.browser.build import MAX_BYTES
 from rbmviz.browser.scores import spaced
 from rbmviz.metrics import ISL, Coverage
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
-from tests.kernels.engines import MODELS, SAMPLERS, bits_of, by_processor, chunks_of, frame_of, node
+from tests.browser.firefox import FIREFOX
+from tests.browser.live import find_chromium
+from tests.kernels.engines import ENGINES, MODELS, SAMPLERS, bits_of, by_processor, chunks_of, frame_of
 
 pytestmark = [
     pytest.mark.compiled,
@@ -22,10 +24,10 @@ pytestmark = [
 ]
 
 
-def by_engine(model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=browser.KERNELS_FOLDER, dataset=None):
+def by_engine(model, n, names=tuple(SAMPLERS), seeds=(0, 1), name="node", dataset=None, module=None):
     """Return what the engine makes of runs of n samples a setting, by sampler and seed."""
-    with node() as engine:
-        engine.open(frame_of(model, names, seeds, dataset), module)
+    with ENGINES[name]() as engine:
+        engine.open(frame_of(model, names, seeds, dataset), module or browser.KERNELS_FOLDER)
         return {
             (name, seed): engine(
                 "runJob", {"panel": panel, "start": start, "chunks": chunks_of(name, SAMPLERS[name], n)}
@@ -47,6 +49,19 @@ def test_the_engine_makes_the_samples_of_the_processor(name):
     """From two seeds, with knobs turned: the same bits; the norms, which are only shown, nearly."""
     model = rbmviz.load_model(name)
     check_same(by_engine(model, 400), model, 400)
+
+
+PROGRAMS = {"chromium": find_chromium(), "firefox": FIREFOX, "webkit": shutil.which("WebKitWebDriver")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENGINES)
+def test_browsers_make_the_samples_of_the_processor(name):
+    """In a worker of a page, as live pages do; 1,000 samples a setting."""
+    if not PROGRAMS.get(name, True):
+        pytest.skip(f"needs {name}")
+    for model in map(rbmviz.load_model, MODELS):
+        check_same(by_engine(model, 1000, name=name), model, 1000)
 
 
 @pytest.mark.parametrize(("name", "data"), [("bas_pcd", "bas"), ("mnist_fpcd", "mnist5k")])

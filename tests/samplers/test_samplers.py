@@ -11,7 +11,7 @@ import naive
 import numpy as np
 import pytest
 
-from rbmviz import RBM, BadInput, Model, rng
+from rbmviz import BadInput, Model, rng
 from rbmviz.kernels import random as random_kernels
 from rbmviz.knobs import knobs_of
 from rbmviz.models import load_model
@@ -20,14 +20,6 @@ from rbmviz.samplers import list_samplers, make_sampler, sample, stream
 from rbmviz.samplers.fast_weights import follow_norm
 
 NAMES = list_samplers()
-
-
-@pytest.fixture(scope="module")
-def wide() -> Model:
-    """70 x 37: wider than a block of the generator, not a multiple of the padding."""
-    g = np.random.default_rng(1)
-    rbm = RBM(g.normal(0, 0.3, (70, 37)), g.normal(0, 0.5, 70), g.normal(0, 0.5, 37))
-    return Model(rbm, rbm.rates(g.integers(0, 2, (200, 70), dtype=np.uint8)))
 
 
 # Kernels against oracles
@@ -59,33 +51,6 @@ def test_sigmoid_is_accurate():
     got = np.empty_like(x)
     random_kernels.mean_row(x, np.zeros_like(x), got)
     assert np.abs(got - naive.sigmoid(x.astype(np.float64))).max() < 1.2e-7
-
-
-@pytest.mark.parametrize(
-    ("name", "knobs"),
-    [
-        ("rates_fpcd", {"eps": 0.05, "alpha": 1.0}),
-        ("rates_fpcd", {"eps": 0.05, "alpha": 0.9, "k": 2}),
-        ("rates_fpcd", {"eps": 0.05, "alpha": 0.0}),
-        ("rates_fpcd", {"eps": 0.05, "alpha": 0.95, "statistics": "mean"}),
-        ("sample_penalization", {"eps": 0.02, "alpha": 1.0}),
-        ("sample_penalization", {"eps": 0.02, "alpha": 0.3}),
-    ],
-)
-def test_driven_chains_are_the_papers_formulas(wide, name, knobs):
-    """Same draws, theta_F kept densely in float64; 300 samples pass a fold.
-
-    Longer runs part where a uniform falls between float32 and float64 means (about 2e-5 apart).
-    """
-    v0 = np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
-    got = sample(wide, make_sampler(name, **knobs), 300, seed=4, v0=v0, fast_norm=True)
-    oracle = naive.FastWeights(wide, rng.kernel_state(4, "chain"), v0, rates=name == "rates_fpcd")
-    for v, fast_norm in zip(got.v, got.info["fast_norm"], strict=True):
-        for _ in range(knobs.get("k", 1)):
-            oracle.sweep()
-        np.testing.assert_array_equal(v, oracle.v)
-        want = oracle.push(knobs["eps"], knobs["alpha"], knobs.get("statistics") == "mean")
-        assert fast_norm == pytest.approx(want, rel=2e-4)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.9])
@@ -328,7 +293,7 @@ def test_bad_input(name, wide, model):
 
 
 def test_more_samples_than_memory_are_refused(wide):
-    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB .* rbmviz\.stream chunk by chunk"):
+    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB, .* rbmviz\.stream chunk by chunk"):
         sample(wide, make_sampler("gibbs"), 10**13)
 
 

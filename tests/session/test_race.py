@@ -33,10 +33,10 @@ FOUR = [make_sampler(name) for name in ("gibbs", "rates_fpcd", "rates_herding", 
 
 
 @pytest.fixture
-def page(open_comparison, model, toy, monkeypatch):
+def page(open_race, model, toy, monkeypatch):
     """Four panels; no step is skipped, however slow the machine is."""
     monkeypatch.setattr(panel_module, "BACKLOG_SECONDS", 1e9)
-    return open_comparison(SamplingSetup(model, toy, 4), *FOUR, rate=200.0)
+    return open_race(SamplingSetup(model, toy, 4), *FOUR, rate=200.0)
 
 
 def steps(page):
@@ -81,8 +81,14 @@ def test_panels_are_in_step_through_pauses_rates_and_steps(page):
 def test_samples_are_those_of_the_sampler_at_any_pace(page, model, toy):
     run_for(page)
     n, start = steps(page)[0], page.setup.first_state()
-    for v, sampler in zip(held(page), FOUR, strict=True):
-        np.testing.assert_array_equal(v, sample(model, sampler, n, seed=4, v0=start).v)
+    for v, sampler, (_, shown) in zip(held(page), FOUR, page.peek(), strict=True):
+        want = sample(model, sampler, n, seed=4, v0=start, fast_norm=True)
+        np.testing.assert_array_equal(v, want.v)
+        newest = shown.newest_samples
+        np.testing.assert_array_equal(np.unpackbits(newest.v, axis=1, count=5), want.v[-len(newest.v) :])
+        np.testing.assert_array_equal(newest.p, np.rint(255 * want.p[-len(newest.p) :]))
+        assert shown.sweeps == want.info["sweeps"].sum()
+        assert shown.fast_norm == want.info.get("fast_norm", [None])[-1]
 
 
 def test_at_full_speed_a_pause_leaves_each_panel_where_it_is_and_all_go_on_together(page):
@@ -147,6 +153,24 @@ def test_reset_removal_and_another_setup_are_undone_where_the_runs_were(page, mo
     wait_for_pause(page, 0)
     for v, w in zip(after(page, n[0]), before, strict=True):
         np.testing.assert_array_equal(v, w)
+
+
+def test_a_panel_that_is_closed_during_a_reset_stays_closed(page, monkeypatch):
+    """Reset comes from a socket, and the button that closes a panel from Streamlit."""
+    page.add(make_sampler("gibbs"))
+    key, closes = page.panels[0].key, threading.Thread(target=lambda: page.remove(page.panels[0].key))
+    read = page._same_again
+
+    def read_and_close():
+        wanted = read()
+        closes.start()
+        closes.join(0.2)  # it waits for the lock
+        return wanted
+
+    monkeypatch.setattr(page, "_same_again", read_and_close)
+    page.reset()
+    closes.join()
+    assert key not in [panel.key for panel in page.panels]
 
 
 def test_offer_to_undo_ends_and_keeps_no_memory(page, monkeypatch):
@@ -278,15 +302,16 @@ def setups(model, toy):
 
 
 @pytest.mark.parametrize("kind", ["sampling", "landscape", "weights", "coupling", "training"])
-def test_freed_runs_repeat_their_steps_to_the_same_bits(open_comparison, model, toy, kind):
+def test_freed_runs_repeat_their_steps_to_the_same_bits(open_race, model, toy, kind):
     [(_, setup, algorithm, knobs)] = [one for one in setups(model, toy) if one[0] == kind]
-    page = open_comparison(setup, algorithm)
+    page = open_race(setup, algorithm)
     for _ in range(2):
         page.step(40)
         wait(lambda: page.poll()[0][1].status == "paused" and page.poll()[0][1].n % 40 == 0, "steps")
         page.apply_knobs(0, **knobs)
     wait_for_pause(page, 80)
     before = page.poll()[0][1]
+    page.close()  # while it is open the run is repeated at once, on a busy machine before anybody looks
     page.free()
     wait(lambda: page.panels[0].is_freed, "the memory")
     shown = page.peek()[0][1]
@@ -294,7 +319,7 @@ def test_freed_runs_repeat_their_steps_to_the_same_bits(open_comparison, model, 
     assert kind != "sampling" or not len(shown.newest_samples.v)
     with pytest.raises(BadInput, match="are being repeated"):
         page[0].read(lambda run: None)
-    page.wake()
+    page.open()
     wait(lambda: not page.panels[0].is_freed, "the steps again")
     wait_for_pause(page, 80)
     assert arrays(page.poll()[0][1])[2:] == arrays(before)[2:] or kind == "sampling"
@@ -398,9 +423,9 @@ def test_closed_page_is_freed_after_a_while_unless_it_is_opened(page, monkeypatc
     assert len(set(steps(page))) == 1
 
 
-def test_trainings_are_kept_for_a_while_and_then_gone(open_comparison, toy, monkeypatch):
+def test_trainings_are_kept_for_a_while_and_then_gone(open_race, toy, monkeypatch):
     monkeypatch.setattr(race_module, "RELEASE_SECONDS", 0.0)
-    page = open_comparison(TrainingSetup(toy, 4), make_trainer("cd"))
+    page = open_race(TrainingSetup(toy, 4), make_trainer("cd"))
     page.step(10)
     wait_for_pause(page, 10)
     page.close()
@@ -416,13 +441,13 @@ def test_trainings_are_kept_for_a_while_and_then_gone(open_comparison, toy, monk
     wait_for_pause(page, 0)
 
 
-def test_training_goes_on_for_a_while_after_its_page_was_left(open_comparison, model, toy, monkeypatch):
-    sampling = open_comparison(SamplingSetup(model, toy), FOUR[0])
+def test_training_goes_on_for_a_while_after_its_page_was_left(open_race, model, toy, monkeypatch):
+    sampling = open_race(SamplingSetup(model, toy), FOUR[0])
     sampling.leave()
     assert not sampling.is_open
     assert sampling.closed_at is not None  # at once
     monkeypatch.setattr(race_module, "RELEASE_SECONDS", 1000.0)
-    page = open_comparison(TrainingSetup(toy, 4), make_trainer("cd"), rate=100.0)
+    page = open_race(TrainingSetup(toy, 4), make_trainer("cd"), rate=100.0)
     page.resume()
     wait(lambda: steps(page)[0] > 5, "updates")
     page.leave()
@@ -458,13 +483,32 @@ def test_panels_are_refused_when_memory_or_the_page_is_full(model, toy, monkeypa
     page.close()
 
 
+@pytest.mark.parametrize("has_state", [False, True])
+def test_a_panel_that_finds_no_room_when_it_begins_says_so(model, toy, monkeypatch, has_state):
+    """When panels are added together, the memory of the first is not taken yet when the last is added."""
+    page = Race(SamplingSetup(model, toy), limited=True)
+    if has_state:
+        page.add(FOUR[0])
+        wait(lambda: page.poll()[0][1].status == "paused", "a state")
+    monkeypatch.setattr(race_module, "check_room", lambda: None)
+    monkeypatch.setenv("RBMVIZ_SERVER_MB", "1")
+    if not has_state:
+        page.add(FOUR[0])
+    page.step()
+    wait(lambda: page.poll()[0][1].status == "failed", "a refusal")
+    assert str(page.panels[0].error).startswith("The server has 0 MB of memory left: close a panel,")
+    page.reset()  # takes no more
+    wait(lambda: page.poll()[0][1].status == "paused", "a state")
+    page.close()
+
+
 # Several pages
 
 
 @pytest.mark.slow  # measures a rate, which a busy machine does not give
-def test_paced_page_keeps_its_samples_beside_pages_at_full_speed(open_comparison, model, toy):
-    full = [open_comparison(SamplingSetup(model, toy), *FOUR) for _ in range(3)]
-    paced = open_comparison(SamplingSetup(model, toy), *FOUR, rate=60.0)
+def test_paced_page_keeps_its_samples_beside_pages_at_full_speed(open_race, model, toy):
+    full = [open_race(SamplingSetup(model, toy), *FOUR) for _ in range(3)]
+    paced = open_race(SamplingSetup(model, toy), *FOUR, rate=60.0)
     for page in (*full, paced):
         page.resume()
     wait(lambda: min(steps(paced)) > 30, "a start")
@@ -490,9 +534,9 @@ def test_pool_does_jobs_in_the_order_in_which_they_are_due():
     assert done == ["first", "second", "late"]
 
 
-def test_another_model_mends_a_page(open_comparison, model, toy):
+def test_another_model_mends_a_page(open_race, model, toy):
     other = Model(RBM(np.zeros((5, 2)), np.zeros(5), np.zeros(2)))
-    page = open_comparison(SamplingSetup(other), FOUR[1])
+    page = open_race(SamplingSetup(other), FOUR[1])
     wait(lambda: page.poll()[0][1].status == "failed", "no rates")
     page.change(SamplingSetup(model, toy))
     page.step(3)

@@ -1,4 +1,4 @@
-"""The worker, its snapshots and its log, and comparisons of several workers."""
+"""The worker, its snapshots and its log, and races of several workers."""
 
 import numpy as np
 import pytest
@@ -6,57 +6,15 @@ from waiting import wait
 
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import log_likelihood
-from rbmviz.samplers import interleave, make_sampler, sample
+from rbmviz.samplers import interleave, make_sampler
 from rbmviz.session import (
     SamplingPlan,
     SamplingRun,
     TrainingPlan,
     TrainingRun,
-    replay,
 )
 from rbmviz.session.recorder import Recorder
 from rbmviz.trainers import make_trainer, train
-
-
-def unpacked(snapshot):
-    return np.unpackbits(snapshot.newest_samples.v, axis=1, count=snapshot.newest_samples.n_visible)
-
-
-def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
-    sampler = make_sampler("rates_fpcd", eps=0.1)
-    worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), sampler)
-    for n in (1, 9, 20):
-        worker.step(n)
-    wait(lambda: worker.request_snapshot().n == 30, "thirty samples")
-    wait(lambda: worker.request_snapshot().status == "paused", "a pause after the steps")
-    want = sample(model, sampler, 30, seed=5, fast_norm=True)
-    np.testing.assert_array_equal(unpacked(worker.request_snapshot()), want.v)
-    np.testing.assert_array_equal(worker.request_snapshot().newest_samples.p, np.rint(want.p * 255))
-    first, v = worker.read(SamplingRun.held_samples)
-    assert first == 0
-    np.testing.assert_array_equal(v, want.v)
-    assert worker.request_snapshot().sweeps == 30
-    assert worker.request_snapshot().fast_norm == want.info["fast_norm"][-1]
-
-
-def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
-    worker = open_worker(SamplingPlan(model, seed=2), make_sampler("rates_fpcd", eps=0.0))
-    worker.resume()
-    for eps in (0.5, 0.01, 1.0):
-        seen = worker.request_snapshot().n
-        wait(lambda seen=seen: worker.request_snapshot().n > seen, "samples")
-        worker.apply_knobs(eps=eps)
-        wait(lambda eps=eps: worker.request_snapshot().algorithm.eps == eps, "the new knob in use")
-    worker.pause()
-    wait(lambda: worker.request_snapshot().status == "paused", "a pause")
-    first, v = worker.read(SamplingRun.held_samples)
-    record = worker.read(SamplingRun.run_log)
-    assert [knobs["eps"] for _, knobs in record.changes] == [0.0, 0.5, 0.01, 1.0]
-    again = np.concatenate([chunk.v for chunk in replay(record, model, first + len(v))])
-    np.testing.assert_array_equal(again[first:], v)
-    # Negative control: without the log the samples are others.
-    other = sample(model, make_sampler("rates_fpcd", eps=0.0), len(again), seed=2).v
-    assert (other != again).any()
 
 
 def test_held_samples_are_the_newest_whatever_the_parts_in_which_they_came():

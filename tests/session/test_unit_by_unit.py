@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from naive import energy, states
+from naive import energy
 
 from rbmviz.session.unit_by_unit import UnitByUnit
 
@@ -37,13 +37,14 @@ def test_a_draw_says_all_its_numbers():
         state.draw("visible", 6)
 
 
-def test_sweeps_have_the_law_of_the_model():
-    rbm = UnitByUnit.begin().rbm
-    v = states(6)
-    weight = np.exp(v @ rbm.b) * np.prod(1 + np.exp(rbm.c + v @ rbm.W), axis=1)
-    mean = weight @ v / weight.sum()
-    state, total, n = UnitByUnit.begin(1), np.zeros(6), 2000
-    for _ in range(n):
-        state = state.sweep()
-        total += state.v
-    np.testing.assert_allclose(total / n, mean, atol=0.05)
+def test_units_are_on_as_often_as_their_probabilities_say():
+    """Draws less their chances add up to nothing, and within each half of the chances."""
+    state, drawn = UnitByUnit.begin(1), []
+    for _ in range(1500):
+        state = state.draw(*state.next_unit)
+        drawn.append((state.last.p, state.last.on))
+    p, on = np.transpose(drawn).astype(float)
+    for some in (p <= 0.5, p > 0.5):
+        error = np.sqrt((p * (1 - p))[some].sum())
+        assert abs((on - p)[some].sum()) < 4 * error
+        assert abs((on - p**2)[some].sum()) > 4 * error  # as if the lesser of two uniforms counted

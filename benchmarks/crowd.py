@@ -2,8 +2,8 @@
 
 From the root of the repository, with warm kernels::
 
-    python -m tests.attack.sharing crowd --crowd 1 8 16 30 --seconds 25
-    python -m tests.attack.sharing watchers --crowd 1 30 100 --seconds 60
+    python -m benchmarks.crowd crowd --crowd 1 8 16 30 --seconds 25
+    python -m benchmarks.crowd watchers --crowd 1 30 100 --seconds 60
 
 Prints a row for each crowd. ``--root`` serves another checkout, to compare with.
 """
@@ -19,7 +19,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.attack.server import ROOT, Server, serving
-from tests.attack.visitor import Refused, Visitor
+from tests.attack.visitor import Visitor
 
 CROWD = (
     "| visitors | of a core, each | visitor's own program | frames/s | samples/s a panel "
@@ -85,17 +85,6 @@ async def _measured(
     )
 
 
-async def share(teacher: Visitor) -> str:
-    """Have a teacher share the page; return the address for those who watch."""
-    await teacher.press("Share this view")
-    end = time.monotonic() + 30
-    while not teacher.shared:
-        if time.monotonic() > end:
-            raise Refused("the page tells no address to watch")
-        await asyncio.sleep(0.1)
-    return teacher.shared
-
-
 class Watcher:
     """One who watches: counts frames and unpacks none, to cost little beside the server."""
 
@@ -117,7 +106,7 @@ async def watchers(server: Server, n: int, query: str, seconds: float) -> str:
     """Return a row of the table: what so many watchers get, and what they cost."""
     async with Visitor(server.address, query=query) as teacher:
         await teacher.first_picture()
-        url = (await share(teacher)).replace("http", "ws", 1) + "/live"
+        url = (await teacher.share()).replace("http", "ws", 1) + "/live"
         await asyncio.sleep(5)
         without, all_of_them = server.rss, [Watcher() for _ in range(n)]
         async with asyncio.TaskGroup() as group:

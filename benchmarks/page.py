@@ -2,8 +2,8 @@
 
 By hand, for pages of ``rbmviz play``::
 
-    python -m tests.browser.measure_page live.html usps.html --opens 5
-    python -m tests.browser.measure_page live.html --seconds 600
+    python -m benchmarks.page live.html usps.html --opens 5
+    python -m benchmarks.page live.html --seconds 600
 """
 
 import argparse
@@ -51,10 +51,12 @@ class Page:
             time.sleep(0.02)
 
     def __call__(self, script: str) -> Any:
+        """Return the value of a script."""
         options = {"expression": script, "awaitPromise": True, "returnByValue": True}
         return self.session.send("Runtime.evaluate", options)["result"].get("value")
 
     def close(self) -> None:
+        """Close the page and its profile."""
         self._context.close()
 
 
@@ -73,10 +75,10 @@ def processor_seconds(processes: list[psutil.Process]) -> dict[str, float]:
     total, workers = 0.0, 0.0
     for process in processes:
         for task in Path(f"/proc/{process.pid}/task").iterdir():
-            fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+            fields = (task / "stat").read_text("utf-8").rsplit(")", 1)[1].split()
             seconds = (int(fields[11]) + int(fields[12])) / HERTZ
             total += seconds
-            workers += seconds if "Worker" in (task / "comm").read_text() else 0
+            workers += seconds if "Worker" in (task / "comm").read_text("utf-8") else 0
     return {"all": total, "workers": workers}
 
 
@@ -103,12 +105,12 @@ def running(browser: Browser, file: Path, seconds: float, speed: int) -> None:
 
 def names_of(process: psutil.Process) -> list[str]:
     """Return the names of a process's threads."""
-    return [(task / "comm").read_text() for task in Path(f"/proc/{process.pid}/task").iterdir()]
+    return [(task / "comm").read_text("utf-8") for task in Path(f"/proc/{process.pid}/task").iterdir()]
 
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(prog="python -m tests.browser.measure_page")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.page")
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--opens", type=int, default=0, help="how often to open each file")
     parser.add_argument("--seconds", type=float, default=0, help="how long to let it run")
