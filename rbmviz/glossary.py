@@ -54,6 +54,9 @@ ISL          indirect sampling likelihood: how well samples predict unseen pictu
              score like the training examples themselves, the dashed line of the chart
 effective sample size  the number of independent samples, or equal weights, with the same precision (ESS)
 R-hat        how much several chains disagree (Gelman and Rubin); near 1 if they agree
+autocorrelation  how alike two samples of a chain are that are so many draws apart
+effective temperature  the temperature at which a model best explains each pixel of the samples by the others
+finding      a reason not to trust samples yet, in a sentence; none does not mean that nothing is wrong
 standard error  typical random error of an estimate
 
 The model

@@ -8,7 +8,7 @@ trainer file whose name begins with an underscore is an example to copy; its cla
 import dataclasses
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, dataclass_transform
 
 from rbmviz.errors import BadInput, unknown
@@ -19,11 +19,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Table:
-    """Named entries of one kind, read from one folder of the package, if any."""
+    """Named entries of one kind, read from one folder of the package, if any.
 
-    def __init__(self, kind: str, package: str = "") -> None:
+    unlisted : modules by the names of entries that are found by name alone, and stand in no list
+    """
+
+    def __init__(self, kind: str, package: str = "", unlisted: Mapping[str, str] | None = None) -> None:
         self.kind = kind
         self.package = package
+        self._unlisted = unlisted or {}
         self._entries: dict[str, Any] = {}
         self._discovered = not package
 
@@ -46,13 +50,15 @@ class Table:
     def __getitem__(self, name: str) -> Any:
         """Return the entry, or raise BadInput with the nearest name."""
         self._discover()
+        if name in self._unlisted:
+            importlib.import_module(self._unlisted[name])
         if name not in self._entries:
-            raise unknown(self.kind, name, self._entries)
+            raise unknown(self.kind, name, self)
         return self._entries[name]
 
     def __iter__(self) -> Iterator[str]:
         self._discover()
-        return iter(sorted(self._entries))
+        return iter(sorted(self._entries.keys() - self._unlisted.keys()))
 
     def read(self, text: str, **knobs: Any) -> Any:
         """Return the algorithm of a name or a text like ``rates_fpcd:eps=0.03,k=2``, with further knobs.
@@ -68,7 +74,7 @@ class Table:
         return cls(**own, **knobs)
 
 
-samplers = Table("sampler", "rbmviz.samplers")
+samplers = Table("sampler", "rbmviz.samplers", unlisted={"broken": "rbmviz.testing.broken"})
 trainers = Table("trainer", "rbmviz.trainers")
 metrics = Table("metric", "rbmviz.metrics")
 live_metrics = Table("live metric", "rbmviz.metrics")

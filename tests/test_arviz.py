@@ -1,16 +1,15 @@
 """Samples for ArviZ: chains x draws, by Python and by the command line."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 import xarray
 from arviz_stats import ess
 
-from rbmviz import BadInput, load_dataset, sample
+from rbmviz import load_dataset, sample
 from rbmviz.cli import main
-from rbmviz.metrics import Coverage
+from rbmviz.metrics import Coverage, findings
 
 SAMPLER = "rates_fpcd:n_chains=3"
 
@@ -29,6 +28,11 @@ def test_the_tree_has_chains_draws_and_what_is_known_of_each_sample():
     assert tree.samples.p.dims == ("chain", "draw", "unit")
     assert (tree.sample_stats.sweeps == 1).all()
     assert json.loads(tree.attrs["classes"]) == list(data.classes)
+    assert json.loads(tree.attrs["findings"])["verdict"] == "unsure"  # 60 samples
+    stuck = sample("bas_pcd", "gibbs", 2000)
+    found = json.loads(stuck.to_arviz("bas").attrs["findings"])
+    assert found == findings(stuck, "bas_pcd", "bas").as_data()
+    assert found["findings"][0]["name"] == "one_class"
     assert np.isfinite(ess(tree, var_names=["free_energy"]).free_energy)
     assert set(sample("bas_pcd", "gibbs", 8).to_arviz().posterior) == {"free_energy"}
 
@@ -46,14 +50,3 @@ def test_the_command_writes_the_tree(tmp_path, more, capsys):
     assert ("p" in tree.samples) == (not more)
     assert ("class" in tree.posterior) == bool(more)
     assert json.loads(tree.attrs["meta"])["origin"]["seeds"] == [4]
-
-
-def test_without_arviz(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(sys.modules, "arviz_base", None)
-    with pytest.raises(BadInput, match=r'package arviz-base, .*pip install "rbmviz\[arviz\]"'):
-        sample("bas_pcd", "gibbs", 5).to_arviz()
-    command = ["sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "5", "--out"]
-    assert main([*command, str(tmp_path / "x.nc")]) == 2
-    assert "needs the package arviz-base" in capsys.readouterr().err
-    assert main([*command, str(tmp_path / "x.txt")]) == 2
-    assert "must end in .npz or .nc" in capsys.readouterr().err

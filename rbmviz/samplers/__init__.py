@@ -120,7 +120,8 @@ class Samples:
         Group ``posterior`` has scalars: ``free_energy`` in nats, ``fast_norm`` if it was traced, and with a
         data set the ``class`` of the nearest training example (an index into the attribute
         ``classes``) and ``spurious`` (see ``metrics.Coverage``). ``sample_stats`` has ``sweeps``; ``samples``
-        has ``v`` and ``p`` (chain, draw, unit). Attribute ``model``: the model's metadata, JSON.
+        has ``v`` and ``p`` (chain, draw, unit). Attributes, JSON: ``model``, the model's metadata, and
+        ``findings``, what speaks against the samples (``metrics.findings``).
 
         Raises
         ------

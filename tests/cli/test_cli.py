@@ -86,22 +86,10 @@ def test_sample_refuses(capsys, model_file, tmp_path):
     assert "needs a value" in refused(capsys, *usual, "--k")
     assert "There is no model file" in refused(capsys, *instead(usual, "--model", tmp_path / "x.npz"))
     assert "GB of memory" in refused(capsys, *instead(usual, "-n", "1e9"))
+    assert "must end in .npz or .nc" in refused(capsys, *instead(usual, "--out", tmp_path / "x.txt"))
     model_file.write_bytes(model_file.read_bytes()[:-3])
     assert "not a readable model file" in refused(capsys, *usual)
     assert not (tmp_path / "s.npz").exists()
-
-
-def test_init_from_data_begins_each_chain_at_an_example_of_its_own(capsys, tmp_path):
-    """Of the data that the model names."""
-    words = ["sample", *"--sampler gibbs --n-chains 5 -n 20 --init data --out".split(), tmp_path / "s.npz"]
-    run(capsys, *words, "--model", "bas_pcd")
-    model = load_model("bas_pcd")
-    starts = rbmviz.session.SamplingSetup(model, rbmviz.load_dataset("bas"), 0).starts(5)
-    with np.load(tmp_path / "s.npz") as got:
-        want = sample(model, make_sampler("gibbs", n_chains=5), 20, v0=starts).v
-        np.testing.assert_array_equal(got["v"], want)
-    save_model(rbmviz.Model(model.rbm), tmp_path / "nameless.safetensors")
-    assert "--init random" in refused(capsys, *words, "--model", tmp_path / "nameless.safetensors")
 
 
 def test_interrupted_samples_are_kept(model_file, tmp_path):
@@ -196,6 +184,10 @@ def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):
     assert result["ess_free_energy"] == rbmviz.metrics.chain_diagnostics(energy).ess
     assert result["ess_activity"] == rbmviz.metrics.chain_diagnostics(activity).ess
     assert result["ess_activity"] != result["ess_free_energy"]
+    found = rbmviz.metrics.findings(v, "bas_pcd", "bas")
+    assert {name: result[name] for name in ("verdict", "findings", "looked_at")} == found.as_data()
+    assert main(["score", str(path)]) == 0
+    assert f"- {found[0].sentence}" in capsys.readouterr().out
     np.savez(tmp_path / "v.npz", v=v)
     plain = ["score", tmp_path / "v.npz", "--dataset", "bas"]
     assert "ess_activity" not in run(capsys, *plain)
@@ -205,6 +197,7 @@ def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):
     gone = run(capsys, *plain)
     assert gone["ess_activity"] == result["ess_activity"]
     assert "ess_free_energy" not in gone
+    assert "verdict" not in gone
     assert "rhat_activity" not in result
     np.savez(tmp_path / "v.npz", v=np.repeat(v[:1], 20, 0))
     assert run(capsys, *plain, "--model", "bas_pcd")["ess_free_energy"] is None
@@ -224,7 +217,9 @@ def test_score_of_several_chains_takes_them_apart(capsys, tmp_path):
     assert result["ess_free_energy"] != rbmviz.metrics.chain_diagnostics(energy.T.reshape(-1)).ess
     np.savez(path, v=np.tile(v[:7], (20, 1)), meta=meta)
     assert main(["score", str(path)]) == 0
-    assert "R-hat of 7 chains, above 1.01 while they disagree: over 100 by" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "R-hat of 7 chains, above 1.01 while they disagree: over 100 by" in out
+    assert "- Chains disagree about the" in out
     np.savez(path, v=v[:55], meta=meta)
     assert "ess_activity" not in run(capsys, "score", path)
     np.savez(path, v=v, meta=json.dumps({"model": "bas_pcd", "knobs": {"n_chains": True}}))
