@@ -8,8 +8,8 @@ import streamlit as st
 import rbmviz_app
 from rbmviz_app import card, embedding, messages, pages, presenting
 from rbmviz_app.links import open_link
-from rbmviz_app.session import LIVE_PARTS
-from rbmviz_app.share import publish
+from rbmviz_app.session import RACES
+from rbmviz_app.share.publish import share_of_session
 from rbmviz_app.sockets import SCRIPTS
 from rbmviz_app.tabs import open_tab
 
@@ -33,14 +33,16 @@ with SCRIPTS.running():
     embedding.draw_sheet()
     presenting.draw_reader()
     presenting.draw_switch()
-    if (parts := LIVE_PARTS.value.get(name)) is not None:
-        parts.begin_run()
-    publish.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
+    if name in RACES.value:
+        RACES.value[name].parts.begin_run()
+    if (share := share_of_session()) is not None:
+        share.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
     messages.draw_link_warnings()
     card.draw(name)
     if name == next(iter(modules)):
         card.draw_line()
     page.run()
-    publish.end_run()
-    if (parts := LIVE_PARTS.value.get(name)) is not None:
-        parts.end_run()
+    if (share := share_of_session()) is not None:
+        share.end_run()
+    if name in RACES.value:
+        RACES.value[name].parts.end_run()

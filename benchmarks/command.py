@@ -1,12 +1,14 @@
 """``python -m benchmarks``: kernels beside other libraries, samplers per second, the cost of a visitor."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
 from tqdm import tqdm
 
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import NUMBER, Count, split_algorithms
 from rbmviz.errors import BadInput
 
@@ -15,6 +17,7 @@ SEEDS, DEFAULT_SAMPLES = 3, 10_000
 BENCH_FLAGS = {
     "speed": ("rows", "peers", "quick"),
     "quality": ("models", "samplers", "seeds", "n", "dataset"),
+    "training": ("seeds", "dataset"),
     "visitor": (),
     "browsers": (),
 }
@@ -22,7 +25,7 @@ BENCH_FLAGS = {
 
 
 def bench(
-    what: Literal["speed", "quality", "visitor", "browsers"] = "speed",
+    what: Literal["speed", "quality", "training", "visitor", "browsers"] = "speed",
     /,
     *,
     peers: bool = False,
@@ -33,19 +36,21 @@ def bench(
     seeds: Count | None = None,
     n: Annotated[Count, NUMBER] | None = None,
     dataset: str | None = None,
-) -> dict[str, Any]:
+) -> Answer:
     """Time kernels, samplers and a visitor.
 
     Every kernel against other libraries, interleaved, on one thread (speed), the ISL, ESS and class switches
-    of samplers per second (quality), the processor time of one visitor's panels (visitor), or a sample in
-    browsers and natively (browsers). Compare ratios within a row, not times.
+    of samplers per second (quality), the seconds of a training until it is as likely as other libraries'
+    (training), the processor time of one visitor's panels (visitor), or a sample in browsers and natively
+    (browsers). Compare ratios within a row, not times.
 
     Parameters
     ----------
     what
         What is measured.
     peers
-        Speed: also time numpy, scikit-learn, and torch and rbms if installed.
+        Speed: also time numpy, scikit-learn, torch, rbms, JAX and thrml, each in an environment of its own,
+        which is made at first (RBMVIZ_PEERS: their folder).
     rows
         Speed: names separated by commas; a name may end in *; default all rows.
     quick
@@ -55,11 +60,12 @@ def bench(
     samplers
         Quality: names, each with its knobs after a colon: gibbs,rates_fpcd:eps=0.1,k=2.
     seeds
-        Quality: runs of each sampler; default 3.
+        Quality: runs of each sampler; default 3. Training: trainings of each library; default 1.
     n
         Quality: samples of each run; default 10,000.
     dataset
-        Quality: data to score against; default: the data that the model names.
+        Quality: data to score against; default: the data that the model names. Training: data to learn;
+        default mnist.
 
     Examples
     --------
@@ -68,14 +74,16 @@ def bench(
     args = SimpleNamespace(**locals())
     for other, flags in BENCH_FLAGS.items():
         for flag in flags:
-            if other != what and getattr(args, flag):
+            if flag not in BENCH_FLAGS[what] and getattr(args, flag):
                 raise BadInput(f"benchmarks {what}: --{flag} belongs to 'benchmarks {other}'.")
     from benchmarks.machine import machine
 
     result: dict[str, Any] = {"what": what, "machine": machine(), "rows": []}
+    args.machine = result["machine"]
     measured, total = {
         "speed": _speed,
         "quality": _quality,
+        "training": _training,
         "visitor": _visitor,
         "browsers": _browsers,
     }[what](args)
@@ -87,14 +95,22 @@ def bench(
             raise
         print_message("Interrupted: the missing rows were not measured.")
         result["interrupted"] = True
-    return result
+    return result, text(result)
 
 
 def _speed(args: SimpleNamespace) -> tuple[Any, int]:
+    from benchmarks.environments import Peers
     from benchmarks.speed import chosen, speed
 
     names = None if args.rows is None else [name.strip() for name in args.rows.split(",")]
-    return speed(names, bool(args.peers), bool(args.quick)), len(chosen(names))
+
+    def rows() -> Iterator[dict[str, Any]]:
+        with Peers() if args.peers else nullcontext() as peers:
+            yield from speed(names, peers, bool(args.quick))
+            if peers is not None:
+                args.machine["peers"] = peers.versions()
+
+    return rows(), len(chosen(names))
 
 
 def _quality(args: SimpleNamespace) -> tuple[Any, int]:
@@ -104,6 +120,22 @@ def _quality(args: SimpleNamespace) -> tuple[Any, int]:
     samplers = split_algorithms(args.samplers or QUALITY["samplers"])
     seeds, n = (SEEDS if args.seeds is None else args.seeds), (DEFAULT_SAMPLES if args.n is None else args.n)
     return quality(models, samplers, seeds, n, args.dataset), len(models) * len(samplers)
+
+
+def _training(args: SimpleNamespace) -> tuple[Any, int]:
+    from benchmarks.environments import Peers
+    from benchmarks.training import to_quality
+    from rbmviz.datasets import load_dataset
+
+    dataset, seeds = load_dataset(args.dataset or "mnist"), args.seeds or 1
+
+    def rows() -> Iterator[dict[str, Any]]:
+        with Peers() as peers:
+            for seed in range(seeds):
+                yield {"dataset": dataset.name, **to_quality(dataset, seed, peers)}
+                args.machine["peers"] = peers.versions()
+
+    return rows(), seeds
 
 
 def _visitor(args: SimpleNamespace) -> tuple[Any, int]:
@@ -124,6 +156,7 @@ def text(result: dict[str, Any]) -> str:
     lines = {
         "speed": _speed_lines,
         "quality": _quality_lines,
+        "training": _training_lines,
         "visitor": _visitor_lines,
         "browsers": _browsers_lines,
     }
@@ -140,6 +173,12 @@ def _time(seconds: float) -> str:
         if seconds >= unit:
             return f"{seconds / unit:.3g} {name}"
     return f"{seconds * 1e9:.3g} ns"
+
+
+def _wall(times: dict[str, Any]) -> str:
+    """Return the time on the clock if it is not the processor's: other programs, or several threads."""
+    apart = not 0.9 < times["wall"] / times["seconds"] < 1.1
+    return f", {_time(times['wall'])} on the clock" if apart else ""
 
 
 def _target(target: dict[str, Any]) -> str:
@@ -164,14 +203,17 @@ def _speed_lines(result: dict[str, Any]) -> list[str]:
     for row in result["rows"]:
         lines.append(f"{row['name']}: {row['about']}")
         roofline = row["roofline"]
-        lines.append(f"  {'rbmviz':<20} {_time(row['seconds']):>10} per {row['unit']}")
+        lines.append(f"  {'rbmviz':<20} {_time(row['seconds']):>10} per {row['unit']}{_wall(row)}")
         for name, own in row["own"].items():
             lines.append(f"  {name:<20} {_time(own['seconds']):>10}   rbmviz takes {own['ratio']:.3g}x that")
         for peer in row["peers"]:
             recorded |= peer["recorded"]
             name = peer["name"] + ("*" if peer["recorded"] else "")
-            spread = "" if peer["recorded"] else "  ({:.3g} to {:.3g})".format(*peer["quartiles"])
+            spread = ""
+            if not peer["recorded"]:
+                spread = "  ({:.3g} to {:.3g})".format(*peer["quartiles"]) + _wall(peer)
             lines.append(f"  {name:<20} {_time(peer['seconds']):>10} {peer['ratio']:8.3g}x{spread}")
+        lines += [f"  {name:<20} {reason}" for name, reason in row["absent"].items()]
         least = f"{_time(roofline['seconds']):>10} {roofline['share']:8.0%}"
         lines.append(f"  {'roofline':<20} {least}   {roofline['how']}")
         lines += [f"  -> {_target(target)}" for target in row["targets"]]
@@ -184,8 +226,18 @@ def _speed_lines(result: dict[str, Any]) -> list[str]:
     if recorded:
         lines.append("* not in this run: recorded on another machine (Ice Lake, 2.8 GHz), a rough comparison")
     lines.append(
-        f"{_machine_text(machine)}; one thread each (BLAS included), medians over interleaved rounds"
+        f"{_machine_text(machine)}; one thread each (BLAS included); processor time, medians over "
+        "interleaved rounds"
     )
+    return lines + _versions(machine)
+
+
+def _versions(machine: dict[str, Any]) -> list[str]:
+    """Return a line for the environment of each peer."""
+    lines = []
+    for name, versions in machine.get("peers", {}).items():
+        found = versions if isinstance(versions, str) else ", ".join(map(" ".join, versions.items()))
+        lines.append(f"  environment {name}: {found}")
     return lines
 
 
@@ -219,6 +271,23 @@ def _quality_lines(result: dict[str, Any]) -> list[str]:
             "chain uses one thread, a sampler with several chains uses all cores"
         )
     return lines
+
+
+def _training_lines(result: dict[str, Any]) -> list[str]:
+    lines, machine = [], result["machine"]
+    for row in result["rows"]:
+        level = row["level"]
+        lines.append(f"{row['dataset']}, seed {row['seed']}: seconds to {level:.1f} nats per test example")
+        for name, one in sorted(row["contestants"].items(), key=lambda each: each[1]["seconds_to_level"]):
+            last = f"{one['likelihoods'][-1]:.1f} +- {one['errors'][-1]:.1f}"
+            seconds = f"{one['seconds_to_level']:8.1f} s {one['ratio']:6.2f}x"
+            clock, total = f"{one['wall_to_level']:.1f} s on the clock", f"{one['processor'][-1]:.1f} s"
+            lines.append(f"  {name:<14} {seconds}, {clock}; {total} in all, to {last}")
+        lines += [f"  {name:<14} {reason}" for name, reason in row["absent"].items()]
+    lines.append(
+        f"{_machine_text(machine)}; one thread each, processor time; likelihoods by AIS take no part"
+    )
+    return lines + _versions(machine)
 
 
 def _visitor_lines(result: dict[str, Any]) -> list[str]:

@@ -11,6 +11,13 @@ from threadpoolctl import threadpool_limits
 MIN_ROUNDS = 3
 
 
+class Seconds(NamedTuple):
+    """Time of all threads of a process, and time on the clock."""
+
+    processor: float
+    wall: float
+
+
 @dataclass(frozen=True)
 class Contestant:
     """A function to time.
@@ -25,6 +32,13 @@ class Contestant:
 
     run: Callable[[], object]
     work: float = 1.0
+
+    def measure(self, calls: int) -> Seconds:
+        """Return the seconds that some calls take."""
+        processor, wall = time.process_time(), time.perf_counter()
+        for _ in range(calls):
+            self.run()
+        return Seconds(time.process_time() - processor, time.perf_counter() - wall)
 
 
 class TimingBudget(NamedTuple):
@@ -50,9 +64,13 @@ USUAL, QUICK = TimingBudget(15, 0.1, 20.0), TimingBudget(3, 0.01, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """The result of timing: for each contestant the seconds per unit of work, float64 (rounds,)."""
+    """The result of timing: for each contestant the seconds per unit of work, float64 (rounds,).
+
+    ``seconds`` of processor time, which other programs affect only through the caches; ``wall`` of the clock.
+    """
 
     seconds: Mapping[str, np.ndarray]
+    wall: Mapping[str, np.ndarray]
 
     def median(self, name: str) -> float:
         """Return the median over the rounds, in seconds per unit."""
@@ -89,22 +107,16 @@ def interleave(contestants: Mapping[str, Contestant], pace: TimingBudget = USUAL
     # Peers may overflow harmlessly, in 1 / (1 + exp(large)).
     with threadpool_limits(limits=1), np.errstate(over="ignore"):
         for name in names:
-            contestants[name].run()
-            calls[name] = _seconds(contestants[name], 1)
+            contestants[name].measure(1)
+            calls[name] = contestants[name].measure(1).wall
         round_seconds = sum(max(pace.turn, taken) for taken in calls.values())
         rounds = max(MIN_ROUNDS, min(pace.rounds, int(pace.most / round_seconds)))
         repeats = {name: max(1, round(pace.turn / taken)) for name, taken in calls.items()}
-        seconds = {name: np.empty(rounds) for name in names}
+        seconds = {name: np.empty((2, rounds)) for name in names}
         for r in range(rounds):
             first = r % len(names)
             for name in names[first:] + names[:first]:
                 one, n = contestants[name], repeats[name]
-                seconds[name][r] = _seconds(one, n) / (n * one.work)
-    return Times(seconds)
-
-
-def _seconds(one: Contestant, calls: int) -> float:
-    begin = time.perf_counter()
-    for _ in range(calls):
-        one.run()
-    return time.perf_counter() - begin
+                seconds[name][:, r] = np.array(one.measure(n)) / (n * one.work)
+    processor, wall = ({name: both[i] for name, both in seconds.items()} for i in (0, 1))
+    return Times(processor, wall)

@@ -84,46 +84,46 @@ def visitor(
     del states
     yield _row("kernels", each * rate * len(made), n, each)
 
-    comparison = Race(SamplingSetup(loaded, data), rate)
+    race = Race(SamplingSetup(loaded, data), rate)
     try:
         for sampler in made:
-            comparison.add(sampler)
-        comparison.resume()
-        _until(comparison, lambda shown: shown.n >= min_samples)
-        yield _phase(comparison, "samples", seconds, looking=False)
-        yield _phase(comparison, "snapshots", seconds, looking=True)
-        comparison.pause()
-        _until(comparison, lambda shown: shown.status == "paused")
-        yield _phase(comparison, "paused, snapshots", seconds, looking=True)
-        yield _phase(comparison, "paused", seconds, looking=False)
+            race.add(sampler)
+        race.resume()
+        _until(race, lambda shown: shown.n >= min_samples)
+        yield _phase(race, "samples", seconds, looking=False)
+        yield _phase(race, "snapshots", seconds, looking=True)
+        race.pause()
+        _until(race, lambda shown: shown.status == "paused")
+        yield _phase(race, "paused, snapshots", seconds, looking=True)
+        yield _phase(race, "paused", seconds, looking=False)
     finally:
-        comparison.close()
+        race.close()
 
 
-def _until(comparison: Race[Any], holds: Any) -> None:
+def _until(race: Race[Any], holds: Any) -> None:
     end = time.monotonic() + PATIENCE
-    while not all(holds(shown) for _, shown in comparison.poll()):
-        failed = [shown.error for _, shown in comparison.poll() if shown.status == "failed"]
+    while not all(holds(shown) for _, shown in race.poll()):
+        failed = [shown.error for _, shown in race.poll() if shown.status == "failed"]
         if failed or time.monotonic() > end:
             raise BadInput(f"bench visitor: {(failed or ['the panels do not get on'])[0]}")
         time.sleep(0.05)
 
 
-def _phase(comparison: Race[Any], name: str, seconds: float, looking: bool) -> dict[str, Any]:
+def _phase(race: Race[Any], name: str, seconds: float, looking: bool) -> dict[str, Any]:
     stop = threading.Event()
 
     def look() -> None:
         while not stop.wait(1 / FRAMES_PER_SECOND):
-            comparison.poll()
+            race.poll()
 
     viewer = threading.Thread(target=look)
     if looking:
         viewer.start()
-    before = sum(shown.n for _, shown in comparison.poll())
+    before = sum(shown.n for _, shown in race.poll())
     begin, started = time.process_time(), time.monotonic()
     time.sleep(seconds)
     used, passed = time.process_time() - begin, time.monotonic() - started
-    n = sum(shown.n for _, shown in comparison.poll()) - before
+    n = sum(shown.n for _, shown in race.poll()) - before
     stop.set()
     if looking:
         viewer.join()

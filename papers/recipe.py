@@ -16,6 +16,7 @@ from papers.claims import Estimate, PaperClaim
 from papers.drawing import Drawing
 from rbmviz.errors import unknown
 from rbmviz.ledger import PAPERS, PaperName, Size
+from rbmviz.pages import link_to
 from rbmviz.sweeps import SweepPlan
 
 
@@ -25,6 +26,11 @@ class SweepRun:
 
     name: str
     plan: SweepPlan
+
+
+def sweep(name: str, **plan: Any) -> SweepRun:
+    """Return the sweep of this name; ``plan`` are the fields of its ``SweepPlan``."""
+    return SweepRun(name, SweepPlan(**plan))
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,21 @@ def per_seed(
 def seeds(size: Size, quick: int, full: int, medium: int = 0) -> tuple[int, ...]:
     """Return the seeds of a run: 0, 1, ..., below the number of its size."""
     return tuple(range({"quick": quick, "medium": medium, "full": full}[size]))
+
+
+def on_sample(model: str, *panels: str, **settings: str | int | float) -> str:
+    """Return a link to the Sample page with this model, these samplers and settings."""
+    return link_to("sample", panels, model=model, **settings)
+
+
+def on_train(data: str, *panels: str, **settings: str | int | float) -> str:
+    """Return a link to the Train page with these data, trainers and settings."""
+    return link_to("train", panels, train_data=data, **settings)
+
+
+def on_weights(model: str, *panels: str, **settings: str | int | float) -> str:
+    """Return a link to the Weights page with this model, these trainers and settings."""
+    return link_to("weights", panels, weights_model=model, **settings)
 
 
 def _lacking(*_: object) -> Any:

@@ -28,6 +28,7 @@ from papers.recipe import Job, Measurements, Recipe, SweepRun, Work, number_text
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.files import provenance
+from rbmviz.files.origin import digests_in
 from rbmviz.files.output import write_whole, writing
 from rbmviz.ledger import PAPERS, Size, minutes_text
 from rbmviz.models import load_model
@@ -159,7 +160,7 @@ def _measure(
             raise KeyboardInterrupt
         for failed in progress.failed:
             raise BadInput(f"{sweep.name}: {failed.cell.algorithm} failed: {failed.reason}")
-        measured.tables[sweep.name] = table = store.read(all_cells).columns
+        measured.tables[sweep.name] = table = store.read(all_cells)
         is_end = np.append(table["n"][1:] <= table["n"][:-1], True)
         spent += float(table["seconds"][is_end].sum())
     jobs = [item for item in work if isinstance(item, Job)]
@@ -292,8 +293,8 @@ def _origin(work: Sequence[Work], measured: Measurements) -> dict[str, Any]:
     data: dict[str, str] = {}
     seeds: set[int] = set()
     for table in measured.tables.values():
-        models |= dict(zip(table["model"].tolist(), table["model_digest"].tolist(), strict=True))
-        data |= dict(zip(table["data"].tolist(), table["data_digest"].tolist(), strict=True))
+        digests = digests_in(table)
+        models, data = models | digests["models"], data | digests["data"]
         seeds |= set(table["seed"].tolist())
     for arguments in (job.arguments for job in work if isinstance(job, Job)):
         seeds |= {arguments["seed"]} if "seed" in arguments else set()
@@ -302,7 +303,6 @@ def _origin(work: Sequence[Work], measured: Measurements) -> dict[str, Any]:
         if "data" in arguments:
             read = load_dataset(arguments["data"], **arguments.get("data_options", {}))
             data.setdefault(read.name, read.digest())
-    models.pop("", None)
     versions = {"version": provenance.version("rbmviz"), "commit": provenance.commit()}
-    digests = {"models": models, "data": data, "seeds": sorted(seeds)}
-    return {**versions, "machine": provenance.machine(), **digests}
+    read_from = {"models": models, "data": data, "seeds": sorted(seeds)}
+    return {**versions, "machine": provenance.machine(), **read_from}

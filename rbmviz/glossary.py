@@ -54,6 +54,9 @@ ISL          indirect sampling likelihood: how well samples predict unseen pictu
              score like the training examples themselves, the dashed line of the chart
 effective sample size  the number of independent samples, or equal weights, with the same precision (ESS)
 R-hat        how much several chains disagree (Gelman and Rubin); near 1 if they agree
+autocorrelation  how alike two samples of a chain are that are so many draws apart
+effective temperature  the temperature at which a model best explains each pixel of the samples by the others
+finding      a reason not to trust samples yet, in a sentence; none does not mean that nothing is wrong
 standard error  typical random error of an estimate
 
 The model
@@ -111,7 +114,6 @@ setup        what the panels of a page share: model, data, seed, start; in kerne
 plan         what one run is made of: model, data, seed, start and what else its kind needs
 run          one algorithm at work: a chain that is sampled, a model that is trained, pairs that are coupled
 race         the panels of one page, which take commands together and have one clock
-comparison   a race, as the app calls it
 panel        one algorithm on a page, with its knobs and its run
 job          what advances all panels of a page once, twenty times a second; a page has at most one waiting
 pool         threads that do the jobs of all pages in order: paced, full, long

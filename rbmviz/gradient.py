@@ -207,10 +207,7 @@ def _jackknife(products: np.ndarray) -> float:
 def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:
     """Return the exact gradient of the mean log-likelihood of the rows.
 
-    Raises
-    ------
-    BadInput
-        If the model is too large to enumerate.
+    Raises BadInput if the model is too large to enumerate.
     """
     if refusal := too_large(rbm):
         raise BadInput(f"{refusal}; the bias is measured against the exact gradient.")
@@ -240,10 +237,7 @@ def _fingerprint(rbm: RBM, data: np.ndarray) -> str:
 def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, data: np.ndarray) -> None:
     """Write a reference of parallel tempering, one estimate per ladder, to an ``.npz`` file.
 
-    Raises
-    ------
-    OutputFailure
-        If the file cannot be written.
+    Raises OutputFailure if the file cannot be written.
     """
     content = io.BytesIO()
     np.savez(
@@ -258,10 +252,7 @@ def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, dat
 def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientReference:
     """Return a reference of parallel tempering written by ``save_reference``.
 
-    Raises
-    ------
-    BadInput
-        If the file is invalid, or belongs to another model or other training rows.
+    Raises BadInput if the file is invalid, or belongs to another model or other training rows.
     """
     size = rbm.W.size + len(rbm.b) + len(rbm.c)
     try:

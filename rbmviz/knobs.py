@@ -177,25 +177,10 @@ def write_algorithm(algorithm: Any, only: Collection[str] | None = None) -> str:
     return f"{algorithm.name}:{write_knobs(algorithm, only)}".removesuffix(":")
 
 
-def read_algorithm(table: Any, text: str) -> Any:
-    """Return the algorithm described by a text like ``rates_fpcd:eps=0.03,k=2``, or by a bare name.
-
-    table : classes of algorithms by name
-    text : in the format of ``write_algorithm``; knobs may be left out
-
-    Raises BadInput if the algorithm or a knob is unknown, or a value is out of range.
-    """
-    name, _, knobs = text.partition(":")
-    return table[name](**read_knobs(table[name], knobs))
-
-
 def read_knobs(cls: Any, text: str) -> dict[str, Any]:
     """Read knobs in the format of ``write_knobs``; some may be left out.
 
-    Raises
-    ------
-    BadInput
-        If a knob is unknown, out of range, or given twice.
+    Raises BadInput if a knob is unknown, out of range, or given twice.
     """
     return parse_knobs(cls, split_knobs(text, cls.name))
 

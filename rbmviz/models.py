@@ -39,10 +39,7 @@ LANDSCAPE_PATTERNS = {
 def with_rates(model: Model, dataset: Dataset) -> Model:
     """Add the rates of the training part of its data to a model that has none.
 
-    Raises
-    ------
-    BadInput
-        If the examples have another number of units than the model has visible ones.
+    Raises BadInput if the examples have another number of units than the model has visible ones.
     """
     if dataset.n_visible != model.rbm.n_visible:
         raise BadInput(
@@ -165,10 +162,7 @@ def pattern_model(patterns: Sequence[str], depth: float) -> Model:
     patterns : distinct patterns of "0" and "1", with "/" between the rows of the picture: "110/110"
     depth : depth of the valleys, in nats
 
-    Raises
-    ------
-    BadInput
-        If the patterns are not distinct pictures of one shape.
+    Raises BadInput if the patterns are not distinct pictures of one shape.
     """
     rows = [pattern.split("/") for pattern in patterns]
     shapes = {(len(picture), *{len(row) for row in picture}) for picture in rows}
@@ -183,6 +177,12 @@ def pattern_model(patterns: Sequence[str], depth: float) -> Model:
     s = depth / radius
     rbm = RBM(s * (2 * x.T - 1), np.zeros(x.shape[1]), s * (radius - x.sum(axis=1)))
     return Model(rbm, model_statistics(rbm), {"image_shape": list(next(iter(shapes)))})
+
+
+def random_rbm(n_visible: int, n_hidden: int, seed: rng.Seed, sd: float = 1.0) -> RBM:
+    """Return a model with all parameters drawn from N(0, sd^2), as in UCD, appendix A.2."""
+    g = rng.generator(seed, "model")
+    return RBM(*(g.normal(0, sd, shape) for shape in ((n_visible, n_hidden), n_visible, n_hidden)))
 
 
 def random_model(n_visible: int, n_hidden: int, scale: float, seed: rng.Seed = 0) -> Model:

@@ -35,8 +35,8 @@ from rbmviz.trainers import Progress
 from rbmviz.trainers.pop_cd import Population
 
 __all__ = [
-    *("compare", "filters", "isl", "landscape", "likelihood", "log_weights", "meeting_times", "mosaic"),
-    *("pca", "strip", "sweep_map"),
+    *("autocorrelation", "compare", "filters", "isl", "landscape", "likelihood", "log_weights"),
+    *("meeting_times", "mosaic", "pca", "ranks", "strip", "sweep_map", "trace"),
 ]
 
 T = TypeVar("T")
@@ -199,6 +199,95 @@ def likelihood(
     labels, heights = [(name, name) for name in named], [height for _, height in levels]
     ends = end_rows(labels, rows, "trainer", catalogue.TRAINING_PLOT_HEIGHT, heights)
     return _finished(_drawn(curves.of([*rows, *ends])))
+
+
+def trace(samples: Samples | Mapping[str, Samples], *, n: int = 1000) -> Any:
+    """Return the free energy of each sample over time, a line for each chain: a chain that sticks is flat.
+
+    Parameters
+    ----------
+    samples : Samples, or a mapping of names to them
+        They must know their model. At most eight chains of each are drawn.
+    n : int
+        Maximum number of points of a line, evenly spaced (default 1,000).
+
+    Raises
+    ------
+    BadInput
+        If samples do not know their model or their chains, or Altair is not installed.
+
+    Examples
+    --------
+    >>> samples = {name: rbmviz.sample("bas_pcd", name, 200) for name in ("gibbs", "rates_fpcd")}
+    >>> chart = rbmviz.plot.trace(samples)
+    """
+    rows: Rows = []
+    chains = _chains(samples)
+    for name, energy in chains.items():
+        at = evenly(len(energy), n)
+        rows += [{"series": name, "x": int(x), "y": float(y)} for x, y in zip(at, energy[at], strict=True)]
+    return _lines(rows, chains, "Draws", "Free energy (nats)")
+
+
+def autocorrelation(samples: Samples | Mapping[str, Samples], *, lags: int = 100) -> Any:
+    """Return the autocorrelation of the free energy at each lag, averaged over chains.
+
+    A chain that mixes soon falls to 0. One that never leaves a mode may, too.
+
+    Parameters
+    ----------
+    samples : Samples, or a mapping of names to them
+        They must know their model, with 8 draws of each chain or more.
+    lags : int
+        Maximum lag, in draws (default 100).
+
+    Raises
+    ------
+    BadInput
+        If samples are too few or do not know their model or their chains, or Altair is not installed.
+    """
+    rows: Rows = []
+    named = _named(samples, Samples, "samples")
+    for name, run in named.items():
+        values = metrics.chain_diagnostics(run).autocorrelation[: lags + 1]
+        rows += [{"series": name, "x": x, "y": float(y)} for x, y in enumerate(values) if math.isfinite(y)]
+    return _lines(rows, named, "Lag (draws)", "Autocorrelation of the free energy")
+
+
+def ranks(samples: Samples | Mapping[str, Samples], *, bins: int = 20) -> Any:
+    """Return rank histograms of the free energy: flat at 1 if all chains have the same distribution.
+
+    A single chain is cut into halves. Ranks are among all draws of all named samples (Vehtari et al., 2021).
+
+    Parameters
+    ----------
+    samples : Samples, or a mapping of names to them
+        They must know their model. At most eight chains of each are drawn.
+    bins : int
+        Number of bins (default 20).
+
+    Raises
+    ------
+    BadInput
+        If samples do not know their model or their chains, or Altair is not installed.
+    """
+    chains = _chains(samples)
+    if len(chains) == 1:
+        [(name, energy)] = chains.items()
+        halves = np.array_split(energy, 2)
+        chains = dict(zip((f"{name}, first half", f"{name}, second half"), halves, strict=True))
+    values = np.concatenate([*chains.values()])
+    # Equal values, as of bits that repeat, share their ranks evenly: by chance, with a fixed seed.
+    order = np.lexsort((np.random.default_rng(0).random(len(values)), values))
+    rank = np.empty(len(values))
+    rank[order] = np.arange(len(values)) / max(len(values), 1)
+    rows: Rows = []
+    parts = np.split(rank, np.cumsum([len(energy) for energy in chains.values()])[:-1])
+    for name, own in zip(chains, parts, strict=True):
+        heights = np.histogram(own, bins, (0, 1))[0] * bins / max(len(own), 1)
+        edges = [*heights, heights[-1]]  # an outline ends at its last edge
+        rows += [{"series": name, "x": i / bins, "y": float(y)} for i, y in enumerate(edges)]
+    return _lines(rows, chains, "Rank of the free energy among all draws", "Density", "step-after")
 
 
 def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> Any:
@@ -406,6 +495,27 @@ def _data(dataset: AnyDataset, named: Mapping[str, Samples]) -> Dataset:
     if model is None:
         raise BadInput("plot: these samples do not say their model: name the data.")
     return data_of(model)
+
+
+def _chains(samples: Samples | Mapping[str, Samples], most: int = 8) -> dict[str, np.ndarray]:
+    """Return the free energy of the draws of each chain, by a name for each."""
+    chains = {}
+    for name, run in _named(samples, Samples, "samples").items():
+        if run.model is None:
+            raise BadInput("plot: these samples do not say their model: draw them with rbmviz.sample.")
+        for c, v in enumerate(run.by_chain()["v"][:most]):
+            chains[name if run.n_chains == 1 else f"{name}, chain {c}"] = run.model.rbm.free_energy(v)
+    return chains
+
+
+def _lines(
+    rows: Rows, names: Iterable[str], x: str, y: str, line: Literal["linear", "step-after"] = "linear"
+) -> Any:
+    """Return one line for each series; steps are heights above zero."""
+    numbers = (("series", "Of", ""), ("x", x, ".4~g"), ("y", y, ".4~g"))
+    axes = ChartAxis("x", x, form=","), ChartAxis("y", y, form="~s", zero=line == "step-after")
+    curves = Curves(*axes, "series", _styles(names), numbers, line=line, legend=Legend(columns=2))
+    return _finished(_drawn(curves.of(rows)))
 
 
 def _styles(names: Iterable[str], tones: Sequence[str] | None = None) -> tuple[Style, ...]:

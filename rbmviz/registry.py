@@ -8,22 +8,26 @@ trainer file whose name begins with an underscore is an example to copy; its cla
 import dataclasses
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, dataclass_transform
 
 from rbmviz.errors import BadInput, unknown
-from rbmviz.knobs import check_all, check_names, knob, read_algorithm, read_knobs
+from rbmviz.knobs import check_all, check_names, knob, read_knobs
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Table:
-    """Named entries of one kind, read from one folder of the package, if any."""
+    """Named entries of one kind, read from one folder of the package, if any.
 
-    def __init__(self, kind: str, package: str = "") -> None:
+    unlisted : modules by the names of entries that are found by name alone, and stand in no list
+    """
+
+    def __init__(self, kind: str, package: str = "", unlisted: Mapping[str, str] | None = None) -> None:
         self.kind = kind
         self.package = package
+        self._unlisted = unlisted or {}
         self._entries: dict[str, Any] = {}
         self._discovered = not package
 
@@ -46,30 +50,31 @@ class Table:
     def __getitem__(self, name: str) -> Any:
         """Return the entry, or raise BadInput with the nearest name."""
         self._discover()
+        if name in self._unlisted:
+            importlib.import_module(self._unlisted[name])
         if name not in self._entries:
-            raise unknown(self.kind, name, self._entries)
+            raise unknown(self.kind, name, self)
         return self._entries[name]
 
     def __iter__(self) -> Iterator[str]:
         self._discover()
-        return iter(sorted(self._entries))
+        return iter(sorted(self._entries.keys() - self._unlisted.keys()))
 
-    def make(self, name: str, **knobs: Any) -> Any:
-        """Return the algorithm ``name``, which may be a text with knobs, with these knobs and defaults."""
-        name, _, text = name.partition(":")
+    def read(self, text: str, **knobs: Any) -> Any:
+        """Return the algorithm of a name or a text like ``rates_fpcd:eps=0.03,k=2``, with further knobs.
+
+        Raises BadInput if the algorithm or a knob is unknown, given twice, or a value is out of range.
+        """
+        name, _, own_text = text.partition(":")
         cls = self[name]
-        own = read_knobs(cls, text)
+        own = read_knobs(cls, own_text)
         check_names(cls, knobs)
         if twice := own.keys() & knobs:
             raise BadInput(f"{name}: {min(twice)} is given twice; give it once.")
         return cls(**own, **knobs)
 
-    def read(self, text: str) -> Any:
-        """Return the algorithm described by a text, see ``rbmviz.knobs.read_algorithm``."""
-        return read_algorithm(self, text)
 
-
-samplers = Table("sampler", "rbmviz.samplers")
+samplers = Table("sampler", "rbmviz.samplers", unlisted={"broken": "rbmviz.testing.broken"})
 trainers = Table("trainer", "rbmviz.trainers")
 metrics = Table("metric", "rbmviz.metrics")
 live_metrics = Table("live metric", "rbmviz.metrics")

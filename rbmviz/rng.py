@@ -24,10 +24,7 @@ def seed_sequence(seed: Seed) -> np.random.SeedSequence:
     seed : int, SeedSequence or Generator; a whole number from 0 to 2^128 - 1. A Generator gives 128 bits of
         entropy, which advances it.
 
-    Raises
-    ------
-    BadInput
-        If the seed is none of these.
+    Raises BadInput if the seed is none of these.
     """
     if isinstance(seed, np.random.SeedSequence):
         return seed

@@ -138,10 +138,10 @@ def _nothing_left_running(monkeypatch, tmp_path_factory):
     """
     monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path_factory.getbasetemp() / "sweeps"))
     yield
-    if "rbmviz_app.comparisons" in sys.modules:
-        for comparison in list(sys.modules["rbmviz_app.comparisons"].comparisons_by_token().values()):
-            comparison.close()
-            comparison.free()
+    if "rbmviz_app.races" in sys.modules:
+        for race in list(sys.modules["rbmviz_app.races"].races_by_token().values()):
+            race.close()
+            race.free()
 
 
 class OnePlan:
@@ -186,19 +186,25 @@ def open_worker():
 
 
 @pytest.fixture
-def open_comparison():
-    """Make comparisons with a panel for each algorithm; they are closed after the test."""
+def make_race():
+    """What makes a race; in the tests of the app, a page's."""
+    return Race
+
+
+@pytest.fixture
+def open_race(make_race):
+    """Make races with a panel for each algorithm; they are closed after the test."""
     made = []
 
     def make(setup, *algorithms, **options):
-        made.append(Race(setup, **options))
+        made.append(make_race(setup, **options))
         for algorithm in algorithms:
             made[-1].add(algorithm)
         return made[-1]
 
     yield make
-    for comparison in made:
-        close(comparison)
+    for race in made:
+        close(race)
 
 
 @pytest.fixture
@@ -232,9 +238,9 @@ def page(monkeypatch):
 
     yield run
     for test in opened:
-        comparisons = test.session_state["comparisons"] if "comparisons" in test.session_state else {}
-        for comparison, _ in comparisons.values():
-            close(comparison)
+        races = test.session_state["races"] if "races" in test.session_state else {}
+        for race in races.values():
+            close(race)
 
 
 @pytest.fixture

@@ -172,3 +172,16 @@ def sum_of_rows(matrix: np.ndarray, listed: np.ndarray) -> np.ndarray:
     for a, b, c, d in zip(*[iter(rows)] * 4, strict=True):
         total = total + ((a + b) + (c + d))
     return total
+
+
+def pseudo_likelihood(rbm: RBM, rows: np.ndarray, beta: float) -> float:
+    """Return the sum over rows and units of log p(unit | the other units), for the RBM times beta."""
+    hot = RBM(beta * rbm.W, beta * rbm.b, beta * rbm.c)
+    total = 0.0
+    for row in rows:
+        for i in range(rbm.n_visible):
+            flipped = row.copy()
+            flipped[i] = 1 - row[i]
+            odds = hot.free_energy(flipped) - hot.free_energy(row)
+            total -= math.log1p(math.exp(-odds))
+    return total

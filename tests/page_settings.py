@@ -29,9 +29,9 @@ def set_settings(test, **values):
     return test
 
 
-def comparison_of(test, page):
-    """Return the comparison of a page."""
-    return test.session_state["comparisons"][page][0]
+def race_of(test, page):
+    """Return the race of a page."""
+    return test.session_state["races"][page]
 
 
 def button(test, label):

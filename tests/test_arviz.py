@@ -9,7 +9,7 @@ from arviz_stats import ess
 
 from rbmviz import load_dataset, sample
 from rbmviz.cli import main
-from rbmviz.metrics import Coverage
+from rbmviz.metrics import Coverage, findings
 
 SAMPLER = "rates_fpcd:n_chains=3"
 
@@ -28,6 +28,11 @@ def test_the_tree_has_chains_draws_and_what_is_known_of_each_sample():
     assert tree.samples.p.dims == ("chain", "draw", "unit")
     assert (tree.sample_stats.sweeps == 1).all()
     assert json.loads(tree.attrs["classes"]) == list(data.classes)
+    assert json.loads(tree.attrs["findings"])["verdict"] == "unsure"  # 60 samples
+    stuck = sample("bas_pcd", "gibbs", 2000)
+    found = json.loads(stuck.to_arviz("bas").attrs["findings"])
+    assert found == findings(stuck, "bas_pcd", "bas").as_data()
+    assert found["findings"][0]["name"] == "one_class"
     assert np.isfinite(ess(tree, var_names=["free_energy"]).free_energy)
     assert set(sample("bas_pcd", "gibbs", 8).to_arviz().posterior) == {"free_energy"}
 

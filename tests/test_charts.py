@@ -4,7 +4,8 @@ import json
 
 from rbmviz.charts import Bars, ChartAxis, Curves, Level, styled
 from rbmviz.charts.curves import BAND_OPACITY, LEVEL_DASH, LINE_WIDTH
-from rbmviz.view.live import engine_data
+from rbmviz.view.live import Engine
+from tests.frames import read_header
 
 X, Y = ChartAxis("x", "Samples", "log"), ChartAxis("y", "Share", form="%", domain=(0, 1))
 AB = styled(["a", "b"], ["#111111", "#222222"])
@@ -51,7 +52,9 @@ def test_both_renderers_have_one_look():
     assert (line["width"], line["dash"]) == (LINE_WIDTH, AB[1].dash)
     own = {key: line[key] for key in ("name", "colour", "dash", "shape", "points", "band")}
     assert drawing.line_content() | own == line  # where a page's script makes the points
-    assert engine_data()["line"] == Curves(X, Y).line_content()
+    assert read_header(Engine(None).frame({}))["request"]["line"] == json.loads(
+        json.dumps(Curves(X, Y).line_content())
+    )
     assert content["marks"] == [{"x": 1.0, "y": 0.5, "colour": "#222222", "shape": "diamond"}]
     at, best = content["levels"][::-1]
     assert (best["y"], best["label"], best["dash"]) == (0.9, "the best", LEVEL_DASH)

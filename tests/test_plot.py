@@ -45,6 +45,45 @@ def test_the_isl_is_that_of_the_metric(samples):
     assert "the training set itself" in json.dumps(chart.to_dict())
 
 
+def series_of(chart):
+    """Return the points of each line of a chart."""
+    lines = {}
+    for row in rows_of(chart):
+        lines.setdefault(row["series"], []).append((row["x"], row["y"]))
+    return {name: np.array(points) for name, points in lines.items()}
+
+
+def test_a_trace_is_the_free_energy_of_each_chain(samples):
+    several = rbmviz.sample("bas_pcd", "gibbs:n_chains=3", 61, seed=1)
+    lines = series_of(plot.trace({"gibbs": several, "one": samples["gibbs"]}, n=150))
+    assert list(lines) == ["gibbs, chain 0", "gibbs, chain 1", "gibbs, chain 2", "one"]
+    energy = several.model.rbm.free_energy(several.v)
+    np.testing.assert_allclose(lines["gibbs, chain 1"], np.c_[np.arange(20), energy[1:60:3]])
+    assert len(lines["one"]) == 150
+    with pytest.raises(BadInput, match="do not say their model"):
+        plot.trace(rbmviz.Samples(several.v, several.p, {}, None, 1))
+
+
+def test_an_autocorrelation_is_that_of_the_metric(samples):
+    lines = series_of(plot.autocorrelation(samples, lags=30))
+    for name, one in samples.items():
+        want = rbmviz.metrics.chain_diagnostics(one).autocorrelation[:31]
+        np.testing.assert_allclose(lines[name], np.c_[np.arange(31), want])
+
+
+def test_ranks_are_flat_if_chains_agree_and_apart_if_they_do_not():
+    g, several = np.random.default_rng(1), rbmviz.sample("bas_pcd", "gibbs:n_chains=4", 8, seed=1)
+    states = g.integers(0, 2, (4000, 16), dtype=np.uint8)
+    alike = rbmviz.Samples(states, states.astype(np.float32), {}, several.model, 2)
+    for heights in series_of(plot.ranks(alike, bins=5)).values():
+        np.testing.assert_allclose(heights[:, 1], 1, atol=0.15)
+    order = np.argsort(several.model.rbm.free_energy(states), kind="stable")
+    apart = rbmviz.Samples(states[order], alike.p, {}, several.model, 1)
+    low, high = series_of(plot.ranks({"x": apart}, bins=4)).values()
+    np.testing.assert_allclose(low[:, 1], [2, 2, 0, 0, 0])
+    np.testing.assert_allclose(high[:, 1], [0, 0, 2, 2, 2])
+
+
 def test_a_strip_has_every_sample_with_a_class(samples):
     data, one = rbmviz.load_dataset("bas"), samples["rates_fpcd"]
     rows = rows_of(plot.strip(one))

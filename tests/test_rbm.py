@@ -6,7 +6,6 @@ import pytest
 from sklearn.neural_network import BernoulliRBM
 
 from rbmviz import RBM, BadInput, Model, Statistics, from_sklearn, load_model, save_model
-from rbmviz.rbm.files import load_model_file
 
 
 def test_free_energy_is_the_enumerated_marginal(rbm):
@@ -45,7 +44,7 @@ def test_parameters_are_read_only_copies(rbm):
 @pytest.mark.parametrize("name", ["m.safetensors", "m.npz"])
 def test_file_round_trip(model, tmp_path, name):
     save_model(model, tmp_path / name)
-    back = load_model_file(tmp_path / name)
+    back = load_model(tmp_path / name)
     assert [f.name for f in tmp_path.iterdir()] == [name]
     for name in "Wbc":
         np.testing.assert_array_equal(getattr(back.rbm, name), getattr(model.rbm, name))

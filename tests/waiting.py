@@ -37,19 +37,19 @@ def wait_for_answer(address: str, process: subprocess.Popen) -> None:
     wait(answers, f"an answer of {address}")
 
 
-def wait_for_pause(comparison, n=None):
+def wait_for_pause(race, n=None):
     """Return once every panel is paused, after n steps in all if a number is given."""
 
     def at_rest():
-        return all(s.status == "paused" and n in (None, s.n) for _, s in comparison.poll())
+        return all(s.status == "paused" and n in (None, s.n) for _, s in race.poll())
 
     wait(at_rest, "a pause" if n is None else f"a pause after {n} steps")
 
 
-def close(comparison):
-    """Close a comparison, and wait until no thread works at its panels."""
-    comparison.close()
-    wait(lambda: not comparison.works, "the end of all jobs")
+def close(race):
+    """Close a race, and wait until no thread works at its panels."""
+    race.close()
+    wait(lambda: not race.works, "the end of all jobs")
 
 
 def run(coroutine):

@@ -28,11 +28,8 @@ const SETTLE_MS = 4000;
 /** Gap between the card's target and its neighbours, in pixels. */
 const ROOM = 12;
 
-/** Delays in milliseconds after which to look for the answer, drawn after the head; a busy machine takes longer. */
-const REVEAL_MS = [300, 1000, 2500];
-
-/** Height in pixels of the right-or-wrong line above the answer; must match card.css. */
-const ABOVE_ANSWER = 64;
+/** Milliseconds between two looks for the answer, which is drawn after the head, and number of looks. */
+const REVEAL_MS = 300, LOOKS = 10;
 
 const shared = /** @type {{ rbmvizWentTo?: string, rbmvizPush?: History['pushState'] }} */ (/** @type {unknown} */ (window));
 
@@ -109,25 +106,11 @@ const markMore = (card, parent) => {
   parent.rbmvizUnmark = () => { resized.disconnect(); scrolled.removeEventListener('scroll', mark); };
 };
 
-/** Scroll to the answer, or to its beginning if it is taller than the card. @param {HTMLElement | null} card */
-const bringAnswer = card => {
-  const answer = card?.querySelector('.st-key-lesson_reveal'), moves = card?.querySelector('.st-key-lesson_moves');
-  if (!card?.parentElement || !answer || !moves) return;
-  const room = card.parentElement.clientHeight - moves.getBoundingClientRect().height - ABOVE_ANSWER;
-  answer.scrollIntoView({ block: answer.getBoundingClientRect().height > room ? 'start' : 'nearest' });
-};
-
-/** Scroll to the answer once it appears, unless the user has scrolled the card since. @param {HTMLElement | null} card */
-const bringAnswerOnce = card => {
-  const scrolled = card?.parentElement;
-  let at = scrolled?.scrollTop;
-  for (const ms of REVEAL_MS) {
-    setTimeout(() => {
-      if (!scrolled || scrolled.scrollTop !== at) return;
-      bringAnswer(card);
-      at = scrolled.scrollTop;
-    }, ms);
-  }
+/** Scroll to the answer as soon as it is there. @param {HTMLElement | null} card @param {number} [looks] */
+const bringAnswer = (card, looks = LOOKS) => {
+  const answer = card?.querySelector('.st-key-lesson_reveal');
+  if (answer) answer.scrollIntoView({ block: 'nearest' }); // card.css keeps room for what stays above and below
+  else if (looks) setTimeout(() => bringAnswer(card, looks - 1), REVEAL_MS);
 };
 
 /** Draw the head of the card: progress, the effect to look for and, on a phone, the fold button. @param {any} data @param {any} parent */
@@ -164,7 +147,7 @@ const drawHead = (data, parent) => {
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
   copy.onclick = () => copyText(new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href, copy, 'Copy link');
   // The answer is at the end of the card: scroll to it once if it is below the edge.
-  if (data.revealed && parent.rbmvizRevealed !== place) bringAnswerOnce(card);
+  if (data.revealed && parent.rbmvizRevealed !== place) setTimeout(() => bringAnswer(card), REVEAL_MS);
   parent.rbmvizRevealed = data.revealed ? place : '';
   const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
   fold.onclick = () => {
@@ -194,13 +177,13 @@ const drawLook = (data, parent) => {
     found.scrollIntoView({ block: tall ? 'start' : 'nearest' });
   };
   // A new step scrolls to its target, and again while the page is being built, but never against the user's scrolling.
-  if (parent.rbmvizPlace !== data.place) Object.assign(parent, { rbmvizBringsUntil: Infinity, rbmvizWaitsUntil: Infinity, rbmvizBrought: false });
+  if (parent.rbmvizPlace !== data.place) parent.rbmvizBringsUntil = Infinity;
   parent.rbmvizPlace = data.place;
   /** @param {Event} event */
   const leave = event => {
     const inCard = event.target instanceof Element && event.target.closest('.st-key-lesson');
     const scrolls = event.type === 'wheel' || event.type === 'touchmove'; // not a press: Play may create the chart that is the target
-    if (!inCard && (ringed || scrolls)) Object.assign(parent, { rbmvizBringsUntil: 0, rbmvizWaitsUntil: 0 });
+    if (!inCard && (ringed || scrolls)) parent.rbmvizBringsUntil = 0;
   };
   const byHand = /** @type {const} */ (['wheel', 'touchmove', 'pointerdown', 'keydown']);
   byHand.forEach(name => addEventListener(name, leave, { passive: true }));
@@ -219,13 +202,7 @@ const drawLook = (data, parent) => {
     const aimed = target(data.look);
     const fold = aimed?.closest('details');
     if (fold && performance.now() < parent.rbmvizBringsUntil) fold.open = true;
-    // The target is hidden until the question is answered: show the first panel, without a ring.
-    const found = aimed?.checkVisibility({ visibilityProperty: true }) ? aimed : null;
-    const first = panels()[0];
-    if (aimed && !found && first && performance.now() < parent.rbmvizWaitsUntil) {
-      parent.rbmvizWaitsUntil = Math.min(parent.rbmvizWaitsUntil, performance.now() + SETTLE_MS);
-      bring(first);
-    }
+    const found = aimed?.checkVisibility({ visibilityProperty: true }) ? aimed : null, first = panels()[0]; // hidden until the question is answered
     const named = found && part ? panelOf()?.querySelector(`:has(> [data-readout="${part}"]) > dt button, .knob:has([id$="-${part}"]) label`) : null;
     const label = named?.getAttribute('aria-description') ?? named?.textContent; // a large number's button shows only a question mark
     const begun = data.look === 'start' && hasBegun();
@@ -236,13 +213,6 @@ const drawLook = (data, parent) => {
       // On a phone, Play, Step and Reset are always visible: scroll to the panel that they control.
       const stays = innerWidth <= PHONE && ['play', 'step', 'reset'].includes(data.look) && first;
       bring(ofNumber() && innerWidth <= PHONE ? panelOf() : stays || found);
-      parent.rbmvizBrought = true;
-    }
-    // The previous step's chart remains for a moment.
-    if (!aimed && parent.rbmvizBrought && performance.now() < parent.rbmvizBringsUntil) {
-      parent.rbmvizBringsUntil = Infinity;
-      parent.rbmvizBrought = false;
-      document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0);
     }
     if (found === ringed) return;
     if (data.look === 'start' && ringed) bring(found); // move from the pressed button to the element that it fills

@@ -1,7 +1,7 @@
 """The card of a lesson, beside the page that its step is about.
 
 A step sets every setting and every panel of its page, and nothing runs before Play. Opening a step sets the
-settings and marks the panels as pending (``open_step``). The page sets its panels once its comparison exists
+settings and marks the panels as pending (``open_step``). The page sets its panels once its race exists
 (``to_set``, ``note_opened``).
 
 ``lesson=stick&step=3`` in the address opens a step, on any page (``follow_address``); see ``links``.
@@ -27,9 +27,9 @@ from rbmviz.lessons import (
     shipped_lessons,
 )
 from rbmviz.pages import PAGES
-from rbmviz_app import keys, links, messages, pages, session, uploads
+from rbmviz_app import keys, links, messages, pages, session
 from rbmviz_app.component import APP_FOLDER, component, while_running
-from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
+from rbmviz_app.session import OPEN_STEP, RACES, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
@@ -121,8 +121,6 @@ def open_step(lesson: str, step: int) -> PageState:
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
     defaults = {name: setting.default for name, setting in pages.settings(state.page).items()}
     session.show(defaults | state.settings)
-    if state.page == "train":
-        uploads.remove_own_data()
     session.STEP_TO_SET.set(True)
     OPEN_STEP.set(place)  # last, because a click may interrupt a script run anywhere
     return state
@@ -155,11 +153,11 @@ def leave() -> None:
     session.STEP_TO_SET.set(False)
 
 
-def finished_sentence() -> str:
-    """Return a sentence on the lesson just closed with *Finish* and the next one; "" if none was closed."""
+def finished() -> tuple[str, Lesson | None]:
+    """Return a sentence on the lesson just closed with *Finish*, and the next one; "" if none was closed."""
     place = session.FINISHED_STEP.value
     if place is None:
-        return ""
+        return "", None
     in_order = sorted(lessons().values(), key=lambda lesson: lesson.is_challenge)  # in the page's order
     i = next(i for i, lesson in enumerate(in_order) if lesson.name == place.lesson)
     ended, following = in_order[i], in_order[i + 1 :]
@@ -170,9 +168,8 @@ def finished_sentence() -> str:
     else:
         said = f"The challenge “{ended.title}” has not been won yet"
     if not following:
-        return f"{said}; it is the last one of this page."
-    kind = "challenge" if following[0].is_challenge else "lesson"
-    return f"{said}; next comes the {kind} “{following[0].title}”."
+        return f"{said}; it is the last one of this page.", None
+    return f"{said}.", following[0]
 
 
 # Queries of pages
@@ -265,16 +262,12 @@ def panel_names(step: Step) -> list[str]:
 
 def watched_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
     """Return the card's words for a claim that has not been seen yet; ``names``: see ``panel_names``."""
-    return _as_sentence(f"{claim.number_words(page, names)}, watched {claim.when(page)}", names)
+    return f"{claim.number_words(page, names)} {claim.when(page)}"
 
 
 def stated_words(claim: StepClaim, page: str, names: Sequence[str]) -> str:
     """Return the card's words for a goal, or for a claim that has been seen."""
-    return _as_sentence(claim.words(page, names), names)
-
-
-def _as_sentence(said: str, names: Sequence[str]) -> str:
-    return said if names[0] else said[:1].upper() + said[1:]
+    return claim.words(page, names)
 
 
 def value_words(claim: StepClaim, page: str, value: float | None) -> str:
@@ -377,7 +370,7 @@ def _draw_open(offers_reveal: bool) -> None:
             "revealed": bool(step.reveal) and current.revealed,
             "blind": step.blind and current.answer is None,
             "asks": holds_play(current.page),
-            "playing": current.page in COMPARISONS.value and COMPARISONS.value[current.page][0].running,
+            "playing": current.page in RACES.value and RACES.value[current.page].running,
         },
     )
     st.header(step.title, anchor=False)
@@ -454,10 +447,10 @@ def _draw_votes(step: Step) -> None:
 def _note_seen(current: Opened) -> dict[int, float]:
     """Record which claims of the step hold now; return the current number of each, by index."""
     step, place = current.step, current.place
-    comparison = COMPARISONS.value.get(current.page)
-    if comparison is None or session.STEP_TO_SET.value or current.asks:  # a number would give the answer away
+    race = RACES.value.get(current.page)
+    if race is None or session.STEP_TO_SET.value or current.asks:  # a number would give the answer away
         return {}
-    snapshots: list[Any] = [snapshot for _, snapshot in comparison[0].peek()]
+    snapshots: list[Any] = [snapshot for _, snapshot in race.peek()]
     spec = PAGES[step.state.page]
     if spec.sweep is not None:
         scores = session.SHOWN_SCORES.value
@@ -531,14 +524,8 @@ def _draw_moves(place: LessonStep, n: int) -> None:
     with st.container(horizontal=True, key="lesson_moves"):
         i = place.step
         if n > 1:
-            st.button(
-                "Back",
-                shortcut=keys.BACK.key,
-                disabled=not i,
-                on_click=show,
-                args=(i - 1,),
-                key="lesson back",
-            )
+            back: dict[str, Any] = {"shortcut": keys.BACK.key, "disabled": not i}
+            st.button("Back", on_click=show, args=(i - 1,), key="lesson back", **back)
         more: dict[str, Any] = {"shortcut": keys.NEXT.key, "type": "primary"}
         if i + 1 < n:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)

@@ -47,7 +47,7 @@ def _made(kind: str, algorithm: Any) -> str:
     return f'rbmviz.make_{kind}("{algorithm.name}"{knobs})'
 
 
-def runs_of(comparison: Race[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
+def runs_of(race: Race[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
     """Return the sampler of each panel and the log of its knobs, with None for a missing log.
 
     A run at rest, or with too many turns, has no log.
@@ -59,7 +59,7 @@ def runs_of(comparison: Race[SamplingSetup]) -> list[tuple[Sampler, Changes | No
         except BadInput:
             return None
 
-    return [(panel.algorithm, changes(panel)) for panel in comparison.panels]
+    return [(panel.algorithm, changes(panel)) for panel in race.panels]
 
 
 def sampling_code(
@@ -151,11 +151,11 @@ def coupling_code(model_name: str, setup: CouplingSetup, coupling: Coupling) -> 
     lines = [
         "import rbmviz",
         "from rbmviz import rng",
-        "from rbmviz.session import CouplingSetup, random_rbm",
+        "from rbmviz.session import CouplingSetup",
         "",
     ]
     if model_name == RANDOM_MODEL:
-        lines.append(f"rbm = random_rbm({m}, {n}, seed={setup.seed})")
+        lines.append(f"rbm = rbmviz.models.random_rbm({m}, {n}, seed={setup.seed})")
     else:
         lines += [*load_model_lines(model_name), "rbm = model.rbm"]
     lines += ["data = None"] if setup.dataset is None else load_dataset_lines(setup.dataset.name)

@@ -26,20 +26,18 @@ class Curve(NamedTuple):
         return self.style.name
 
 
-def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = "all") -> Rows:
-    """Return the mark of the common point, if there is one.
+def common_rows(point: float | None, cost_unit: CostUnit, rows: Rows, log: bool, who: str = "all") -> Rows:
+    """Return the mark of the point at which curves are compared, if there is one.
 
-    compared : the panels compared at this point; log : whether x has a logarithmic scale; who : the panels in
-        words
+    log : whether x has a logarithmic scale; who : the curves in words
     """
-    points = [row["x"] for row in rows if row["kind"] in CURVE_KINDS]
-    point = compared[0].point if compared else None
-    if point is None or not points:
+    xs = [row["x"] for row in rows if row["kind"] in CURVE_KINDS]
+    if point is None or not xs:
         return []
-    first, last, at = (math.log10(x) if log else x for x in (min(points), max(points), point))
+    first, last, at = (math.log10(x) if log else x for x in (min(xs), max(xs), point))
     # The label is to the left of the line, or to the right if there is no room.
     side = "left" if at - first > MIN_ROOM * (last - first) else "right"
-    at_point = f"at {amount_text(compared[0].cost_unit, point)}"
+    at_point = f"at {amount_text(cost_unit, point)}"
     return [
         {"kind": "common", "x": point, "note": f"{who} compared {at_point}", "label": at_point, "side": side}
     ]

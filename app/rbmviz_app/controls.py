@@ -1,8 +1,10 @@
 """Widgets shared by the pages, each for one setting; downloads; the uploader of models."""
 
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -86,26 +88,14 @@ def toggle(setting: Setting[bool]) -> bool:
     return setting.value
 
 
-def number(setting: Setting[int], **more: Any) -> int:
-    """Draw an integer field."""
-    assert isinstance(setting.spec.allowed, Whole)
-    lo, hi = setting.spec.allowed
-    st.number_input(
-        setting.label,
-        min_value=lo,
-        max_value=hi,
-        value=setting.value,
-        step=1,
-        **_widget(setting, more),
-    )
-    return setting.value
-
-
-def real_number(setting: Setting[float], **more: Any) -> float:
-    """Draw a number field."""
-    assert isinstance(setting.spec.allowed, RealNumber)
-    lo, hi = map(float, setting.spec.allowed)
-    st.number_input(setting.label, lo, hi, setting.value, format="%g", step=None, **_widget(setting, more))
+def number(setting: Setting[Any], **more: Any) -> Any:
+    """Draw a number field, for whole numbers or for any."""
+    allowed = setting.spec.allowed
+    assert isinstance(allowed, Whole | RealNumber)
+    whole = isinstance(allowed, Whole)
+    lo, hi = allowed if whole else map(float, allowed)
+    more |= {"step": 1} if whole else {"step": None, "format": "%g"}
+    st.number_input(setting.label, lo, hi, setting.value, **_widget(setting, more))
     return setting.value
 
 
@@ -122,6 +112,12 @@ def about(page: str, *paragraphs: str, caption: str = "") -> None:
             st.markdown(paragraph)
         if caption:
             st.caption(caption)
+
+
+def picture(file: Path) -> str:
+    """Return a small picture as HTML; what it shows is said beside it."""
+    source = f"data:image/{file.suffix[1:]};base64,{b64encode(file.read_bytes()).decode()}"
+    return f'<img class="small-picture" alt="" src="{source}">'
 
 
 def heading(page: str, question: str, about_page: str) -> None:
@@ -161,10 +157,14 @@ def model_names(setting: Setting[list[str]], **more: Any) -> list[str]:
 
 
 def data_set(setting: Setting[str], **more: Any) -> str:
-    """Draw the list of data sets: the default, the other registered ones, and the visitor's."""
+    """Draw the list of data sets: the default, the other registered ones, and the visitor's.
+
+    A preset or a link may ask for a variant of a registered one.
+    """
     registered = sorted(setting.spec.options(), key=lambda name: name != setting.default)
     own = own_data()
-    return select(setting, [*registered, *own], variant=" ".join(own), format_func=data_label, **more)
+    options = list(dict.fromkeys([*registered, *own, setting.value]))
+    return select(setting, options, variant=" ".join(own), format_func=data_label, **more)
 
 
 def _new_upload(
@@ -183,18 +183,28 @@ def _new_upload(
 
 def scored_data(setting: Setting[str]) -> str:
     """Draw the choice of the data to score against, with an uploader; return the name of the data."""
-    choice, rule = st.container(), ALL_SETTINGS["rule"].value
+    choice = st.container()
+    upload_data(setting, uploads.SCORED_DATA, "Score against your own data")
+    with choice:
+        return data_set(setting)
+
+
+def upload_data(setting: Setting[str], place: str, label: str, more: str = "") -> None:
+    """Draw an uploader of data, before the list of data sets; a new file becomes the choice of the setting.
+
+    more : added to the help
+    """
+    rule = ALL_SETTINGS["rule"].value
     own = _new_upload(
-        uploads.SCORED_DATA,
-        "Score against your own data",
+        place,
+        label,
         uploads.DATA_SUFFIXES,
-        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt).",
-        lambda file: uploads.own_data(uploads.SCORED_DATA, file, rule),
+        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt)."
+        + more,
+        lambda file: uploads.own_data(place, file, rule),
     )
     if own is not None:
         set_undrawn({setting.key: own.content.name})
-    with choice:
-        return data_set(setting)
 
 
 def model_line(name: str, model: Model) -> None:
@@ -279,10 +289,10 @@ def _draw_code(page: str, make: Callable[[], str]) -> None:
         fold.code(make())
 
 
-def sampler_adders(comparison: Race[Any], page: str) -> None:
+def sampler_adders(race: Race[Any], page: str) -> None:
     """Draw the buttons that add a sampler's panel."""
     labels = {name: samplers[name].label for name in list_samplers()}
-    adders(page, labels, lambda name: comparison.add(make_sampler(name)))
+    adders(page, labels, lambda name: race.add(make_sampler(name)))
 
 
 def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -> None:

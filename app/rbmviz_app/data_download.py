@@ -36,17 +36,14 @@ class DataDownload:
             self.error = str(error)
 
 
-@st.cache_resource(show_spinner=False)
-def _downloads() -> tuple[dict[str, DataDownload], threading.Lock]:
-    return {}, threading.Lock()
+_downloads: dict[str, DataDownload] = {}
+"""The newest download of each data set."""
 
 
 def begin(data: MissingData) -> None:
     """Start a download, unless the same data are already being downloaded."""
-    downloads, lock = _downloads()
-    with lock:
-        if data.name not in downloads or not downloads[data.name].thread.is_alive():
-            downloads[data.name] = DataDownload(data)
+    if data.name not in _downloads or not _downloads[data.name].thread.is_alive():
+        _downloads[data.name] = DataDownload(data)
 
 
 def offer_download(name: str | None, page: str) -> None:
@@ -54,11 +51,10 @@ def offer_download(name: str | None, page: str) -> None:
     data = missing_data(name)
     if data is None:
         return
-    downloads, _ = _downloads()
-    running = data.name in downloads and downloads[data.name].thread.is_alive()
+    running = data.name in _downloads and _downloads[data.name].thread.is_alive()
 
     def draw() -> None:
-        download = downloads.get(data.name)
+        download = _downloads.get(data.name)
         if download is not None and download.thread.is_alive():
             megabytes = download.received / 1e6
             text = f"Downloading {data.name}: {megabytes:.1f} of about {data.megabytes:g} MB, then a check."

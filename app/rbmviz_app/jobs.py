@@ -8,6 +8,7 @@ them, only that visitor's session lists it, and it goes with the session.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -32,6 +33,7 @@ from rbmviz.paths import cache_dir
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import load_model_bytes, model_bytes
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, limits, variable_of
+from rbmviz.session.pools import LOW_PRIORITY, Pool
 from rbmviz.sweeps import Store, SweepPlan, cells, run
 from rbmviz_app.outside import dataset_bytes, dataset_from
 
@@ -43,8 +45,6 @@ FOLDER_NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 JOB_FILE = ".job.json"
 """File in a sweep's folder with its title and its owner."""
-
-NICENESS = 10
 
 MAX_SWEEP_TITLE = 100
 
@@ -113,7 +113,7 @@ class Jobs:
         self._lock = threading.RLock()
         self._jobs: dict[str, Job] = {}  # in order of their start
         self._private: weakref.WeakValueDictionary[str, Job] = weakref.WeakValueDictionary()
-        self._at_work = self._closed = False
+        self._one, self._closed = Pool("sweeps", 1), False
         with contextlib.suppress(OSError):
             for path in sorted(folder.iterdir()):
                 if FOLDER_NAME.fullmatch(path.name):
@@ -186,7 +186,7 @@ class Jobs:
             (self._private if own else self._jobs)[name] = job
         if own:
             weakref.finalize(job, shutil.rmtree, folder, ignore_errors=True)
-        self._begin()
+        self._one.submit(functools.partial(self._run, job))
         return job
 
     def _check_room(self, owner: str) -> None:
@@ -215,7 +215,7 @@ class Jobs:
         with self._lock:
             if not job.active:
                 job.status, job.error = "queued", ""
-        self._begin()
+                self._one.submit(functools.partial(self._run, job))
 
     def delete(self, job: Job) -> None:
         """End a sweep, and delete it with its results unless they were made elsewhere."""
@@ -237,39 +237,24 @@ class Jobs:
             for job in (*self._jobs.values(), *self._private.values()):
                 job._interrupt()
 
-    def _begin(self) -> None:
-        """Start the thread that waits for the children, if there is work and no thread yet."""
+    def _run(self, job: Job) -> None:
+        """Run a sweep in its turn, unless it was paused meanwhile."""
         with self._lock:
-            if not self._at_work and self._next() is not None:
-                self._at_work = True
-                threading.Thread(target=self._work, name="rbmviz-sweeps", daemon=True).start()
-
-    def _next(self) -> Job | None:
-        queued = (job for job in (*self._jobs.values(), *self._private.values()) if job.status == "queued")
-        return None if self._closed else next(queued, None)
-
-    def _work(self) -> None:
-        """Run one sweep after another."""
-        while True:
-            with self._lock:
-                job = self._next()
-                self._at_work = job is not None
-                if job is None:
-                    return
-                job._begun, job._done_before = time.monotonic(), job.done
-                try:
-                    job._process = subprocess.Popen(
-                        [sys.executable, "-m", __name__, str(job.folder)],
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.DEVNULL,
-                        stderr=subprocess.PIPE,
-                    )
-                    job.status = "running"
-                except OSError as error:
-                    job.status, job.error = "failed", f"No process can be started: {error.strerror}."
-                    continue
-            self._wait(job, job._process)
-            del job
+            if self._closed or job.status != "queued":
+                return
+            job._begun, job._done_before = time.monotonic(), job.done
+            try:
+                job._process = subprocess.Popen(
+                    [sys.executable, "-m", __name__, str(job.folder)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                )
+                job.status = "running"
+            except OSError as error:
+                job.status, job.error = "failed", f"No process can be started: {error.strerror}."
+                return
+        self._wait(job, job._process)
 
     def _wait(self, job: Job, process: "subprocess.Popen[bytes]") -> None:
         assert process.stderr is not None
@@ -332,7 +317,7 @@ def main(folder: str) -> int:
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     if hasattr(os, "nice"):
-        os.nice(NICENESS)
+        os.nice(LOW_PRIORITY)
     store = Store(folder)
     try:
         planned = cells(store.plan(), registered=True, own=_read_own(store.folder))

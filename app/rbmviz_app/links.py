@@ -43,7 +43,7 @@ MODEL_CHOICES = {
 }
 """The setting on each page that chooses a model (on Tune, several), possibly from the Train page."""
 
-DATA_CHOICES = ("data", "tune_data", "tune_train_data")
+DATA_CHOICES = ("data", "tune_data", "train_data", "tune_train_data")
 """Settings that choose data, possibly a visitor's file; its name then has a file extension."""
 
 TRAINED_TITLE = re.compile(r", [0-9,]+ updates?( \([0-9]+\))?$")
@@ -170,10 +170,8 @@ def open_link(page: str) -> None:
             continue
         try:
             values[name] = _read_setting(setting, texts)
-        except BadInput as error:
-            if name == "train_data":
-                session.add_link_warning(f"The link's data are left out. {error}", page)
-            elif setting.key in OWN_CHOICES and (own := [text for text in texts if OWN_NAME.search(text)]):
+        except BadInput:
+            if setting.key in OWN_CHOICES and (own := [text for text in texts if OWN_NAME.search(text)]):
                 where = "Settings" if page in HAVE_UPLOADERS else "Settings of Sample or Train"
                 what = "model" if TRAINED_TITLE.search(own[0]) else "file"
                 again = "send it from Train again" if what == "model" else f"upload it again in {where}"
@@ -209,8 +207,6 @@ def own_names(name: str) -> list[str]:
 
 def _read_setting(setting: session.Setting[Any], texts: list[str]) -> Any:
     """Return a setting's value from its text in a link; BadInput if it is not allowed."""
-    if setting.key == "train_data" and texts[-1] not in setting.spec.options():  # a variant of a listed value
-        return shared.data(texts[-1]).name
     own = own_names(setting.key)
     if isinstance(setting.spec.allowed, Several):
         each = [text if text in own else setting.spec.read(setting.key, [text])[0] for text in texts]
@@ -233,9 +229,8 @@ def forget_gone(page: str) -> None:
                 reset[name] = left if several else setting.default
     if reset:
         session.set_undrawn(reset)
-        session.note_drawn(
-            page, settings={**session.last_drawn(page).settings, **reset}
-        )  # Undo must not restore them
+        if (race := session.RACES.value.get(page)) is not None:  # Undo must not restore them
+            race.drawn_settings = race.drawn_settings | reset
 
 
 def _can_be(setting: session.Setting[Any], text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The common part of all pages with live panels: comparison, transport, presets, link and charts.
+"""The common part of all pages with live panels: race, transport, presets, link and charts.
 
 A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page.py`` as the template. Its
 ``main`` draws, in this order:
@@ -6,13 +6,13 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
 1. ``PAGE.heading(notes=...)``: the question, and "About" with the notes on how to read the page;
 2. ``with PAGE.toolbar():`` the page's own settings, from which it builds its setup, and ``PAGE.menu()``, the
     presets;
-3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
+3. ``PAGE.open(setup)``: returns the race, and draws play, step, reset, undo and speed into the toolbar;
 4. ``with PAGE.notes():`` the messages above the panels; call it even if there are none;
 5. ``left, right = places()``: the grid of the first screen, for the panels and the main chart;
 6. in ``left`` the panels: ``PAGE.draw_panels``, a fragment, so that a click there redraws nothing else. It
    calls the function of the page's ``panel.py`` that mounts the canvas, and writes the address;
 7. in ``right`` the main chart, and below the grid the others, by ``live_chart``: a function that reads
-   ``comparison.peek()``, which keeps no run awake, makes the chart whenever there is something new.
+   ``race.peek()``, which keeps no run awake, makes the chart whenever there is something new.
    Fragments that draw settings call ``catch_up_settings``;
 8. downloads and code (see ``controls``), omitted while presenting.
 """
@@ -37,33 +37,33 @@ from rbmviz.files.origin import origin
 from rbmviz.knobs import knobs_of
 from rbmviz.pages import PageSpec
 from rbmviz.pages.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
-from rbmviz.session import Race, limits
+from rbmviz.session import limits
 from rbmviz.session.multiples import with_knob
 from rbmviz.session.race import UNDO_SECONDS, Setup
 from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
 from rbmviz_app import (
     card,
-    comparisons,
     controls,
     embedding,
     links,
     messages,
+    pages,
     presenting,
     presets,
+    races,
     session,
     shared,
     transport,
-    uploads,
 )
 from rbmviz_app.component import component
 from rbmviz_app.controls import Download
 from rbmviz_app.panel import algorithms_of
+from rbmviz_app.parts import Make
 from rbmviz_app.presets import Preset
-from rbmviz_app.session import COMPARISONS, PageSettings, Setting
+from rbmviz_app.race import PageRace
+from rbmviz_app.session import PageSettings, Setting
 from rbmviz_app.share import publish
 from rbmviz_app.share.prose import marked
-from rbmviz_app.stream.parts import Make, offering
-from rbmviz_app.stream.socket import live_path
 from rbmviz_app.transport import Transport
 
 PRESENTED_FONT_PIXELS = 20
@@ -97,7 +97,7 @@ class LivePage(Generic[S]):
     about: str
     presets: Sequence[Preset]
     transport: Transport
-    linkable: Callable[[Race[Any]], list[Any]] = algorithms_of
+    linkable: Callable[[PageRace[Any]], list[Any]] = algorithms_of
     only_knobs: Sequence[str] | None = None
     title: Callable[[Sequence[Any]], list[str]] = titles
     knob_labels: Callable[[Mapping[str, Any]], dict[str, str]] = lambda values: {}
@@ -158,35 +158,40 @@ class LivePage(Generic[S]):
     def menu(self) -> None:
         """Draw the menu of presets."""
         key = session.popover_key(f"{self.name} presets")
-        with st.popover("Presets", key=key):
+        with st.popover("Presets", key=key), st.container(key=f"{self.name} cards of presets"):
             for preset in self.presets:
                 key = f"{self.name} preset {preset.label}"
-                st.button(preset.label, key=key, on_click=self.apply, args=(preset,), type="tertiary")
-                st.caption(preset.caption)
+                with st.container(border=True):
+                    if (file := presets.picture_file(self.name, preset)).is_file():
+                        st.html(controls.picture(file))
+                    st.button(preset.label, key=key, on_click=self.apply, args=(preset,), type="tertiary")
+                    st.caption(preset.caption)
 
     def open(
         self,
         setup: S,
-        fill: Callable[[Race[S], list[Any]], None] | None = None,
-        on_change: Callable[[Race[S]], None] = lambda comparison: None,
-    ) -> Race[S]:
-        """Open this session's comparison with this setup, and draw the transport.
+        fill: Callable[[PageRace[S], list[Any]], None] | None = None,
+        on_change: Callable[[PageRace[S]], None] = lambda race: None,
+        shown: tuple[str, Any] = ("", None),
+    ) -> PageRace[S]:
+        """Open this session's race with this setup, and draw the transport.
 
-        fill : adds the panels of a new comparison; takes the comparison and the algorithms of the link's
+        fill : adds the panels of a new race; takes the race and the algorithms of the link's
             preset, an empty list if it has none (default: ``self.fill``)
-        on_change : called with an open comparison after the visitor has changed a setting and the new setup
+        on_change : called with an open race after the visitor has changed a setting and the new setup
             has been accepted; not called for presets, lesson steps and Undo, which set panels themselves
+        shown : name and model of this setup; ``PageRace.shown_model`` stays if the setup is refused
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
         try:
-            comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
+            race, is_new = races.open_race(self.name, setup, self.speed.value)
             step = card.to_set(self.name)
             if step is not None:
-                comparison.pause()  # nothing runs before Play
-                comparison.replace(setup, step.algorithms())
-                comparison.set_rate(self.speed.value)
-                comparison.drop_undo()
+                race.pause()  # nothing runs before Play
+                race.replace(setup, step.algorithms())
+                race.set_rate(self.speed.value)
+                race.drop_undo()
                 card.note_opened()
             elif is_new:
                 asked, preset = links.link_values(self.name, presets.KEY), self.preset_of_link()
@@ -196,25 +201,27 @@ class LivePage(Generic[S]):
                         f"{', '.join(each.slug for each in self.presets)}.",
                         self.name,
                     )
-                (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
-                self._start(comparison)
-            elif comparison.setup != setup:
+                (fill or self.fill)(race, self.read(preset.panels)[0] if preset else [])
+                self._start(race)
+            elif race.setup != setup:
                 try:
-                    comparison.change(setup)
+                    race.change(setup)
                 except BadInput as error:
                     messages.alert("setup", f"{error} The panels continue as they were.")
                 else:
-                    on_change(comparison)
-                command = comparison.undoable_commands
-                session.set_undo_settings(self.name, command, session.last_drawn(self.name).settings)
-                if not session.undo_settings(self.name, command):
-                    comparison.drop_undo()  # a file was uploaded or removed: no setting restores it
+                    on_change(race)
+                changed = session.changed_settings(race.drawn_settings)
+                race.undo_settings = race.undoable_commands, changed
+                if not changed:
+                    race.drop_undo()  # a file was uploaded or removed: no setting restores it
         except BadInput as error:
-            comparisons.drop_empty_comparison(self.name)
+            races.drop_empty_race(self.name)
             messages.note(error)
             st.stop()
+        if race.setup == setup:
+            race.shown_model = shown
         values = self.settings.values_now()
-        knobs = [knob for panel in comparison.panels for knob in knobs_of(panel.algorithm).values()]
+        knobs = [knob for panel in race.panels for knob in knobs_of(panel.algorithm).values()]
         labels = {knob.name: knob.label for knob in knobs} | self.knob_labels(values)
         if self.only_knobs is not None:
             labels = {name: labels[name] for name in self.only_knobs}
@@ -222,30 +229,23 @@ class LivePage(Generic[S]):
             embedding.warn_of_unknown_knobs(self.name, list(labels))
         messages.draw_link_warnings(self.name)
         messages.show_toasts()
-        self._note_shown_preset(comparison)
-        session.note_drawn(self.name, settings=values)
+        self._note_shown_preset(race)
+        race.drawn_settings = values
         with self._of_run.transport_place:
-            draw_transport(self, comparison)
+            draw_transport(self, race)
             if links.presenting():
                 presenting.draw_settings(self.name, labels)
-        return comparison
+        return race
 
-    def shown_model(self, comparison: Race[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
-        """Return the name and model that the panels show: the previous ones if ``setup`` was refused."""
-        models = session.MODELS_ON_PAGES.ensure()
-        if comparison.setup == setup or self.name not in models:
-            models[self.name] = name, model
-        return models[self.name]
-
-    def _start(self, comparison: Race[S]) -> None:
+    def _start(self, race: PageRace[S]) -> None:
         """Start the runs of a newly opened page, or advance them to the steps in the link of a paused page.
 
         Training runs opened by a link stay at their own steps.
         """
-        steps = links.paused_at(self.name, len(comparison.panels))
+        steps = links.paused_at(self.name, len(race.panels))
         if not steps and not (session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value):
-            comparison.resume()
-        elif any(steps) and not any(panel.snapshot.n for panel in comparison.panels):
+            race.resume()
+        elif any(steps) and not any(panel.snapshot.n for panel in race.panels):
             most = links.MAX_REPEATED_STEPS
             if max(steps) > most:
                 session.add_link_warning(
@@ -253,7 +253,7 @@ class LivePage(Generic[S]):
                     "when it is opened: press Play to continue.",
                     self.name,
                 )
-            comparison.step([min(n, most) for n in steps])
+            race.step([min(n, most) for n in steps])
 
     def read(self, texts: Sequence[str]) -> tuple[list[Any], list[str]]:
         """Return the algorithms of a link or preset, and a message for each refused text."""
@@ -266,7 +266,7 @@ class LivePage(Generic[S]):
         ]
         return [algorithm for algorithm in read if algorithm not in others], refused
 
-    def fill(self, comparison: Race[S], wanted: list[Any]) -> None:
+    def fill(self, race: PageRace[S], wanted: list[Any]) -> None:
         """Add the panels in the link, as many as the limits allow.
 
         If there are none, add ``wanted`` or, if that is empty, the default panels.
@@ -288,9 +288,9 @@ class LivePage(Generic[S]):
             session.add_link_warning(sentence, self.name)
         for algorithm in read or wanted or self.read(self.spec.default_panels)[0]:
             try:
-                comparison.add(algorithm)
+                race.add(algorithm)
             except BadInput as error:
-                if not comparison.panels:
+                if not race.panels:
                     raise
                 session.add_link_warning(f"Not all panels are open. {error}", self.name)
                 break
@@ -325,21 +325,31 @@ class LivePage(Generic[S]):
         plan : plan of each panel's run (default: the setup's)
         """
         before = self.settings.values_now()
-        comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
+        race, is_new = races.open_race(self.name, setup, self.speed.value)
         try:
-            comparison.replace(setup, algorithms, plan)
+            race.replace(setup, algorithms, plan)
         except BadInput:
             if is_new:
-                comparisons.drop_empty_comparison(self.name)
+                races.drop_empty_race(self.name)
             raise
         session.show(values)
-        comparison.set_rate(self.speed.value)
-        removed = self.name == "train" and uploads.remove_own_data(getattr(setup, "dataset", None))
-        if removed or is_new:
-            comparison.drop_undo()  # no setting would restore the file
+        race.set_rate(self.speed.value)
+        if is_new:
+            race.drop_undo()
         else:
-            session.set_undo_settings(self.name, comparison.undoable_commands, before)
-        comparison.resume()
+            race.undo_settings = race.undoable_commands, session.changed_settings(before)
+        race.resume()
+
+    def open_with(
+        self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any], plan: Any = None
+    ) -> None:
+        """Open this page with these panels and settings, from another page; see ``show``."""
+        try:
+            self.show(setup, algorithms, values, plan)
+        except BadInput as error:
+            messages.note(error)
+        else:
+            st.switch_page(pages.file_of(self.name))
 
     def preset_of_link(self) -> Preset | None:
         """Return the preset in the link; None if there is none.
@@ -349,11 +359,11 @@ class LivePage(Generic[S]):
         asked = links.link_values(self.name, presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
-    def _is_on_screen(self, preset: Preset, comparison: Race[S]) -> bool:
-        panels = self.linkable(comparison)
+    def _is_on_screen(self, preset: Preset, race: PageRace[S]) -> bool:
+        panels = self.linkable(race)
         named = [text.partition(":")[0] for text in preset.panels]
         # Names first, because reading the knobs of all presets takes a millisecond.
-        if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
+        if len(panels) != len(race.panels) or named != [algorithm.name for algorithm in panels]:
             return False
         for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
             turned = {
@@ -366,107 +376,101 @@ class LivePage(Generic[S]):
         if any(setting.value != values[setting.key] and not setting.is_unchosen for setting in of_page):
             return False
         try:  # an uploaded file belongs to the setup, but not to the settings
-            return comparison.setup == self.setup_of(values) and self.shows_settings()
+            return race.setup == self.setup_of(values) and self.shows_settings()
         except BadInput:
             return False
 
-    def _note_shown_preset(self, comparison: Race[S]) -> Preset | None:
+    def _note_shown_preset(self, race: PageRace[S]) -> Preset | None:
         """Return the preset that the screen shows, and remember it."""
-        on_screen = next((preset for preset in self.presets if self._is_on_screen(preset, comparison)), None)
-        session.note_drawn(self.name, preset=on_screen.slug if on_screen else "")
+        on_screen = next((preset for preset in self.presets if self._is_on_screen(preset, race)), None)
+        race.preset = on_screen.slug if on_screen else ""
         return on_screen
 
-    def preset_caption(self, comparison: Race[S]) -> None:
+    def preset_caption(self, race: PageRace[S]) -> None:
         """Draw the caption of the preset on the screen, if there is one."""
         # Always present: otherwise the elements below would be rebuilt and jump.
-        preset = self._note_shown_preset(comparison)
+        preset = self._note_shown_preset(race)
         in_lesson = card.opened(self.name) is not None  # the card of a lesson explains the page
         text = preset.caption if preset and not in_lesson else ""
         if text:
-            session.note_drawn(self.name, caption=text)
+            race.caption = text
         # A removed caption keeps its space, so that the slider being dragged does not move. The global style
         # sheet hides struck-out text.
-        gone = "" if in_lesson or links.presenting() else session.last_drawn(self.name).caption
+        gone = "" if in_lesson or links.presenting() else race.caption
         with st.container(key="caption"):
             # Streamlit does not draw empty containers.
             st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
         publish.tell(caption=marked(text))
 
-    def shown_preset(self) -> Preset | None:
+    def shown_preset(self, race: PageRace[S]) -> Preset | None:
         """Return the preset that the screen showed when it was last drawn; None if there was none."""
-        slug = session.last_drawn(self.name).preset
-        return next((preset for preset in self.presets if preset.slug == slug), None)
+        return next((preset for preset in self.presets if preset.slug == race.preset), None)
 
     def write_address(
-        self, comparison: Race[S], more: Mapping[str, Sequence[str]] = MappingProxyType({})
+        self, race: PageRace[S], more: Mapping[str, Sequence[str]] = MappingProxyType({})
     ) -> None:
         """Write the panels, the preset that the screen shows, the settings and ``more`` into the address."""
-        preset, panels = self.shown_preset(), write_panels(self.linkable(comparison), self.only_knobs)
+        preset, panels = self.shown_preset(race), write_panels(self.linkable(race), self.only_knobs)
         parts = {self.spec.panels_key: panels, presets.KEY: [preset.slug] if preset else []}
         links.write(self.name, parts | links.texts_of(self.settings.values()) | dict(more))
 
     @st.fragment
     def draw_panels(
         self,
-        comparison: Race[S],
+        race: PageRace[S],
         key: str,
         draw: Callable[..., None],
         offer: tuple[str, str, Callable[[], None]] | None = None,
     ) -> None:
         """Draw the caption of the preset and the live panels, and write the address.
 
-        draw : draws the panels; takes the comparison and the keyword arguments that ``mounted`` returns
+        draw : draws the panels; takes the race and the keyword arguments that ``mounted`` returns
         offer : noun and icon for a panel, and a function that draws the buttons for adding one; None: panels
             cannot be added
         """
-        self.preset_caption(comparison)
-        draw(comparison, **self.mounted(comparison, key))
+        self.preset_caption(race)
+        draw(race, **self.mounted(race, key))
         if offer is not None:
             what, icon, draw_adders = offer
-            if not comparison.panels:
+            if not race.panels:
                 st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
             if not links.presenting():
                 with st.popover(f"Add a {what}", icon=":material/add:", type="tertiary", key=f"add {what}"):
                     draw_adders()
-        catch_up_page(comparison)
-        self.write_address(comparison)
+        catch_up_page(race)
+        self.write_address(race)
 
-    def mounted(self, comparison: Race[S], key: str) -> dict[str, Any]:
+    def mounted(self, race: PageRace[S], key: str) -> dict[str, Any]:
         """Return the keyword arguments of ``Canvas.mount`` that are common to all canvases of panels."""
 
         def edited(edit: Any) -> None:
             try:
-                comparison.apply_knobs(edit["key"], **edit["knobs"])
+                race.apply_knobs(edit["key"], **edit["knobs"])
             except BadInput as error:
                 messages.refused(error)
 
         def multiplied(asked: Any) -> None:
             try:
-                others = with_knob(comparison[asked["key"]].algorithm, asked["knob"], asked["values"])
-                comparison.add_beside(asked["key"], others, asked["instead"])
+                others = with_knob(race[asked["key"]].algorithm, asked["knob"], asked["values"])
+                race.add_beside(asked["key"], others, asked["instead"])
             except KeyError:
                 return  # the panel has since been closed
             except BadInput as error:
                 messages.refused(error)
 
         return {
-            "url": self.socket(),
             "present": links.presenting(),
             "key": key,
             "on": {
                 "edit": edited,
-                "remove": lambda asked: comparison.remove(asked["key"]),
+                "remove": lambda asked: race.remove(asked["key"]),
                 "multiply": multiplied,
             },
         }
 
-    def socket(self) -> str:
-        """Return the path of the live socket of this visitor's comparison."""
-        return live_path() + COMPARISONS.value[self.name][1]
-
-    def named(self, comparison: Race[S]) -> list[tuple[str, Any]]:
+    def named(self, race: PageRace[S]) -> list[tuple[str, Any]]:
         """Return (title, snapshot) of every panel, without renewing leases: this does not keep runs awake."""
-        snapshots = [snapshot for _, snapshot in comparison.peek()]
+        snapshots = [snapshot for _, snapshot in race.peek()]
         return list(zip(self.title([snapshot.algorithm for snapshot in snapshots]), snapshots, strict=True))
 
 
@@ -479,53 +483,46 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
         return st.container(key="live-panels"), st.container(key="live-chart")
 
 
-def _address_of(comparison: Race[Any]) -> tuple[str, str]:
-    [found] = [(page, token) for page, (each, token) in COMPARISONS.value.items() if each is comparison]
-    return found
-
-
-def catch_up_page(comparison: Race[Any]) -> None:
+def catch_up_page(race: PageRace[Any]) -> None:
     """Update the rest of the page after actions in the panels; call it at the end of their fragment.
 
     Redraws the page if the command to undo or the panels have changed, and shows why clicks and drags were
     refused.
     """
-    page, _ = _address_of(comparison)
-    drawn, keys = session.last_drawn(page), [panel.key for panel in comparison.panels]
-    if drawn.command != comparison.undoable_commands or drawn.panels != keys:
+    keys = [panel.key for panel in race.panels]
+    if race.drawn_command != race.undoable_commands or race.drawn_panels != keys:
         st.rerun()  # Undo and what depends on the panels are drawn with the whole page
     messages.show_toasts()
 
 
-def catch_up_settings(page: str) -> None:
+def catch_up_settings(race: PageRace[Any]) -> None:
     """Redraw the page if this fragment changed a setting, because the address is written elsewhere.
 
     Call it in each fragment with settings.
     """
-    before = session.last_drawn(page).settings
-    if before != session.settings_now(before):
+    if session.changed_settings(race.drawn_settings):
         st.rerun()
 
 
 @st.fragment
-def draw_transport(live: LivePage[Any], comparison: Race[Any]) -> None:
+def draw_transport(live: LivePage[Any], race: PageRace[Any]) -> None:
     """Draw play, step, reset and speed."""
     page, speed, texts = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
         held = "The lesson asks first: choose an answer on its card." if card.holds_play(page) else ""
-        transport.draw(page, live.socket(), comparison.running, texts, held)
-        number = comparison.undoable_commands
-        session.note_drawn(page, command=number, panels=[panel.key for panel in comparison.panels])
+        transport.draw(page, race.path, race.running, texts, held)
+        number = race.undoable_commands
+        race.drawn_command, race.drawn_panels = number, [panel.key for panel in race.panels]
         # The shell's style sheet hides the button when there is nothing to undo, and after UNDO_SECONDS. It
         # is never disabled, because that would lose a click made while there was something to undo. An
         # animation keeps the time, which restarts only if its name changes: hence one each for even and odd.
-        state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
+        state = ("even", "odd")[number % 2] if race.can_undo else "none"
         with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
             if st.button(
                 "Undo",
                 icon=":material/undo:",
                 on_click=undo,
-                args=(page, comparison),
+                args=(page, race),
                 key=f"{page}_undo",
                 help=f"Undo the last reset, closed panel, preset or setting, within {UNDO_SECONDS:g} "
                 "seconds: the runs continue where they were.",
@@ -537,21 +534,22 @@ def draw_transport(live: LivePage[Any], comparison: Race[Any]) -> None:
             width=texts.width,
             label_visibility="collapsed",
         )
-        if rate != comparison.rate:
-            comparison.set_rate(rate)
-    catch_up_settings(page)
+        if rate != race.rate:
+            race.set_rate(rate)
+    catch_up_settings(race)
 
 
-def undo(page: str, comparison: Race[Any]) -> None:
+def undo(page: str, race: PageRace[Any]) -> None:
     """Undo the newest command, including the settings that it changed."""
     try:
-        if not comparison.undo():
+        if not race.undo():
             st.toast(f"Too late to undo: that was only possible for {UNDO_SECONDS:g} seconds.")
             return
     except BadInput as error:
         st.toast(messages.plain(error))  # a message on the page would disappear with the next run
         return
-    session.show(session.undo_settings(page, comparison.undoable_commands))
+    command, settings = race.undo_settings
+    session.show(settings if command == race.undoable_commands else {})
 
 
 FOLDED_HEIGHT = 260
@@ -566,7 +564,7 @@ _chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], 
 
 
 def downloads(
-    comparison: Race[Any],
+    race: PageRace[Any],
     models: Mapping[str, Model] = MappingProxyType({}),
     code: Callable[[], str] | None = None,
     more: Sequence[Download] = (),
@@ -577,30 +575,29 @@ def downloads(
     models : the models of the panels, by name; code : see ``controls.downloads``
     by_link : whether the page's address, and not its code, repeats the results
     """
-    page, _ = _address_of(comparison)
-    parts = offering(session.LIVE_PARTS.ensure(), page, comparison)
+    page = race.page
     address = links.address_of(page, links.LESSON, links.STEP)
 
     def file_origin() -> dict[str, Any]:
         command = f"rbmviz app; {address()}" if by_link or code is None else code()
-        return origin_of(comparison, command, models)
+        return origin_of(race, command, models)
 
     help = "The points of this page’s charts, once there are any, and where they come from (.csv)."
-    rows = Download("Data (.csv)", parts.csv, f"{page}.csv", help)
+    rows = Download("Data (.csv)", race.parts.csv, f"{page}.csv", help)
     controls.downloads(page, [rows, *more], file_origin, code)
 
 
 def origin_of(
-    comparison: Race[Any], command: str, models: Mapping[str, Model] = MappingProxyType({})
+    race: PageRace[Any], command: str, models: Mapping[str, Model] = MappingProxyType({})
 ) -> dict[str, Any]:
     """Return the origin of a page's results, which a command or code repeats; see ``rbmviz.files.origin``."""
-    setup = comparison.setup
+    setup = race.setup
     seeds = range(setup.seed, setup.seed + getattr(setup, "replicates", 1))
     return origin(command, models=models, data=[getattr(setup, "dataset", None)], seeds=seeds)
 
 
 def live_chart(
-    comparison: Race[Any],
+    race: PageRace[Any],
     key: str,
     make: Make,
     alt: str,
@@ -613,10 +610,9 @@ def live_chart(
         there are rows; height : pixels; 0 (the default): a main chart, whose height a style sheet sets; TEXT:
         only the sentences
     """
-    page, token = _address_of(comparison)
-    offering(session.LIVE_PARTS.ensure(), page, comparison).offer(key, make, alt)
+    race.parts.offer(key, make, alt)
     with nullcontext() if height else st.container(key=f"main chart {key}"):
-        _place(key, nothing, height, url=live_path() + token)
+        _place(key, nothing, height, url=race.path)
 
 
 def draw_chart(content: Content | None, key: str, nothing: str = "", height: int = 300) -> None:

@@ -8,17 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rbmviz.charts import Style
 from rbmviz.charts.style import colours, dashes, differing_knobs, titles
 from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.session import Race
 from rbmviz.session.multiples import multiples_of
 from rbmviz.session.race import Panel
 from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
-from rbmviz.view.formulas import equation, equation_of, prose, symbols_of
-from rbmviz.view.specs import about, knob_spec, readout_specs
+from rbmviz.view.formulas import equation, equation_of, symbols_of
+from rbmviz.view.replay import panel_data
+from rbmviz.view.specs import knob_spec
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, sent_by
 from rbmviz_app.share import publish
 from rbmviz_app.stream.encoder import Readouts
@@ -39,7 +42,7 @@ def _component(name: str, folder: Path, script: str) -> Any:
 
 
 class Canvas:
-    """The live canvas of one page: all panels of a comparison; the folder's ``panel.js`` draws one."""
+    """The live canvas of one page: all panels of a race; the folder's ``panel.js`` draws one."""
 
     def __init__(self, folder: Path) -> None:
         self._name = folder.name
@@ -47,9 +50,9 @@ class Canvas:
 
     def mount(
         self,
+        race: PageRace[Any],
         panels: Sequence[dict[str, Any]],
         *,
-        url: str,
         view: str,
         n_visible: int,
         shape: tuple[int, int],
@@ -63,7 +66,6 @@ class Canvas:
         """Draw the canvas.
 
         panels : see ``panel_specs``
-        url : path of the live WebSocket
         view, pixels, n_visible : fields of the requests (see ``FrameRequest``)
         shape : rows and columns of one picture, in pixels
         present : whether the page is for a projector: panels are fitted to the window, and only the knobs in
@@ -84,7 +86,7 @@ class Canvas:
                     taken[key] = number
                     on.get(name, lambda _: None)(value)
 
-        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "side": side}
+        common = {"url": race.path, "fps": FPS, "view": view, "pixels": pixels, "side": side}
         common |= {
             "present": present,
             "present_knobs": presented_knobs() if present else shown_knobs(),
@@ -94,7 +96,7 @@ class Canvas:
         }
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, on_events_change=take)
-        publish.canvas(self._name, common | data)
+        publish.canvas(self._name, race, common | data)
 
 
 def panel_spec(
@@ -121,17 +123,12 @@ def panel_spec(
     algorithm = panel.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
     values = values_of(algorithm)
-    return {
-        "key": panel.key,
-        "label": label,
-        "about": prose(about(algorithm)),
+    style, numbers = Style(label, accent, tuple(dash)), readouts(algorithm, panel.plan)
+    return panel_data(panel.key, style, algorithm, numbers) | {
         "equation": equation(formulas_of(algorithm), symbols_of(algorithm)),
-        "colour": accent,
-        "dash": list(dash),
         "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
         "values": {name: values[name] for name in knobs},
         "multiples": multiple_specs(algorithm) if multiples else [],
-        "readouts": readout_specs(readouts(algorithm, panel.plan)),
     }
 
 
@@ -148,9 +145,9 @@ def multiple_specs(algorithm: Any) -> list[dict[str, Any]]:
     return entries
 
 
-def algorithms_of(comparison: Race[Any]) -> list[Any]:
+def algorithms_of(race: Race[Any]) -> list[Any]:
     """Return the algorithm of each panel."""
-    return [panel.algorithm for panel in comparison.panels]
+    return [panel.algorithm for panel in race.panels]
 
 
 def numeric_knobs(algorithm: Any) -> dict[str, Any]:
@@ -188,7 +185,7 @@ def _symbol(knob: Knob) -> str:
 
 
 def panel_specs(
-    comparison: Race[Any],
+    race: Race[Any],
     readouts: Readouts,
     front: Callable[[Knob], bool],
     names: Sequence[str] = (),
@@ -202,14 +199,14 @@ def panel_specs(
     names : titles of the panels; none: the titles of their algorithms
     marks : a word before each name in the heads; none: no words
     """
-    algorithms = algorithms_of(comparison)
+    algorithms = algorithms_of(race)
     specs = [
         panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples, formulas_of)
         for panel, accent, label, dash in zip(
-            comparison.panels,
+            race.panels,
             colours(algorithms),
             names or titles(algorithms),
-            dashes(comparison.slots),
+            dashes(race.slots),
             strict=True,
         )
     ]

@@ -12,9 +12,9 @@ import streamlit as st
 from rbmviz_app import keys, links
 from rbmviz_app.component import component
 from rbmviz_app.session import (
-    COMPARISONS,
     MAX_PRESENTED_KNOBS,
     PRESENTED,
+    RACES,
     REDUCED_MOTION,
     STARTS_PAUSED,
     widget_value,
@@ -97,11 +97,11 @@ def draw_reader() -> None:
 
     def reduce_motion() -> None:
         REDUCED_MOTION.set(True)
-        for comparison, _ in COMPARISONS.value.values():
-            comparison.pause()
-            if not comparison.seen:  # it waits for Play in its first state
-                comparison.reset()
-                comparison.drop_undo()
+        for race in RACES.value.values():
+            race.pause()
+            if not race.seen:  # it waits for Play in its first state
+                race.reset()
+                race.drop_undo()
 
     with st.container(key="reader"):  # takes no space
         # A script from our own file, not a component: components are loaded later than some charts.

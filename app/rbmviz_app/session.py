@@ -8,22 +8,19 @@ session state is what a browser tab keeps between these runs.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
 import streamlit as st
 
 from rbmviz import Model
 from rbmviz.pages import SettingSpec
 from rbmviz.pages.links import address_texts
-from rbmviz.session import Race
-from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.jobs import Job
+from rbmviz_app.race import PageRace
 from rbmviz_app.share.view import Share
-from rbmviz_app.stream.parts import Parts
 
 T = TypeVar("T")
 
@@ -208,8 +205,8 @@ def sent_by(component: str, trigger: str) -> Any:
 
 SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 
-COMPARISONS: Entry[dict[str, tuple[Race[Any], str]]] = Entry("comparisons", dict)
-"""The comparison of each page drawn so far, with its token."""
+RACES: Entry[dict[str, PageRace[Any]]] = Entry("races", dict)
+"""The race of each page drawn so far."""
 
 NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict, of_tab=False)
 """Number of the newest event taken from each canvas, by its key."""
@@ -219,9 +216,6 @@ TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 
 OWNER: Entry[str] = Entry("owner", str)
 """The secret that identifies this browser to sweeps, see ``rbmviz_app.links``; "" before first use."""
-
-EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
-"""Number of times that each uploader was emptied. In Streamlit, only a new key empties an uploader."""
 
 REFUSED_UPLOADS: Entry[dict[str, tuple[str, str]]] = Entry("refused uploads", dict)
 """By uploader, the last file that was refused, as Streamlit calls it, and the sentence."""
@@ -285,90 +279,14 @@ TOASTS: Entry[tuple[tuple[str, str], ...]] = Entry("toasts", tuple)
 """Messages about recent clicks and drags, with their icons, until they are shown."""
 
 
-class Drawn(NamedTuple):
-    """State of a page when it was last drawn.
-
-    settings : its settings, by name, which Undo restores after the next change
-    command : the command that its Undo button undoes, see ``Race.undoable_commands``
-    preset : name (in the address) of the preset whose caption is shown; "": none
-    caption : the last caption of a preset, whose space is reserved
-    panels : keys of its panels
-    """
-
-    settings: Mapping[str, Any] = MappingProxyType({})
-    command: int = 0
-    preset: str = ""
-    caption: str = ""
-    panels: Sequence[int] = ()
-
-
-DRAWN_PAGES: Entry[dict[str, Drawn]] = Entry("drawn", dict)
-"""State of each page when it was last drawn."""
-
-
-def last_drawn(page: str) -> Drawn:
-    """Return the state of a page when it was last drawn."""
-    return DRAWN_PAGES.value.get(page, Drawn())
-
-
-def note_drawn(page: str, **parts: Any) -> None:
-    """Record the current state of a page."""
-    DRAWN_PAGES.set(DRAWN_PAGES.value | {page: last_drawn(page)._replace(**parts)})
-
-
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Number of picks in each popover. It is part of the key: after a pick, a new, closed popover appears."""
-
-UNDO_SETTINGS: Entry[dict[str, tuple[int, dict[str, Any]]]] = Entry("undo settings", dict)
-"""For Undo on each page, besides the runs: the number of a command, and the settings that it changed."""
-
-LIVE_PARTS: Entry[dict[str, Parts]] = Entry("live parts", dict)
-"""The charts of each page's comparison."""
-
-MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
-"""Name and model shown by each page's panels; the limits may have refused the chosen model."""
-
-OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
-"""Train: the uploaded checkpoint for which a panel was opened."""
-
-EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None, of_tab=False)
-"""How it works: the editor's initial matrix, float64 (states, states); None: the preset's."""
-
-TABLE_VERSION: Entry[int] = Entry("table version", int, of_tab=False)
-"""How it works: number of refills of the editor. As part of its key, it makes a refill discard edits."""
-
-AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
-"""Tune: values of the settings that name knobs, for the kind not tuned now, by kind (samplers, trainers)."""
-
-CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
-"""How it works: the start state of a chain, by its number of states."""
-
-LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
-"""How it works: the last table that was a transition matrix, and the names of its states."""
-
-LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
-"""How it works: lambda, subtracted from the diagonal; None: half of the largest possible."""
-
-DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
-"""How it works: the small model whose units are drawn one by one."""
 
 SHOWN_SCORES: Entry[Any] = Entry("shown scores", lambda: None)
 """Tune: the scores on the screen (``SweepScores``); None: no sweep is shown."""
 
 OWN_SWEEPS: Entry[dict[str, Job]] = Entry("own sweeps", dict)
 """Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
-
-POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
-"""Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
-
-FOLLOWED: Entry[int | None] = Entry("followed", lambda: None)
-"""Tune: the setting whose knobs the pointer's chain has taken last."""
-
-DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
-"""Train: names of the panels, by key, in the last drawn row."""
-
-DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
-"""Tune: keys and runs of the panels beside the map when the whole page was last drawn."""
 
 
 class LessonStep(NamedTuple):
@@ -424,21 +342,9 @@ def widget_value(key: str) -> Any:
     return st.session_state.get(key)
 
 
-def settings_now(names: Iterable[str]) -> dict[str, Any]:
-    """Return the values of settings, by name."""
-    return {name: ALL_SETTINGS[name].value for name in names}
-
-
-def set_undo_settings(page: str, command: int, before: Mapping[str, Any]) -> None:
-    """Let Undo of this command (``Race.undoable_commands``) restore what has changed since ``before``."""
-    now = settings_now(before)
-    UNDO_SETTINGS.ensure()[page] = command, {name: x for name, x in before.items() if now[name] != x}
-
-
-def undo_settings(page: str, command: int) -> dict[str, Any]:
-    """Return the settings to restore when this command is undone; empty if it has changed none."""
-    number, settings = UNDO_SETTINGS.value.get(page, (0, {}))
-    return settings if number == command else {}
+def changed_settings(before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the earlier values of the settings that have changed since."""
+    return {name: value for name, value in before.items() if ALL_SETTINGS[name].value != value}
 
 
 def close_popover(name: str) -> None:

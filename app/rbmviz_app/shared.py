@@ -29,7 +29,7 @@ T = TypeVar("T")
 class SharedObjects(Generic[T]):
     """A cache of objects shared by all sessions, keyed by their ingredients.
 
-    Equal requests return the same object as long as anybody uses it: a comparison restarts if its model is
+    Equal requests return the same object as long as anybody uses it: a race restarts if its model is
     another object, even an equal one. The last ``n_kept`` requested objects stay even if unused.
     """
 

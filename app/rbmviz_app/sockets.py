@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from rbmviz_app.access import is_own_origin
+from rbmviz_app.race import live_path
 from rbmviz_app.share.routes import watch_path
-from rbmviz_app.stream.socket import live_path
 
 POLICY = 1008
 """Standard close code for messages that violate the server's policy."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz_app.comparisons import close_work, connect
 from rbmviz_app.links import PAUSED_AT
 from rbmviz_app.pages import names_of_other_pages
+from rbmviz_app.races import close_work, connect
 from rbmviz_app.session import LINK, SHARED_PAGE, WRITTEN, Link, Tab, enter_tab, tab_of_session
 
 TAB_COOKIE = "rbmviz_tab"

@@ -2,7 +2,7 @@
 
 Streamlit may report the click of its buttons twice or, while a connection is re-established, not at all. A
 press of these buttons is numbered, sent again until it is answered, and carried out once
-(``stream/presses.py``).
+(``race.py``).
 """
 
 from typing import Any, NamedTuple

@@ -20,21 +20,12 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.session import memory
 from rbmviz_app import insides, messages, outside
-from rbmviz_app.comparisons import discard_sweeps_of
-from rbmviz_app.session import (
-    EMPTIED_UPLOADERS,
-    REFUSED_UPLOADS,
-    TRAINED,
-    UPLOADS,
-    widget_value,
-)
+from rbmviz_app.races import discard_sweeps_of
+from rbmviz_app.session import REFUSED_UPLOADS, TRAINED, UPLOADS, widget_value
 from rbmviz_app.shared import MODELS_OF_COMMAND
 
-TRAINING_DATA = "own_data"
-"""The uploader of the Train page, whose file replaces the chosen data."""
-
-SCORED_DATA = "score_data"
-"""The uploader of data to score against; data of any uploader can be chosen for this."""
+TRAINING_DATA, SCORED_DATA = "own_data", "score_data"
+"""The uploaders of data to train on, and to score against; data of each can be chosen for both."""
 
 MODEL_SUFFIXES = ["safetensors", "npz", "h5", "hdf5"]
 
@@ -59,10 +50,10 @@ def uploader(place: str, label: str, suffixes: list[str], help: str) -> Any:
     """
 
     def changed() -> None:
-        if widget_value(uploader_key(place)) is None:
+        if widget_value(place) is None:
             drop_upload(place)
 
-    return st.file_uploader(label, suffixes, key=uploader_key(place), on_change=changed, help=help)
+    return st.file_uploader(label, suffixes, key=place, on_change=changed, help=help)
 
 
 ROUTE = "/_stcore/upload_file/"
@@ -114,35 +105,11 @@ def _limits() -> dict[str, Any]:
     return {"room": memory.room(), "go_on": stop_with_the_page}
 
 
-def uploader_key(place: str) -> str:
-    """Return the widget key of an uploader: ``place``, until it has been emptied."""
-    times = EMPTIED_UPLOADERS.value.get(place, 0)
-    return f"{place} {times}" if times else place
-
-
 def offer_to_leave(place: str, file: Any) -> None:
     """Offer to remove an upload that is no longer in its uploader."""
     if file is None and place in UPLOADS.value:
         name = messages.plain(UPLOADS.value[place].name)
         st.button(f"Continue without {name}", key=f"{place} leave", on_click=drop_upload, args=(place,))
-
-
-def remove_own_data(used: object = None) -> bool:
-    """Remove the visitor's own data from the Train page; return whether there were any.
-
-    Otherwise they would replace the data that a preset, a lesson or another page opens there.
-
-    used : data that the page is set to; their file stays (default: none)
-    """
-    place = TRAINING_DATA
-    if place not in UPLOADS.value and widget_value(uploader_key(place)) is None:
-        return False
-    if used is not None and place in UPLOADS.value and UPLOADS.value[place].content is used:
-        return False
-    drop_upload(place)
-    EMPTIED_UPLOADERS.set(EMPTIED_UPLOADERS.value | {place: EMPTIED_UPLOADERS.value.get(place, 0) + 1})
-    messages.inform("Your file was removed from the page: upload it again in Settings to use it.")
-    return True
 
 
 def send_model(title: str, model: Model) -> str:

@@ -2,7 +2,7 @@
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, seeds
+from papers.recipe import Measurements, Recipe, Work, on_weights, seeds
 from papers.recipes.population_cd_bias_variance import (
     beside_the_paper,
     bias_bounds,
@@ -11,7 +11,6 @@ from papers.recipes.population_cd_bias_variance import (
     printed_bound,
     variance_bounds,
 )
-from rbmviz.pages import link_to
 
 IMAGES = ("letters", "mnist")
 
@@ -50,12 +49,7 @@ RECIPE = Recipe(
             "Letters 51 times (k = 1) and 34 times (k = 10); MNIST 26 times and 16 times",
             *variance_bounds("letters"),
             *variance_bounds("mnist"),
-            live_link=link_to(
-                "weights",
-                ("pop_cd:n_chains=246",),
-                weights_model="letters_fpcd",
-                weights_more=True,
-            ),
+            live_link=on_weights("letters_fpcd", "pop_cd:n_chains=246", weights_more=True),
         ),
         claim(
             "printed_images",
@@ -70,6 +64,6 @@ RECIPE = Recipe(
         "estimates, the noise stands in its place, so that a ratio is too small if anything."
     ),
     cost={"quick": 2.5, "medium": 8.0, "full": 120.0},
-    live_link=link_to("weights", ("pop_cd:n_chains=246",), weights_model="letters_fpcd", weights_more=True),
+    live_link=on_weights("letters_fpcd", "pop_cd:n_chains=246", weights_more=True),
     needs=("letters", "mnist"),
 )

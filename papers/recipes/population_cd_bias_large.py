@@ -8,11 +8,10 @@ import numpy as np
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
 from papers.drawing import Row as DrawnRow
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_weights, per_seed, seeds
 from papers.recipes.population_cd_bias_variance import of_models, printed_bound, variance_bounds
 from papers.tables import dots
 from papers.trainings import estimator_biases
-from rbmviz.pages import link_to
 
 
 class Row(NamedTuple):
@@ -135,9 +134,7 @@ RECIPE = Recipe(
             Bound("mnist_1", "log10 of bias, CD over pop-CD, MNIST, 500 hidden, k = 1", at_most=0),
             Bound("mnist_10", "log10 of bias, CD over pop-CD, MNIST, 500 hidden, k = 10", at_least=0),
             shortened=SHORT,
-            live_link=link_to(
-                "weights", ("pop_cd:n_chains=500", "pop_cd:k=10,n_chains=500"), weights_model="mnist_cd1"
-            ),
+            live_link=on_weights("mnist_cd1", "pop_cd:n_chains=500", "pop_cd:k=10,n_chains=500"),
         ),
         claim(
             "variance_large",
@@ -163,6 +160,6 @@ RECIPE = Recipe(
         "updates in a full run and 10^4 in a quick one, MNIST at 0.01 with 15,000 and 1,500."
     ),
     cost={"quick": 7.5, "medium": 60.0, "full": 700.0},
-    live_link=link_to("weights", ("pop_cd:n_chains=100",), weights_model="letters_fpcd"),
+    live_link=on_weights("letters_fpcd", "pop_cd:n_chains=100"),
     needs=("letters", "mnist"),
 )

@@ -6,10 +6,9 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing, Row
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_weights, per_seed, seeds
 from papers.tables import dots
 from papers.trainings import estimator_biases
-from rbmviz.pages import link_to
 
 BATCH = {"bas": 32, "modes": 500, "letters": 246, "mnist": 500}
 UPDATES = {"bas": 10_000, "modes": 10_000, "letters": 10_000, "mnist": 5000}
@@ -136,9 +135,7 @@ RECIPE = Recipe(
             "Bars and Stripes 9.9 times (k = 1) and 5.0 times; Modes 157 times and 73 times",
             *variance_bounds("bas"),
             *variance_bounds("modes"),
-            live_link=link_to(
-                "weights", ("pop_cd:n_chains=500",), weights_model="modes_cd1", weights_more=True
-            ),
+            live_link=on_weights("modes_cd1", "pop_cd:n_chains=500", weights_more=True),
         ),
         claim(
             "printed",
@@ -154,5 +151,5 @@ RECIPE = Recipe(
         "lost in the noise, the noise stands in its place, so that a ratio is too small if anything."
     ),
     cost={"quick": 0.6, "full": 26.0},
-    live_link=link_to("weights", ("pop_cd:n_chains=32",), weights_model="bas_cd1"),
+    live_link=on_weights("bas_cd1", "pop_cd:n_chains=32"),
 )

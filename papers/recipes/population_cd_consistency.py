@@ -8,14 +8,13 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_train, on_weights, per_seed, seeds
 from papers.tables import dots
 from rbmviz import rng
 from rbmviz.datasets import load_dataset
 from rbmviz.gradient import EstimatorRun, GradientReference, enumerated, flat, gradient_quality, quality
 from rbmviz.metrics import model_statistics
 from rbmviz.models import load_model
-from rbmviz.pages import link_to
 from rbmviz.registry import trainers
 from rbmviz.trainers import make_trainer, train
 from rbmviz.trainers.pop_cd import pop_weights
@@ -193,7 +192,7 @@ RECIPE = Recipe(
                 Bound(f"time_{n}", f"time of an update, pop-CD-1 over CD-1, {n} hidden units", at_most=1.2)
                 for n in HIDDEN
             ),
-            live_link=link_to("train", ("cd:batch_size=500", "pop_cd:batch_size=500"), train_data="mnist5k"),
+            live_link=on_train("mnist5k", "cd:batch_size=500", "pop_cd:batch_size=500"),
         ),
         claim(
             "pt_costs_more",
@@ -203,13 +202,10 @@ RECIPE = Recipe(
                 Bound(f"pt_{n}", f"time of an update, PT-10 over pop-CD-1, {n} hidden units", at_least=2)
                 for n in HIDDEN
             ),
-            live_link=link_to(
-                "train",
-                (
-                    "pop_cd:batch_size=500",
-                    "pt:learning_rate=0.01,schedule=linear,batch_size=500,n_chains=500",
-                ),
-                train_data="mnist5k",
+            live_link=on_train(
+                "mnist5k",
+                "pop_cd:batch_size=500",
+                "pt:learning_rate=0.01,schedule=linear,batch_size=500,n_chains=500",
             ),
         ),
     ),
@@ -224,5 +220,5 @@ RECIPE = Recipe(
         "computes, and the fewer hidden units there are, the more that weighs."
     ),
     cost={"quick": 1.7, "full": 21.0},
-    live_link=link_to("weights", ("pop_cd:n_chains=32", "pop_cd:n_chains=500"), weights_model="bas_cd1"),
+    live_link=on_weights("bas_cd1", "pop_cd:n_chains=32", "pop_cd:n_chains=500"),
 )

@@ -4,11 +4,10 @@ from typing import Any
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, Work, on_train, seeds, sweep
 from papers.tables import by_seed, curve, difference, where
 from rbmviz.metrics.numbers import LIKELIHOOD
-from rbmviz.pages import link_to
-from rbmviz.sweeps import Axis, Budget, SweepPlan
+from rbmviz.sweeps import Axis, Budget
 
 TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "pop-CD-1": "pop_cd:k=1", "PT-10": "pt:n_temperatures=10"}
 BATCH = {"mnist": 500, "letters": 246}
@@ -22,22 +21,20 @@ RATES = (0.1, 0.01)
 def work(size: Size) -> list[Work]:
     """Return trainers on two data sets; only a full run has the smaller rate, and PT-10."""
     return [
-        SweepRun(
+        sweep(
             data,
-            SweepPlan(
-                kind="trainer",
-                algorithms=tuple(
-                    f"{text},schedule=constant,batch_size={BATCH[data]}"
-                    + (f",n_chains={BATCH[data]}" if label.startswith("P") else "")
-                    for label, text in TRAINERS.items()
-                    if size == "full" or label != "PT-10"
-                ),
-                axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
-                data=data,
-                seeds=seeds(size, quick=5, medium=3, full=25),
-                budget=Budget("updates", UPDATES[data][size]),
-                metrics=("log_likelihood",),
+            kind="trainer",
+            algorithms=tuple(
+                f"{text},schedule=constant,batch_size={BATCH[data]}"
+                + (f",n_chains={BATCH[data]}" if label.startswith("P") else "")
+                for label, text in TRAINERS.items()
+                if size == "full" or label != "PT-10"
             ),
+            axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
+            data=data,
+            seeds=seeds(size, quick=5, medium=3, full=25),
+            budget=Budget("updates", UPDATES[data][size]),
+            metrics=("log_likelihood",),
         )
         for data in BATCH
     ]
@@ -95,14 +92,11 @@ RECIPE = Recipe(
             Bound("letters_cd", "end, pop-CD-1 less CD-1, Letters, rate 0.1 (nats)", -0.5, 0.5),
             Bound("letters_pcd", "end, pop-CD-1 less PCD, Letters, rate 0.1 (nats)", -0.5, 0.5),
             shortened={"quick": "A quick run ends at 2,000 updates; the paper's has 10,000 and 30,000."},
-            live_link=link_to(
-                "train",
-                (
-                    "cd:learning_rate=0.1,batch_size=246",
-                    "pop_cd:learning_rate=0.1,batch_size=246",
-                    "pcd:learning_rate=0.1,schedule=constant,batch_size=246,n_chains=246",
-                ),
-                train_data="letters",
+            live_link=on_train(
+                "letters",
+                "cd:learning_rate=0.1,batch_size=246",
+                "pop_cd:learning_rate=0.1,batch_size=246",
+                "pcd:learning_rate=0.1,schedule=constant,batch_size=246,n_chains=246",
             ),
         ),
         claim(
@@ -113,10 +107,8 @@ RECIPE = Recipe(
                 Bound(f"{data}_rates", f"end, rate 0.01 less 0.1, pop-CD-1, {data} (nats)", at_least=0)
                 for data in BATCH
             ),
-            live_link=link_to(
-                "train",
-                tuple(f"pop_cd:learning_rate={rate:g},batch_size=500" for rate in RATES),
-                train_data="mnist5k",
+            live_link=on_train(
+                "mnist5k", *(f"pop_cd:learning_rate={rate:g},batch_size=500" for rate in RATES)
             ),
         ),
     ),
@@ -126,6 +118,6 @@ RECIPE = Recipe(
         "the rate 0.01 are part of a full run."
     ),
     cost={"quick": 5.2, "medium": 6.0, "full": 2500.0},
-    live_link=link_to("train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="mnist5k"),
+    live_link=on_train("mnist5k", "cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"),
     needs=("mnist", "letters"),
 )

@@ -4,11 +4,10 @@ from typing import Any
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Job, Measurements, Recipe, Work, seeds
+from papers.recipe import Job, Measurements, Recipe, Work, on_train, seeds
 from papers.tables import band, falls, last, paired
 from papers.trainings import scored_training
 from rbmviz.metrics.numbers import LIKELIHOOD
-from rbmviz.pages import link_to
 
 TRAINERS = {"CD-1": "cd:k=1", "CD-10": "cd:k=10", "pop-CD-1": "pop_cd:k=1", "pop-CD-10": "pop_cd:k=10"}
 QUICK = ("CD-1", "pop-CD-1")
@@ -84,10 +83,10 @@ RECIPE = Recipe(
                 "quick": "A quick run has a fortieth of the paper's updates at ten times its rate, which is "
                 "no setting of the paper."
             },
-            live_link=link_to(
-                "train",
-                ("cd:learning_rate=0.1,batch_size=500", "pop_cd:learning_rate=0.1,batch_size=500"),
-                train_data="mnist",
+            live_link=on_train(
+                "mnist",
+                "cd:learning_rate=0.1,batch_size=500",
+                "pop_cd:learning_rate=0.1,batch_size=500",
                 hidden=500,
             ),
         ),
@@ -100,8 +99,6 @@ RECIPE = Recipe(
         "one 10^4 updates of Letters, and on MNIST 10^3 updates at the rate 0.1."
     ),
     cost={"quick": 6.0, "medium": 60.0, "full": 6500.0},
-    live_link=link_to(
-        "train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="letters", hidden=100
-    ),
+    live_link=on_train("letters", "cd:learning_rate=0.1", "pop_cd:learning_rate=0.1", hidden=100),
     needs=("letters", "mnist"),
 )

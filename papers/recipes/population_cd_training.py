@@ -4,11 +4,10 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, Work, on_train, seeds, sweep
 from papers.tables import by_seed, curve, difference, where
 from rbmviz.metrics.numbers import LIKELIHOOD
-from rbmviz.pages import link_to
-from rbmviz.sweeps import Axis, Budget, SweepPlan
+from rbmviz.sweeps import Axis, Budget
 
 TRAINERS = {
     "CD-1": "cd:k=1",
@@ -36,17 +35,15 @@ def setting(label: str, data: str) -> str:
 def work(size: Size) -> list[Work]:
     """Return six trainers at two rates on two data sets."""
     return [
-        SweepRun(
+        sweep(
             data,
-            SweepPlan(
-                kind="trainer",
-                algorithms=tuple(setting(label, data) for label in TRAINERS),
-                axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
-                data=data,
-                seeds=seeds(size, quick=5, medium=5, full=25),
-                budget=Budget("updates", UPDATES[data][size]),
-                metrics=("log_likelihood",),
-            ),
+            kind="trainer",
+            algorithms=tuple(setting(label, data) for label in TRAINERS),
+            axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
+            data=data,
+            seeds=seeds(size, quick=5, medium=5, full=25),
+            budget=Budget("updates", UPDATES[data][size]),
+            metrics=("log_likelihood",),
         )
         for data in BATCH
     ]
@@ -148,11 +145,7 @@ RECIPE = Recipe(
                 for data, rate, words in PLOTS
             ),
             shortened=SHORT,
-            live_link=link_to(
-                "train",
-                tuple(f"pop_cd:k={k},learning_rate=0.1,batch_size=32" for k in (1, 10)),
-                train_data="bas",
-            ),
+            live_link=on_train("bas", *(f"pop_cd:k={k},learning_rate=0.1,batch_size=32" for k in (1, 10))),
         ),
         claim(
             "on_a_par_with_pt",
@@ -165,13 +158,10 @@ RECIPE = Recipe(
                 for data, rate, words in PLOTS
             ),
             shortened=SHORT,
-            live_link=link_to(
-                "train",
-                (
-                    "pop_cd:learning_rate=0.1,batch_size=32",
-                    "pt:learning_rate=0.1,schedule=constant,batch_size=32,n_chains=32",
-                ),
-                train_data="bas",
+            live_link=on_train(
+                "bas",
+                "pop_cd:learning_rate=0.1,batch_size=32",
+                "pt:learning_rate=0.1,schedule=constant,batch_size=32,n_chains=32",
             ),
         ),
     ),
@@ -181,9 +171,7 @@ RECIPE = Recipe(
         "3,000 updates (Modes); a full one 25 seeds at both rates and the paper's 50,000 and 10,000."
     ),
     cost={"quick": 3.2, "medium": 18.0, "full": 600.0},
-    live_link=link_to(
-        "train",
-        ("cd:learning_rate=0.1", "pcd:learning_rate=0.1,schedule=constant", "pop_cd:learning_rate=0.1"),
-        train_data="bas",
+    live_link=on_train(
+        "bas", "cd:learning_rate=0.1", "pcd:learning_rate=0.1,schedule=constant", "pop_cd:learning_rate=0.1"
     ),
 )

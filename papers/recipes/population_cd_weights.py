@@ -6,13 +6,12 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, bounds, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_weights, per_seed, seeds
 from papers.tables import dots, paired
 from rbmviz.datasets import load_dataset
 from rbmviz.gradient import flat
 from rbmviz.metrics import log_z, model_statistics, too_large
 from rbmviz.models import load_model
-from rbmviz.pages import link_to
 from rbmviz.trainers.pop_cd import pop_weights
 
 LONGEST = "log10 of the longest over the shortest gradient"
@@ -119,7 +118,7 @@ RECIPE = Recipe(
             "The length of the gradient obtained by (9) can vary by several orders of magnitude",
             *bounds("spread_one out", LONGEST + ", (9)", ("bas_cd1", "mnist_cd1"), at_least=2),
             *bounds("spread_all", LONGEST + ", (6)", ("bas_cd1", "mnist_cd1"), at_most=1),
-            live_link=link_to("weights", ("pop_cd", "pop_cd:leave_one_out=True"), weights_model="bas_cd1"),
+            live_link=on_weights("bas_cd1", "pop_cd", "pop_cd:leave_one_out=True"),
         ),
         claim(
             "direction",
@@ -166,10 +165,8 @@ RECIPE = Recipe(
         "training rows."
     ),
     cost={"quick": 0.3, "full": 0.7},
-    live_link=link_to(
-        "weights",
-        ("pop_cd:k=1", "pop_cd:k=10", "pop_cd:k=10,proposal=mixture,mixture=500"),
-        weights_model="letters_cd1",
+    live_link=on_weights(
+        "letters_cd1", "pop_cd:k=1", "pop_cd:k=10", "pop_cd:k=10,proposal=mixture,mixture=500"
     ),
     needs=("letters",),
 )

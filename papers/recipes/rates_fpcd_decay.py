@@ -2,9 +2,8 @@
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, SweepRun, Work, on_sample, seeds
 from papers.tables import best_setting, by_seed, curve, difference, where
-from rbmviz.pages import link_to
 from rbmviz.sweeps import Axis, Budget, SweepPlan, measures
 
 MODEL = "usps_fpcd"
@@ -66,6 +65,6 @@ RECIPE = Recipe(
         "on the validation part."
     ),
     cost={"quick": 0.3, "full": 5.5},
-    live_link=link_to("sample", ("rates_fpcd:eps=0.03", "rates_fpcd:eps=0.1,alpha=0.95"), model=MODEL),
+    live_link=on_sample(MODEL, "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.1,alpha=0.95"),
     needs=("usps",),
 )

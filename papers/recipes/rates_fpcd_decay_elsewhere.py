@@ -6,12 +6,11 @@ import numpy as np
 
 from papers.claims import Estimate, Size, bounds, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_sample, on_train, per_seed, seeds
 from papers.tables import dots, last, paired
 from papers.trainings import small_training
 from rbmviz.datasets import load_dataset
 from rbmviz.models import load_model
-from rbmviz.pages import link_to
 from rbmviz.rbm import RBM
 from rbmviz.samplers import make_sampler
 
@@ -104,7 +103,7 @@ RECIPE = Recipe(
             "In training, FPCD with decay ends higher than without.",
             "Such is not the case during training (alpha < 1 works better in that case)",
             *bounds("train", "log-likelihood, alpha = 0.95 less alpha = 1 (nats a row)", TRAINED, at_least=0),
-            live_link=link_to("train", ("fpcd:alpha=0.95", "fpcd:alpha=1"), train_data="bas"),
+            live_link=on_train("bas", "fpcd:alpha=0.95", "fpcd:alpha=1"),
         ),
         claim(
             "near",
@@ -127,5 +126,5 @@ RECIPE = Recipe(
         "moments of the second half of 40,000 samples."
     ),
     cost={"quick": 1.3, "full": 2.6},
-    live_link=link_to("sample", ("rates_fpcd:alpha=0.95", "rates_fpcd:alpha=1"), model="bas_cd1"),
+    live_link=on_sample("bas_cd1", "rates_fpcd:alpha=0.95", "rates_fpcd:alpha=1"),
 )

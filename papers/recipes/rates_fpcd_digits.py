@@ -4,9 +4,8 @@ from typing import Any
 
 from papers.claims import Estimate, Size, bounds, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, SweepRun, Work, on_sample, seeds
 from papers.tables import by_seed, curve, difference, mean, where
-from rbmviz.pages import link_to
 from rbmviz.sweeps import Axis, Budget, SweepPlan, measures
 
 RATES = "rates_fpcd:eps=0.03"
@@ -87,7 +86,7 @@ RECIPE = Recipe(
             "temperature high enough to mix well",
             *bounds("spurious", "spurious samples (share), hot less rates-FPCD", HEATED, at_least=0),
             *bounds("isl_test", "ISL, hot less rates-FPCD (nats)", HEATED, at_most=0),
-            live_link=link_to("sample", ("gibbs:temperature=2", RATES), model="mnist_fpcd"),
+            live_link=on_sample("mnist_fpcd", "gibbs:temperature=2", RATES),
         ),
         claim(
             "sinks",
@@ -111,7 +110,7 @@ RECIPE = Recipe(
             "On a model of digits by FPCD, Gibbs does not sink.",
             "Of words: Gibbs failed badly on other models, in particular those trained using CD",
             *bounds("gibbs_blank", "nearly empty samples of Gibbs (share)", (CONTROL,), at_most=0.1),
-            live_link=link_to("sample", ("gibbs", RATES), model="mnist_fpcd"),
+            live_link=on_sample("mnist_fpcd", "gibbs", RATES),
             variant=True,
         ),
     ),
@@ -126,6 +125,6 @@ RECIPE = Recipe(
         "Gibbs nearly empty); the paper says it of words alone."
     ),
     cost={"quick": 0.6, "full": 1.8},
-    live_link=link_to("sample", ("gibbs", RATES), model="mnist_cd1"),
+    live_link=on_sample("mnist_cd1", "gibbs", RATES),
     needs=("usps",),
 )

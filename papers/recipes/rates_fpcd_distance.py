@@ -8,11 +8,10 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_sample, per_seed, seeds
 from papers.tables import dots
 from rbmviz.gradient import flat
 from rbmviz.models import load_model
-from rbmviz.pages import link_to
 from rbmviz.samplers import make_sampler
 
 MODELS = ("bas_pcd", "modes_pcd")
@@ -86,9 +85,7 @@ RECIPE = Recipe(
             "The same holds for larger steps, with which chains mix fast.",
             "As long as the step size is not excessive",
             *(Bound(f"{model}_large", f"slope from 0.003 to 0.03, `{model}`", 0.4, 0.6) for model in MODELS),
-            live_link=link_to(
-                "sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03)), model="modes_pcd"
-            ),
+            live_link=on_sample("modes_pcd", *(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03))),
         ),
     ),
     about=(
@@ -98,5 +95,5 @@ RECIPE = Recipe(
         "makes the chain mix more slowly: the noise of consecutive samples then adds up."
     ),
     cost={"quick": 2.0, "full": 5.0},
-    live_link=link_to("sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03)), model="bas_pcd"),
+    live_link=on_sample("bas_pcd", *(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03))),
 )

@@ -5,10 +5,9 @@ from typing import Any
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, Work, on_sample, seeds, sweep
 from papers.tables import by_seed, dots, where
-from rbmviz.pages import link_to
-from rbmviz.sweeps import Budget, SweepPlan
+from rbmviz.sweeps import Budget
 
 MODELS = ("usps_fpcd", "mnist_fpcd", "mnist_cd1")
 GIBBS_SAMPLES = 200_000
@@ -23,10 +22,8 @@ def work(size: Size) -> list[Work]:
     arguments |= {"metrics": ("isl_test", "isl_validation")}
     samples = Budget("samples", max(COUNTS))
     return [
-        SweepRun(
-            "gibbs", SweepPlan(algorithms=("gibbs",), budget=Budget("samples", GIBBS_SAMPLES), **arguments)
-        ),
-        SweepRun("rates", SweepPlan(algorithms=("rates_fpcd:eps=0.1",), budget=samples, **arguments)),
+        sweep("gibbs", algorithms=("gibbs",), budget=Budget("samples", GIBBS_SAMPLES), **arguments),
+        sweep("rates", algorithms=("rates_fpcd:eps=0.1",), budget=samples, **arguments),
     ]
 
 
@@ -76,7 +73,7 @@ RECIPE = Recipe(
                 )
                 for n in COUNTS
             ),
-            live_link=link_to("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="usps_fpcd"),
+            live_link=on_sample("usps_fpcd", "gibbs", "rates_fpcd:eps=0.1"),
         ),
         claim(
             "mnist_250",
@@ -96,6 +93,6 @@ RECIPE = Recipe(
         "paper's sentence does not name for USPS."
     ),
     cost={"quick": 1.2, "full": 6.0},
-    live_link=link_to("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="mnist_cd1"),
+    live_link=on_sample("mnist_cd1", "gibbs", "rates_fpcd:eps=0.1"),
     needs=("usps",),
 )

@@ -4,10 +4,9 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, Work, on_sample, seeds, sweep
 from papers.tables import best_setting, by_seed, difference, dots, mean, where
-from rbmviz.pages import link_to
-from rbmviz.sweeps import Axis, Budget, SweepPlan
+from rbmviz.sweeps import Axis, Budget
 
 MODELS = ("mnist_fpcd", "usps_fpcd")
 KERNELS = ("binary", "mean")
@@ -20,16 +19,14 @@ SWEEPS = {"quick": 20_000, "full": 100_000}
 def work(size: Size) -> list[Work]:
     """Return both samplers with the same number of sweeps, by both kernels."""
     return [
-        SweepRun(
+        sweep(
             kernel,
-            SweepPlan(
-                algorithms=(f"rates_fpcd:k={SWEEPS_A_SAMPLE}", "rates_herding"),
-                axes=(Axis("eps", STEPS),),
-                models=MODELS,
-                seeds=seeds(size, quick=3, full=10),
-                budget=Budget("sweeps", SWEEPS[size]),
-                kernel=kernel,  # type: ignore[arg-type]
-            ),
+            algorithms=(f"rates_fpcd:k={SWEEPS_A_SAMPLE}", "rates_herding"),
+            axes=(Axis("eps", STEPS),),
+            models=MODELS,
+            seeds=seeds(size, quick=3, full=10),
+            budget=Budget("sweeps", SWEEPS[size]),
+            kernel=kernel,
         )
         for kernel in KERNELS
     ]
@@ -81,7 +78,7 @@ RECIPE = Recipe(
                 Bound(f"sweeps_{model}", f"sweeps of a herding sample, eps = 0.01, `{model}`", at_least=2)
                 for model in MODELS
             ),
-            live_link=link_to("sample", ("rates_herding:eps=0.01",), model="mnist_fpcd", axis="sweeps"),
+            live_link=on_sample("mnist_fpcd", "rates_herding:eps=0.01", axis="sweeps"),
         ),
         claim(
             "mnist",
@@ -96,10 +93,10 @@ RECIPE = Recipe(
             "On other data sets, there is no clear difference",
             Bound("mean_usps_fpcd", "ISL, means, rates-FPCD less herding, USPS (nats)", -2, 2),
             Bound("binary_usps_fpcd", "ISL, binary, rates-FPCD less herding, USPS (nats)", -2, 2),
-            live_link=link_to(
-                "sample",
-                ("rates_fpcd:eps=0.01,k=10", "rates_herding:eps=0.01"),
-                model="usps_fpcd",
+            live_link=on_sample(
+                "usps_fpcd",
+                "rates_fpcd:eps=0.01,k=10",
+                "rates_herding:eps=0.01",
                 axis="sweeps",
                 kernel="mean",
             ),
@@ -112,12 +109,8 @@ RECIPE = Recipe(
         "several sweeps a sample the order is the opposite, but that is no equal cost."
     ),
     cost={"quick": 1.2, "full": 20.0},
-    live_link=link_to(
-        "sample",
-        ("rates_fpcd:eps=0.01,k=10", "rates_herding:eps=0.01"),
-        model="mnist_fpcd",
-        axis="sweeps",
-        kernel="mean",
+    live_link=on_sample(
+        "mnist_fpcd", "rates_fpcd:eps=0.01,k=10", "rates_herding:eps=0.01", axis="sweeps", kernel="mean"
     ),
     needs=("usps",),
 )

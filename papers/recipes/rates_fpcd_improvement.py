@@ -6,13 +6,12 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Job, Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Job, Measurements, Recipe, Work, on_sample, per_seed, seeds
 from papers.recipes.rates_fpcd_polish import polished
 from papers.tables import dots
 from rbmviz.datasets import load_dataset
 from rbmviz.metrics import log_likelihood
 from rbmviz.models import load_model
-from rbmviz.pages import link_to
 from rbmviz.rbm import RBM
 from rbmviz.samplers import make_sampler
 
@@ -99,9 +98,7 @@ RECIPE = Recipe(
                 Bound(name, f"gain of `bas_pcd`, mean over time, eps = {eps:g} (nats)", at_least=-0.1)
                 for name, eps in (("bas_pcd_0.001", 0.001), ("bas_pcd", 0.003))
             ),
-            live_link=link_to(
-                "sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_pcd", improvement="true"
-            ),
+            live_link=on_sample("bas_pcd", "rates_fpcd:eps=0.003", "gibbs", improvement="true"),
         ),
         claim(
             "large_steps",
@@ -111,9 +108,7 @@ RECIPE = Recipe(
                 Bound(f"{model}_large", f"gain of `{model}`, mean over time, eps = 0.03 (nats)", at_least=0)
                 for model in MODELS
             ),
-            live_link=link_to(
-                "sample", ("rates_fpcd:eps=0.03", "gibbs"), model="modes_cd1", improvement="true"
-            ),
+            live_link=on_sample("modes_cd1", "rates_fpcd:eps=0.03", "gibbs", improvement="true"),
             variant=True,
         ),
     ),
@@ -127,5 +122,5 @@ RECIPE = Recipe(
         "loses more the larger the step."
     ),
     cost={"quick": 1.0, "full": 1.3},
-    live_link=link_to("sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_cd1", improvement="true"),
+    live_link=on_sample("bas_cd1", "rates_fpcd:eps=0.003", "gibbs", improvement="true"),
 )

@@ -7,11 +7,10 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Job, Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Job, Measurements, Recipe, SweepRun, Work, on_sample, seeds
 from papers.tables import best_curve, best_setting, by_seed, difference, where
 from rbmviz.datasets import load_dataset
 from rbmviz.metrics import reference
-from rbmviz.pages import link_to
 from rbmviz.sweeps import Axis, Budget, SweepPlan, measures
 
 MODEL = "usps_fpcd"
@@ -93,9 +92,7 @@ RECIPE = Recipe(
             "Rates-herding starts out with the fastest rise but is caught up with by rates-FPCD",
             Bound("herding_early", "rates-herding less rates-FPCD at 100 samples (nats)", at_least=0),
             Bound("herding_late", "rates-FPCD less rates-herding at the end (nats)", at_least=0),
-            live_link=link_to(
-                "sample", ("rates_herding:eps=0.01", "rates_fpcd:eps=0.01,k=5"), model="usps_fpcd"
-            ),
+            live_link=on_sample("usps_fpcd", "rates_herding:eps=0.01", "rates_fpcd:eps=0.01,k=5"),
         ),
         claim(
             "sp_between",
@@ -103,9 +100,7 @@ RECIPE = Recipe(
             "SP performed systematically better than Gibbs but significantly worse than the other methods",
             Bound("sp_gibbs", "SP less Gibbs at the end (nats)", at_least=0),
             Bound("sp_rates", "rates-FPCD less SP at the end (nats)", at_least=0),
-            live_link=link_to(
-                "sample", ("sample_penalization", "gibbs:k=5", "rates_fpcd:eps=0.01,k=5"), model="usps_fpcd"
-            ),
+            live_link=on_sample("usps_fpcd", "sample_penalization", "gibbs:k=5", "rates_fpcd:eps=0.01,k=5"),
         ),
     ),
     about=(
@@ -118,8 +113,6 @@ RECIPE = Recipe(
         "training set scores lower than in the paper."
     ),
     cost={"quick": 3.0, "medium": 20.0, "full": 33.0},
-    live_link=link_to(
-        "sample", ("gibbs:k=5", "rates_fpcd:eps=0.01,k=5", "rates_herding:eps=0.01"), model=MODEL
-    ),
+    live_link=on_sample(MODEL, "gibbs:k=5", "rates_fpcd:eps=0.01,k=5", "rates_herding:eps=0.01"),
     needs=("usps",),
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_sample, per_seed, seeds
 from papers.tables import dots
 from rbmviz.datasets import load_dataset
 from rbmviz.metrics import total_variation
@@ -130,7 +130,7 @@ RECIPE = Recipe(
                 for prefix in POLARITIES
                 for eps in STEPS
             ),
-            live_link=link_to("sample", ("gibbs", "sample_penalization:eps=0.001"), model="mnist_fpcd"),
+            live_link=on_sample("mnist_fpcd", "gibbs", "sample_penalization:eps=0.001"),
         ),
         claim(
             "uniform_end",

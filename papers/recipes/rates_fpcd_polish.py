@@ -9,14 +9,13 @@ from scipy.special import logsumexp
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Job, Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Job, Measurements, Recipe, Work, on_sample, per_seed, seeds
 from papers.tables import dots, paired
 from papers.trainings import annealed
 from rbmviz.datasets import load_dataset
 from rbmviz.gradient import flat
 from rbmviz.metrics import log_likelihood
 from rbmviz.models import load_model
-from rbmviz.pages import link_to
 from rbmviz.rbm import RBM
 from rbmviz.trainers import train
 
@@ -199,5 +198,5 @@ RECIPE = Recipe(
     ),
     cost={"quick": 2.0, "full": 2.0},
     needs=("usps",),
-    live_link=link_to("sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_cd1", improvement="true"),
+    live_link=on_sample("bas_cd1", "rates_fpcd:eps=0.003", "gibbs", improvement="true"),
 )

@@ -4,10 +4,9 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, Work, on_sample, seeds, sweep
 from papers.tables import by_seed, difference, dots, mean
-from rbmviz.pages import link_to
-from rbmviz.sweeps import Budget, SweepPlan
+from rbmviz.sweeps import Budget
 
 DATA = ("mnist", "usps", "letters", "newsgroups")
 TRAINERS = ("cd1", "pcd", "fpcd")
@@ -19,15 +18,13 @@ SAMPLES = {"quick": 5000, "medium": 50_000, "full": 50_000}
 def work(size: Size) -> list[Work]:
     """Return three samplers on the models of each data set."""
     return [
-        SweepRun(
+        sweep(
             data,
-            SweepPlan(
-                algorithms=SAMPLERS,
-                models=MODELS[data],
-                seeds=seeds(size, quick=12 if data == "mnist" else 5, medium=6, full=40),
-                budget=Budget("samples", SAMPLES[size]),
-                metrics=("isl_test", "isl_validation", "blank"),
-            ),
+            algorithms=SAMPLERS,
+            models=MODELS[data],
+            seeds=seeds(size, quick=12 if data == "mnist" else 5, medium=6, full=40),
+            budget=Budget("samples", SAMPLES[size]),
+            metrics=("isl_test", "isl_validation", "blank"),
         )
         for data in DATA
     ]
@@ -95,7 +92,7 @@ RECIPE = Recipe(
                 )
                 for data in DATA
             ),
-            live_link=link_to("sample", SAMPLERS, model="mnist_pcd"),
+            live_link=on_sample("mnist_pcd", *SAMPLERS),
         ),
     ),
     about=(
@@ -103,6 +100,6 @@ RECIPE = Recipe(
         "one sweep a sample. The second claim is one about models of words in the paper."
     ),
     cost={"quick": 2.0, "medium": 15.0, "full": 100.0},
-    live_link=link_to("sample", SAMPLERS, model="mnist_cd1"),
+    live_link=on_sample("mnist_cd1", *SAMPLERS),
     needs=("usps", "letters", "newsgroups"),
 )

@@ -2,9 +2,8 @@
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, SweepRun, Work, on_sample, seeds
 from papers.tables import by_seed, difference, dots, mean
-from rbmviz.pages import link_to
 from rbmviz.sweeps import Budget, SweepPlan
 
 MODEL, SAMPLES = "mnist_fpcd", 1000
@@ -84,7 +83,5 @@ RECIPE = Recipe(
         "nearly empty."
     ),
     cost={"quick": 0.6, "full": 1.2},
-    live_link=link_to(
-        "sample", ("gibbs", *(text for text in SAMPLERS.values() if text != "gibbs")), model=MODEL
-    ),
+    live_link=on_sample(MODEL, "gibbs", *(text for text in SAMPLERS.values() if text != "gibbs")),
 )

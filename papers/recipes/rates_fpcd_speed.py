@@ -5,10 +5,9 @@ from typing import Any
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_sample, per_seed, seeds
 from papers.tables import dots
 from rbmviz.models import load_model
-from rbmviz.pages import link_to
 from rbmviz.samplers import make_sampler
 
 MODELS = ("usps_fpcd", "mnist_fpcd")
@@ -79,5 +78,5 @@ RECIPE = Recipe(
         "been added to them, so that a sample does not touch all of them."
     ),
     cost={"quick": 0.1, "full": 0.8},
-    live_link=link_to("sample", ("gibbs", "rates_fpcd"), model="mnist_fpcd", axis="seconds"),
+    live_link=on_sample("mnist_fpcd", "gibbs", "rates_fpcd", axis="seconds"),
 )

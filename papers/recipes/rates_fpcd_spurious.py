@@ -4,9 +4,8 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, SweepRun, Work, on_sample, seeds
 from papers.tables import by_seed, dots, mean, where
-from rbmviz.pages import link_to
 from rbmviz.sweeps import Axis, Budget, SweepPlan
 
 MODELS = ("mnist_fpcd", "mnist_cd1")
@@ -77,7 +76,5 @@ RECIPE = Recipe(
         "the logarithm of eps. A switch is a change of the class of the nearest training digit."
     ),
     cost={"quick": 0.4, "full": 1.4},
-    live_link=link_to(
-        "sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03, 0.3)), model="mnist_fpcd"
-    ),
+    live_link=on_sample("mnist_fpcd", *(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03, 0.3))),
 )

@@ -4,9 +4,8 @@ import math
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, SweepRun, Work, on_sample, seeds
 from papers.tables import by_seed, difference, dots, mean, where
-from rbmviz.pages import link_to
 from rbmviz.sweeps import Axis, Budget, SweepPlan, measures
 
 MODEL = "usps_fpcd"
@@ -109,9 +108,7 @@ RECIPE = Recipe(
             "Early, larger steps mix faster and score higher.",
             "The mixing rate increases as the step size increases",
             Bound("early", "ISL at 100 samples, eps = 0.1 less eps = 0.001, k = 5 (nats)", at_least=1),
-            live_link=link_to(
-                "sample", ("rates_fpcd:eps=0.1,k=5", "rates_fpcd:eps=0.001,k=5"), model="usps_fpcd"
-            ),
+            live_link=on_sample("usps_fpcd", "rates_fpcd:eps=0.1,k=5", "rates_fpcd:eps=0.001,k=5"),
         ),
         claim(
             "herding_robust",
@@ -119,7 +116,7 @@ RECIPE = Recipe(
             "More robust to larger step sizes, but this advantage subsides as more samples are drawn",
             Bound("robust_early", "less lost by herding with eps = 0.3, 100 samples (nats)", at_least=0),
             Bound("robust_late", "the same at the end, less that at 100 samples (nats)", at_most=0),
-            live_link=link_to("sample", ("rates_herding:eps=0.3", "rates_fpcd:eps=0.3,k=5"), model=MODEL),
+            live_link=on_sample(MODEL, "rates_herding:eps=0.3", "rates_fpcd:eps=0.3,k=5"),
         ),
     ),
     about=(

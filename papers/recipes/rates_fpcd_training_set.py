@@ -6,14 +6,13 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Job, Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Job, Measurements, Recipe, SweepRun, Work, on_sample, seeds
 from papers.recipes.rates_fpcd_isl_curves import MODEL
 from papers.tables import by_seed, curve
 from rbmviz.datasets import load_dataset
 from rbmviz.metrics import reference
 from rbmviz.metrics.isl import Kernel
 from rbmviz.models import load_model
-from rbmviz.pages import link_to
 from rbmviz.sweeps import Axis, Budget, SweepPlan, measures
 
 BOTH = ("gibbs", "rates_fpcd")
@@ -94,7 +93,7 @@ RECIPE = Recipe(
             "-78.5 (rates-FPCD) against -80.0 (training set); the kernel is not stated",
             Bound("rates_fpcd_binary", "rates-FPCD less the training set, binary samples (nats)", at_least=0),
             shortened={"quick": "A quick run has 30,000 samples, and 100,000 are not enough."},
-            live_link=link_to("sample", ("rates_fpcd:eps=0.03,k=5",), model=MODEL),
+            live_link=on_sample(MODEL, "rates_fpcd:eps=0.03,k=5"),
         ),
         claim(
             "mean",
@@ -102,7 +101,7 @@ RECIPE = Recipe(
             "-78.5 (rates-FPCD) against -80.0 (training set); the kernel is not stated",
             Bound("rates_fpcd_long", "rates-FPCD less the training set, both as means (nats)", at_least=0),
             shortened={"quick": "A quick run has 5,000 samples."},
-            live_link=link_to("sample", ("rates_fpcd:eps=0.001,k=5",), model=MODEL, kernel="mean"),
+            live_link=on_sample(MODEL, "rates_fpcd:eps=0.001,k=5", kernel="mean"),
         ),
         claim(
             "smoothing",
@@ -127,6 +126,6 @@ RECIPE = Recipe(
         "not stated: here pixels are cut at 0.3, and the training set scores lower than in the paper."
     ),
     cost={"quick": 0.4, "full": 3.0},
-    live_link=link_to("sample", ("gibbs:k=5", "rates_fpcd:eps=0.03,k=5"), model=MODEL),
+    live_link=on_sample(MODEL, "gibbs:k=5", "rates_fpcd:eps=0.03,k=5"),
     needs=("usps",),
 )

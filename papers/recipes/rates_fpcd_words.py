@@ -6,9 +6,8 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, SweepRun, Work, on_sample, seeds
 from papers.tables import by_seed, curve, difference, mean
-from rbmviz.pages import link_to
 from rbmviz.sweeps import Budget, SweepPlan, measures
 
 MODELS = ("reviews_cd1", "reviews_fpcd")
@@ -82,7 +81,7 @@ RECIPE = Recipe(
             "On a model trained by FPCD, Gibbs is on a par with rates-FPCD.",
             "On par for some models (trained with SML or FPCD)",
             Bound("on_fpcd", "ISL on the FPCD model, rates-FPCD less Gibbs (nats)", -3, 3),
-            live_link=link_to("sample", SAMPLERS, model="reviews_fpcd"),
+            live_link=on_sample("reviews_fpcd", *SAMPLERS),
         ),
     ),
     about=(
@@ -90,6 +89,6 @@ RECIPE = Recipe(
         "public; `reviews_cd1` and `reviews_fpcd` have 100 hidden units. One chain, one sweep a sample."
     ),
     cost={"quick": 0.8, "full": 3.0},
-    live_link=link_to("sample", SAMPLERS, model="reviews_cd1"),
+    live_link=on_sample("reviews_cd1", *SAMPLERS),
     needs=("reviews",),
 )

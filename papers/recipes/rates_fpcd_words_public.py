@@ -4,10 +4,9 @@ import math
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from papers.recipe import Measurements, Recipe, SweepRun, Work, on_sample, seeds
 from papers.recipes.rates_fpcd_words import SAMPLERS, draw_models
 from papers.tables import by_seed, difference, mean
-from rbmviz.pages import link_to
 from rbmviz.sweeps import Budget, SweepPlan
 
 FILMS = "film_reviews_cd1"
@@ -87,14 +86,14 @@ RECIPE = Recipe(
                 Bound(model, f"ISL on `{model}`, rates-FPCD less Gibbs (nats)", -3, 3)
                 for model in NEWSGROUPS[1:]
             ),
-            live_link=link_to("sample", SAMPLERS, model="newsgroups_pcd"),
+            live_link=on_sample("newsgroups_pcd", *SAMPLERS),
         ),
         claim(
             "cd_fails",
             "On models of newsgroups trained by CD, Gibbs fails, too.",
             "Failed badly on other models, in particular those trained using CD",
             Bound(NEWSGROUPS[0], "ISL on `newsgroups_cd1`, rates-FPCD less Gibbs (nats)", at_least=3),
-            live_link=link_to("sample", SAMPLERS, model="newsgroups_cd1"),
+            live_link=on_sample("newsgroups_cd1", *SAMPLERS),
         ),
     ),
     about=(
@@ -104,6 +103,6 @@ RECIPE = Recipe(
         "The effective sample size is that of the number of words on."
     ),
     cost={"quick": 0.6, "full": 4.0},
-    live_link=link_to("sample", SAMPLERS, model=FILMS),
+    live_link=on_sample(FILMS, *SAMPLERS),
     needs=("film_reviews", "newsgroups"),
 )

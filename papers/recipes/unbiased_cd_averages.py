@@ -6,12 +6,11 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_train, per_seed, seeds
 from papers.recipes.rates_fpcd_polish import optimum
 from papers.recipes.unbiased_cd_unbiased import estimates
 from papers.tables import dots, paired
 from rbmviz.metrics import log_z
-from rbmviz.pages import link_to
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.trainers import training
@@ -129,7 +128,7 @@ RECIPE = Recipe(
                 )
                 for rate in RATES
             ),
-            live_link=link_to("train", (f"ucd:{AVERAGED}", f"cd:{AVERAGED}"), train_data="bas"),
+            live_link=on_train("bas", f"ucd:{AVERAGED}", f"cd:{AVERAGED}"),
         ),
         claim(
             "cd_stays_away",
@@ -157,5 +156,5 @@ RECIPE = Recipe(
         "have most of it."
     ),
     cost={"quick": 5.0, "full": 11.0},
-    live_link=link_to("train", ("ucd:k=1", "ucd:k=20"), train_data="bas"),
+    live_link=on_train("bas", "ucd:k=1", "ucd:k=20"),
 )

@@ -8,10 +8,9 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing, Row
-from papers.recipe import Job, Measurements, Recipe, Work, seeds
+from papers.recipe import Job, Measurements, Recipe, Work, on_train, seeds
 from papers.tables import band, central, falls, last, paired, ratio
 from papers.trainings import TAU_OFFSET, small_training
-from rbmviz.pages import link_to
 
 TRAINERS = {
     "CD-1": "cd:k=1",
@@ -174,18 +173,18 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
 ALGORITHM_3 = "learning_rate=0.1,schedule=constant,n_chains=1000"
 HALF_STEP = f"algorithm=half_step,{ALGORITHM_3}"
 
-BOTH_COUPLINGS = link_to("train", (f"ucd:{ALGORITHM_3}", f"ucd:{HALF_STEP}"), train_data="bas")
+BOTH_COUPLINGS = on_train("bas", f"ucd:{ALGORITHM_3}", f"ucd:{HALF_STEP}")
 
 
 def ucd_alone(statistic: str) -> str:
     """Return a link to a training by UCD that draws one of its statistics."""
-    return link_to("train", (f"ucd:{ALGORITHM_3}",), train_data="bas", statistic=statistic)
+    return on_train("bas", f"ucd:{ALGORITHM_3}", statistic=statistic)
 
 
 def beside_cd(ucd: str) -> str:
     """Return a link to trainings by UCD and by CD with 5, 10 and 20 sweeps."""
     rivals = (f"cd:k={k},learning_rate=0.1,n_chains=1000" for k in (5, 10, 20))
-    return link_to("train", (ucd, *rivals), train_data="bas")
+    return on_train("bas", ucd, *rivals)
 
 
 RECIPE = Recipe(
@@ -216,10 +215,9 @@ RECIPE = Recipe(
                 )
                 for label in ("CD-1", "PCD")
             ),
-            live_link=link_to(
-                "train",
-                tuple(f"{name}:learning_rate=0.01,schedule=constant,n_chains=1000" for name in ("cd", "pcd")),
-                train_data="bas",
+            live_link=on_train(
+                "bas",
+                *(f"{name}:learning_rate=0.01,schedule=constant,n_chains=1000" for name in ("cd", "pcd")),
             ),
         ),
         claim(
@@ -311,10 +309,9 @@ RECIPE = Recipe(
             "Table 1, seconds: CD-1 5.38, CD-5 17.89, CD-10 33.17: ratios 3.3 and 6.2",
             Bound("time_5", "time, CD-5 over CD-1", 2.2, 5),
             Bound("time_10", "time, CD-10 over CD-1", 4.1, 9.3),
-            live_link=link_to(
-                "train",
-                tuple(f"cd:k={k},learning_rate=0.1,n_chains=1000" for k in (1, 5, 10)),
-                train_data="bas",
+            live_link=on_train(
+                "bas",
+                *(f"cd:k={k},learning_rate=0.1,n_chains=1000" for k in (1, 5, 10)),
                 train_axis="seconds",
             ),
         ),
@@ -330,13 +327,10 @@ RECIPE = Recipe(
         "medium one has twenty, four of CD with more sweeps, and three at the printed rate."
     ),
     cost={"quick": 6.1, "medium": 18.0, "full": 400.0},
-    live_link=link_to(
-        "train",
-        (
-            "cd:learning_rate=0.1,n_chains=1000",
-            "pcd:learning_rate=0.1,schedule=constant,n_chains=1000",
-            "ucd:learning_rate=0.1,schedule=constant,n_chains=1000",
-        ),
-        train_data="bas",
+    live_link=on_train(
+        "bas",
+        "cd:learning_rate=0.1,n_chains=1000",
+        "pcd:learning_rate=0.1,schedule=constant,n_chains=1000",
+        "ucd:learning_rate=0.1,schedule=constant,n_chains=1000",
     ),
 )

@@ -6,12 +6,11 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing, Row
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_train, per_seed, seeds
 from papers.tables import band, dots, falls, last, paired
 from papers.trainings import TAU_OFFSET, YARDSTICK_TEXTS, scored_training
 from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
-from rbmviz.pages import link_to
 from rbmviz.registry import trainers
 from rbmviz.trainers import train
 
@@ -126,7 +125,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
 def ucd_alone(**settings: str) -> str:
     """Return a link to UCD alone on these data."""
     trainer = "ucd:learning_rate=0.1,schedule=constant"
-    return link_to("train", (trainer,), train_data="fashion_mnist", hidden=1000, rule="bernoulli", **settings)
+    return on_train("fashion_mnist", trainer, hidden=1000, rule="bernoulli", **settings)
 
 
 def _bounds(yardstick: str) -> tuple[Bound, ...]:
@@ -177,9 +176,7 @@ RECIPE = Recipe(
             "Thirty sweeps do not help CD (figure 10).",
             "CD-k does not converge even if k is as large as 30",
             Bound("fall_monte_carlo_CD-30", "fall of CD-30 from its maximum (nats a row)", at_least=1),
-            live_link=link_to(
-                "train", ("cd:k=30,learning_rate=0.1",), train_data="fashion_mnist", hidden=1000
-            ),
+            live_link=on_train("fashion_mnist", "cd:k=30,learning_rate=0.1", hidden=1000),
         ),
         claim(
             "tau",
@@ -229,10 +226,10 @@ RECIPE = Recipe(
         "of 12 cores."
     ),
     cost={"quick": 1.4, "medium": 45.0, "full": 8800.0},
-    live_link=link_to(
-        "train",
-        ("cd:learning_rate=0.1", "ucd:learning_rate=0.1,schedule=linear"),
-        train_data="fashion_mnist",
+    live_link=on_train(
+        "fashion_mnist",
+        "cd:learning_rate=0.1",
+        "ucd:learning_rate=0.1,schedule=linear",
         hidden=1000,
         rule="bernoulli",
     ),

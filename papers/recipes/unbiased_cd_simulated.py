@@ -6,12 +6,11 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Job, Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Job, Measurements, Recipe, Work, on_train, per_seed, seeds
 from papers.tables import band, falls, last, ratio
 from papers.trainings import annealed, timed
 from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
-from rbmviz.pages import link_to
 from rbmviz.registry import trainers
 from rbmviz.trainers import train
 
@@ -156,11 +155,8 @@ RECIPE = Recipe(
             "Very few samples are rejected",
             Bound("rejected", "rejected proposals a pair, mean over the training", at_most=2),
             shortened={"quick": "A quick run sees the first 300 updates only."},
-            live_link=link_to(
-                "train",
-                ("ucd:learning_rate=0.2,schedule=constant,n_chains=1000",),
-                train_data="simulated",
-                hidden=100,
+            live_link=on_train(
+                "simulated", "ucd:learning_rate=0.2,schedule=constant,n_chains=1000", hidden=100
             ),
         ),
         claim(
@@ -178,13 +174,10 @@ RECIPE = Recipe(
             Bound("warm_start", "UCD after PCD, less where it began (nats a row)", at_least=0),
             Bound("warm_pcd", "UCD after PCD, less PCD all along (nats a row)", at_least=0),
             Bound("warm_slow", "UCD after PCD, less PCD with the reduced rate, too (nats a row)", at_least=0),
-            live_link=link_to(
-                "train",
-                (
-                    "pcd:learning_rate=0.2,schedule=constant,n_chains=1000",
-                    "ucd:learning_rate=0.2,schedule=constant,n_chains=1000",
-                ),
-                train_data="simulated",
+            live_link=on_train(
+                "simulated",
+                "pcd:learning_rate=0.2,schedule=constant,n_chains=1000",
+                "ucd:learning_rate=0.2,schedule=constant,n_chains=1000",
                 hidden=100,
             ),
         ),
@@ -200,10 +193,9 @@ RECIPE = Recipe(
                 )
                 for name in ("W", "b", "c")
             ),
-            live_link=link_to(
-                "train",
-                tuple(f"{name}:learning_rate=0.2,schedule=constant,n_chains=1000" for name in ("pcd", "ucd")),
-                train_data="simulated",
+            live_link=on_train(
+                "simulated",
+                *(f"{name}:learning_rate=0.2,schedule=constant,n_chains=1000" for name in ("pcd", "ucd")),
                 hidden=100,
                 statistic="variance_W",
             ),
@@ -222,10 +214,10 @@ RECIPE = Recipe(
         "and held-out rows, by which CD and PCD do fall."
     ),
     cost={"quick": 2.5, "medium": 28.0, "full": 47.0},
-    live_link=link_to(
-        "train",
-        ("cd:learning_rate=0.2,n_chains=1000", "ucd:learning_rate=0.2,schedule=linear,n_chains=1000"),
-        train_data="simulated",
+    live_link=on_train(
+        "simulated",
+        "cd:learning_rate=0.2,n_chains=1000",
+        "ucd:learning_rate=0.2,schedule=linear,n_chains=1000",
         hidden=100,
     ),
 )

@@ -6,10 +6,9 @@ import numpy as np
 
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, per_seed, seeds
+from papers.recipe import Measurements, Recipe, Work, on_train, per_seed, seeds
 from papers.tables import band
 from rbmviz.datasets import load_dataset
-from rbmviz.pages import link_to
 from rbmviz.registry import trainers
 from rbmviz.trainers import train
 
@@ -100,13 +99,10 @@ RECIPE = Recipe(
         "which compares by eye; comparable means here a ratio below 3.2."
     ),
     cost={"quick": 1.0, "full": 5.0},
-    live_link=link_to(
-        "train",
-        (
-            "cd:learning_rate=0.2,n_chains=1000",
-            "ucd:algorithm=half_step,learning_rate=0.2,schedule=constant,n_chains=1000",
-        ),
-        train_data="simulated",
+    live_link=on_train(
+        "simulated",
+        "cd:learning_rate=0.2,n_chains=1000",
+        "ucd:algorithm=half_step,learning_rate=0.2,schedule=constant,n_chains=1000",
         hidden=100,
         statistic="variance_W",
     ),

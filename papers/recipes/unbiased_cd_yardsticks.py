@@ -3,13 +3,12 @@
 from papers import trainings
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Job, Measurements, Recipe, Work, seeds
+from papers.recipe import Job, Measurements, Recipe, Work, on_train, seeds
 from papers.tables import band, falls, last, paired
 from papers.trainings import AVERAGED_ROWS, scored_training
 from rbmviz.datasets import load_dataset
 from rbmviz.datasets.simulated import truth
 from rbmviz.metrics import log_likelihood, monte_carlo_likelihood
-from rbmviz.pages import link_to
 
 TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "UCD": "ucd:k=1,t_max=100,algorithm=half_step"}
 YARDSTICKS = dict(trainings.YARDSTICK_TEXTS)
@@ -190,14 +189,11 @@ RECIPE = Recipe(
         "100 rows for 2,000 updates, beside the other trainers; there likelihoods are exact."
     ),
     cost={"quick": 2.0, "full": 10.0},
-    live_link=link_to(
-        "train",
-        (
-            "cd:learning_rate=0.2,n_chains=1000",
-            "pcd:learning_rate=0.2,schedule=constant,n_chains=1000",
-            "ucd:algorithm=half_step,learning_rate=0.2,schedule=constant,n_chains=1000",
-        ),
-        train_data="simulated",
+    live_link=on_train(
+        "simulated",
+        "cd:learning_rate=0.2,n_chains=1000",
+        "pcd:learning_rate=0.2,schedule=constant,n_chains=1000",
+        "ucd:algorithm=half_step,learning_rate=0.2,schedule=constant,n_chains=1000",
         hidden=100,
     ),
 )

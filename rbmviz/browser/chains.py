@@ -28,9 +28,6 @@ KERNEL_KNOBS = {
 STORED_SEEDS = 10
 """Number of seeds with which a page can begin."""
 
-RECORDED = 1000
-"""Number of samples per panel that browsers without WebAssembly SIMD play."""
-
 MAX_LIVE_PANELS = 6
 """Maximum number of samplers in a page: each has a worker, and phones have few cores."""
 
@@ -75,7 +72,7 @@ def leaves(path: str, state: Any) -> dict[str, Any]:
 def kernel_of(sampler: Sampler | type[Sampler]) -> str:
     """Return the name of the kernel that has the steps of a sampler, for browsers; "" if there is none."""
     classes = (sampler if isinstance(sampler, type) else type(sampler)).__mro__
-    return vars(next(cls for cls in classes if "step" in vars(cls))).get("kernel", "")
+    return vars(next(cls for cls in classes if vars(cls).keys() & {"kernel", "step"})).get("kernel", "")
 
 
 def check_runs(sampler: Sampler) -> None:

@@ -61,6 +61,6 @@ class DrawnUnits {
   get data() {
     /** @param {number[]} on @param {UnitLayer} layer */
     const units = (on, layer) => this.probabilities(layer).map((p, i) => ({ on: on[i] === 1, p }));
-    return { hidden: units(this.h, 'hidden'), visible: units(this.v, 'visible'), weights: this.spec.W, next: this.next, last: this.last && [this.last.layer, this.last.unit], draws: this.draws, said: this.said };
+    return { hidden: units(this.h, 'hidden'), visible: units(this.v, 'visible'), weights: this.spec.W, next: this.next, last: this.last && [this.last.layer, this.last.unit, this.last.p, this.last.u], draws: this.draws, said: this.said };
   }
 }

@@ -12,7 +12,7 @@ from rbmviz.charts.style import GREY
 if TYPE_CHECKING:
     import pandas as pd
 
-LINE_WIDTH, BAND_OPACITY, LEVEL_DASH, PAST_OPACITY = 2.0, 0.18, (4, 4), 0.6
+LINE_WIDTH, BAND_OPACITY, LEVEL_DASH, PAST_WIDTH, PAST_OPACITY = 2.0, 0.18, (4, 4), 1.0, 0.6
 """Styles of curves, their bands, horizontal lines, and curves before a turn of a knob."""
 
 COMMON_DASH = (2, 3)
@@ -44,7 +44,7 @@ Kind = Literal["past", "mark", "guide", "common", "end"]
   whether it has no dashes, "order" the number of the point;
 - "common": a vertical line, with its long and short text in "note" and "label", on the "side" of the line;
 - "end": the end of a curve, with its name in "label" (on a phone "narrow") at the height "label_y", and its
-  full name in "note".
+  full name in "note"; "tone" is the colour of an earlier piece of the curve, else empty.
 """
 
 COLUMNS_OF_KIND: dict[str, tuple[str, ...]] = {
@@ -52,7 +52,7 @@ COLUMNS_OF_KIND: dict[str, tuple[str, ...]] = {
     "mark": ("mark", "note"),
     "guide": ("guide", "tone", "solid", "order"),
     "common": ("note", "label", "side"),
-    "end": ("label", "narrow", "label_y", "note"),
+    "end": ("label", "narrow", "label_y", "note", "tone"),
 }
 
 
@@ -152,7 +152,7 @@ class Curves(Plot):
         if self.points:
             layers.append(self._point_layer(alt, points.encode(y=y, color=tone, tooltip=tips)))
         if "past" in self.kinds:
-            past = of("past").mark_line(strokeWidth=LINE_WIDTH, opacity=PAST_OPACITY, **joined)
+            past = of("past").mark_line(strokeWidth=PAST_WIDTH, opacity=PAST_OPACITY, **joined)
             layers.append(past.encode(y=y, color=alt.value(GREY), detail="change:N", tooltip=tips, **dash))
         if "mark" in self.kinds:
             marks = of("mark").mark_point(filled=True, opacity=1, size=90).encode(y=y, color=tone)
@@ -240,7 +240,7 @@ class Curves(Plot):
         dash_of = {style.name: style.dash for style in self.styles}
         for (name, _), piece in _grouped(rows, lambda row: (row[self.series], row["change"])).items():
             if points := self._places(piece):
-                yield self.line_content(points, colour=GREY, dash=dash_of[name])
+                yield self.line_content(points, colour=GREY, dash=dash_of[name], width=PAST_WIDTH)
 
     def _guides(self, rows: Rows) -> Iterable[Content]:
         for guide in _grouped(rows, lambda row: row["guide"]).values():
@@ -263,7 +263,11 @@ class Curves(Plot):
         tones = {style.name: style.colour for style in self.styles}
         return [
             {"x": short(row[self.x.field]), "y": short(row[self.y.field]), "at": short(row["label_y"])}
-            | {"label": row["label"], "narrow": row["narrow"], "colour": tones[row[self.series]]}
+            | {
+                "label": row["label"],
+                "narrow": row["narrow"],
+                "colour": row["tone"] or tones[row[self.series]],
+            }
             for row in rows
             if self.x.shows(row[self.x.field]) and self.y.shows(row[self.y.field])
         ]

@@ -2,13 +2,17 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from rbmviz.charts.plot import Rows
+from rbmviz.charts.style import GREY
 
 LABEL_PIXELS = 15
 """Distance between labels, which form a column on the right so that they cover no curve."""
 LOW_PLOT = 45
 """Height of a plot on a phone, where overlapping labels become one, with the number of the others."""
+NAMED_SETTINGS = 3
+"""Maximum number of a curve's earlier settings with a label."""
 CURVE_KINDS = ("point", "past")
 """Kinds of rows on a curve; "past": before a knob was turned."""
 
@@ -25,7 +29,9 @@ def end_rows(
 
     labels : sequence of (str, str); full and short name of each curve
     rows : points of the curves, of kind "point": x, y, perhaps low and high. Rows of kind "past" belong to
-        the curves too; the last of them is labelled if there is no point.
+        the curves too; the last of them is labelled if there is no point. A row with a "setting" ends a curve
+        before a turn of a knob, and is labelled with it, in grey and not on a phone: the newest
+        NAMED_SETTINGS of each curve.
     column : column with the names of the curves
     height : approximate height of the plot between the axes, in pixels
     also : other heights in the chart, such as a horizontal line
@@ -33,14 +39,21 @@ def end_rows(
     """
     ends: Rows = []
     points = [row for row in rows if row["kind"] in CURVE_KINDS]
+
+    def add(last: dict[str, Any], label: str, tone: str) -> None:
+        place = {"kind": "end", column: last[column], "x": last["x"], "y": last["y"]}
+        ends.append(place | {"label": label, "note": last[column], "tone": tone, "narrow": ""})
+
     for name, label in labels:
         named = [row for row in points if row[column] == name]
         own = [row for row in named if row["kind"] == "point"] or named
         if own:
-            last = max(own, key=lambda row: row["x"])
-            ends.append(
-                {"kind": "end", column: name, "x": last["x"], "y": last["y"], "label": label, "note": name}
-            )
+            add(max(own, key=lambda row: row["x"]), label, "")
+    n_current = len(ends)
+    for name, _ in labels:
+        earlier = [row for row in points if row[column] == name and row.get("setting")]
+        for row in earlier[-NAMED_SETTINGS:]:
+            add(row, row["setting"], GREY)
     seen = [row[key] for row in points for key in ("y", "low", "high") if row.get(key) is not None]
     there, back = (math.log10, lambda y: 10**y) if log else (float, float)
     heights = [there(y) for y in (*seen, *also)]
@@ -49,10 +62,9 @@ def end_rows(
         placed = spread(ys, min(heights), max(heights), height / LABEL_PIXELS)
         for end, place in zip(ends, placed, strict=True):
             end["label_y"] = back(place)
-        for crowd in _crowds(ends, ys, (max(heights) - min(heights)) * LABEL_PIXELS / LOW_PLOT):
+        gap = (max(heights) - min(heights)) * LABEL_PIXELS / LOW_PLOT
+        for crowd in _crowds(ends[:n_current], ys[:n_current], gap):
             others = len(crowd) - 1
-            for end in crowd:
-                end["narrow"] = ""
             crowd[0]["narrow"] = f"{crowd[0]['label']} +{others}" if others else crowd[0]["label"]
     return ends
 

@@ -126,6 +126,14 @@ def colours(algorithms: Sequence[Any]) -> list[str]:
     return tones
 
 
+def colours_of_slots(slots: Sequence[int]) -> list[str]:
+    """Return the colour of each panel of a page whose algorithms are of one kind, by its slot.
+
+    A panel keeps its colour when others come and go. The first ones are as far apart as possible.
+    """
+    return [RAMP[(0, 2, 5, 7, 4, 1, 6, 3)[slot % len(RAMP)]] for slot in slots]
+
+
 MAX_SHADES = 4
 """Maximum number of shades of a colour; more could not be distinguished."""
 

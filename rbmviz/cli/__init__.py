@@ -1,7 +1,7 @@
 """The command line: one module for each command, which is a function of its arguments.
 
-The function returns the result as a dictionary of JSON values, and ``text`` of its module formats this result
-for the terminal; ``options`` makes options of signature and docstring. The exit status of all commands:
+The function returns an ``Answer``; ``options`` makes options of its signature and docstring. The exit status
+of all commands:
 
 0    success
 1    an output (file or standard output) cannot be written, or an internal error occurred
@@ -54,13 +54,17 @@ COMMANDS = {
 }
 """Module and function of each command, imported when the command runs, and what the command does."""
 
+Answer = tuple[dict[str, Any], str]
+"""What a command returns: the result, of JSON values, and the same as text for the terminal.
 
-def function_of(name: str) -> Callable[..., dict[str, Any]]:
+The entries ``interrupted`` and ``claims_failed`` give the exit status.
+"""
+
+
+def function_of(name: str) -> Callable[..., Answer]:
     """Return the function of a command, whose module is imported now."""
     place = COMMANDS[name][0]  # python -m benchmarks adds one of another package
-    found: Callable[..., dict[str, Any]] = pkgutil.resolve_name(
-        place if "." in place else f"{__name__}.{place}"
-    )
+    found: Callable[..., Answer] = pkgutil.resolve_name(place if "." in place else f"{__name__}.{place}")
     return found
 
 
@@ -84,6 +88,16 @@ def print_message(message: str) -> None:
     """Print a message for the user on standard error; standard output is for the result only."""
     sys.stderr.write(f"{message}\n")  # one call, so that lines of two threads are not mixed
     sys.stderr.flush()
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: the first column is aligned at the left, the others at the right."""
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = []
+    for name, *cells in rows:
+        aligned = [cell.rjust(width) for cell, width in zip(cells, others, strict=True)]
+        lines.append("  ".join([name.ljust(first), *aligned]).rstrip())
+    return lines
 
 
 def _sentence(error: Exception | str) -> str:
@@ -123,45 +137,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     check_stdout()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or words[0] in ("-h", "--help"):
-        print_result(overview())
-        return 0
-    if words[0] == "--version":
-        from importlib.metadata import version
-
-        print_result(f"rbmviz {version('rbmviz')}")
-        return 0
-    name, rest = words[0], words[1:]
-    if name not in COMMANDS:
-        raise unknown("command", name, COMMANDS, "'rbmviz --help' lists them.")
-    if {"-h", "--help"} & set(rest):
-        from rbmviz.cli.options import help_text  # imported here, because what takes no options does without
-
-        print_result(help_text(name))
+    if said := _about(words):
+        print_result(said)
         return 0
     _words[:] = words
     with interruptible() as stops:
         try:
-            run, given, chosen = function_of(name), (), {}
-            if rest:
-                from rbmviz.cli.options import arguments as read
-
-                bound = read(name, rest)
-                given, chosen = bound.args, dict(bound.kwargs)
-            as_json = chosen.pop("json", False)
-            result = run(*given, **chosen)
+            result, said, as_json = _answer(words[0], words[1:])
         except (BadInput, OutputFailure):
             raise
         except Exception:
             if stops:  # some libraries turn an interrupt during their import into another error
                 raise KeyboardInterrupt from None
             raise
-    # The origin is only for files and programs.
-    summary = {key: value for key, value in result.items() if key != "origin"}
-    print_result(to_json(result) if as_json else sys.modules[run.__module__].text(summary))
+    print_result(to_json(result) if as_json else said)
     if result.get("interrupted"):
         return 130
     return 3 if result.get("claims_failed") else 0
+
+
+def _about(words: Sequence[str]) -> str:
+    """Return the help or the version that is asked for; "" if a command is to run."""
+    if not words or words[0] in ("-h", "--help"):
+        return overview()
+    if words[0] == "--version":
+        from importlib.metadata import version
+
+        return f"rbmviz {version('rbmviz')}"
+    if words[0] not in COMMANDS:
+        raise unknown("command", words[0], COMMANDS, "'rbmviz --help' lists them.")
+    if {"-h", "--help"} & set(words[1:]):
+        from rbmviz.cli.options import help_text  # imported here, because what takes no options does without
+
+        return help_text(words[0])
+    return ""
+
+
+def _answer(name: str, words: Sequence[str]) -> tuple[dict[str, Any], str, bool]:
+    """Run a command; return its answer, and whether that is wanted as JSON."""
+    run, given, chosen = function_of(name), (), {}
+    if words:
+        from rbmviz.cli.options import arguments
+
+        bound = arguments(name, words)
+        given, chosen = bound.args, dict(bound.kwargs)
+    as_json = chosen.pop("json", False)
+    return *run(*given, **chosen), as_json
 
 
 def _unexpected(error: Exception) -> str:

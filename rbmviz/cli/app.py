@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from typing import Annotated, Any
 
-from rbmviz.cli import print_result, to_json, words_of_command
+from rbmviz.cli import Answer, print_result, to_json, words_of_command
 from rbmviz.cli.options import whole
 from rbmviz.errors import brought_by
 from rbmviz.files.arrays import printable
@@ -23,7 +23,7 @@ def app(
     results: list[str] | None = None,
     lessons: str | None = None,
     no_browser: bool = False,
-) -> dict[str, Any]:
+) -> Answer:
     """Serve the pages to the browsers of this machine, until Ctrl-C.
 
     Parameters
@@ -72,9 +72,4 @@ def app(
             )
 
     serve(opened, address, port, not no_browser, announce, listed, own, share)
-    return {}
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return "", because the addresses are already printed."""
-    return ""
+    return {}, ""

@@ -1,11 +1,12 @@
 """``rbmviz completion``: the script with which a shell completes commands and options."""
 
-from typing import Any, Literal
+from typing import Literal
 
+from rbmviz.cli import Answer
 from rbmviz.cli.options import all_commands
 
 
-def completion(shell: Literal["bash", "zsh", "fish"] = "bash", /) -> dict[str, Any]:
+def completion(shell: Literal["bash", "zsh", "fish"] = "bash", /) -> Answer:
     """Print the script by which a shell completes commands and options.
 
     Parameters
@@ -17,10 +18,5 @@ def completion(shell: Literal["bash", "zsh", "fish"] = "bash", /) -> dict[str, A
     --------
     rbmviz completion bash > ~/.local/share/bash-completion/completions/rbmviz
     """
-    return {"shell": shell, "script": all_commands().generate_completion(shell=shell)}
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return the script unchanged."""
-    script: str = result["script"]
-    return script.rstrip()
+    script = all_commands().generate_completion(shell=shell)
+    return {"shell": shell, "script": script}, script.rstrip()

@@ -1,18 +1,18 @@
 """``rbmviz couple``: meeting times of coupled chains."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from rbmviz import coupling as coupled
 from rbmviz import rng
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import Count, Seed, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.errors import BadInput
 from rbmviz.files.budget import check_memory
-from rbmviz.models import load_model
+from rbmviz.models import load_model, random_rbm
 from rbmviz.rbm import RBM, Model
 
 MAX_SD = 100
@@ -36,8 +36,7 @@ def _random_model(text: str, seed: int) -> RBM:
             f"and a standard deviation from 0 to {MAX_SD}."
         ) from None
     check_memory(f"couple: a model of {m:,} x {n:,} units", 16 * (m * n + m + n), "give fewer units")
-    g = rng.generator(seed, "model")
-    return RBM(g.normal(0, sd, (m, n)), g.normal(0, sd, m), g.normal(0, sd, n))
+    return random_rbm(m, n, seed, sd)
 
 
 def couple(
@@ -49,7 +48,7 @@ def couple(
     max_sweeps: Annotated[int, whole(2, 10**9)] = 1000,
     lag: Count = 1,
     seed: Seed = 0,
-) -> dict[str, Any]:
+) -> Answer:
     """Measure when coupled Gibbs chains meet.
 
     The chains start at random bits; the meeting times bound their distance from the model in total variation.
@@ -91,26 +90,23 @@ def couple(
         print_message(f"{truncated:,} of {replications:,} pairs had not met after {max_sweeps:,} sweeps.")
     times = np.unique(np.rint(np.geomspace(1, max_sweeps, 50)).astype(int))
     bound, error = coupled.tv_bound(pairs.tau, lag, times)
-    return {
+    quantiles = {q: float(np.quantile(pairs.tau, q)) for q in QUANTILES}
+    share, rejected = float(((pairs.tau <= 10) & ~pairs.truncated).mean()), float(pairs.rejected.mean())
+    result = {
         "tau": pairs.tau.tolist(),
-        "quantiles": {str(q): float(np.quantile(pairs.tau, q)) for q in QUANTILES},
-        "share_le_10": float(((pairs.tau <= 10) & ~pairs.truncated).mean()),
+        "quantiles": {str(q): tau for q, tau in quantiles.items()},
+        "share_le_10": share,
         "truncated": truncated,
         "share_cut": pairs.share_cut,
-        "rejected_mean": float(pairs.rejected.mean()),
+        "rejected_mean": rejected,
         "tv_bound": [[int(t), float(x)] for t, x in zip(times, bound, strict=True)],
         "tv_std_error": error.tolist(),
         "algorithm": algorithm,
         "lag": lag,
         "origin": origin_of({name: loaded}, seed=seed),
     }
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    quantiles = ", ".join(f"{float(q):.0%} {tau:,.0f}" for q, tau in result["quantiles"].items())
-    return (
-        f"{len(result['tau']):,} pairs, algorithm {result['algorithm']}: "
-        f"tau <= 10 for {result['share_le_10']:.1%}, quantiles {quantiles}; "
-        f"{result['rejected_mean']:.2f} proposals rejected per pair, {result['truncated']:,} cut off"
+    return result, (
+        f"{replications:,} pairs, algorithm {algorithm}: tau <= 10 for {share:.1%}, "
+        f"quantiles {', '.join(f'{q:.0%} {tau:,.0f}' for q, tau in quantiles.items())}; "
+        f"{rejected:.2f} proposals rejected per pair, {truncated:,} cut off"
     )

@@ -1,15 +1,15 @@
 """``rbmviz data``: data sets on this machine."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.datasets import describe, list_datasets
 from rbmviz.datasets.raw import fetch, path_of, source_of
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.registry import datasets
 
 
-def data(action: Literal["get", "list"] = "list", name: str | None = None, /) -> dict[str, Any]:
+def data(action: Literal["get", "list"] = "list", name: str | None = None, /) -> Answer:
     """List the data sets, or download one.
 
     A download goes into the cache folder, and its checksum is checked.
@@ -28,12 +28,15 @@ def data(action: Literal["get", "list"] = "list", name: str | None = None, /) ->
     if action == "list" and name is not None:
         raise BadInput("'data list' takes no name: leave it out, or write 'data get'.")
     if action == "list":
-        return {"datasets": describe()}
+        rows = describe()
+        lines = (f"{row['name']:<14} {row['description']}\n{'':<14} {row['where']}" for row in rows)
+        return {"datasets": rows}, "\n".join(lines)
     if name is None:
         raise BadInput(f"rbmviz data get: name a data set, one of {', '.join(list_datasets())}.")
     source = source_of(file := datasets[name].file)
     if not source.shapes:
-        return {"name": file, "path": None, "note": "comes with rbmviz: nothing to download"}
+        note = "comes with rbmviz: nothing to download"
+        return {"name": file, "path": None, "note": note}, f"{file} {note}"
     path = path_of(file)
     if path is None:
         if source.hosts:
@@ -41,13 +44,4 @@ def data(action: Literal["get", "list"] = "list", name: str | None = None, /) ->
                 import pooch  # noqa: F401
             print_message(f"Downloading {file}.")
         path = fetch(file)
-    return {"name": file, "path": str(path)}
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    if "datasets" in result:
-        return "\n".join(
-            f"{row['name']:<14} {row['description']}\n{'':<14} {row['where']}" for row in result["datasets"]
-        )
-    return result["path"] or f"{result['name']} {result['note']}"
+    return {"name": file, "path": str(path)}, str(path)

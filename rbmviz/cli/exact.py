@@ -6,7 +6,7 @@ import numpy as np
 from tqdm import tqdm
 
 from rbmviz import metrics
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import DataName, ModelName, Seed, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
@@ -27,7 +27,7 @@ def log_z(
     chains: Chains = DEFAULT_CHAINS,
     temperatures: Chains = TEMPERATURES,
     seed: Seed = 0,
-) -> dict[str, Any]:
+) -> Answer:
     """Compute log Z of a model, exactly or by AIS.
 
     The exact value enumerates the smaller layer, which may have 25 units at most.
@@ -46,32 +46,36 @@ def log_z(
     rbmviz log-z --model mnist_fpcd --method ais --chains 512 --temperatures 10000
     """
     loaded = load_model(model)
-    estimate = _log_z(loaded, method, chains, temperatures, seed, f"rbmviz log-z --model {model}")
-    return estimate | {"origin": origin_of({model: loaded}, seed=seed)}
+    if method == "exact":
+        found = _enumerated(loaded, f"log-z --model {model}")
+    else:
+        found = _annealed(loaded, chains, temperatures, seed)
+    said = f"log Z = {found['log_z']:.10g}{_error(found)} ({_how(found)})"
+    return found | {"origin": origin_of({model: loaded}, seed=seed)}, said
 
 
 def log_likelihood(
     *,
     model: ModelName = "bas_pcd",
     dataset: DataName = None,
-    method: Literal["exact", "ais", "monte-carlo", "monte_carlo"] = "exact",
+    method: Literal["exact", "ais", "monte_carlo"] = "exact",
     chains: Chains | None = None,
     temperatures: Chains = TEMPERATURES,
     sweeps: Annotated[int, whole(0, MAX_MONTE_CARLO)] = MONTE_CARLO_SWEEPS,
     seed: Seed = 0,
-) -> dict[str, Any]:
+) -> Answer:
     """Compute the mean log-likelihood of data under a model, in nats.
 
     Parameters
     ----------
     method
-        How it is computed; monte-carlo is the average of the paper on unbiased CD.
+        How it is computed; monte_carlo is the average of the paper on unbiased CD.
     chains
-        Chains of AIS (default 100), or of monte-carlo for each row.
+        Chains of AIS (default 128), or of monte_carlo for each row (default 100).
     temperatures
         Inverse temperatures of AIS.
     sweeps
-        Sweeps of the chains of monte-carlo, which start at the rows.
+        Sweeps of the chains of monte_carlo, which start at the rows.
 
     Examples
     --------
@@ -79,41 +83,44 @@ def log_likelihood(
     """
     loaded = load_model(model)
     data = data_of(loaded, dataset, load_dataset)
-    parts = {part: getattr(data, part) for part in PARTS}
-    if method not in ("exact", "ais"):
+    if method == "monte_carlo":
         settings = {"chains": chains or MONTE_CARLO_CHAINS, "sweeps": sweeps}
-        estimate: dict[str, Any] = {"method": "monte-carlo", **settings}
-
-        def score(v: np.ndarray) -> float:
-            return metrics.monte_carlo_likelihood(loaded.rbm, v, seed=seed, **settings)
+        found: dict[str, Any] = {"method": method, **settings}
+    elif method == "ais":
+        found = _annealed(loaded, chains or DEFAULT_CHAINS, temperatures, seed)
     else:
-        same = f"rbmviz log-likelihood --model {model}" + (f" --dataset {dataset}" if dataset else "")
-        estimate = _log_z(loaded, method, chains or DEFAULT_CHAINS, temperatures, seed, same)
+        named = f" --dataset {dataset}" if dataset else ""
+        found = _enumerated(loaded, f"log-likelihood --model {model}{named}")
 
-        def score(v: np.ndarray) -> float:
-            return -float(loaded.rbm.free_energy(v).mean()) - estimate["log_z"]
+    def mean(v: np.ndarray) -> float:
+        if method == "monte_carlo":
+            return metrics.monte_carlo_likelihood(loaded.rbm, v, seed=seed, **settings)
+        return -float(loaded.rbm.free_energy(v).mean()) - found["log_z"]
 
-    means = {part: score(v) if len(v) else None for part, v in parts.items()}
+    means = {part: mean(v) if len(v := getattr(data, part)) else None for part in PARTS}
+    parts = ", ".join(f"{part} {value:.6g}" for part, value in means.items() if value is not None)
+    error = _error(found)
+    said = f"mean log-likelihood in nats: {parts}{error and f', all{error}'} ({_how(found)})"
     source = origin_of({model: loaded}, data, seed=seed)
-    return {"log_likelihood": means["test"], **means, **estimate, "origin": source}
+    return {"log_likelihood": means["test"], **means, **found, "origin": source}, said
 
 
-def _log_z(
-    model: Model, method: str, chains: int, temperatures: int, seed: int, command: str
-) -> dict[str, Any]:
-    """Return log Z in nats, its standard error, and for AIS the ESS and a warning."""
-    if method == "exact":
-        if refusal := metrics.too_large(model.rbm):
-            raise BadInput(
-                f"{refusal}; estimate it by annealed importance sampling: '{command} --method ais'."
-            )
-        return {"log_z": metrics.log_z(model.rbm), "std_error": 0.0, "method": "exact"}
+def _enumerated(model: Model, command: str) -> dict[str, Any]:
+    """Return log Z, in nats; BadInput, with a command that can, if the model is too large."""
+    if refusal := metrics.too_large(model.rbm):
+        raise BadInput(
+            f"{refusal}; estimate it by annealed importance sampling: 'rbmviz {command} --method ais'."
+        )
+    return {"log_z": metrics.log_z(model.rbm), "std_error": 0.0, "method": "exact"}
+
+
+def _annealed(model: Model, chains: int, temperatures: int, seed: int) -> dict[str, Any]:
+    """Return AIS's log Z, in nats, of the chains that were done before an interrupt."""
     done: list[np.ndarray] = []
     interrupted = False
-    blocks = metrics.ais_blocks(model, n_chains=chains, betas=temperatures, seed=seed)
     with tqdm(total=chains, unit="chain", disable=None) as bar:
         try:
-            for log_weights in blocks:
+            for log_weights in metrics.ais_blocks(model, n_chains=chains, betas=temperatures, seed=seed):
                 done.append(log_weights)
                 bar.update(len(log_weights))
         except KeyboardInterrupt:
@@ -121,33 +128,25 @@ def _log_z(
                 raise
             interrupted = True
     annealed = metrics.Annealed(np.concatenate(done), temperatures)
-    result = {
-        "log_z": annealed.log_z,
-        "std_error": annealed.std_error,
-        "method": "ais",
-        "ess": annealed.ess,
-        "n_chains": annealed.n_chains,
-        "n_temperatures": annealed.n_temperatures,
-        "warning": annealed.warning,
-    }
     if interrupted:
-        result["interrupted"] = True
         print_message(f"Interrupted: an estimate from the {annealed.n_chains:,} chains that were done.")
     if annealed.warning:
         print_message(annealed.warning)
-    return result
+    names = ("ess", "n_chains", "n_temperatures", "warning")
+    found = {"log_z": annealed.log_z, "std_error": annealed.std_error, "method": "ais"}
+    found |= {name: getattr(annealed, name) for name in names}
+    return found | ({"interrupted": True} if interrupted else {})
 
 
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    how = result["method"]
-    error = f" +- {result['std_error']:.2g}" if how == "ais" else ""
-    if how == "monte-carlo":
-        how += f", {result['chains']:,} chains x {result['sweeps']:,} sweeps from each row"
-    if how == "ais":
-        chains, temperatures = result["n_chains"], result["n_temperatures"]
-        how += f", {chains:,} chains x {temperatures:,} temperatures, ESS {result['ess']:.1f}"
-    if "log_likelihood" not in result:
-        return f"log Z = {result['log_z']:.10g}{error} ({how})"
-    parts = ", ".join(f"{part} {result[part]:.6g}" for part in PARTS if result[part] is not None)
-    return f"mean log-likelihood in nats: {parts}{error and f', all{error}'} ({how})"
+def _error(found: dict[str, Any]) -> str:
+    return f" +- {found['std_error']:.2g}" if found["method"] == "ais" else ""
+
+
+def _how(found: dict[str, Any]) -> str:
+    """Say how a number was computed."""
+    if found["method"] == "ais":
+        chains = f"{found['n_chains']:,} chains x {found['n_temperatures']:,} temperatures"
+        return f"ais, {chains}, ESS {found['ess']:.1f}"
+    if found["method"] == "monte_carlo":
+        return f"monte_carlo, {found['chains']:,} chains x {found['sweeps']:,} sweeps from each row"
+    return "exact"

@@ -1,7 +1,6 @@
 """``rbmviz export-model``: write a model as a file for other programs."""
 
-from typing import Any
-
+from rbmviz.cli import Answer
 from rbmviz.cli.options import ModelName
 from rbmviz.cli.outputs import DefaultName, check_outputs
 from rbmviz.datasets import load_dataset
@@ -12,7 +11,7 @@ from rbmviz.rbm.files import save_model
 
 def export_model(
     *, model: ModelName = "bas_pcd", dataset: str | None = None, out: str = DefaultName("model.npz")
-) -> dict[str, Any]:
+) -> Answer:
     """Write a model as .safetensors or .npz.
 
     The file has the arrays W, b, c, the rates, and the metadata.
@@ -36,15 +35,6 @@ def export_model(
             raise BadInput(f"export-model: '{model}' has rates already: leave --dataset out.")
         loaded = with_rates(loaded, load_dataset(dataset))
     save_model(loaded, out)
-    return {
-        "out": out,
-        "n_visible": loaded.rbm.n_visible,
-        "n_hidden": loaded.rbm.n_hidden,
-        "rates": loaded.rates is not None,
-    }
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    rates = "with rates" if result["rates"] else "without rates"
-    return f"{result['n_visible']} x {result['n_hidden']}, {rates} -> {result['out']}"
+    (m, n), rates = loaded.rbm.W.shape, loaded.rates is not None
+    result = {"out": out, "n_visible": m, "n_hidden": n, "rates": rates}
+    return result, f"{m} x {n}, {'with' if rates else 'without'} rates -> {out}"

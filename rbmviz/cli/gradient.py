@@ -9,13 +9,13 @@ from tqdm import tqdm
 
 from rbmviz import gradient as measured
 from rbmviz import rng
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message, table
 from rbmviz.cli.options import ModelName, Seed, read_algorithms, split_algorithms, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
-from rbmviz.gradient import CHAIN_BURN_IN, RUNS, GradientReference
+from rbmviz.gradient import CHAIN_BURN_IN, RUNS, GradientQuality, GradientReference
 from rbmviz.metrics import tempered_ladders, too_large
 from rbmviz.metrics.tempering import LADDERS, MAX_TEMPERED_SWEEPS, TEMPERED_SAMPLES
 from rbmviz.models import data_of, load_model
@@ -34,7 +34,7 @@ def gradient(
     reference: str | None = None,
     seed: Seed = 0,
     **knobs: str,
-) -> dict[str, Any]:
+) -> Answer:
     """Measure bias and variance of gradient estimators at a model.
 
     Bias and variance are squared and per parameter, as in table 1 of the paper on population CD.
@@ -70,8 +70,8 @@ def gradient(
         raise BadInput(f"gradient: --estimators names {twice[0]} twice: name it once, or with other knobs.")
     chosen = dict(zip(names, read_algorithms(trainers, names, knobs), strict=True))
     exact = reference_of(rbm, data.train, reference, reference_samples, seed)
-    source = origin_of({model: loaded}, data, seed=seed)
-    result: dict[str, Any] = {}
+    found: dict[str, GradientQuality] = {}
+    end: dict[str, Any] = {"origin": origin_of({model: loaded}, data, seed=seed)}
     with tqdm(total=RUNS * len(chosen), unit="run", disable=None) as bar:
         for name, trainer in chosen.items():
             runs = []
@@ -80,17 +80,18 @@ def gradient(
                     runs.append(estimate)
                     bar.update()
             except KeyboardInterrupt:
-                if not result:
+                if not found:
                     raise
                 print_message(f"Interrupted: {name} and the estimators after it are left out.")
-                return {**result, "interrupted": True, "origin": source}
-            entry = measured.quality(exact, runs)
-            result[name] = dataclasses.asdict(entry) | {"resolved": entry.resolved}
+                end["interrupted"] = True
+                break
+            entry = found[name] = measured.quality(exact, runs)
             if not entry.resolved:
                 print_message(f"{name}: its bias is lost in the errors of estimates and reference.")
-            if cut := result[name]["share_cut"]:
+            if cut := entry.share_cut:
                 print_message(f"{name}: {cut:.2%} of the pairs were cut off, which biases it: raise t_max.")
-    return {**result, "origin": source}
+    result = {name: dataclasses.asdict(entry) | {"resolved": entry.resolved} for name, entry in found.items()}
+    return result | end, _text(found)
 
 
 def reference_of(
@@ -114,19 +115,18 @@ def reference_of(
     return entry
 
 
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    heads = f"{'':<10} {'bias':>11} {'without noise':>25} {'variance':>11} {'pairs cut':>10}"
-    lines = [f"{heads}   (squared, per parameter)"]
-    for name, entry in result.items():
-        if name != "interrupted":
-            corrected = f"{entry['bias_corrected']:.3g} +- {entry['std_error']:.2g}"
-            rest = f"{entry['variance']:11.3g} {entry['share_cut']:>10.2%}"
-            lost = "" if entry["resolved"] else "   bias not resolved"
-            lines.append(f"{name:<10} {entry['bias']:11.3g} {corrected:>25} {rest}{lost}")
-    kinds = {
-        f"Reference: {entry['reference']}, squared error {entry['reference_error']:.2g} per parameter."
-        for name, entry in result.items()
-        if name != "interrupted"
-    }
-    return "\n".join([*lines, *sorted(kinds)])
+def _text(found: dict[str, GradientQuality]) -> str:
+    rows = [
+        [
+            *(name, f"{entry.bias:.3g}", f"{entry.bias_corrected:.3g} +- {entry.std_error:.2g}"),
+            *(
+                f"{entry.variance:.3g}",
+                f"{entry.share_cut:.2%}",
+                "" if entry.resolved else "bias not resolved",
+            ),
+        ]
+        for name, entry in found.items()
+    ]
+    heads = ["squared, per parameter", "bias", "without noise", "variance", "pairs cut", ""]
+    [(how, error)] = {(entry.reference, entry.reference_error) for entry in found.values()}
+    return "\n".join([*table([heads, *rows]), f"Reference: {how}, squared error {error:.2g} per parameter."])

@@ -1,10 +1,11 @@
 """``rbmviz lesson``: list the lessons of the Learn page, and check their claims."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from tqdm import tqdm
 
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, Measured, check_lesson, load_lesson, shipped_lessons
 
@@ -12,7 +13,7 @@ MAX_CLAIMS_NAMED = 3
 """Maximum number of failed claims that the final message names."""
 
 
-def lesson(action: Literal["list", "check"] = "list", /, *files: str) -> dict[str, Any]:
+def lesson(action: Literal["list", "check"] = "list", /, *files: str) -> Answer:
     """List the lessons, or check what their steps claim.
 
     Claims are measured without a browser, at full speed.
@@ -34,14 +35,7 @@ def lesson(action: Literal["list", "check"] = "list", /, *files: str) -> dict[st
         raise BadInput("rbmviz lesson list: it takes no file (see 'rbmviz lesson --help').")
     lessons = [load_lesson(name) for name in files or shipped_lessons()]
     if action == "list":
-        about = ("name", "title", "about", "minutes")
-        return {
-            "lessons": [
-                {name: getattr(lesson, name) for name in about}
-                | {"steps": [step.title for step in lesson.steps]}
-                for lesson in lessons
-            ]
-        }
+        return _listed(lessons)
     with_claims = sum(bool(step.claims) + bool(step.won_by) for lesson in lessons for step in lesson.steps)
     with tqdm(total=with_claims, unit="step", disable=None) as bar:
         checked = [_checked(lesson, bar) for lesson in lessons]
@@ -52,7 +46,23 @@ def lesson(action: Literal["list", "check"] = "list", /, *files: str) -> dict[st
         print_message(
             f"{len(failed)} of {len(rows)} claims do not hold: {'; '.join(failed[:MAX_CLAIMS_NAMED])}{more}."
         )
-    return {"lessons": checked, "claims_checked": len(rows), "claims_failed": len(failed)}
+    lines = [line for each in checked for line in (_head(each), *map(_line, each["claims"]))]
+    lines.append(f"{len(rows) - len(failed)} of {len(rows)} claims hold.")
+    return {"lessons": checked, "claims_checked": len(rows), "claims_failed": len(failed)}, "\n".join(lines)
+
+
+def _listed(lessons: Sequence[Lesson]) -> Answer:
+    rows = [
+        {name: getattr(lesson, name) for name in ("name", "title", "about", "minutes")}
+        | {"steps": [step.title for step in lesson.steps]}
+        for lesson in lessons
+    ]
+    lines = [
+        line
+        for row in rows
+        for line in (_head(row), *(f"  {i}  {title}" for i, title in enumerate(row["steps"], start=1)))
+    ]
+    return {"lessons": rows}, "\n".join(lines)
 
 
 def _checked(lesson: Lesson, bar: tqdm) -> dict[str, Any]:
@@ -73,18 +83,11 @@ def _row(step: int, measured: Measured) -> dict[str, Any]:
     }
 
 
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    lines = []
-    for lesson in result["lessons"]:
-        lines.append(f"{lesson['name']}: {lesson['title']}")
-        for i, title in enumerate(lesson.get("steps", ()), start=1):
-            lines.append(f"  {i}  {title}")
-        for row in lesson.get("claims", ()):
-            sign = "holds" if row["holds"] else "FAILS"
-            number = "unknown" if row["measured"] is None else f"{row['measured']:.4g}"
-            lines.append(f"  {row['step']}  {sign}  {row['claim']}  (measured: {number})")
-    if "claims_checked" in result:
-        n = result["claims_checked"]
-        lines.append(f"{n - result['claims_failed']} of {n} claims hold.")
-    return "\n".join(lines)
+def _head(lesson: dict[str, Any]) -> str:
+    return f"{lesson['name']}: {lesson['title']}"
+
+
+def _line(row: dict[str, Any]) -> str:
+    sign = "holds" if row["holds"] else "FAILS"
+    number = "unknown" if row["measured"] is None else f"{row['measured']:.4g}"
+    return f"  {row['step']}  {sign}  {row['claim']}  (measured: {number})"

@@ -1,9 +1,9 @@
 """``rbmviz list``: samplers, trainers, metrics, data sets and models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.datasets import describe
 from rbmviz.errors import unknown
 from rbmviz.knobs import Knob, knobs_of
@@ -15,18 +15,11 @@ KINDS = ("samplers", "trainers", "metrics", "datasets", "models")
 
 
 def _knob(knob: Knob) -> dict[str, Any]:
-    numeric = knob.kind in (int, float)
+    ends = (knob.lo, knob.hi) if knob.kind in (int, float) else (None, None)
     return {
-        "name": knob.name,
-        "type": knob.kind.__name__,
-        "default": knob.default,
-        "range": knob.range_text,
-        "lo": knob.lo if numeric else None,
-        "hi": knob.hi if numeric else None,
-        "scale": knob.scale,
-        "choices": list(knob.choices),
-        "live": knob.live,
-        "help": knob.help,
+        **{"name": knob.name, "type": knob.kind.__name__, "default": knob.default},
+        **{"range": knob.range_text, "lo": ends[0], "hi": ends[1], "scale": knob.scale},
+        **{"choices": list(knob.choices), "live": knob.live, "help": knob.help},
     }
 
 
@@ -61,7 +54,7 @@ def _models() -> list[dict[str, Any]]:
     ]
 
 
-def list_(*kind: str) -> dict[str, Any]:
+def list_(*kind: str) -> Answer:
     """List samplers and trainers with their knobs, metrics, data sets and models.
 
     Parameters
@@ -88,19 +81,13 @@ def list_(*kind: str) -> dict[str, Any]:
     entries = {each: makers[each]() for each in (kind or KINDS)}
     if entries.get("models") == []:
         print_message(NO_MODELS)
-    return entries
+    lines = [line for each, rows in entries.items() for line in ("", each, *_lines(each, rows))]
+    return entries, "\n".join(lines).strip()
 
 
-def text(result: dict[str, Any]) -> str:
-    """Return the lists as text for the terminal."""
-    lines = []
-    for kind, entries in result.items():
-        lines += ["", kind]
-        for entry in entries:
-            lines.append(
-                f"  {entry['name']:<20} {entry['description']}"
-                + (f" [{entry['where']}]" if "where" in entry else "")
-            )
-            for knob in entry.get("knobs") or [] if kind in ("samplers", "trainers") else []:
-                lines.append(f"    {knob['name']:<18} {knob['range']}; default {knob['default']}")
-    return "\n".join(lines).strip()
+def _lines(kind: str, entries: list[dict[str, Any]]) -> Iterator[str]:
+    for entry in entries:
+        where = f" [{entry['where']}]" if "where" in entry else ""
+        yield f"  {entry['name']:<20} {entry['description']}{where}"
+        for knob in entry["knobs"] if kind in ("samplers", "trainers") else ():
+            yield f"    {knob['name']:<18} {knob['range']}; default {knob['default']}"

@@ -56,6 +56,9 @@ Count = Annotated[int, whole(1, 10**9)]
 
 NUMBER = Parameter(name=["-n", "--n"])
 
+FLAT = Parameter(name="*")
+"""Of a dataclass: its fields are options of the command."""
+
 Seed = Annotated[int, whole(0, 10**18, help="Random seed.")]
 
 ModelName = Annotated[str, Parameter(help="Name of a pretrained model, or a file.")]
@@ -86,11 +89,8 @@ def _with_json(run: Callable[..., Any]) -> Callable[..., Any]:
         return run(*args, **options)
 
     given = inspect.signature(run)
-    parameters = list(given.parameters.values())
-    at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
-    parameters.insert(
-        at, inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JSON)
-    )
+    flag = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JSON)
+    parameters = sorted([*given.parameters.values(), flag], key=lambda parameter: parameter.kind)
     with_json.__signature__ = given.replace(parameters=parameters)  # type: ignore[attr-defined]
     return with_json
 
@@ -124,7 +124,7 @@ def help_text(name: str) -> str:
     arguments = [
         argument
         for argument in app_of(name).assemble_argument_collection(parse_docstring=True)
-        if argument.field_info.kind is not inspect.Parameter.VAR_KEYWORD
+        if argument.field_info.kind is not inspect.Parameter.VAR_KEYWORD and not argument.children
     ]
     words = [f" [{_flag(argument)}]" for argument in arguments if not argument.field_info.is_keyword]
     lines = [f"usage: {_called(name)}{''.join(words)} [OPTIONS]"]

@@ -17,6 +17,13 @@ class DefaultName(str):
     """The name of an output that nobody has named, so that it replaces no file."""
 
 
+def ending_in(command: str, name: str, *endings: str) -> Path:
+    """Return the path of an output; BadInput unless it ends in one of these."""
+    if (path := Path(name)).suffix not in endings:
+        raise BadInput(f"{command}: '{name}' must end in {' or '.join(endings)}.")
+    return path
+
+
 def check_outputs(
     outputs: Mapping[str, str | Path | None],
     *,

@@ -8,11 +8,11 @@ from cyclopts import Parameter
 from tqdm import tqdm
 
 from rbmviz.browser import scores
-from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
-from rbmviz.cli import print_message
+from rbmviz.browser.chains import MAX_LIVE_PANELS, STORED_SEEDS
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import MANY, NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import data_for, origin_of
-from rbmviz.cli.outputs import DefaultName, check_outputs
+from rbmviz.cli.outputs import DefaultName, check_outputs, ending_in
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.files.budget import check_state
@@ -22,8 +22,9 @@ from rbmviz.knobs import values_of
 from rbmviz.lessons import load_lesson
 from rbmviz.models import describe_model, load_model, with_rates
 from rbmviz.pages import PAGES
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM
 from rbmviz.registry import samplers as table
+from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory, SamplingRun, SamplingSetup
 
 SEED_HELP = "Random seed; of a live page, the first of ten to choose from."
@@ -59,7 +60,7 @@ def play(
     speed: Annotated[int, whole(1, 5000)] = 60,
     out: str = DefaultName("live.html"),
     **knobs: Annotated[str, table],
-) -> dict[str, Any]:
+) -> Answer:
     """Write a page in which samplers run live in any browser, or a recording.
 
     In a live page the samplers run, in any browser; a recorded one only plays the samples that are made now.
@@ -102,26 +103,20 @@ def play(
     rbmviz play --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 --out live.html
     rbmviz play --recorded --model mnist_fpcd --samplers gibbs rates_fpcd -n 2000 --out run.gif
     """
-    target, endings = Path(out), (".html", ".gif") if recorded else (".html",)
-    if target.suffix not in endings:
-        raise BadInput(f"play: '{target}' must end in {' or '.join(endings)}.")
+    target = ending_in("play", out, ".html", *((".gif",) if recorded else ()))
     check_outputs({"--out": out}, models={"--model": model}, datasets={"--dataset": dataset})
     if lesson is not None:
-        given: dict[str, Any] = {
-            "model": model,
-            "samplers": samplers,
-            "title": title,
-            "caption": caption,
-            "dataset": dataset,
+        given = {
+            **{"model": model, "samplers": samplers, "title": title, "caption": caption, "dataset": dataset},
+            **{"no_data": no_data, "recorded": recorded, "knobs": knobs},
         }
-        given |= {"no_data": no_data, "recorded": recorded, "knobs": knobs}
         return _lesson(lesson, target, [name for name, value in given.items() if value])
     for flag, heading in (("title", title), ("caption", caption)):
         if len(heading or "") > MAX_HEADING:
             raise BadInput(f"play: --{flag} has more than {MAX_HEADING:,} characters.")
-    page = PAGES["sample"]
-    name = page.settings["model"].default if model is None else model
-    texts = samplers or list(page.default_panels)
+    sample = PAGES["sample"]
+    name = sample.settings["model"].default if model is None else model
+    texts = samplers or list(sample.default_panels)
     most = MAX_SIDE_BY_SIDE if recorded else MAX_LIVE_PANELS
     if len(texts) > most:
         raise BadInput(f"play: {len(texts)} samplers: a page has room for {most}.")
@@ -129,52 +124,34 @@ def play(
         from rbmviz.view import live, moving
         from rbmviz.view.replay import Replay, replay_html
         from rbmviz.view.specs import shape_of
-    loaded = load_model(name)
     algorithms = read_algorithms(table, texts, knobs)  # knobs in a text override flags
-    data = data_for(loaded, dataset, "use --init random" if init == "data" else "")
-    if loaded.rates is None and dataset and data and any(each.needs_rates for each in algorithms):
-        loaded = with_rates(loaded, data)
-    setup = SamplingSetup(loaded, data, seed, init or "data")  # without data they start at random bits
-    shown = None if no_data and not recorded else data
-    if recorded:
-        kept = _kept(n, last, len(algorithms), loaded)
-        n_visible, n_hidden = loaded.rbm.W.shape
-        plan = setup._replace(held=kept).plan()
-        for algorithm in algorithms:
-            check_state("play: the run", algorithm, n_visible, n_hidden, "give fewer chains")
-        runs = [SamplingRun(1, plan, algorithm) for algorithm in algorithms]
-    else:
-        live.check_playable(algorithms, loaded)
-        print_message(f"The page will contain {_contents(shown)}.")
-        if setup.first_state() is None:
-            setup = setup._replace(dataset=shown)
-        runs = live.runs_to_record(setup, algorithms)
-    histories, interrupted = _histories(runs, n if recorded else RECORDED)
-    if recorded:
-        histories = [history.last(kept) for history in histories]
-    said = f"{describe_model(loaded)}. {f'Seed {seed}. ' if recorded else ''}{setup.start_text()}"
+    setup = _setup(name, dataset, algorithms, seed, init)
+    loaded, data = setup.model, setup.dataset
     shape = shape_of(loaded.rbm.n_visible, loaded.meta.get("image_shape"), data)
-    heading = Path(name).stem if title is None else title
-    replay = Replay(heading, said if caption is None else caption, histories, shown, shape, cells, speed)
-    if not recorded:
-        content = live.play_html(replay, loaded, live.starts_of(setup))
-    else:
-        content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
-    result = _written(target, content, {name: loaded}, shown, seed) | {"model": name}
-    result["samplers"] = [
-        {"name": each.algorithm.name, "knobs": values_of(each.algorithm)}
-        | ({"n": each.n} if recorded else {})
-        for each in histories
-    ]
+    said = f"{describe_model(loaded)}. {f'Seed {seed}. ' if recorded else ''}{setup.start_text()}"
+    heading, said = Path(name).stem if title is None else title, said if caption is None else caption
+    result: dict[str, Any] = {"model": name, "init": "random" if setup.first_state() is None else "data"}
+    result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
     if recorded:
-        result |= {"kept": kept, "seed": seed}
-    else:
-        result |= {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
-    result["init"] = "random" if setup.first_state() is None else "data"
-    return result | ({"interrupted": True} if interrupted else {})
+        kept = _kept(n, last, algorithms, loaded.rbm)
+        histories, interrupted = _histories(setup, algorithms, n, kept)
+        replay = Replay(heading, said, histories, data, shape, cells, speed)
+        content = replay_html(replay) if target.suffix == ".html" else moving.replay_gif(replay)
+        for made, history in zip(result["samplers"], histories, strict=True):
+            made["n"] = history.n
+        result |= {"kept": kept, "seed": seed} | ({"interrupted": True} if interrupted else {})
+        return _written(target, content, origin_of({name: loaded}, data, seed=seed), data, result)
+    shown = None if no_data else data
+    live.check_playable(algorithms, loaded)
+    print_message(f"The page will contain {_contents(shown)}.")
+    starts = live.starts_of(setup)
+    page = live.Live(heading, said, loaded, algorithms, shown, shape, starts, cells, speed)
+    result |= {"contains": _contents(shown), "seeds": list(range(seed, seed + STORED_SEEDS))}
+    source = origin_of({name: loaded}, shown, seed=seed)
+    return _written(target, live.play_html(page), source, shown, result)
 
 
-def _lesson(name: str, target: Path, options: list[str]) -> dict[str, Any]:
+def _lesson(name: str, target: Path, options: list[str]) -> Answer:
     if options:
         raise BadInput(f"play: the lesson decides what runs: leave {' and '.join(options)} out.")
     with brought_by("app", "A lesson as a page"):
@@ -184,25 +161,46 @@ def _lesson(name: str, target: Path, options: list[str]) -> dict[str, Any]:
     content, dataset = page.lesson_html(lesson)
     contained = _contents(dataset, "the lesson, its models and the kernels")
     print_message(f"The page will contain {contained}.")
-    result = _written(target, content, {}, dataset, None) | {"model": None, "lesson": lesson.name}
-    return result | {"contains": contained, "steps": [step.title for step in lesson.steps]}
+    result: dict[str, Any] = {"model": None, "lesson": lesson.name, "contains": contained}
+    result["steps"] = [step.title for step in lesson.steps]
+    return _written(target, content, origin_of({}, dataset), dataset, result)
 
 
-def _kept(n: int, last: int | None, n_runs: int, model: Model) -> int:
-    """Return the number of samples of each run in the file; BadInput if the file would be too large."""
+def _setup(
+    name: str,
+    dataset: str | None,
+    algorithms: list[Sampler],
+    seed: int,
+    init: Literal["data", "random"] | None,
+) -> SamplingSetup:
+    """Return the model with its data; a model without rates gets those of named data."""
+    model = load_model(name)
+    data = data_for(model, dataset, "use --init random" if init == "data" else "")
+    if model.rates is None and dataset and data and any(each.needs_rates for each in algorithms):
+        model = with_rates(model, data)
+    return SamplingSetup(model, data, seed, init or "data")  # without data they start at random bits
+
+
+def _kept(n: int, last: int | None, algorithms: list[Sampler], rbm: RBM) -> int:
+    """Return the number of samples of each run in the file; BadInput if that or a run is too large."""
     kept = min(n, last or n)
-    most = min(MAX_KEPT, MAX_REPLAY_BYTES // (n_runs * -(-model.rbm.n_visible // 8)))
+    most = min(MAX_KEPT, MAX_REPLAY_BYTES // (len(algorithms) * -(-rbm.n_visible // 8)))
     if kept > most:
         raise BadInput(
-            f"play: {kept:,} samples of {n_runs} samplers are too much for one page: with --last {most} it "
-            "has the last ones."
+            f"play: {kept:,} samples of {len(algorithms)} samplers are too much for one page: with --last "
+            f"{most} it has the last ones."
         )
+    for algorithm in algorithms:
+        check_state("play: the run", algorithm, rbm.n_visible, rbm.n_hidden, "give fewer chains")
     return kept
 
 
-def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
-    """Draw n samples in each run; return their histories, and whether an interrupt came first."""
-    interrupted = False
+def _histories(
+    setup: SamplingSetup, algorithms: list[Sampler], n: int, kept: int
+) -> tuple[list[RunHistory], bool]:
+    """Draw n samples of each; return the histories of the last ones, and whether an interrupt came first."""
+    plan, interrupted = setup._replace(held=kept).plan(), False
+    runs = [SamplingRun(1, plan, algorithm) for algorithm in algorithms]
     try:
         with tqdm(total=n * len(runs), unit="sample", disable=None) as bar:
             for run in runs:
@@ -221,27 +219,22 @@ def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]
         print_message("Interrupted: the samples made so far are kept.")
     for run in () if interrupted else runs:
         run.complete()
-    return [RunHistory.of(run) for run in runs], interrupted
+    return [RunHistory.of(run).last(kept) for run in runs], interrupted
 
 
 def _written(
-    target: Path, content: bytes, models: dict[str, Model], dataset: Dataset | None, seed: int | None
-) -> dict[str, Any]:
-    """Write a page, and return the part of the result shared by all pages."""
-    source = origin_of(models, dataset, seed=seed)
+    target: Path, content: bytes, source: dict[str, Any], dataset: Dataset | None, result: dict[str, Any]
+) -> Answer:
+    """Write a page; return its result with what all pages share."""
     content = with_origin(content, target.name, source)
     write_whole(target, content)
-    name = dataset.name if dataset is not None else None
-    return {"out": str(target), "bytes": len(content), "dataset": name, "origin": source}
+    result |= {"dataset": None if dataset is None else dataset.name, "origin": source}
+    result |= {"out": str(target), "bytes": len(content)}
+    return result, f"{target}: {len(content) / 1e6:.2f} MB, open it in a browser."
 
 
-def _contents(dataset: Dataset | None, kernels: str = "the model, the kernels and a recording") -> str:
+def _contents(dataset: Dataset | None, kernels: str = "the model and the kernels") -> str:
     """Describe the data in a page with this data set."""
     if dataset is None:
         return f"{kernels}, and no data"
     return f"{kernels}, and {scores.contents(dataset)}"
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    return f"{result['out']}: {result['bytes'] / 1e6:.2f} MB, open it in a browser."

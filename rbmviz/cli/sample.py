@@ -4,19 +4,18 @@ import dataclasses
 import io
 import json
 import time
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from tqdm import tqdm
 
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import NUMBER, Count, ModelName, Seed, read_algorithms
 from rbmviz.cli.origins import data_for, origin_of
-from rbmviz.cli.outputs import DefaultName, check_outputs
+from rbmviz.cli.outputs import DefaultName, check_outputs, ending_in
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset
-from rbmviz.errors import BadInput, brought_by
+from rbmviz.errors import brought_by
 from rbmviz.files.budget import check_memory
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import values_of
@@ -26,7 +25,7 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.samplers.interleave import start_of
-from rbmviz.samplers.target_likelihood import TargetAverage, target_likelihood
+from rbmviz.samplers.target_likelihood import TargetAverage, TargetLikelihood, target_likelihood
 
 INTERRUPT_SECONDS = 0.2
 """Target time of a chunk, in seconds: an interrupt takes effect after the current chunk."""
@@ -45,7 +44,7 @@ def sample(
     no_means: bool = False,
     out: str = DefaultName("samples.npz"),
     **knobs: Annotated[str, samplers],
-) -> dict[str, Any]:
+) -> Answer:
     """Write samples of a model to a file.
 
     The file has arrays v (uint8), p (float32) and meta (JSON text). Row t belongs to chain t mod n_chains.
@@ -76,9 +75,7 @@ def sample(
     --------
     rbmviz sample --model mnist_fpcd --sampler rates_fpcd --eps 0.03 -n 10000 --out samples.npz
     """
-    target = Path(out)
-    if target.suffix not in (".npz", ".nc"):
-        raise BadInput(f"sample: '{target}' must end in .npz or .nc.")
+    target = ending_in("sample", out, ".npz", ".nc")
     if for_arviz := target.suffix == ".nc":
         with brought_by("arviz", f"'{target.name}'"):
             import arviz_base  # noqa: F401
@@ -113,14 +110,16 @@ def sample(
         if interrupted:
             print_message(f"Interrupted: the {len(samples):,} samples made so far are kept.")
         write_whole(target, _packed(samples, meta, not no_means, for_arviz, data if dataset else None))
-    result: dict[str, Any] = {
-        **{"n": len(samples), "seconds": seconds, "samples_per_second": len(samples) / seconds},
-        **{"sweeps": sweeps, "start": start, "out": str(target), "origin": source},
-    }
+    rate = len(samples) / seconds
+    spent = f"{sweeps:,} sweeps in {seconds:.2f} s ({rate:,.0f} samples/s)"
+    said = f"{len(samples):,} samples, {spent}, started at {start} -> {target}"
+    result: dict[str, Any] = {"n": len(samples), "seconds": seconds, "samples_per_second": rate}
+    result |= {"sweeps": sweeps, "start": start, "out": str(target), "origin": source}
     if average is not None and data is not None:
         found = target_likelihood(loaded.rbm, algorithm.target(state), average, data.train, seed=seed)
         result["likelihood"] = dataclasses.asdict(found) | {"method": found.method}
-    return result | ({"interrupted": True} if interrupted or stops else {})
+        said += f"\n{_likelihoods(found)}"
+    return result | ({"interrupted": True} if interrupted or stops else {}), said
 
 
 def _drawn(
@@ -173,19 +172,15 @@ def _packed(
     return content.getvalue()
 
 
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    done = (
-        f"{result['n']:,} samples, {result['sweeps']:,} sweeps in {result['seconds']:.2f} s "
-        f"({result['samples_per_second']:,.0f} samples/s), started at {result['start']} -> {result['out']}"
+def _likelihoods(found: TargetLikelihood) -> str:
+    each = {
+        "of the model": found.model,
+        "of theta + theta_F now": found.now,
+        "of its average": found.averaged,
+    }
+    values = (
+        f"{label} {pair[0]:.3f}" + (f" +- {pair[1]:.2g}" if pair[1] else "")
+        for label, pair in each.items()
+        if pair is not None
     )
-    if (likelihood := result.get("likelihood")) is None:
-        return done
-    names = {"model": "of the model", "now": "of theta + theta_F now", "averaged": "of its average"}
-    values = ", ".join(
-        f"{label} {likelihood[name][0]:.3f}"
-        + (f" +- {likelihood[name][1]:.2g}" if likelihood[name][1] else "")
-        for name, label in names.items()
-        if likelihood[name] is not None
-    )
-    return f"{done}\nmean log-likelihood (nats, {likelihood['method']}) {values}"
+    return f"mean log-likelihood (nats, {found.method}) {', '.join(values)}"

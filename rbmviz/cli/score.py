@@ -1,4 +1,4 @@
-"""``rbmviz score``: ISL, coverage of classes, effective sample size and R-hat of a sample file."""
+"""``rbmviz score``: ISL, coverage of classes, effective sample size, R-hat and findings of a sample file."""
 
 import math
 from pathlib import Path
@@ -6,13 +6,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.files import metadata
 from rbmviz.files.arrays import Damaged, is_file, printable, read_json, read_npz, text_of
-from rbmviz.metrics import ISL, Coverage, chain_diagnostics, reference
+from rbmviz.metrics import ISL, Coverage, chain_diagnostics, findings, reference
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.models import load_model, load_pretrained
@@ -30,6 +30,13 @@ LINES = {
     "ink": "ink: {ink:.1%} of the units on",
 }
 """Lines of the text, by the entry of the result without which a line is left out."""
+
+
+TOLD_VERDICTS = {
+    "fine": "nothing speaks against these samples",
+    "unsure": "too early to tell",
+    "found": "what speaks against trusting these samples",
+}
 
 
 class _Samples(NamedTuple):
@@ -70,8 +77,8 @@ def _read(path: Path, array: str) -> _Samples:
     return _Samples(x, v, model, n_chains, metadata.data_name(of_model), start)
 
 
-def _diagnostics(file: str, given: str | None, samples: _Samples) -> dict[str, Any]:
-    """Return ESS, and R-hat of several chains, for activity and for free energy; the results may differ.
+def _diagnostics(file: str, given: str | None, samples: _Samples, dataset: Dataset) -> dict[str, Any]:
+    """Return ESS, and R-hat of several chains, for activity and for free energy; and with a model, findings.
 
     Row t of the file belongs to chain t % n_chains; an incomplete round at the end is left out.
     """
@@ -82,12 +89,14 @@ def _diagnostics(file: str, given: str | None, samples: _Samples) -> dict[str, A
         if n_chains > 1:
             print_message(f"No effective sample size: each of {n_chains} chains needs {MIN_DRAWS} samples.")
         return {}
-    functions = {"activity": v.sum(axis=1)}
+    functions, reasons = {"activity": v.sum(axis=1)}, {}
     try:
         rbm = (load_model(name) if given else load_pretrained(name)).rbm
         if v.shape[1] != rbm.n_visible:
             raise BadInput(f"'{file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
         functions["free_energy"] = rbm.free_energy(v)
+        whole = v[: len(v) // n_chains * n_chains].reshape(-1, n_chains, v.shape[1])
+        reasons = findings(whole.swapaxes(0, 1), rbm, dataset).as_data()
     except BadInput as error:
         if given:
             raise
@@ -98,7 +107,7 @@ def _diagnostics(file: str, given: str | None, samples: _Samples) -> dict[str, A
         numbers = {f"ess_{key}": found.ess, f"ess_tail_{key}": found.ess_tail}
         numbers |= {f"rhat_{key}": found.rhat} if n_chains > 1 else {}
         per_chain |= {name: value if math.isfinite(value) else None for name, value in numbers.items()}
-    return per_chain
+    return per_chain | reasons
 
 
 def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
@@ -128,7 +137,7 @@ def score(
     model: str | None = None,
     kernel: Literal["binary", "mean"] = "binary",
     curve: bool = False,
-) -> dict[str, Any]:
+) -> Answer:
     """Score a sample file against a data set (ISL).
 
     The bandwidth beta is chosen on the validation part, the score is on the test part.
@@ -164,7 +173,7 @@ def score(
         raise BadInput(
             f"'{file}' has {x.shape[1]} units and {data.name} {data.n_visible}: choose other data."
         )
-    per_chain = _diagnostics(file, model, samples)
+    per_chain = _diagnostics(file, model, samples, data)
     metric = ISL(data.test, data.validation, kernel=kernel)
     points = metric.curve(x, None if curve else ())
     total = metric.value()
@@ -186,7 +195,7 @@ def score(
     }
     if curve:
         result["curve"] = [[point.n, point.isl] for point in points]
-    return result
+    return result, text(result)
 
 
 def text(result: dict[str, Any]) -> str:
@@ -217,5 +226,9 @@ def text(result: dict[str, Any]) -> str:
         lines.append(
             f"R-hat of {result['n_chains']} chains, above 1.01 while they disagree: {', '.join(rhat)}"
         )
+    if "verdict" in result:
+        sentences = [f"- {finding['sentence']}" for finding in result["findings"]]
+        looked_at = f"looked at: {', '.join(result['looked_at']) or 'nothing, there are too few samples'}"
+        lines += [f"{TOLD_VERDICTS[result['verdict']]} ({looked_at})", *sentences]
     lines += [f"{n:>10,} {isl:10.2f}" for n, isl in result.get("curve", [])]
     return "\n".join(lines)

@@ -3,23 +3,22 @@
 import dataclasses
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from cyclopts import Parameter
 from tqdm import tqdm
 
-from rbmviz.cli import print_message
-from rbmviz.cli.options import NUMBER, Count, Seed, read_algorithms, whole
+from rbmviz.cli import Answer, print_message, table
+from rbmviz.cli.options import FLAT, NUMBER, Count, Seed, read_algorithms, whole
 from rbmviz.cli.origins import command_line
-from rbmviz.cli.outputs import check_outputs
+from rbmviz.cli.outputs import check_outputs, ending_in
 from rbmviz.errors import BadInput
-from rbmviz.files.origin import csv_bytes, origin, with_origin
+from rbmviz.files.origin import csv_bytes, digests_in, origin, with_origin
 from rbmviz.files.output import write_whole
-from rbmviz.knobs import write_algorithm
 from rbmviz.session.training import BAND_OF_REPLICATES
 from rbmviz.sweeps import (
     Axis,
@@ -27,28 +26,180 @@ from rbmviz.sweeps import (
     Cell,
     Choice,
     ScoredSetting,
+    Store,
     SweepPlan,
+    SweepProgress,
     answer,
     cells,
     compare,
     figures,
+    robustness,
+    run,
+    select,
+    telling_point,
 )
-from rbmviz.sweeps.choose import one_source, robustness, select, telling_point, undirected
-from rbmviz.sweeps.plan import TABLES, Kind
-from rbmviz.sweeps.run import SweepProgress, cores
-from rbmviz.sweeps.run import run as run_cells
-from rbmviz.sweeps.store import Store, StoredTable
+from rbmviz.sweeps.choose import undirected
+from rbmviz.sweeps.plan import COUNTED, REPLICATIONS, TABLES, Kind
+from rbmviz.sweeps.run import cores
+from rbmviz.sweeps.tables import Columns, one_source
 
-DEFAULT_REPLICATIONS = 5
-
-DEFAULT = {"model": ["bas_pcd"], "sampler": ["rates_fpcd"], "axis": ["eps=0.001:0.3:7:log"]}
-"""The sweep of the command without samplers and trainers."""
-
-OF_PLAN = "sampler trainer model axis replications knobs dataset n budget metric n_hidden out".split()
-"""Options that say what is run."""
+MAX_LINES = 40
+"""Maximum number of settings of one model that the terminal shows."""
 
 Unit = Literal["n", "samples", "sweeps", "seconds", "updates"]
 """What --budget and --effort count; "n" stands for samples, or for updates of trainers."""
+
+
+def _unit(given: Unit | None, kind: Kind) -> Any:
+    return COUNTED[kind] if given in (None, "n") else given
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a sweep runs.
+
+    Parameters
+    ----------
+    sampler
+        A sampler, perhaps with knobs: rates_fpcd:k=2 (repeatable). Knobs as flags (--k 2) are given to every
+        sampler, or trainer, that has them.
+    trainer
+        Instead of samplers, a trainer (repeatable).
+    model
+        Samplers: a pretrained model or a file (repeatable).
+    axis
+        Values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log, :linear or :log1m (a log scale of
+        1 - x, with 1 itself) after it: eps=0.001:0.3:13:log, alpha=0.8:1:6:log1m (repeatable).
+    replications
+        Seeds of each setting, in all.
+    dataset
+        Data to score on (default: each model's own), or to train on.
+    n
+        Length of each run; default 20,000 samples, or 1,000 updates of trainers.
+    budget
+        What -n counts: samples (trainers: updates) by default, Gibbs sweeps of all chains, or seconds.
+    seed
+        The first seed.
+    metric
+        What is measured; isl: both parts (repeatable).
+    kernel
+        Kernel of the ISL.
+    init
+        Initial states.
+    n_hidden
+        Trainers: hidden units; default 16.
+    """
+
+    sampler: list[str] | None = None
+    trainer: list[str] | None = None
+    model: list[str] | None = None
+    axis: Annotated[list[str] | None, Parameter(name=["--axis", "--grid"])] = None
+    replications: Annotated[int, whole(1, 10_000)] = REPLICATIONS
+    dataset: str | None = None
+    n: Annotated[Count | None, NUMBER] = None
+    budget: Unit | None = None
+    seed: Annotated[Seed, Parameter(help="The first seed.")] = 0
+    metric: list[str] | None = None
+    kernel: Literal["binary", "mean"] = "binary"
+    init: Literal["data", "random"] = "data"
+    n_hidden: Annotated[int, whole(1, 10**6)] | None = None
+
+    def plan(self, knobs: Mapping[str, str]) -> SweepPlan:
+        """Return the plan; knobs : those given as flags."""
+        if not self.sampler and not self.trainer and not self.model:
+            axis = self.axis or ["eps=0.001:0.3:7:log"]
+            usual = dataclasses.replace(self, sampler=["rates_fpcd"], model=["bas_pcd"], axis=axis)
+            return usual.plan(knobs)
+        if bool(self.sampler) == bool(self.trainer):
+            raise BadInput(
+                "sweep: give samplers (--sampler with --model) or trainers (--trainer with --dataset)."
+            )
+        kind: Kind = "sampler" if self.sampler else "trainer"
+        if kind == "sampler" and self.n_hidden is not None:
+            raise BadInput("sweep: --n-hidden belongs to trainers.")
+        if self.budget == "seconds" and self.n is None:
+            raise BadInput("sweep: --budget seconds needs -n, how many.")
+        algorithms = read_algorithms(TABLES[kind], self.sampler or self.trainer or [], knobs)
+        both = {"isl": ("isl_validation", "isl_test")}
+        metrics = [each for name in self.metric or () for each in both.get(name, (name,))]
+        return SweepPlan(
+            kind=kind,
+            algorithms=algorithms,  # type: ignore[arg-type]
+            axes=tuple(Axis.read(text, algorithms) for text in self.axis or ()),
+            models=tuple(self.model or ()),
+            data=self.dataset or "",
+            seeds=tuple(range(self.seed, self.seed + self.replications)),
+            budget=Budget.usual(kind, _unit(self.budget, kind), self.n),
+            metrics=tuple(dict.fromkeys(metrics)),
+            kernel=self.kernel,
+            start=self.init,
+            **({} if self.n_hidden is None else {"n_hidden": self.n_hidden}),
+        )
+
+
+@dataclass(frozen=True)
+class View:
+    """How settings are compared, and what is written.
+
+    Parameters
+    ----------
+    at
+        Number of samples to compare at; default: the last.
+    effort
+        What --at counts, and what is equal; default samples or updates.
+    by
+        Measure that chooses; default isl_validation, or log_likelihood.
+    csv
+        The table that is shown, one row a setting, .csv.
+    figure
+        The scores over the axes, .svg or .png.
+    """
+
+    at: Count | None = None
+    effort: Unit | None = None
+    by: str | None = None
+    csv: str | None = None
+    figure: str | None = None
+
+    def check(self, plan: SweepPlan) -> None:
+        """Check, before anything is computed, that the files can be written."""
+        if self.figure:
+            figures.check_installed()
+            ending_in("sweep", self.figure, ".svg", ".png")
+        check_outputs(
+            {"--csv": self.csv, "--figure": self.figure},
+            models={f"--model {name}": name for name in plan.models},
+            datasets={"--dataset": plan.data or None},
+        )
+
+    def compare(self, plan: SweepPlan, columns: Columns) -> list[tuple[Choice, float | None]]:
+        """Return the comparison on each model, and the point at which its settings differ most."""
+        effort, by, found = _unit(self.effort, plan.kind), self.by or "", []
+        for model in plan.models or ("",):
+            rows = select(columns, model=model)
+            if len(rows["n"]):
+                found.append((compare(rows, self.at, effort, by), telling_point(rows, effort, by)))
+        return found
+
+    def write(self, plan: SweepPlan, columns: Columns, choices: list[Choice], rows: list[Any]) -> None:
+        """Write the files that are wanted."""
+        if self.csv is not None:
+            lines = [
+                {name: value for name, value in row.items() if name != "knobs"}
+                | {f"knob_{name}": value for name, value in row["knobs"].items()}
+                for row in rows
+            ]
+            write_whole(self.csv, with_origin(csv_bytes(lines), "sweep.csv", _origin(columns)))
+        if self.figure is not None and choices:
+            caption = figures.provenance(columns, command_line())
+            picture = figures.draw(choices, plan, caption, Path(self.figure).suffix[1:])
+            write_whole(self.figure, with_origin(picture, self.figure, _origin(columns)))
+
+
+def _origin(columns: Columns) -> dict[str, Any]:
+    """Return the origin of a sweep's files, with the digests in its table."""
+    source = origin(command_line(), seeds=sorted(set(columns["seed"].tolist())))
+    return source | digests_in(columns)
 
 
 def sweep(
@@ -56,29 +207,13 @@ def sweep(
     folder: str | None = None,
     /,
     *,
-    sampler: list[str] | None = None,
-    trainer: list[str] | None = None,
-    model: list[str] | None = None,
-    axis: Annotated[list[str] | None, Parameter(name=["--axis", "--grid"])] = None,
-    replications: Annotated[int, whole(1, 10_000)] | None = None,
-    dataset: str | None = None,
-    n: Annotated[Count, NUMBER] | None = None,
-    budget: Unit | None = None,
-    seed: Annotated[Seed, Parameter(help="The first seed.")] = 0,
-    metric: list[str] | None = None,
-    kernel: Literal["binary", "mean"] = "binary",
-    init: Literal["data", "random"] = "data",
-    n_hidden: Annotated[int, whole(1, 10**6)] | None = None,
+    grid: Annotated[Grid, FLAT] = Grid(),
     out: str | None = None,
     workers: Annotated[int, whole(1, 4096)] | None = None,
     scheduler: str | None = None,
-    at: Count | None = None,
-    effort: Unit | None = None,
-    by: str | None = None,
-    csv: str | None = None,
-    figure: str | None = None,
+    view: Annotated[View, FLAT] = View(),
     **knobs: str,
-) -> dict[str, Any]:
+) -> Answer:
     """Run samplers or trainers over a grid of knobs, and choose a setting.
 
     The choice is made on the validation part, by differences paired over seeds. All results are in one SQLite
@@ -94,196 +229,145 @@ def sweep(
         What to do.
     folder
         Folder of the sweep that is resumed or shown.
-    sampler
-        A sampler, perhaps with knobs: rates_fpcd:k=2 (repeatable). Knobs as flags (--k 2) are given to every
-        sampler, or trainer, that has them.
-    trainer
-        Instead of samplers, a trainer (repeatable).
-    model
-        Samplers: a pretrained model or a file (repeatable).
-    axis
-        Values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log, :linear or :log1m (a log scale of
-        1 - x, with 1 itself) after it: eps=0.001:0.3:13:log, alpha=0.8:1:6:log1m (repeatable).
-    replications
-        Seeds of each setting, in all; default 5.
-    dataset
-        Data to score on (default: each model's own), or to train on.
-    n
-        Length of each run; default 20,000 samples, or 1,000 updates of trainers.
-    budget
-        What -n counts: samples (trainers: updates) by default, Gibbs sweeps of all chains, or seconds.
-    metric
-        What is measured; isl: both parts (repeatable).
-    kernel
-        Kernel of the ISL.
-    init
-        Initial states.
-    n_hidden
-        Trainers: hidden units; default 16.
     out
         Folder of the results, made if need be.
     workers
         Threads of this machine; default: one for each core.
     scheduler
         Address of a Dask scheduler (tcp://...), instead of threads (pip install "rbmviz[cluster]").
-    at
-        Number of samples to compare at; default: the last.
-    effort
-        What --at counts, and what is equal; default samples or updates.
-    by
-        Measure that chooses; default isl_validation, or log_likelihood.
-    csv
-        The table that is shown, one row a setting, .csv.
-    figure
-        The scores over the axes, .svg or .png.
 
     Examples
     --------
     rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log --out steps
     """
-    args = SimpleNamespace(**locals())
-    _check_use(args)
-    if action == "run" and not sampler and not trainer and not model:
-        for name, value in DEFAULT.items():
-            setattr(args, name, getattr(args, name) or value)
-    if action == "run" and out is None:
-        return _planned(_plan(args))
+    if workers and scheduler:
+        raise BadInput("sweep: --workers and --scheduler both say where it runs: give one of them.")
+    if action != "run":
+        store = _store(action, folder, out, grid, knobs)
+        plan = store.plan()
+    elif folder is not None:
+        raise BadInput("sweep run: the folder is given as --out DIR.")
+    else:
+        plan = grid.plan(knobs)
+        if out is None:
+            return _proposed(plan)
+        store = Store(out)
+    if action == "robustness":
+        return _robustness(store, plan, view)
     if scheduler:
         import rbmviz.sweeps.cluster  # noqa: F401, raises its own error for a missing extra
-    if figure:
-        figures.check_installed()
-    store = Store(out if action == "run" else folder)  # type: ignore[arg-type]
-    plan = _plan(args) if action == "run" else store.plan()
-    if figure and Path(figure).suffix not in (".svg", ".png"):
-        raise BadInput(f"sweep: '{figure}' must end in .svg or .png.")
-    check_outputs(
-        {"--csv": csv, "--figure": figure},
-        models={f"--model {name}": name for name in plan.models},
-        datasets={"--dataset": plan.data or None},
-    )
-    plan_cells, outcome = cells(plan), None
-    if action in ("run", "resume"):
-        if sentence := store.prepare(plan, command_line()):
-            print_message(sentence)
-        outcome = _computed(args, plan_cells, store)
-        store.close()
-    stored = store.read(plan_cells)
-    if not stored.cells and outcome is None:
-        stored = _of_other_code(store)
-    return _result(args, plan, store, plan_cells, stored, outcome)
+    view.check(plan)
+    planned = cells(plan)
+    result = {"action": action, "out": str(store.folder), "of": len(planned)}
+    if action == "show":
+        return _compared(result, plan, _results(store, planned), view)
+    if sentence := store.prepare(plan, command_line()):
+        print_message(sentence)
+    outcome = _computed(planned, store, workers, scheduler)
+    store.close()
+    return _compared(result, plan, store.read(planned), view, outcome)
 
 
-def _check_use(args: SimpleNamespace) -> None:
-    """Check that the options belong to the action."""
-    if args.action == "run" and args.folder is not None:
-        raise BadInput("sweep run: the folder is given as --out DIR.")
-    if args.action != "run" and args.folder is None:
-        raise BadInput(f"sweep {args.action}: name the folder of a sweep.")
-    idle = {"run": (), "robustness": (*OF_PLAN, "csv", "figure")}.get(args.action, OF_PLAN)
-    if given := [name for name in idle if getattr(args, name)]:
-        flag = next(iter(args.knobs)) if given[0] == "knobs" else given[0]
+def _store(action: str, folder: str | None, out: str | None, grid: Grid, knobs: Mapping[str, str]) -> Store:
+    """Return the folder of an action other than run, which does not change the plan."""
+    if folder is None:
+        raise BadInput(f"sweep {action}: name the folder of a sweep.")
+    given = [*knobs, *(name for name, value in vars(grid).items() if value != getattr(Grid(), name))]
+    if given or out:
+        flag = given[0].replace("_", "-") if given else "out"
         raise BadInput(
-            f"sweep {args.action}: leave --{flag.replace('_', '-')} out; to change the plan of the folder, "
-            "repeat the command that made it with other options."
+            f"sweep {action}: leave --{flag} out; to change the plan of the folder, repeat the command that "
+            "made it with other options."
         )
-    if args.workers and args.scheduler:
-        raise BadInput("sweep: --workers and --scheduler both say where it runs: give one of them.")
+    return Store(folder)
 
 
-def _planned(plan: SweepPlan) -> dict[str, Any]:
-    """Return what a sweep would do."""
-    return {
-        **{"action": "plan", "of": len(cells(plan)), "algorithms": list(plan.algorithms)},
-        **{"axes": {axis.knob: list(axis.values) for axis in plan.axes}, "models": list(plan.models)},
-        **{"seeds": list(plan.seeds), "length": f"{plan.budget.amount:,} {plan.budget.unit}"},
+def _proposed(plan: SweepPlan) -> Answer:
+    """Say what a sweep would do."""
+    n, length = len(cells(plan)), f"{plan.budget.amount:,} {plan.budget.unit}"
+    axes = {axis.knob: list(axis.values) for axis in plan.axes}
+    result = {
+        **{"action": "plan", "of": n, "algorithms": list(plan.algorithms), "axes": axes},
+        **{"models": list(plan.models), "seeds": list(plan.seeds), "length": length},
     }
-
-
-def _planned_text(result: dict[str, Any]) -> str:
-    axes = [
-        f"{knob} = {', '.join(f'{x:g}' if isinstance(x, float) else str(x) for x in values)}"
-        for knob, values in result["axes"].items()
-    ]
-    what = [*result["algorithms"], *(f"on {model}" for model in result["models"]), *axes]
-    head = f"This sweep would make {result['of']:,} runs of {result['length']}:"
+    lines = [*plan.algorithms, *(f"on {name}" for name in plan.models)]
+    lines += [f"{knob} = {', '.join(map(str, values))}" for knob, values in axes.items()]
+    head = f"This sweep would make {n:,} runs of {length}:"
     end = "Give --out DIR, the folder of its results, to run it; --sampler, --model and --axis change it."
-    return "\n".join([head, *(f"  {line}" for line in what), end])
+    return result, "\n".join([head, *(f"  {line}" for line in lines), end])
 
 
-def _of_other_code(store: Store) -> StoredTable:
-    """Return results of other code versions: for each algorithm and model, the version with most rows."""
-    stored = store.read()
-    if not stored.cells:
-        return stored
-    columns = one_source(stored.columns)
-    n_cells = len(np.unique(columns["identity"].astype(str)))
-    print_message(
-        f"'{store.folder}' holds no result of this version of the code; these are the {n_cells:,} of "
-        f"another version. 'rbmviz sweep resume {store.folder}' recomputes them."
-    )
-    return StoredTable(columns, n_cells)
+def _compared(
+    result: dict[str, Any],
+    plan: SweepPlan,
+    columns: Columns,
+    view: View,
+    outcome: SweepProgress | None = None,
+) -> Answer:
+    """Compare what is there, and write the files; outcome : of the cells that were computed now, if any."""
+    failed = [
+        {"setting": cell.algorithm, "model": cell.model, "seed": cell.seed, "reason": reason}
+        for cell, reason in (outcome.failed if outcome else ())
+    ]
+    result |= {"done": _count(columns), "failed": failed}
+    if outcome is not None:
+        result |= {name: getattr(outcome, name) for name in ("computed", "seconds", "busy_seconds")}
+        result |= {"interrupted": True} if outcome.interrupted else {}
+    choices: list[tuple[Choice, float | None]] = []
+    try:
+        choices = view.compare(plan, columns) if columns else []
+    except BadInput as error:
+        if outcome is None:
+            raise
+        print_message(f"The settings cannot be compared yet: {error}")
+    rows = [_row(setting) for choice, _ in choices for setting in choice.settings]
+    view.write(plan, columns, [choice for choice, _ in choices], rows)
+    entries = [_entry(choice) | {"telling": telling} for choice, telling in choices]
+    only = entries[0] if len(entries) == 1 else {"best": None, "region": []}
+    result |= {"cells": rows, "choices": entries, "best": only["best"], "region": only["region"]}
+    lines = [line for choice, telling in choices for line in _lines(choice, telling)]
+    end = f"{result['done']:,} of {result['of']:,} cells are in '{result['out']}'"
+    return result, "\n".join([*lines, end])
 
 
-def _unit(given: str | None, kind: Kind) -> str:
-    return {"sampler": "samples", "trainer": "updates"}[kind] if given in (None, "n") else given
+def _robustness(store: Store, plan: SweepPlan, view: View) -> Answer:
+    """Compare mean and spread of each setting over models, by default on the test part: nothing is chosen."""
+    if view.csv or view.figure:
+        raise BadInput("sweep robustness: leave --csv and --figure out; 'rbmviz sweep show' writes them.")
+    columns = _results(store, planned := cells(plan))
+    found = robustness(columns, view.at, _unit(view.effort, plan.kind), view.by or "isl_test")
+    rows = [
+        [name, str(len(each.seeds)), *(f"{x:.3f}" for x in (each.mean, each.spread, *each.by_model))]
+        for name, each in zip(_short([each.setting for each in found]), found, strict=True)
+    ]
+    lines = table([["", "seeds", "mean", "spread", *found[0].models], *rows])
+    result: dict[str, Any] = {"action": "robustness", "out": str(store.folder), "done": _count(columns)}
+    result |= {"of": len(planned), "failed": [], "robustness": [dataclasses.asdict(each) for each in found]}
+    return result, "\n".join([*lines, "spread: standard deviation over the models"])
 
 
-def _plan(args: SimpleNamespace) -> SweepPlan:
-    if bool(args.sampler) == bool(args.trainer):
-        raise BadInput(
-            "sweep run: give samplers (--sampler with --model) or trainers (--trainer with --dataset)."
-        )
-    kind: Kind = "sampler" if args.sampler else "trainer"
-    algorithms = read_algorithms(TABLES[kind], args.sampler or args.trainer, args.knobs)
-    unit = _unit(args.budget, kind)
-    amount = args.n or (20_000 if kind == "sampler" else 1000)
-    if args.n is None and unit == "seconds":
-        raise BadInput("sweep run: --budget seconds needs -n, how many.")
-    if kind == "sampler" and args.n_hidden is not None:
-        raise BadInput("sweep run: --n-hidden belongs to trainers.")
-    metrics = []
-    for name in args.metric or ():
-        metrics += ["isl_validation", "isl_test"] if name == "isl" else [name]
-    first = args.seed
-    return SweepPlan(
-        kind=kind,
-        algorithms=tuple(write_algorithm(text) for text in algorithms),
-        axes=tuple(Axis.read(text, algorithms) for text in args.axis or ()),
-        models=tuple(args.model or ()),
-        data=args.dataset or "",
-        seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),
-        budget=Budget(unit, amount),  # type: ignore[arg-type]
-        metrics=tuple(dict.fromkeys(metrics)),
-        kernel=args.kernel,
-        start=args.init,
-        n_hidden=args.n_hidden or 16,
-    )
-
-
-def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
-    """Compute the missing cells, and report the outcome."""
-    there = len(store.done(plan_cells))
-    threads = args.workers or cores()
-    where = (
-        f"the cluster at {args.scheduler}" if args.scheduler else f"{threads} thread{'s' * (threads != 1)}"
-    )
+def _computed(
+    planned: Sequence[Cell], store: Store, workers: int | None, scheduler: str | None
+) -> SweepProgress:
+    """Compute the missing cells with a progress bar, and say what came of it."""
+    there, n = len(store.done(planned)), workers or cores()
     found = f", {there:,} of them in '{store.folder}'" if there else ""
-    print_message(f"{len(plan_cells):,} cells{found}; on {where}.")
+    where = f"the cluster at {scheduler}" if scheduler else f"{n} thread{'s' * (n != 1)}"
+    print_message(f"{len(planned):,} cells{found}; on {where}.")
     # No smoothing, because cells of different settings differ in length.
     every = 0.1 if sys.stderr.isatty() else 60.0  # seconds: a log has a line a minute
-    bar = tqdm(total=len(plan_cells), initial=there, unit="cell", smoothing=0, mininterval=every)
-    with bar:
+    with tqdm(total=len(planned), initial=there, unit="cell", smoothing=0, mininterval=every) as bar:
 
         def show(outcome: SweepProgress) -> None:
             if outcome.failed:
                 bar.set_postfix_str(f"{len(outcome.failed):,} failed", refresh=False)
             bar.update(outcome.done + len(outcome.failed) - bar.n)
 
-        outcome = run_cells(
-            plan_cells,
+        outcome = run(
+            planned,
             store,
-            workers=args.workers,
-            scheduler=args.scheduler,
+            workers=workers,
+            scheduler=scheduler,
             on_progress=show,
             on_message=lambda sentence: bar.write(sentence, file=sys.stderr),
         )
@@ -294,10 +378,9 @@ def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -
     if outcome.failed and not outcome.done and not outcome.interrupted:
         raise BadInput(f"All {len(outcome.failed):,} cells failed: {outcome.failed[0].reason}")
     if outcome.interrupted:
-        cluster = f" --scheduler {args.scheduler}" if args.scheduler else ""
-        there = len(store.done(plan_cells))
+        cluster = f" --scheduler {scheduler}" if scheduler else ""
         print_message(
-            f"Interrupted: {there:,} of {outcome.cells:,} cells are in '{store.folder}', and "
+            f"Interrupted: {outcome.done:,} of {outcome.cells:,} cells are in '{store.folder}', and "
             f"'rbmviz sweep resume {store.folder}{cluster}' computes the rest."
         )
     elif outcome.computed:
@@ -308,53 +391,24 @@ def _computed(args: SimpleNamespace, plan_cells: Sequence[Cell], store: Store) -
     return outcome
 
 
-def _result(
-    args: SimpleNamespace,
-    plan: SweepPlan,
-    store: Store,
-    plan_cells: Sequence[Cell],
-    stored: StoredTable,
-    outcome: SweepProgress | None,
-) -> dict[str, Any]:
-    """Compare settings, write the files, and return the result of the command."""
-    result: dict[str, Any] = {
-        **{"action": args.action, "out": str(store.folder), "done": stored.cells, "of": len(plan_cells)},
-        "failed": [
-            {"setting": cell.algorithm, "model": cell.model, "seed": cell.seed, "reason": reason}
-            for cell, reason in (outcome.failed if outcome else ())
-        ],
-    }
-    if outcome is not None:
-        result |= {name: getattr(outcome, name) for name in ("computed", "seconds", "busy_seconds")}
-        if outcome.interrupted:
-            result["interrupted"] = True
-    if not stored.cells:
-        if outcome is None:
-            raise BadInput(
-                f"'{store.folder}' holds no result of its plan: 'rbmviz sweep resume {store.folder}'."
-            )
-        return result | {"cells": [], "best": None, "region": [], "choices": []}
-    effort: Any = _unit(args.effort, plan.kind)
-    if args.action == "robustness":
-        found_settings = robustness(stored.columns, args.at, effort, args.by or "isl_test")
-        return result | {"robustness": [dataclasses.asdict(setting) for setting in found_settings]}
-    choices = []
-    try:
-        for model in plan.models or ("",):
-            columns = select(stored.columns, model=model)
-            if len(columns["n"]):
-                by: str = args.by or ""
-                choices.append((compare(columns, args.at, effort, by), telling_point(columns, effort, by)))
-    except BadInput as error:
-        if outcome is None:
-            raise
-        print_message(f"The settings cannot be compared yet: {error}")
-    compared = [choice for choice, _ in choices]
-    rows = [_row(setting) for choice in compared for setting in choice.settings]
-    _write_files(args, plan, stored, compared, rows)
-    result |= {"cells": rows, "choices": [_choice(choice) | {"telling": at} for choice, at in choices]}
-    only = result["choices"][0] if len(choices) == 1 else {"best": None, "region": []}
-    return result | {"best": only["best"], "region": only["region"]}
+def _results(store: Store, planned: Sequence[Cell]) -> Columns:
+    """Return the results of these cells, or else those of another version of the code."""
+    if columns := store.read(planned):
+        return columns
+    resume = f"'rbmviz sweep resume {store.folder}'"
+    if not (columns := store.read()):
+        raise BadInput(f"'{store.folder}' holds no result of its plan: {resume}.")
+    columns = one_source(columns)
+    print_message(
+        f"'{store.folder}' holds no result of this version of the code; these are the {_count(columns):,} of "
+        f"another version. {resume} recomputes them."
+    )
+    return columns
+
+
+def _count(columns: Columns) -> int:
+    """Return the number of cells of a table."""
+    return len(set(columns["identity"])) if columns else 0
 
 
 def _row(scored: ScoredSetting) -> dict[str, Any]:
@@ -367,7 +421,7 @@ def _row(scored: ScoredSetting) -> dict[str, Any]:
     return entry | {"std_error": error, "seeds": len(scores), "low": low, "high": high}
 
 
-def _choice(choice: Choice) -> dict[str, Any]:
+def _entry(choice: Choice) -> dict[str, Any]:
     """Return the comparison on one model as a JSON entry.
 
     ``best`` is null if several may be best, or if neither high nor low values of the measure are better.
@@ -386,98 +440,43 @@ def _choice(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _write_files(
-    args: SimpleNamespace, plan: SweepPlan, stored: StoredTable, choices: Sequence[Choice], rows: list[Any]
-) -> None:
-    if args.csv is not None:
-        table = [
-            {name: value for name, value in row.items() if name != "knobs"}
-            | {f"knob_{name}": value for name, value in row["knobs"].items()}
-            for row in rows
-        ]
-        write_whole(args.csv, with_origin(csv_bytes(table), "sweep.csv", _origin(stored)))
-    if args.figure is not None and choices:
-        caption = figures.provenance(stored.columns, command_line())
-        picture = figures.draw(choices, plan, caption, Path(args.figure).suffix[1:])
-        write_whole(args.figure, with_origin(picture, args.figure, _origin(stored)))
-
-
-def _origin(stored: StoredTable) -> dict[str, Any]:
-    """Return the origin of a sweep's files, with the digests in its table."""
-    columns = stored.columns
-
-    def digests(name: str) -> dict[str, str]:
-        pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
-        return {value: digest for value, digest in pairs if digest}
-
-    source = origin(command_line(), seeds=sorted(set(columns["seed"].tolist())))
-    return source | {"models": digests("model"), "data": digests("data")}
-
-
-MAX_LINES = 40
-"""Maximum number of settings of one model that the terminal shows."""
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    if result["action"] == "plan":
-        return _planned_text(result)
-    if "robustness" in result:
-        return _robustness_text(result["robustness"])
-    lines = []
-    for choice in result["choices"]:
-        rows = [row for row in result["cells"] if row["model"] == choice["model"]]
-        lines += _choice_lines(choice, rows)
-    lines.append(f"{result['done']:,} of {result['of']:,} cells are in '{result['out']}'")
-    return "\n".join(lines)
-
-
-def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> list[str]:
-    on = f" on {choice['model']}" if choice["model"] else ""
-    seeds = f"{len(choice['seeds'])} seed" + "s" * (len(choice["seeds"]) != 1)
-    texts = _short([row["setting"] for row in rows])
-    width = max(map(len, texts))
-    lines = [
-        f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * tied with the best",
-        f"  {'':<{width}} {'mean':>10} {'to the best':>21} {'seconds':>9}",
+def _lines(choice: Choice, telling: float | None) -> list[str]:
+    """Return the comparison on one model as lines for the terminal."""
+    best, names = choice.best, _short([each.setting for each in choice.settings])
+    on = f" on {best.model}" if best.model else ""
+    seeds = f"{len(choice.seeds)} seed{'s' * (len(choice.seeds) != 1)}"
+    head = f"{choice.by} after {choice.point:,.6g} {choice.effort}{on}, {seeds}; * tied with the best"
+    rows = [
+        [f"{_mark(each)} {name}", f"{each.mean:.3f}", _to_the_best(each, best), f"{each.seconds:.2f}"]
+        for name, each in list(zip(names, choice.settings, strict=True))[:MAX_LINES]
     ]
-    if undirected(choice["by"]):
-        lines.insert(1, undirected(choice["by"]))
-    for name, row in list(zip(texts, rows, strict=True))[:MAX_LINES]:
-        difference = "" if row is rows[0] else f"{row['difference']:+.3f}"
-        if difference and not math.isnan(row["difference_error"]):  # unknown for one seed
-            difference += f" +- {row['difference_error']:.3f}"
-        mark = "*" if row["in_region"] else "x" if row["blank"] > 0.5 else " "
-        lines.append(f"{mark} {name:<{width}} {row['mean']:10.3f} {difference:>21} {row['seconds']:9.2f}")
-    if len(rows) > MAX_LINES:
-        lines.append(f"  ... {len(rows) - MAX_LINES:,} more (--csv writes all)")
-    if any(not row["in_region"] and row["blank"] > 0.5 for row in rows):
+    lines = table([["", "mean", "to the best", "seconds"], *rows])
+    if len(choice.settings) > MAX_LINES:
+        lines.append(f"  ... {len(choice.settings) - MAX_LINES:,} more (--csv writes all)")
+    if any(_mark(each) == "x" for each in choice.settings):
         lines.append("x most samples are blank")
-    best = rows[0]
-    if not math.isnan(best["test"]):
-        spread, error = best["test_std_dev"], best["test_point_error"]
-        said = "" if math.isnan(spread) else f" +- {spread:.3f} over seeds"
-        said += " on the test part"
-        said += "" if math.isnan(error) else f"; a test set of this size knows it to {error:.3f}"
-        lines.append(f"{texts[0]}: {best['test']:.3f}{said}")
-    lines.append(choice["answer"])
-    if choice["telling"] is not None and choice["telling"] != choice["at"]:
-        lines.append(f"The settings differ most after {choice['telling']:,.6g} {choice['effort']} (--at).")
-    if choice["not_reached"]:
-        lines.append(f"{choice['not_reached']:,} settings have not got there.")
-    return [*lines, *choice["border"], ""]
+    if not math.isnan(best.test):
+        spread = "" if math.isnan(best.test_std_dev) else f" +- {best.test_std_dev:.3f} over seeds"
+        known = f"; a test set of this size knows it to {best.test_point_error:.3f}"
+        known = "" if math.isnan(best.test_point_error) else known
+        lines.append(f"{names[0]}: {best.test:.3f}{spread} on the test part{known}")
+    lines.append(answer(choice))
+    if telling is not None and telling != choice.point:
+        lines.append(f"The settings differ most after {telling:,.6g} {choice.effort} (--at).")
+    if choice.not_reached:
+        lines.append(f"{choice.not_reached:,} settings have not got there.")
+    return [*filter(None, (head, undirected(choice.by))), *lines, *choice.border, ""]
 
 
-def _robustness_text(rows: Sequence[dict[str, Any]]) -> str:
-    texts = _short([row["setting"] for row in rows])
-    width = max(map(len, texts))
-    models = " ".join(f"{model:>14}" for model in rows[0]["models"])
-    lines = [f"{'':<{width}} {'seeds':>5} {'mean':>10} {'spread':>8} {models}"]
-    for name, row in zip(texts, rows, strict=True):
-        each = " ".join(f"{mean:14.3f}" for mean in row["by_model"])
-        seeds, mean, spread = len(row["seeds"]), row["mean"], row["spread"]
-        lines.append(f"{name:<{width}} {seeds:5} {mean:10.3f} {spread:8.3f} {each}")
-    return "\n".join([*lines, "spread: standard deviation over the models"])
+def _mark(scored: ScoredSetting) -> str:
+    return "*" if scored.in_region else "x" if scored.blank > figures.MOSTLY_BLANK else " "
+
+
+def _to_the_best(scored: ScoredSetting, best: ScoredSetting) -> str:
+    if scored is best:
+        return ""
+    error = "" if math.isnan(scored.std_error) else f" +- {scored.std_error:.3f}"  # unknown for one seed
+    return f"{scored.difference:+.3f}{error}"
 
 
 def _short(settings: Sequence[str]) -> list[str]:

@@ -11,19 +11,17 @@ from tqdm import tqdm
 
 from rbmviz import metrics
 from rbmviz import trainers as training
-from rbmviz.cli import print_message
+from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import Count, Seed, range_of, read_algorithms, texts_by_knob, whole
 from rbmviz.cli.origins import origin_of
-from rbmviz.cli.outputs import DefaultName, check_outputs
+from rbmviz.cli.outputs import DefaultName, check_outputs, ending_in
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.files.arrays import Damaged, read_file
-from rbmviz.files.budget import check_memory
 from rbmviz.files.origin import csv_bytes, origin, with_origin
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import read_knobs
-from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
@@ -48,22 +46,6 @@ SCORED_SAMPLERS = {
 }
 
 
-@dataclass
-class _Outcome:
-    """The state of a complete, interrupted or failed training."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    """The history, one row per step."""
-    last: Progress | None = None
-    """The newest progress, whose model is finite."""
-    kept: bytes | None = None
-    """The checkpoint at ``last``; None if that is itself the end of a checkpoint."""
-    warning: str = ""
-    interrupted: bool = False
-    failure: Exception | None = None
-    """The error that ended it: the parameters diverged, or memory ran out."""
-
-
 def train(
     *,
     dataset: str = "bas",
@@ -79,7 +61,7 @@ def train(
     resume: bool = False,
     checkpoint_every: Count | None = None,
     **knobs: Annotated[str, trainers],
-) -> dict[str, Any]:
+) -> Answer:
     """Train a model, and write it to a file.
 
     The file also holds the rates of the training set, and how the model was made.
@@ -124,73 +106,85 @@ def train(
     if "iterations" in read_knobs(type(algorithm), trainer.partition(":")[2]):
         raise BadInput("train: give the number of updates as --iterations, not after the colon.")
     data = load_dataset(dataset)
-    start = load_model(warm_start).rbm if warm_start is not None else None
-    hidden = n_hidden or (start.n_hidden if start else 16)
-    if start is not None and start.n_hidden != hidden:
-        raise BadInput(f"The warm start has {start.n_hidden} hidden units; leave --n-hidden {hidden} out.")
-    check_memory(
-        f"train: a model of {data.n_visible:,} x {hidden:,} units",
-        40 * data.n_visible * hidden,  # parameters, update, momentum, rates, and the file's content
-        "give fewer --n-hidden",
-    )
     try:
         begun = read_file(checkpoint, f"'{checkpoint}'") if resume else None
-        steps = training.train(data, algorithm, hidden, iterations, seed, start, every, begun)
+        steps = training.train(data, algorithm, n_hidden, iterations, seed, warm_start, every, begun)
     except (BadInput, Damaged) as error:
         raise (BadInput(f"'{checkpoint}': {error}") if resume else error) from None
-    outcome = _Outcome()
-    _run_steps(steps, outcome, data, seed, iterations, history is not None, checkpoint, checkpoint_every)
-    last = outcome.last
-    if last is None:
-        raise KeyboardInterrupt
-    said = {"dataset": dataset, "trainer": trainer, "n_hidden": last.rbm.n_hidden, "iterations": iterations}
-    command = _command(said | {"seed": seed}, knobs, warm_start, score, target.name)
+    done = _Done(steps, seed, score, checkpoint=begun or b"")
+    _train(done, iterations, history is not None, checkpoint, checkpoint_every)
+    said = {"dataset": dataset, "trainer": trainer, "n_hidden": done.last.rbm.n_hidden}
+    said |= {"iterations": iterations, "seed": seed, **texts_by_knob(knobs)}
+    command = _command(said | ({"warm_start": warm_start} if warm_start else {}), score, target.name)
     source = origin_of({}, data, seed=seed)
     with signals_deferred() as stops:
-        if outcome.interrupted:  # first, because it is what the training continues from
-            write_whole(checkpoint, outcome.kept or steps.checkpoint())
-        model = _model(data, steps, last, seed, command)
+        if done.interrupted:  # first, because it is what the training continues from
+            write_whole(checkpoint, done.checkpoint)
+        model = _model(done, command)
         write_whole(target, model_bytes(model))
-        if history and outcome.rows:
-            write_whole(Path(history), with_origin(csv_bytes(outcome.rows), "history.csv", source))
-    stopped = outcome.interrupted or bool(stops)
-    likelihood: dict[str, Any] = {}
-    if not stopped and not outcome.failure:
-        try:
-            if score:
-                model = _scored(model, data, target)
-            with one_blas_thread():
-                likelihood = _likelihood(data, last.rbm, seed)
-        except KeyboardInterrupt:
-            stopped = True
-    if stopped and not outcome.interrupted:
-        with signals_deferred():
-            write_whole(checkpoint, outcome.kept or steps.checkpoint())
-    if outcome.warning:
-        print_message(outcome.warning)
-    if outcome.failure:
-        sentence = f"The last finite model ({last.update:,} updates) is kept in '{target}'."
-        if isinstance(outcome.failure, BadInput):
-            raise BadInput(f"{outcome.failure} {sentence}")
+        if history and done.likelihoods:
+            write_whole(Path(history), with_origin(csv_bytes(done.rows()), "history.csv", source))
+    if done.warning:
+        print_message(done.warning)
+    if done.end is not None and not done.interrupted:
+        sentence = f"The last finite model ({done.last.update:,} updates) is kept in '{target}'."
+        if isinstance(done.end, BadInput):
+            raise BadInput(f"{done.end} {sentence}")
         print_message(sentence)
-        raise outcome.failure
-    if not stopped:
+        raise done.end
+    result = _result(done, target, model) | {"origin": source}
+    if done.interrupted:
+        result |= {"interrupted": True, "checkpoint": str(checkpoint)}
+        updates = f"{done.last.update:,} updates"
+        print_message(f"Interrupted: the model after {updates} is kept; --resume continues from there.")
+    else:
         with suppress(OSError):  # the disk may have become read-only; the old checkpoint then stays
             checkpoint.unlink(missing_ok=True)
-    result = _summary(outcome, last, target, data, model, likelihood) | {"origin": source}
-    if stopped:
-        result |= {"interrupted": True, "checkpoint": str(checkpoint)}
-        print_message(
-            f"Interrupted: the model after {last.update:,} updates is kept; --resume continues from there."
-        )
-    return result
+        result |= {"interrupted": True} if stops else {}
+    return result, _text(result)
+
+
+@dataclass
+class _Done:
+    """What a training has made between two steps, of which an interrupt or a failure takes nothing."""
+
+    steps: Training
+    seed: int
+    score: bool
+    newest: Progress | None = None
+    """The newest progress, whose model is finite."""
+    checkpoint: bytes = b""
+    """The training at ``newest``."""
+    likelihoods: list[dict[str, Any]] = field(default_factory=list)
+    """Last columns of the history, a row for each step."""
+    likelihood: dict[str, Any] = field(default_factory=dict)
+    """See ``_likelihood``; of a complete training."""
+    measured: dict[str, Any] = field(default_factory=dict)
+    """See ``scores``; of a complete training."""
+    warning: str = ""
+    end: BaseException | None = None
+    """What ended it early: an interrupt, diverged parameters, or too little memory."""
+
+    @property
+    def last(self) -> Progress:
+        assert self.newest is not None
+        return self.newest
+
+    @property
+    def interrupted(self) -> bool:
+        return isinstance(self.end, KeyboardInterrupt)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the history."""
+        columns = self.steps.history
+        values = zip(*(column.tolist() for column in columns.values()), strict=True)
+        steps = (dict(zip(columns, row, strict=True)) for row in values)
+        return [step | more for step, more in zip(steps, self.likelihoods, strict=False)]
 
 
 def _checked(out: str, history: str | None, resume: bool, warm_start: str | None, dataset: str) -> Path:
     """Return the path of the checkpoint, after checking all files, before anything is read."""
-    path = Path(out)
-    if path.suffix != ".safetensors":
-        raise BadInput(f"train: '{out}' must end in .safetensors.")
+    path = ending_in("train", out, ".safetensors")
     checkpoint = path.with_suffix(".checkpoint")
     check_outputs(
         {"--out": path if resume else out, "the checkpoint": checkpoint, "--history": history},
@@ -227,46 +221,38 @@ def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
     return dict(zip(HISTORY_LIKELIHOOD, (*values, metrics.independent_log_likelihood(rows)), strict=True))
 
 
-def _run_steps(
-    steps: Training,
-    outcome: _Outcome,
-    dataset: Dataset,
-    seed: int,
-    iterations: int,
-    with_history: bool,
-    checkpoint: Path,
-    checkpoint_every: int | None,
+def _train(
+    done: _Done, iterations: int, with_history: bool, checkpoint: Path, checkpoint_every: int | None
 ) -> None:
-    """Train to the end, an interrupt or a failure; keep each step's state in ``outcome``."""
+    """Train and score to the end, an interrupt or a failure; an error before the first step is raised."""
+    steps, data = done.steps, done.steps.dataset
     saved = steps.state.update
     bar = tqdm(total=iterations, initial=saved, unit="update", disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
     with one_blas_thread(), bar:
         try:
             for step in steps:
-                # All are set between two steps: an interrupt may leave a step incomplete, or a row without
-                # its likelihood.
-                content = steps.checkpoint()
-                row: dict[str, Any] = {"update": step.update, "seconds": step.seconds, "sweeps": step.sweeps}
-                row |= {**step.stats, **dict.fromkeys(HISTORY_LIKELIHOOD, "")}
-                outcome.rows.append(row)
-                outcome.last, outcome.kept = step, content
+                # Both between two steps: an interrupt may leave a step incomplete.
+                done.newest, done.checkpoint = step, steps.checkpoint()
+                done.likelihoods.append(dict.fromkeys(HISTORY_LIKELIHOOD, ""))
                 if with_history:
-                    row |= _likelihood(dataset, step.rbm, seed)
+                    done.likelihoods[-1] = _likelihood(data, step.rbm, done.seed)
                 if step.warning:
-                    outcome.warning = f"After {step.update:,} updates {step.warning}"
+                    done.warning = f"After {step.update:,} updates {step.warning}"
                 if checkpoint_every and step.update - saved >= checkpoint_every:
-                    _try_to_save(checkpoint, content)
+                    _try_to_save(checkpoint, done.checkpoint)
                     saved = step.update
                 bar.update(step.update - bar.n)
-            if outcome.last is None:  # the checkpoint holds the last update
-                outcome.last = steps.trainer.step(steps.state, 0)
-        except KeyboardInterrupt:
-            outcome.interrupted = True
-        except Exception as error:  # the training diverged or ran out of memory: keep the result so far
-            if outcome.last is None:
+            if done.newest is None:  # the checkpoint holds the last update
+                done.newest = steps.trainer.step(steps.state, 0)
+            done.likelihood = _likelihood(data, done.last.rbm, done.seed)
+            if done.score:
+                print_message("Scoring 10,000 samples of each sampler.")
+                done.measured = scores(trained_model(data, steps.trainer, done.last, done.seed), data)
+        except (KeyboardInterrupt, Exception) as error:  # the result so far is kept
+            if done.newest is None:
                 raise
-            outcome.failure = error
+            done.end = error
 
 
 def _try_to_save(path: Path, content: bytes) -> None:
@@ -277,67 +263,54 @@ def _try_to_save(path: Path, content: bytes) -> None:
         print_message(f"{error} Training continues without this checkpoint.")
 
 
-def _command(
-    said: dict[str, Any], knobs: dict[str, str], warm_start: str | None, score: bool, name: str
-) -> str:
+def _command(said: dict[str, Any], score: bool, name: str) -> str:
     """Return the command that repeats the model."""
     words = ["rbmviz", "train"]
-    given = said | texts_by_knob(knobs) | ({"warm_start": warm_start} if warm_start else {})
-    for key, value in given.items():
+    for key, value in said.items():
         words += [f"--{key.replace('_', '-')}", str(value)]
     return shlex.join([*words, *(["--score"] if score else []), "--out", name])
 
 
-def _model(dataset: Dataset, steps: Training, last: Progress, seed: int, command: str) -> Model:
-    """Return the model with its provenance: the command that repeats it, and its likelihood if exact."""
-    more: dict[str, Any] = {"command": command, "origin": origin(command, data=[dataset], seeds=[seed])}
-    if min(last.rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD:
-        more["scores"] = {"log_likelihood": metrics.log_likelihood(last.rbm, dataset.train)}
-    return trained_model(dataset, steps.trainer, last, seed, **more)
+def _model(done: _Done, command: str) -> Model:
+    """Return the model with its provenance: the command that repeats it, its likelihood if exact, scores."""
+    data, rbm, seed = done.steps.dataset, done.last.rbm, done.seed
+    more: dict[str, Any] = {"command": command, "origin": origin(command, data=[data], seeds=[seed])}
+    measured = dict(done.measured)
+    if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD:
+        exact = {"log_likelihood": metrics.log_likelihood(rbm, data.train)}
+        measured = {**measured, "scores": exact | measured.get("scores", {})}
+    return trained_model(data, done.steps.trainer, done.last, seed, **more, **measured)
 
 
 def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
     """Return the scores that a model file stores: the ISL of its samples and of the training set, in nats.
 
-    Each sampler draws 10,000 samples with seed 0; its chain starts at the first validation example.
+    Each sampler draws 10,000 samples with seed 0; its chain starts at the first validation example. With a
+    message and without scores, if the data are not fit for them.
     """
     parts = dataset.test, dataset.validation
-    isl = {}
-    for name, sampler in SCORED_SAMPLERS.items():
-        v = sample(model, sampler, N_SCORED, seed=0, v0=dataset.validation[0]).v
-        isl[name] = round(metrics.isl(v, *parts).isl, 2)
-    references = {}
-    for kernel in ("binary", "mean"):
-        own = metrics.reference(dataset.train, *parts, kernel=kernel)
-        references[kernel] = {"isl": round(own.isl, 2), "beta": round(own.beta, 4), "n": own.n}
+    isl, references = {}, {}
+    try:
+        for name, sampler in SCORED_SAMPLERS.items():
+            v = sample(model, sampler, N_SCORED, seed=0, v0=dataset.validation[0]).v
+            isl[name] = round(metrics.isl(v, *parts).isl, 2)
+        for kernel in ("binary", "mean"):
+            own = metrics.reference(dataset.train, *parts, kernel=kernel)
+            references[kernel] = {"isl": round(own.isl, 2), "beta": round(own.beta, 4), "n": own.n}
+    except BadInput as error:
+        print_message(f"The model has no scores: {error}")
+        return {}
     return {"scores": {"isl_10000": isl}, "reference": references}
 
 
-def _scored(model: Model, dataset: Dataset, out: Path) -> Model:
-    """Return the model with ``scores`` added to its provenance, and write it."""
-    print_message("Scoring 10,000 samples of each sampler.")
-    try:
-        measured = scores(model, dataset)
-    except BadInput as error:
-        print_message(f"The model has no scores: {error}")
-        return model
-    measured["scores"] = {**model.meta.get("scores", {}), **measured["scores"]}
-    model = Model(model.rbm, model.rates, {**model.meta, **measured})
-    write_whole(out, model_bytes(model))
-    return model
-
-
-def _summary(
-    outcome: _Outcome, last: Progress, out: Path, dataset: Dataset, model: Model, likelihood: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the result of the command, and report a model that has learned nothing.
-
-    ``likelihood`` : see ``_likelihood``; empty if the training is not complete
-    """
-    measured, independent = model.meta.get("scores"), likelihood.get("independent_log_likelihood")
+def _result(done: _Done, out: Path, model: Model) -> dict[str, Any]:
+    """Return the result of the command, and report a model that has learned nothing."""
+    last, data, likelihood = done.last, done.steps.dataset, done.likelihood
+    measured = model.meta.get("scores")
+    independent = likelihood.get("independent_log_likelihood")
     result: dict[str, Any] = {
         **{"out": str(out), "updates": last.update, "seconds": last.seconds},
-        "data": f"{len(dataset.train):,} examples of {dataset.n_visible} units; {dataset.binarisation}",
+        "data": f"{len(data.train):,} examples of {data.n_visible} units; {data.binarisation}",
         "log_likelihood": likelihood.get("log_likelihood", (measured or {}).get("log_likelihood")),
         "log_likelihood_error": likelihood.get("log_likelihood_error"),
         **{"independent_log_likelihood": independent, "scores": measured},
@@ -345,8 +318,8 @@ def _summary(
     }
     if "truncated" in last.stats:
         result["truncated"] = result["share_cut"] = last.stats["truncated"]
-    if outcome.warning:
-        result["warning"] = outcome.warning
+    if done.warning:
+        result["warning"] = done.warning
     if likelihood and likelihood["log_likelihood"] - 2 * likelihood["log_likelihood_error"] <= independent:
         print_message(
             f"The model is not above independent units ({independent:.3f} nats): it has learned nothing of "
@@ -355,8 +328,7 @@ def _summary(
     return result
 
 
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
+def _text(result: dict[str, Any]) -> str:
     likelihood, error = result["log_likelihood"], result["log_likelihood_error"]
     score = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f}"
     score += f" ± {error:.3f}" if error else ""

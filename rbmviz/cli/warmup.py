@@ -1,11 +1,10 @@
 """``rbmviz warmup``: compile and cache the kernels ahead of their first use."""
 
-from typing import Any
-
+from rbmviz.cli import Answer
 from rbmviz.session import warm_up
 
 
-def warmup() -> dict[str, Any]:
+def warmup() -> Answer:
     """Compile and cache the kernels.
 
     Later starts take about a second.
@@ -14,9 +13,5 @@ def warmup() -> dict[str, Any]:
     --------
     rbmviz warmup
     """
-    return {"seconds": warm_up()}
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    return f"Kernels ready after {result['seconds']:.1f} s."
+    seconds = warm_up()
+    return {"seconds": seconds}, f"Kernels ready after {seconds:.1f} s."

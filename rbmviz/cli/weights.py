@@ -1,8 +1,9 @@
 """``rbmviz weights``: the importance weights of pop-CD."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from rbmviz import metrics, rng
+from rbmviz.cli import Answer
 from rbmviz.cli.options import Count, DataName, ModelName, Seed, range_of
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
@@ -21,7 +22,7 @@ def weights(
     proposal: Literal["visible", "joint", "mixture"] = "visible",
     mixture: Annotated[int, range_of(PopCD, "mixture")] = 10,
     seed: Seed = 0,
-) -> dict[str, Any]:
+) -> Answer:
     """Compute the importance weights of pop-CD for a batch.
 
     The batch is drawn from the training examples.
@@ -51,7 +52,7 @@ def weights(
     chosen = rng.generator(seed, "data").integers(len(data.train), size=batch)
     population = pop_weights(rbm, data.train[chosen], k, seed, proposal=proposal, mixture=mixture)
     exact = metrics.log_z(rbm) if min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else None
-    return {
+    result = {
         "log_weights": population.log_weights.tolist(),
         "ess": population.ess,
         "max_weight": population.max_weight,
@@ -59,12 +60,8 @@ def weights(
         "log_z": exact,
         "origin": origin_of({model: loaded}, data, seed=seed),
     }
-
-
-def text(result: dict[str, Any]) -> str:
-    """Return the result as text for the terminal."""
-    exact = "" if result["log_z"] is None else f" (exact {result['log_z']:.4f})"
-    return (
-        f"{len(result['log_weights']):,} weights: ESS {result['ess']:.2f}, "
-        f"largest {result['max_weight']:.3f}, log Z estimate {result['log_z_estimate']:.4f}{exact}"
+    return result, (
+        f"{batch:,} weights: ESS {population.ess:.2f}, largest {population.max_weight:.3f}, "
+        f"log Z estimate {population.log_z_estimate:.4f}"
+        + (f" (exact {exact:.4f})" if exact is not None else "")
     )

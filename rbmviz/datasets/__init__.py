@@ -68,10 +68,7 @@ def load_registered(name: object) -> Dataset:
     Use it for names from a link or from the metadata of somebody else's file, which the user did not type:
     such a name must not make this machine open a file.
 
-    Raises
-    ------
-    BadInput
-        If the name is not registered, or the data set is not on this machine.
+    Raises BadInput if the name is not registered, or the data set is not on this machine.
     """
     base, _, variant = name.partition("@") if isinstance(name, str) else ("", "", "")
     if base not in list_datasets() or len(str(name)) > MAX_NAME_LENGTH:

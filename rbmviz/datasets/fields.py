@@ -43,7 +43,7 @@ def _highest(name: str, what: str, values: np.ndarray) -> float:
 
 
 def _check_table(name: str, parts: Mapping[str, np.ndarray], rule: str, columns: Sequence[Any]) -> None:
-    """Refuse a table in which a column of other numbers stands beside bits, or whose unit is not known.
+    """Refuse a table in which other numbers stand beside bits, or whose unit is not known.
 
     parts : examples by part; only rows of numbers are a table, images are not
     columns : names of the columns; empty: they are counted from 1
@@ -55,19 +55,14 @@ def _check_table(name: str, parts: Mapping[str, np.ndarray], rule: str, columns:
     high = np.max([part.max(axis=0) for part in parts.values()], axis=0)
     bits = np.all([((part == 0) | (part == 1)).all(axis=0) for part in parts.values()], axis=0)
     others = np.flatnonzero(~bits)
-    if 0 < len(others) < (bits & (low < high)).sum():
+    beside_bits = 0 < len(others) < (bits & (low < high)).sum()
+    if beside_bits or (high.max() > 1 and x.dtype != np.uint8):
         named = [f"'{printable(str(columns[i]))[:40]}'" if len(columns) else f"{i + 1}" for i in others[:5]]
-        more = ", ..." if len(others) > 5 else ""
+        which = f"{', '.join(named)}{', ...' * (len(others) > 5)}"
         raise BadInput(
-            f"'{name}': most columns hold only 0 and 1, and {', '.join(named)}{more} (up to "
-            f"{high[others].max():g}) {'does' if len(others) == 1 else 'do'} not: leave "
-            "such columns out, or make bits of them."
-        )
-    if high.max() > 1 and x.dtype != np.uint8:
-        raise BadInput(
-            f"'{name}': the values reach {high.max():g}, and a table does not say whether they are grey "
-            "levels from 0 to 255: give the threshold in their unit, as 127, or divide the values by their "
-            "largest."
+            f"'{name}': column {which} holds other numbers than 0 and 1, up to {high[others].max():g}, and a "
+            "table does not say whether they are grey levels from 0 to 255: leave it out, give the threshold "
+            "in its unit, as 127, or divide by the largest."
         )
 
 

@@ -72,10 +72,8 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     files : see ``Files``
     name : name of the folder or archive in error messages
 
-    Raises
-    ------
-    BadInput
-        If there are no images, if one cannot be read, or if some are in sub-folders and others are not.
+    Raises BadInput if there are no images, if one cannot be read, or if some are in sub-folders and others
+    are not.
     """
     files = [
         (path, read)

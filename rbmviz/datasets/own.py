@@ -15,7 +15,7 @@ import numpy as np
 from rbmviz.datasets.bag_of_words import documents_of, presence
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence, whole_option
 from rbmviz.datasets.csv_table import read_table
-from rbmviz.datasets.fields import MAX_WORD_LENGTH, PARTS, fields_of, in_parts
+from rbmviz.datasets.fields import PARTS, fields_of, in_parts
 from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
 from rbmviz.datasets.record import Dataset
@@ -36,8 +36,6 @@ def _unpack(name: str, arrays: Arrays) -> tuple[str, ...]:
     n, stems = arrays["n_features"], arrays["stems"]
     if n.shape != () or n.dtype.kind not in "iu" or stems.shape != (int(n),) or stems.dtype.kind != "U":
         raise BadInput(f"'{name}': n_features must be one whole number, and stems hold that many words.")
-    if stems.dtype.itemsize > 4 * MAX_WORD_LENGTH:
-        raise BadInput(f"'{name}': the words in stems must have at most {MAX_WORD_LENGTH} letters.")
     for array in [array for array in arrays if array.startswith("x_")]:
         packed = arrays[array]
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-int(n) // 8):

@@ -27,7 +27,7 @@ from rbmviz.datasets.fields import PARTS, part_fields
 from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput, OutputFailure, brought_by
 from rbmviz.files.arrays import Damaged, is_file, read_file, read_npz, why
-from rbmviz.files.output import REASONS, reason, write_whole
+from rbmviz.files.output import reason, write_whole
 from rbmviz.paths import cache_dir
 
 Arrays = dict[str, np.ndarray]
@@ -266,7 +266,7 @@ def _downloaded(
                 contents[file] = read_file(Path(path), f"The download of '{name}'")
             return contents
         except (OSError, ValueError) as error:  # unreachable, refused, or another checksum
-            if isinstance(error, OSError) and error.errno in REASONS:  # this disk, not the network
+            if isinstance(error, OSError) and error.errno:  # this disk: errors of requests have no number
                 raise
             failures.append(f"{host}{file}: {_why(error)}")
     raise BadInput(

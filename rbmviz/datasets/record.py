@@ -12,6 +12,7 @@ import numpy as np
 from rbmviz.datasets.fields import MAX_CLASSES, MAX_WORD_LENGTH, PARTS, given_fields
 from rbmviz.errors import BadInput
 from rbmviz.files.provenance import digest_of
+from rbmviz.support import checks
 from rbmviz.support.notebook import notebook_html
 
 
@@ -72,15 +73,9 @@ class Dataset:
 
     def __post_init__(self) -> None:
         for part in PARTS:
-            rows = getattr(self, part)
-            is_rows = isinstance(rows, np.ndarray) and rows.dtype == np.uint8 and rows.ndim == 2
-            if not is_rows or rows.shape[1] != self.train.shape[1]:
-                raise BadInput(f"{self.name}: {part} must be uint8 rows as wide as the training part.")
-            if rows.size and rows.max() > 1:
-                raise BadInput(
-                    f"{self.name}: {part} holds values other than 0 and 1; binarise it first, by a threshold "
-                    "(rows > 127) or a draw."
-                )
+            width = None if part == "train" else self.train.shape[1]
+            rows = checks.bit_rows(f"{self.name}: {part}", getattr(self, part), width)
+            object.__setattr__(self, part, rows)
         if not self.train.size:
             raise BadInput(f"{self.name} has no training examples, or none with a value; give it some.")
         if (self.train.min(axis=0) == self.train.max(axis=0)).all():

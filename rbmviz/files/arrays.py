@@ -73,12 +73,8 @@ def read_file(path: Path, what: str) -> bytes:
     path : the file to read
     what : name of the file in error messages
 
-    Raises
-    ------
-    BadInput
-        If the file needs more than the memory budget.
-    Damaged
-        If it is not a regular file, or cannot be read.
+    Raises BadInput if the file needs more than the memory budget. Raises Damaged if it is not a regular file,
+    or cannot be read.
     """
     if not is_file(path):
         raise Damaged("it is not a regular file")

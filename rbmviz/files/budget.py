@@ -1,5 +1,6 @@
-"""The memory budget of one input (file, upload, checkpoint, link), and the error for larger inputs."""
+"""The memory budget of one input (file, upload, checkpoint, link), and errors for what needs more memory."""
 
+import math
 import os
 from typing import Any
 
@@ -41,6 +42,24 @@ def check_memory(what: str, needed: int, advice: str) -> None:
         raise BadInput(
             f"{what} needs {needed / 1e9:,.2f} GB of memory and the budget is {budget / 1e9:,.2f} GB: "
             f"{advice}, or set {SETTING} to a larger number of megabytes."
+        )
+
+
+def machine_memory() -> float:
+    """Return the machine's memory in bytes; infinity if the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError):
+        return math.inf
+
+
+def check_machine(what: str, needed: int, advice: str) -> None:
+    """Raise ``BadInput`` if arrays need more than half of the machine's memory; see ``check_memory``."""
+    memory = machine_memory()
+    if needed > memory / 2:
+        raise BadInput(
+            f"{what} need {needed / 1e9:,.1f} GB, more than half of this machine's {memory / 1e9:,.1f} GB: "
+            f"{advice}."
         )
 
 

@@ -38,6 +38,16 @@ def origin(
     }
 
 
+def digests_in(columns: Mapping[str, np.ndarray]) -> dict[str, dict[str, str]]:
+    """Return the digests in the table of a sweep, as ``models`` and ``data`` of an origin."""
+
+    def named(what: str) -> dict[str, str]:
+        pairs = zip(columns[what].tolist(), columns[f"{what}_digest"].tolist(), strict=True)
+        return {name: digest for name, digest in pairs if name}
+
+    return {"models": named("model"), "data": named("data")}
+
+
 def csv_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Return rows as a CSV file with all their columns; missing values are empty cells."""
     names = list(dict.fromkeys(name for row in rows for name in row))

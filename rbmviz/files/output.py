@@ -1,6 +1,5 @@
 """Atomic writing of files, and the error messages for files that cannot be written."""
 
-import errno
 import os
 import secrets
 import stat
@@ -10,24 +9,11 @@ from pathlib import Path
 
 from rbmviz.errors import BadInput, OutputFailure, shortened
 
-REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file would be larger than is allowed here",
-    errno.EROFS: "the disk is read-only",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "the operation is not permitted",
-    errno.EIO: "the disk reports an error",
-    errno.ENOENT: "its folder does not exist",
-    errno.ENOTDIR: "its folder is a file",
-    errno.EEXIST: "its folder is a file",
-}
-"""Reasons for a refused write, in plain words; other codes get the system's own words."""
-
 
 def reason(error: OSError) -> str:
-    """Return the operating system's reason for a refusal, in a few words."""
-    return REASONS.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
+    """Return the operating system's reason for a refusal, in a few words: "no space left on device"."""
+    text = error.strerror or str(error) or type(error).__name__
+    return text[:1].lower() + text[1:]
 
 
 @contextmanager
@@ -54,12 +40,8 @@ def write_whole(path: str | Path, content: bytes) -> None:
     A symbolic link is followed and stays a link. A new file gets the permissions that the umask allows; a
     replaced file keeps its own.
 
-    Raises
-    ------
-    BadInput
-        If the folder does not exist, or if the path is a folder or a device.
-    OutputFailure
-        If the system refuses (the disk is full or read-only, for example). No file is left behind.
+    Raises BadInput if the folder does not exist, or if the path is a folder or a device. Raises OutputFailure
+    if the system refuses (the disk is full or read-only, for example). No file is left behind.
     """
     target = output_path(path)
     with writing(path):
@@ -85,13 +67,9 @@ def put_in_place(whole: Path, target: Path) -> None:
 def output_path(path: str | Path) -> Path:
     """Return the path that will be written, with symbolic links resolved.
 
-    Raises
-    ------
-    BadInput
-        If the path cannot be a file: its folder does not exist, it is a folder or a device, or its name is
-        too long.
-    OutputFailure
-        If the system refuses access, or the existing file is write-protected.
+    Raises BadInput if the path cannot be a file: its folder does not exist, it is a folder or a device, or
+    its name is too long. Raises OutputFailure if the system refuses access, or the existing file is
+    write-protected.
     """
     if not os.fspath(path):
         raise BadInput("An output file has an empty name: name a file.")
@@ -114,10 +92,7 @@ def output_path(path: str | Path) -> Path:
 def check_writable(path: str | Path) -> None:
     """Check early that a file can be written: create an empty file beside the target, and remove it.
 
-    Raises
-    ------
-    BadInput, OutputFailure
-        The error that ``write_whole`` would raise.
+    Raises BadInput or OutputFailure, as ``write_whole`` would.
     """
     beside = neighbour(output_path(path))
     with writing(path):

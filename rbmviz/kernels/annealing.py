@@ -1,8 +1,12 @@
-"""Sums of softplus over the units of a layer: parts of unnormalised log-probabilities."""
+"""Sums of softplus over the units of a layer, parts of unnormalised log-probabilities; annealing by them."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import kernel, private
+from rbmviz.kernels._jit import inner, kernel, private
+from rbmviz.kernels.chains import Layer, draw, update
+from rbmviz.kernels.chains import start as start_chains
 from rbmviz.kernels.random import sigmoid
 from rbmviz.kernels.vectors import WIDTH, product, total
 
@@ -13,42 +17,30 @@ UNIT_GROUP = 512
 
 
 @kernel
-def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
-    """Add sum_j softplus(cold x_rj + bias_cold_j) - softplus(warm x_rj + bias_warm_j) to out[r].
+def add_log_ratio(x, cold, warm, c, out):
+    """Add sum_j softplus(cold (x_rj + c_j)) - softplus(warm (x_rj + c_j)) to out[r].
 
     softplus(a) = max(a, 0) - log sigmoid(|a|): the first term is summed in float64, the second takes one
     logarithm per UNIT_GROUP units.
 
-    Parameters
-    ----------
-    x : float32 (rows, n)
-        v W: pre-activations without bias or inverse temperature.
-    cold, warm : float
-        The next and the current inverse temperature, cold >= warm.
-    bias_cold, bias_warm : float64 (n,)
-        cold c and warm c, for the hidden biases c.
-    out : float64 (rows,)
-        Log weights, added to.
-
+    x float32 (rows, n): v W; c float64 (n,): biases; cold >= warm: inverse temperatures; out float64 (rows,).
     ValueError if the arrays do not fit each other.
     """
-    n = x.shape[1]
-    if bias_cold.shape[0] != n or bias_warm.shape[0] != n or out.shape[0] != x.shape[0]:
+    if c.shape[0] != x.shape[1] or out.shape[0] != x.shape[0]:
         raise ValueError("add_log_ratio: the arrays do not fit each other")
     factors, terms = np.empty(UNIT_GROUP), np.empty(UNIT_GROUP)
     for r in range(x.shape[0]):
-        at_cold = _softplus_sum(x[r], cold, bias_cold, factors, terms)
-        out[r] += at_cold - _softplus_sum(x[r], warm, bias_warm, factors, terms)
+        out[r] += _softplus_sum(x[r], cold, c, factors, terms) - _softplus_sum(x[r], warm, c, factors, terms)
 
 
 @private
 def _softplus_sum(x, scale, bias, factors, terms):
-    """Return sum_j softplus(scale x_j + bias_j); factors, terms float64 (UNIT_GROUP,): work space."""
+    """Return sum_j softplus(scale (x_j + bias_j)); factors, terms float64 (UNIT_GROUP,): work space."""
     summed = 0.0
     for first in range(0, x.shape[0], UNIT_GROUP):
         row, own = x[first : first + UNIT_GROUP], bias[first : first + UNIT_GROUP]
         for j in range(row.shape[0]):
-            a = scale * f64(row[j]) + own[j]
+            a = scale * f64(row[j]) + scale * own[j]
             factors[j] = sigmoid(f32(abs(a)))
             terms[j] = max(a, 0.0)
         padded = -(-row.shape[0] // WIDTH) * WIDTH
@@ -56,6 +48,75 @@ def _softplus_sum(x, scale, bias, factors, terms):
             factors[j], terms[j] = 1.0, 0.0
         summed += total(terms[:padded]) - np.log(product(factors[:padded]))
     return summed
+
+
+class Annealed(NamedTuple):
+    """Chains of AIS: their states and weights, the models at both ends, and work space for one chain."""
+
+    hidden: Layer
+    visible: Layer
+    streams: np.ndarray  # uint32 (chains, 4, STREAM_LANES)
+    base: np.ndarray  # float64 (n_visible,): visible biases at inverse temperature 0
+    tilt: np.ndarray  # float64 (n_visible,): what they gain on the way to 1
+    c: np.ndarray  # float64 (n_hidden,)
+    log_weights: np.ndarray  # float64 (chains,)
+    scale: np.ndarray  # float32 (chains,)
+    place: np.ndarray  # int64 (chains,): 0
+    offset_h: np.ndarray  # float32 (n_hidden,)
+    offset_v: np.ndarray  # float32 (n_visible,)
+    mean_h: np.ndarray  # float32 (1, n_hidden)
+    mean_v: np.ndarray  # float32 (1, n_visible)
+    x: np.ndarray  # float32 (n_hidden,)
+    factors: np.ndarray  # float64 (UNIT_GROUP,)
+    terms: np.ndarray  # float64: UNIT_GROUP, or padded n_visible if that is more
+
+
+def start(
+    layers: tuple[Layer, Layer], base: np.ndarray, tilt: np.ndarray, c: np.ndarray, streams: np.ndarray
+) -> Annealed:
+    """Draw chains from the model without weights; ``layers`` are of the model without biases."""
+    chains, m, n = len(streams), len(base), len(c)
+    hidden, visible = start_chains(layers, np.zeros((chains, m), np.uint8))
+    scale, place, offset_v = np.zeros(chains, f32), np.zeros(chains, np.int64), base.astype(f32)
+    mean_h, mean_v = np.empty((1, n), f32), np.empty((1, m), f32)
+    draw(visible, streams, scale, offset_v, mean_v, place, 0, 0, chains)
+    factors, terms = np.empty(UNIT_GROUP), np.empty(max(UNIT_GROUP, -(-m // WIDTH) * WIDTH))
+    work = np.empty(n, f32), offset_v, mean_h, mean_v, np.empty(n, f32), factors, terms
+    return Annealed(hidden, visible, streams, base, tilt, c, np.zeros(chains), scale, place, *work)
+
+
+@inner
+def anneal(chains, warm, cold):
+    """Weigh the chains from one inverse temperature to the next, and make a sweep there, unless it is 1."""
+    hidden, visible, c, x = chains.hidden, chains.visible, chains.c, chains.x
+    factors, terms = chains.factors, chains.terms
+    count, m, n, padded = chains.log_weights.shape[0], visible.n, hidden.n, -(-visible.n // WIDTH) * WIDTH
+    sizes = chains.base.shape[0] == chains.tilt.shape[0] == chains.offset_v.shape[0] == m
+    sizes = sizes and c.shape[0] == chains.offset_h.shape[0] == x.shape[0] == n
+    sizes = sizes and factors.shape[0] == UNIT_GROUP and terms.shape[0] == max(UNIT_GROUP, padded)
+    if not (sizes and hidden.updates.shape[0] == chains.scale.shape[0] == count):
+        raise ValueError("anneal: the arrays do not fit each other")
+    update(hidden, visible.units, 0, count)
+    for r in range(count):
+        for i in range(m):
+            terms[i] = f64(visible.units[r, i]) * chains.tilt[i]
+        for i in range(m, padded):
+            terms[i] = 0.0
+        chains.log_weights[r] += (cold - warm) * total(terms[:padded])
+        for j in range(n):
+            x[j] = hidden.value[j // 64, r, j % 64]
+        at_cold = _softplus_sum(x, cold, c, factors, terms)
+        chains.log_weights[r] += at_cold - _softplus_sum(x, warm, c, factors, terms)
+    if cold < 1.0:
+        for r in range(count):
+            chains.scale[r] = f32(cold)
+        for j in range(n):
+            chains.offset_h[j] = f32(cold * c[j])
+        for i in range(m):
+            chains.offset_v[i] = f32(chains.base[i] + cold * chains.tilt[i])
+        draw(hidden, chains.streams, chains.scale, chains.offset_h, chains.mean_h, chains.place, 0, 0, count)
+        update(visible, hidden.units, 0, count)
+        draw(visible, chains.streams, chains.scale, chains.offset_v, chains.mean_v, chains.place, 0, 0, count)
 
 
 @kernel

@@ -13,12 +13,13 @@ from rbmviz.kernels._jit import inline, inner
 from rbmviz.kernels.bits import write_word
 from rbmviz.kernels.layers import REBUILD_SWEEPS, FlipCounts, Flips, copy_bits, find_flips, list_active
 from rbmviz.kernels.random import STREAM_LANES, draw_block, draw_part, sigmoid
-from rbmviz.kernels.vectors import aligned_zeros, sum_rows
+from rbmviz.kernels.vectors import WIDTH, aligned_zeros, sum_rows
 
 
 class Layer(NamedTuple):
     """The units of a layer in all chains, padded to whole tiles, and what leads to them."""
 
+    n: int  # units
     weights: np.ndarray  # float32 (tiles, padded n_in, STREAM_LANES), shared by groups of chains
     bias: np.ndarray  # float32 (tiles, STREAM_LANES)
     value: np.ndarray  # float32 (tiles, chains, STREAM_LANES): pre-activations at the input of ``flips``
@@ -28,14 +29,14 @@ class Layer(NamedTuple):
     order: np.ndarray  # int64 (chains,): 0, 1, ..., the place of means
 
 
-def _of_chains(weights: np.ndarray, bias: np.ndarray, chains: int) -> Layer:
+def _of_chains(n: int, weights: np.ndarray, bias: np.ndarray, chains: int) -> Layer:
     tiles, n_in, _ = weights.shape
     on, off, active = np.zeros((3, chains, n_in + 4), np.int32)
     counts = np.zeros(chains, FlipCounts.layout)  # type: ignore[attr-defined]
     value = aligned_zeros(tiles * chains, STREAM_LANES).reshape(tiles, chains, STREAM_LANES)
     flips = Flips(on, off, active, counts, np.zeros((chains, n_in), np.uint8))
     units = np.zeros((chains, tiles * STREAM_LANES), np.uint8)
-    return Layer(weights, bias, value, units, flips, np.zeros(chains, np.int64), np.arange(chains))
+    return Layer(n, weights, bias, value, units, flips, np.zeros(chains, np.int64), np.arange(chains))
 
 
 def make_layers(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[Layer, Layer]:
@@ -47,14 +48,14 @@ def make_layers(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[Layer, Lay
         padded = np.zeros((rows + 1, columns), np.float32)
         padded[:n_in, :n], padded[rows, :n] = weights, bias
         tiles[:] = padded[:rows].reshape(rows, -1, STREAM_LANES).swapaxes(0, 1)
-        return _of_chains(tiles, padded[rows].reshape(-1, STREAM_LANES), 0)
+        return _of_chains(n, tiles, padded[rows].reshape(-1, STREAM_LANES), 0)
 
     return layer(W, c), layer(W.T, b)
 
 
 def start(layers: tuple[Layer, Layer], v: np.ndarray) -> tuple[Layer, Layer]:
     """Return both layers with chains at v, uint8 (chains, n_visible); the next step draws h."""
-    hidden, visible = (_of_chains(layer.weights, layer.bias, len(v)) for layer in layers)
+    hidden, visible = (_of_chains(layer.n, layer.weights, layer.bias, len(v)) for layer in layers)
     visible.units[:, : v.shape[1]] = v
     hidden.updates[:] = -1  # this update belongs to no sweep
     update(hidden, visible.units, 0, len(v))
@@ -62,14 +63,14 @@ def start(layers: tuple[Layer, Layer], v: np.ndarray) -> tuple[Layer, Layer]:
 
 
 @inline
-def _fits(layer, n, first, last):
-    """Return whether the arrays of a layer of n units fit each other, and have the chains first to last."""
+def _fits(layer, first, last):
+    """Return whether the arrays of a layer fit each other, and have the chains first to last."""
     (tiles, n_in, width), chains, flips = layer.weights.shape, layer.updates.shape[0], layer.flips
     lists, inputs = (chains, n_in + 4), flips.input.shape == (chains, n_in) and n_in % 64 == 0
     listed = flips.on.shape == lists and flips.off.shape == lists and flips.active.shape == lists
     values = layer.value.shape == (tiles, chains, width) and layer.bias.shape == (tiles, width)
     units = layer.units.shape == (chains, 64 * tiles) and width == 64 and flips.counts.shape[0] == chains
-    inside = 0 <= 64 * tiles - n < 64 and 0 <= first and last <= chains
+    inside = 0 <= 64 * tiles - layer.n < 64 and 0 <= first and last <= chains
     return inputs and listed and values and units and inside
 
 
@@ -77,7 +78,7 @@ def _fits(layer, n, first, last):
 def update(layer, units, first, last):
     """Update the value of a layer for the units of the other one, in the chains from first to last."""
     flips = layer.flips
-    if not (_fits(layer, layer.units.shape[1], first, last) and units.shape == flips.input.shape):
+    if not (_fits(layer, first, last) and units.shape == flips.input.shape):
         raise ValueError("update: the arrays do not fit each other")
     for r in range(first, last):
         on, off, active = flips.on[r], flips.off[r], flips.active[r]
@@ -88,9 +89,11 @@ def update(layer, units, first, last):
             list_active(of_chain)
         layer.updates[r] += 1
     for t in range(layer.weights.shape[0]):
+        # Whole vectors, of the last tile only those with units.
+        width = min(64, -(-(layer.n - 64 * t) // WIDTH) * WIDTH)
         tile, bias = layer.weights[t], layer.bias[t]
         for r in range(first, last):
-            counts, value = flips.counts[r], layer.value[t, r]
+            counts, value = flips.counts[r], layer.value[t, r][:width]
             if counts.active_listed:
                 sum_rows(bias, value, tile, flips.active[r], counts.active, flips.active[r], 0)
             else:
@@ -104,9 +107,9 @@ def draw(layer, streams, scale, offset, mean, place, shift, first, last):
     streams uint32 (chains, 4, STREAM_LANES); scale float32 (chains,); offset float32 (n,); mean float32
     (rows, n), whose row place[r] + shift receives the means of chain r; place int64 (chains,).
     """
-    chains, n = layer.units.shape[0], offset.shape[0]
-    fit = _fits(layer, n, first, last) and streams.shape == (chains, 4, STREAM_LANES)
-    fit = fit and place.shape[0] == scale.shape[0] == chains and mean.shape[1] == n
+    chains, n = layer.units.shape[0], layer.n
+    fit = _fits(layer, first, last) and streams.shape == (chains, 4, STREAM_LANES)
+    fit = fit and place.shape[0] == scale.shape[0] == chains and mean.shape[1] == offset.shape[0] == n
     for r in range(first, last if fit else 0):
         fit &= 0 <= place[r] + shift < mean.shape[0]
     if not fit:
@@ -145,8 +148,3 @@ def sample(
         # (3) emit v
         for r in range(first, last):
             copy_bits(visible.units[r, : out_v.shape[1]], out_v[place[r] + s * turn])
-
-
-def values(layer: Layer, n: int) -> np.ndarray:
-    """Return the value of the n units of a layer, float32 (chains, n)."""
-    return np.ascontiguousarray(layer.value.transpose(1, 0, 2).reshape(len(layer.units), -1)[:, :n])

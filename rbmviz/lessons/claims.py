@@ -30,12 +30,13 @@ COMPARED: dict[str, Callable[[float, float], bool]] = {
 MEASURED_BY_THE_CLOCK = {"rate", "own_speed"}
 """Numbers that differ between machines, so that claims cannot use them."""
 
-SIGNS = {operator: {">=": "≥", "<=": "≤"}.get(operator, operator) for operator in COMPARED}
-"""Operators as displayed when a claim is put into words."""
+WORDS = {">": "above", "<": "below", ">=": "at least", "<=": "at most"}
+"""Operators in the words of claims; ``=`` needs none."""
 
 
 def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> str:
-    return f"{names[panel]}: {PAGES[page].number(metric).in_words}".removeprefix(": ")
+    called = PAGES[page].number(metric).in_words
+    return f"“{called[:1].upper()}{called[1:]}”" + (f" with {names[panel]}" if names[panel] else "")
 
 
 class StepClaim(NamedTuple):
@@ -82,12 +83,18 @@ class StepClaim(NamedTuple):
         return _number_words(page, names, self.panel, self.metric)
 
     def words(self, page: str, names: Sequence[str]) -> str:
-        """Return the claim in words, see ``number_words``."""
-        said = self.with_unit(page, f"{self.number:g}")
-        if self.of is not None:
-            offset = f" {'−' if self.number < 0 else '+'} {abs(self.number):g}" if self.number else ""
-            said = f"{_number_words(page, names, *self.of)}{offset}"
-        return f"{self.number_words(page, names)} {SIGNS[self.operator]} {said}, {self.when(page)}"
+        """Return the claim as a sentence, see ``number_words``."""
+        than, number = WORDS.get(self.operator, ""), self.with_unit(page, f"{abs(self.number):g}")
+        if self.of is None:
+            said = f"{than} {self.with_unit(page, f'{self.number:g}')}".strip()
+        else:
+            panel, metric = self.of
+            side, more = ("below" if self.number < 0 else "above"), (self.number < 0) == (than == "below")
+            by = f"{'more' if more else 'less'} than {number} {side}" if self.number else than
+            same = metric == self.metric
+            said = f"{by} {f'that with {names[panel]}' if same else _number_words(page, names, *self.of)}"
+        when = self.when(page)
+        return f"{when[:1].upper()}{when[1:]}, {self.number_words(page, names)} is {said}"
 
     def with_unit(self, page: str, number: str) -> str:
         """Return a claimed or measured number with its unit, if any."""

@@ -9,8 +9,8 @@ from rbmviz.lessons.reading import Lesson
 from rbmviz.lessons.state import PageState
 from rbmviz.pages import PAGES, Sources
 from rbmviz.sweeps import CellRun, SweepPlan, cells, table
-from rbmviz.sweeps.cell import CellResult
 from rbmviz.sweeps.scores import SweepScores
+from rbmviz.sweeps.tables import CellResult
 
 COMPUTED_BESIDE = {
     *("likelihood", "likelihood_error", "held_out", "monte_carlo"),

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from rbmviz.errors import BadInput, quoted, unknown
-from rbmviz.knobs import read_algorithm
 from rbmviz.pages import PAGES, Sources
 from rbmviz.pages.links import NO_PANEL, read_panels, write_changed_panel
 from rbmviz.sweeps import SweepPlan
@@ -61,7 +60,7 @@ class PageState(NamedTuple):
     def all_algorithms(self) -> list[Any]:
         """Return the algorithms of the panels, then of the branches."""
         table = PAGES[self.page].algorithms
-        return [*self.algorithms(), *(read_algorithm(table, branch.panel) for branch in self.branches)]
+        return [*self.algorithms(), *(table.read(branch.panel) for branch in self.branches)]
 
     def setup(self, sources: Sources = Sources()) -> Any:  # noqa: B008 (immutable)
         """Return the setup that all panels share.

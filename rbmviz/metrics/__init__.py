@@ -14,6 +14,7 @@ from rbmviz.metrics.exact import (
     probabilities,
     too_large,
 )
+from rbmviz.metrics.findings import RULES, Finding, Findings, Rule, Watch, findings
 from rbmviz.metrics.finite_chain import check_chain, eigenvalues, remove_self_transitions, stationary_law
 from rbmviz.metrics.gibbs_chain import (
     chain_distances,
@@ -28,6 +29,7 @@ from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
 from rbmviz.metrics.monte_carlo import monte_carlo_likelihood
 from rbmviz.metrics.pca import PrincipalPlane, principal_plane
+from rbmviz.metrics.temperature import EffectiveTemperature, effective_temperature
 from rbmviz.metrics.tempering import Ladder, Tempered, tempered_ladders, tempered_statistics
 
 
@@ -38,21 +40,29 @@ def list_metrics() -> list[str]:
 
 __all__ = [
     "ISL",
+    "RULES",
     "Annealed",
     "Coverage",
     "Diagnostics",
+    "EffectiveTemperature",
+    "Finding",
+    "Findings",
     "Kernel",
     "Ladder",
     "Landscape",
     "PrincipalPlane",
+    "Rule",
     "Tempered",
+    "Watch",
     "ais_blocks",
     "ais_log_z",
     "chain_diagnostics",
     "chain_distances",
     "check_chain",
+    "effective_temperature",
     "eigenvalues",
     "exact_gradient",
+    "findings",
     "highest_log_likelihood",
     "independent_log_likelihood",
     "isl",

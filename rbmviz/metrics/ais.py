@@ -131,26 +131,12 @@ def _anneal(
 
     The generator yields at every temperature. layers : ``kernels.chains`` of the model without biases
     """
-    chains, (m, n) = len(streams), rbm.W.shape
     tilt, c = rbm.b - base, rbm.c.astype(np.float64)
-    hidden, visible = kernels.chains.start(layers, np.zeros((chains, m), np.uint8))
-    mean_h, mean_v = np.empty((chains, n), np.float32), np.empty((chains, m), np.float32)
-    log_weights, scale, draw = np.zeros(chains), np.zeros(chains, np.float32), kernels.chains.draw
-    all_chains = hidden.order, 0, 0, chains
-    draw(visible, streams, scale, base.astype(np.float32), mean_v, *all_chains)
+    chains = kernels.annealing.start(layers, base, tilt, c, streams)
     for warm, cold in pairwise(betas):
         yield
-        kernels.chains.update(hidden, visible.units, 0, chains)
-        log_weights += (cold - warm) * (visible.units[:, :m] @ tilt)
-        x = kernels.chains.values(hidden, n)
-        kernels.annealing.add_log_ratio(x, cold, cold * c, warm, warm * c, log_weights)
-        if cold < 1:
-            scale[:] = cold
-            draw(hidden, streams, scale, (cold * c).astype(np.float32), mean_h, *all_chains)
-            kernels.chains.update(visible, hidden.units, 0, chains)
-            offset = (base + cold * tilt).astype(np.float32)
-            draw(visible, streams, scale, offset, mean_v, *all_chains)
-    return log_weights
+        kernels.annealing.anneal(chains, warm, cold)
+    return chains.log_weights
 
 
 def _blocks(

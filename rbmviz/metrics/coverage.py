@@ -13,9 +13,20 @@ from rbmviz.support import checks
 PERCENTILE = 99
 """Percentile of the distances of held-out data beyond which a sample counts as spurious."""
 
+VISITED_SHARE = 0.01
+"""Share of the samples above which a class counts as visited: a few look-alikes are no visit."""
+
 COMPARED_EXAMPLES = 5000
 """Maximum number of training examples in live runs, sample files and sweeps; comparing with all would take
 longer than sampling."""
+
+
+def visited(recognised: np.ndarray, n: int) -> int:
+    """Return the number of classes with more than VISITED_SHARE of ``n`` samples.
+
+    recognised : int64 (classes,); number of samples of each class that are not spurious
+    """
+    return int(np.count_nonzero(recognised > VISITED_SHARE * n))
 
 
 def _nearest(packed: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -199,8 +210,8 @@ class Coverage:
 
     @property
     def visited(self) -> int:
-        """Number of classes with at least one sample that is not spurious."""
-        return int(np.count_nonzero(self.recognised))
+        """Number of classes with more than 1 % of the samples; spurious samples count for no class."""
+        return visited(self.recognised, self.n)
 
     @property
     def class_coverage(self) -> float:

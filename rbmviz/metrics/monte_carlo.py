@@ -28,7 +28,7 @@ def monte_carlo_steps(
     """Yield the terms of ``monte_carlo_likelihood``, float64 (rows,), for some rows at a time, in order."""
     v, seed = v.astype(np.float32), rng.seed_sequence(seed)
     up, down = rbm.W, np.ascontiguousarray(rbm.W.T)
-    wide, none = rbm.b.astype(np.float64), np.zeros(rbm.n_visible)
+    wide = rbm.b.astype(np.float64)
     rows = max(1, CHAINS_AT_ONCE // chains)
     for i in range(0, len(v), rows):
         with one_blas_thread():
@@ -45,7 +45,7 @@ def monte_carlo_steps(
             x = h @ down
         # log p(v|h) = v.(x + b) - sum softplus(x + b); the kernel leaves out log 2 for each unit.
         softplus = np.full(len(x), rbm.n_visible * np.log(2))
-        kernels.annealing.add_log_ratio(x, 1.0, wide, 0.0, none, softplus)
+        kernels.annealing.add_log_ratio(x, 1.0, 0.0, wide, softplus)
         logs = (scored * (x + rbm.b)).sum(axis=1, dtype=np.float64) - softplus
         yield np.logaddexp.reduce(logs.reshape(-1, chains), axis=1) - np.log(chains)
 

@@ -177,13 +177,14 @@ def _blank_now(snapshot: Any) -> Value:
 VISITED = Number(
     "visited",
     "Classes",
-    "How many of the classes in the data (for digits: 0 to 9) the chain has shown so far. A sample has the "
-    "class of its nearest training image. Blank images, and others unlike anything in the data, have no "
-    "class. A stuck chain stays at 1 or 2.",
+    "How many of the classes in the data (for digits: 0 to 9) have more than 1 % of the samples so far. A "
+    "sample has the class of its nearest training image. Blank images, and others unlike anything in the "
+    "data, have no class. A stuck chain stays at 1 or 2.",
     lambda snapshot: _covered(snapshot, "visited"),
     "of",
     best="high",
-    formula=r"\left|\left\{ c(s) : s \text{ not spurious} \right\}\right|",
+    formula=r"\left|\left\{ c : \left|\left\{ s : c(s) = c,\ s \text{ not spurious} \right\}\right| "
+    r"> n / 100 \right\}\right|",
     source="Computed here: c(s) is the class of the nearest of at most 5,000 training examples, by the "
     "number of pixels that differ.",
 )

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from rbmviz.coupling import STATISTICS
-from rbmviz.models import list_models
+from rbmviz.models import list_models, random_rbm
 from rbmviz.pages.settings import SettingSpec, Whole, seed_setting
 from rbmviz.pages.spec import RANDOM_MODEL, PageSpec, Sources
 from rbmviz.rbm import Model
 from rbmviz.registry import Table
-from rbmviz.session import Coupling, CouplingRun, CouplingSetup, CouplingSnapshot, random_rbm
+from rbmviz.session import Coupling, CouplingRun, CouplingSetup, CouplingSnapshot
 
 
 def models() -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from rbmviz.errors import MAX_SHOWN, BadInput
-from rbmviz.knobs import read_algorithm, values_of, write_algorithm
+from rbmviz.knobs import values_of, write_algorithm
 from rbmviz.registry import Table
 
 NO_PANEL = "none"
@@ -22,7 +22,7 @@ def read_panels(table: Table, texts: Sequence[str]) -> tuple[list[Any], list[str
     read, refused = [], []
     for text in texts:
         try:
-            read.append(read_algorithm(table, text))
+            read.append(table.read(text))
         except BadInput as error:
             refused.append(f"The link's panel '{text[:MAX_SHOWN]}' is left out. {error}")
     return read, refused

@@ -14,9 +14,9 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup, Start
 from rbmviz.sweeps import list_measures
+from rbmviz.sweeps.axis import SCALES
 from rbmviz.sweeps.from_settings import KIND_OF, plan_of
 from rbmviz.sweeps.measures import MAX_UNITS_EACH_POINT
-from rbmviz.sweeps.plan import SCALES
 from rbmviz.trainers import list_trainers
 
 MAX_SAMPLES_OF_CELL = 1_000_000

@@ -22,14 +22,14 @@ SPEC = PageSpec(
     panels_key="w",
     algorithms=trainers,
     default_panels=(
+        "pop_cd:n_chains=10",
         "pop_cd:n_chains=100",
-        "pop_cd:n_chains=100,k=10",
-        "pop_cd:n_chains=100,proposal=joint",
+        "pop_cd:n_chains=1000",
         "pop_cd:n_chains=100,proposal=mixture",
     ),
     settings={
         "weights_model": SettingSpec(
-            "bas_pcd",
+            "mnist_fpcd",
             list_models,
             "Model",
             "The RBM that weighs the samples. Small ones have an exact log Z; large ones show the limits.",

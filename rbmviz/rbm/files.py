@@ -50,10 +50,7 @@ class ModelHeader(NamedTuple):
 def as_model(model: AnyModel) -> Model:
     """Return the model given as a name, a file, a Model or an RBM.
 
-    Raises
-    ------
-    BadInput
-        If ``model`` is none of these, or the model cannot be loaded.
+    Raises BadInput if ``model`` is none of these, or the model cannot be loaded.
     """
     if isinstance(model, Model):
         return model
@@ -92,7 +89,7 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
     Raises
     ------
     BadInput
-        If there is no such model, or the file is not a model (see ``load_model_file``). Pickles (.pkl,
+        If there is no such model, or the file is not a model (see ``load_model_bytes``). Pickles (.pkl,
         .joblib, .pt) are never opened, because that would run the code in them.
 
     Examples
@@ -106,7 +103,7 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
     if not isinstance(name, str | Path):
         raise BadInput(f"{quoted(name)} is not a model: give a name, or a file.")
     if Path(name).suffix in (".safetensors", ".npz", *H5_SUFFIXES):
-        return load_model_file(name, names, update)
+        return load_model_bytes(Path(name), str(name), names, update)
     if str(name) not in list_models() and is_file(Path(name)):
         raise BadInput(
             f"'{name}' is not a model file, and is not opened: in the program that wrote it, save the "
@@ -185,17 +182,15 @@ def load_pretrained(name: object) -> Model:
 
     Use it for names that come from a link or from a file's metadata.
 
-    Raises
-    ------
-    BadInput
-        If there is no such pretrained model.
+    Raises BadInput if there is no such pretrained model.
     """
     names = list_models()
     if not names:
         raise BadInput(NO_MODELS)
     if name not in names:
         raise unknown("model", str(name), names, "'rbmviz list models' shows them.")
-    return load_model_file(FOLDER / f"{name}.safetensors")
+    file = FOLDER / f"{name}.safetensors"
+    return load_model_bytes(file, str(file))
 
 
 def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
@@ -256,33 +251,21 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
     write_whole(path, model_bytes(model, suffix))
 
 
-def load_model_file(path: str | Path, names: Names | None = None, update: int | None = None) -> Model:
-    """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters.
-
-    Raises
-    ------
-    BadInput
-        If the file is missing, truncated, of another format (pickles
-        are never read), or its arrays do not fit each other.
-    """
-    path = Path(path)
-    if not is_file(path):
-        raise BadInput(f"There is no model file '{path}'; 'rbmviz list models' shows the pretrained ones.")
-    return load_model_bytes(path, str(path), names, update)
-
-
 def load_model_bytes(
     content: FileContent, name: str, names: Names | None = None, update: int | None = None
 ) -> Model:
-    """Return the model in a file's content, as ``load_model_file`` does.
+    """Return the model in a .safetensors, .npz or .h5 file.
 
     content : the bytes (of an upload), or the file that contains them
     name : the file's name for error messages; its suffix determines the format
     names, update : see ``load_model``
 
-    Raises BadInput if the content is not a valid model file.
+    Raises BadInput if the file is missing, truncated, of another format (pickles are never read), or its
+    arrays do not fit each other.
     """
     suffix = Path(name).suffix
+    if isinstance(content, Path) and not is_file(content):
+        raise BadInput(f"There is no model file '{name}'; 'rbmviz list models' shows the pretrained ones.")
     if suffix in H5_SUFFIXES:
         try:
             archived, meta = read_h5(content, f"'{name}'", update)

@@ -7,8 +7,6 @@ continues with the same state. With ``n_chains`` > 1 the chains take turns: samp
 n_chains. The contract is ``rbmviz.testing.check_sampler``.
 """
 
-import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ import numpy as np
 from rbmviz import registry, rng
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, quoted
+from rbmviz.files.budget import check_machine
 from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.support import checks
@@ -121,7 +120,8 @@ class Samples:
         Group ``posterior`` has scalars: ``free_energy`` in nats, ``fast_norm`` if it was traced, and with a
         data set the ``class`` of the nearest training example (an index into the attribute
         ``classes``) and ``spurious`` (see ``metrics.Coverage``). ``sample_stats`` has ``sweeps``; ``samples``
-        has ``v`` and ``p`` (chain, draw, unit). Attribute ``model``: the model's metadata, JSON.
+        has ``v`` and ``p`` (chain, draw, unit). Attributes, JSON: ``model``, the model's metadata, and
+        ``findings``, what speaks against the samples (``metrics.findings``).
 
         Raises
         ------
@@ -204,23 +204,11 @@ class Sampler(Protocol):
         """
 
 
-def machine_memory() -> float:
-    """Return the machine's memory in bytes; infinity if the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError):
-        return math.inf
-
-
 def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
     """Return n if it is a whole number >= least and n samples fit into the memory, else raise BadInput."""
     n = checks.whole("The number of samples", n, least)
-    needed, memory = 5 * n * n_visible, machine_memory()  # a byte for v, four for p
-    if needed > memory:
-        raise BadInput(
-            f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: "
-            f"use rbmviz.stream chunk by chunk, or write them to a file with 'rbmviz sample'."
-        )
+    advice = "use rbmviz.stream chunk by chunk, or write them to a file with 'rbmviz sample'"
+    check_machine(f"{n:,} samples", 5 * n * n_visible, advice)  # a byte for v, four for p
     return n
 
 
@@ -258,7 +246,7 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     >>> rbmviz.make_sampler("gibbs", k=5).k
     5
     """
-    return registry.samplers.make(name, **knobs)
+    return registry.samplers.read(name, **knobs)
 
 
 def list_samplers() -> list[str]:

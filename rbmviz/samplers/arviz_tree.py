@@ -6,7 +6,7 @@ from typing import Any
 
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, brought_by
-from rbmviz.metrics import Coverage
+from rbmviz.metrics import Coverage, findings
 from rbmviz.samplers import Samples
 
 
@@ -22,9 +22,13 @@ def data_tree(samples: Samples, dataset: Dataset | str | Path | None = None) -> 
         energy = samples.model.rbm.free_energy(v.reshape(-1, v.shape[2]))
         posterior["free_energy"] = energy.reshape(v.shape[:2])
     posterior |= {name: chains.pop(name) for name in [*chains] if name != "sweeps"}
-    attrs = {} if samples.model is None else {"model": json.dumps(dict(samples.model.meta))}
+    if not (dataset is None or isinstance(dataset, Dataset)):
+        dataset = load_dataset(dataset)
+    attrs = {}
+    if samples.model is not None:
+        found = findings(samples, samples.model, dataset).as_data()
+        attrs = {"model": json.dumps(dict(samples.model.meta)), "findings": json.dumps(found)}
     if dataset is not None:
-        dataset = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
         classes, _, spurious = Coverage(dataset).kinds(v.reshape(-1, v.shape[2]))
         posterior["spurious"] = spurious.reshape(v.shape[:2])
         if len(classes):

@@ -10,21 +10,23 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
+from rbmviz.files.budget import check_machine
 from rbmviz.knobs import knob, values_of
 from rbmviz.rbm import RBM, Model, Statistics
-from rbmviz.samplers import machine_memory
+from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import (
     ChainKnobs,
     Chains,
+    interleave,
     next_chain,
     one_or_many,
     preactivations,
     starts,
 )
-from rbmviz.samplers.shared_fast_weights import SharedFastWeights, start_shared, target
+from rbmviz.samplers.shared_fast_weights import Rounds, start_shared, step_rounds
 
 DrivenChain: TypeAlias = "kernels.fast_weights.DrivenChain"
-State = Union[DrivenChain, Chains[DrivenChain], SharedFastWeights]  # noqa: UP007, a text has no "|"
+State = Union[DrivenChain, Chains[DrivenChain], Rounds]  # noqa: UP007, a text has no "|"
 
 GIBBS_UNDER_FAST_WEIGHTS = (
     r"h \sim p(h \mid v;\ \theta + \theta_F)",
@@ -55,6 +57,21 @@ class FastWeightKnobs(ChainKnobs):
         in_rows = mean or not kernels.fast_weights.history_length_of(knobs["alpha"])
         return f"{type(self).kernel} in {'rows' if in_rows else 'a history'}"  # type: ignore[attr-defined]
 
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
+        """Return chains started at v0 with theta_F = 0; see Sampler."""
+        name, needs_rates = type(self).name, type(self).needs_rates  # type: ignore[attr-defined]
+        return start_driven(self, model, rates_of(model, name) if needs_rates else None, seed, v0)
+
+    def step(self, state: State, n: int) -> Samples:
+        """Advance the chains by n samples, and theta_F after every one."""
+        return step_rounds(self, state, n) if isinstance(state, Rounds) else interleave(self, state, n)
+
+    def target(self, state: State) -> RBM:
+        """Return theta + theta_F of the next sample; for shared theta_F, of the next round."""
+        if isinstance(state, Rounds):
+            return state.target()
+        return RBM(*kernels.fast_weights.current_parameters(next_chain(state)))
+
 
 def start_driven(
     sampler: Any, model: Model, rates: Statistics | None, seed: rng.Seed, v0: np.ndarray | None
@@ -70,14 +87,8 @@ def start_driven(
         else (np.zeros_like(rbm.W), np.zeros_like(rbm.b), np.zeros_like(rbm.c))
     )
     if sampler.share and sampler.n_chains > 1:
-        return start_shared(model, R, sampler.n_chains, seed, v0)
-    needed, memory = 8 * rbm.W.size * sampler.n_chains, machine_memory()  # M both ways
-    if needed > memory / 2:
-        raise BadInput(
-            f"{sampler.name}: {sampler.n_chains} chains with their own fast weights need "
-            f"{needed / 1e9:,.1f} GB, more than half of this machine's {memory / 1e9:,.1f} GB: "
-            f"take fewer chains, or let them share (share = true)."
-        )
+        return Rounds([start_shared(model, R, sampler.n_chains, seed, v0)])
+    check_own_weights(sampler, rbm)
     of_theta = preactivations(rbm)
     of_R = (
         preactivations(rates)
@@ -94,6 +105,13 @@ def start_driven(
     )
 
 
+def check_own_weights(sampler: Any, rbm: RBM) -> None:
+    """Refuse chains whose own fast weights do not fit into this machine's memory."""
+    needed = 8 * rbm.W.size * sampler.n_chains  # M both ways
+    what = f"{sampler.name}: {sampler.n_chains} chains with their own fast weights"
+    check_machine(what, needed, "take fewer chains, or let them share (share = true)")
+
+
 def follow_norm(state: Any) -> Any:
     """Return fresh chains, which from now on trace |theta_F| as ``fast_norm`` at a quarter more time.
 
@@ -105,13 +123,6 @@ def follow_norm(state: Any) -> Any:
                 raise ValueError("follow_norm: the chain has made samples, without their norms")
             chain.scalars[0].norm_followed = True
     return state
-
-
-def target_of(state: State) -> RBM:
-    """Return the model of the next chain's sample, theta + theta_F; for shared theta_F, of the next round."""
-    if isinstance(state, SharedFastWeights):
-        return target(state)
-    return RBM(*kernels.fast_weights.current_parameters(next_chain(state)))
 
 
 def rates_of(model: Model, sampler: str) -> Statistics:

@@ -117,21 +117,22 @@ class Gibbs(ChainKnobs):
         return Samples(v, p, {"sweeps": np.full(n, self.k)})
 
     def _step_all(self, state: GibbsChains, beta: np.float32, v: np.ndarray, p: np.ndarray) -> None:
-        chains, first = sum(len(numbers) for numbers, *_ in state.groups), state.n
+        chains = sum(len(numbers) for numbers, *_ in state.groups)
         rounds, more = divmod(len(v), chains)  # samples of each chain, and chains with one more
-        m, n = state.rbm.W.shape
+        next_chain, (m, n) = state.n % chains, state.rbm.W.shape
         no_c, no_b = np.zeros(n, np.float32), np.zeros(m, np.float32)  # in the pre-activations already
 
         def advance(group: Any) -> None:
             numbers, *layers = group
-            turn, mean_h = (numbers - first) % chains, np.empty((len(numbers), n), np.float32)
+            turn, mean_h = (numbers - next_chain) % chains, np.empty((len(numbers), n), np.float32)
             scale = np.full(len(numbers), beta)
             sample = partial(kernels.chains.sample, *layers, scale, no_c, no_b, mean_h, self.k)
-            sample(rounds, 0, len(numbers), turn, chains, v, p)
-            due = np.flatnonzero(turn < more)
-            for run in np.split(due, np.flatnonzero(np.diff(due) > 1) + 1):
-                if len(run):
-                    sample(1, run[0], run[-1] + 1, turn + rounds * chains, chains, v, p)
+            if rounds:
+                sample(rounds, 0, len(numbers), turn, chains, v, p)
+            for begin in (next_chain - numbers[0], next_chain - chains - numbers[0]):
+                first, last = max(begin, 0), min(begin + more, len(numbers))
+                if first < last:
+                    sample(1, first, last, turn + rounds * chains, chains, v, p)
 
         on_threads(advance, state.groups, len(v))
         state.n += len(v)

@@ -107,29 +107,16 @@ def starts(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the start and the random stream of each chain.
 
-    Parameters
-    ----------
-    n_chains : int
-        Chains.
-    model : Model
-        Its visible units must fit v0.
-    seed : int, SeedSequence or Generator
-        Chain c has the stream "chain" number c.
-    v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        The start of all chains, or one row per chain; default: chain c starts at fair bits from the stream
-        "init" number c.
+    n_chains : chains
+    model : its visible units must fit v0
+    seed : chain c has the stream "chain" number c
+    v0 : uint8 (n_visible,) or (n_chains, n_visible); the start of all chains, or one row per chain; default:
+        chain c starts at fair bits from the stream "init" number c
 
-    Yields
-    ------
-    start : uint8 (n_visible,)
-        A copy that the chain may write to.
-    stream : uint32 (4, STREAM_LANES)
-        Random stream for kernels; a sampler in numpy uses ``rng.generator`` instead.
+    A start is uint8 (n_visible,), a copy that the chain may write to. A stream is uint32 (4, STREAM_LANES),
+    for kernels; a sampler in numpy uses ``rng.generator`` instead.
 
-    Raises
-    ------
-    BadInput
-        If v0 has another shape or other values than 0 and 1, or the seed is invalid.
+    Raises BadInput if v0 has another shape or other values than 0 and 1, or the seed is invalid.
     """
     n = model.rbm.n_visible
     if v0 is not None:
@@ -163,26 +150,14 @@ def start_of(
 ) -> tuple[np.ndarray | None, str]:
     """Return the default start of chains: at data where the model names them, else at random bits.
 
-    Parameters
-    ----------
-    model, seed, n_chains
-        As for ``sample``.
-    init : "data" or "random", optional
-        The start that is wanted; default: data where there are some.
-    examples : Dataset, optional
-        Data to start at (default: those that the model names, if they are on this machine).
+    model, seed, n_chains : as for ``sample``
+    init : the start that is wanted; default: data where there are some
+    examples : data to start at (default: those that the model names, if they are on this machine)
 
-    Returns
-    -------
-    v0 : uint8 (n_chains, n_visible) or None
-        See ``starts_at_data``; None: random bits from the seed.
-    start : str
-        What it is, in words.
+    The start is uint8 (n_chains, n_visible), see ``starts_at_data``, or None: random bits from the seed. The
+    second value says in words what it is.
 
-    Raises
-    ------
-    BadInput
-        If data are wanted, and there are none.
+    Raises BadInput if data are wanted, and there are none.
     """
     if init not in (None, *get_args(Init)):
         raise BadInput(f"init = {quoted(init)}: give 'data' or 'random'.")
@@ -214,10 +189,7 @@ def starts_at_data(examples: np.ndarray, seed: rng.Seed, n_chains: int) -> np.nd
     They are drawn with replacement from the seed's stream "start": chain c of every sampler starts at the
     same example, and the starts are overdispersed, as R-hat requires.
 
-    Parameters
-    ----------
-    examples : uint8 (n, n_visible)
-        Held-out examples, at least one.
+    examples : uint8 (n, n_visible); held-out examples, at least one
     seed : int, SeedSequence or Generator
     n_chains : int
     """
@@ -276,15 +248,10 @@ def on_threads(advance: Callable[[Any], None], blocks: Sequence[Any], n: int) ->
 def interleave(sampler: Any, state: S | Chains[S], n: int) -> Samples:
     """Make n samples, interleaved over the chains.
 
-    Parameters
-    ----------
-    sampler
-        Its ``_step(chain, m)`` advances a chain and returns its next m samples; several threads call it at
-        once, for different chains.
-    state : S or Chains
-        From ``one_or_many``; advanced in place.
-    n : int
-        Samples, of all chains together.
+    sampler : its ``_step(chain, m)`` advances a chain and returns its next m samples; several threads call it
+        at once, for different chains
+    state : from ``one_or_many``; advanced in place
+    n : samples, of all chains together
     """
     step: Callable[[S, int], Samples] = sampler._step
     if not isinstance(state, Chains):

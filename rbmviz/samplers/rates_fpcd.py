@@ -2,24 +2,12 @@
 
 from typing import Any, ClassVar
 
-import numpy as np
-
-from rbmviz import kernels, rng
+from rbmviz import kernels
 from rbmviz.knobs import knob
-from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import (
-    GIBBS_UNDER_FAST_WEIGHTS,
-    DrivenChain,
-    FastWeightKnobs,
-    State,
-    rates_of,
-    start_driven,
-    target_of,
-)
-from rbmviz.samplers.interleave import interleave
-from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
+from rbmviz.samplers.fast_weights import GIBBS_UNDER_FAST_WEIGHTS, DrivenChain, FastWeightKnobs
+from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round
 
 
 @sampler(
@@ -99,23 +87,9 @@ class RatesFPCD(FastWeightKnobs):
             rf"\knob{{statistics}} = (v\, {h}^\top,\ v,\ {h})",
         )
 
-    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
-        """Return chains started at v0 with theta_F = 0; see Sampler."""
-        return start_driven(self, model, rates_of(model, "rates_fpcd"), seed, v0)
-
-    def step(self, state: State, n: int) -> Samples:
-        """Advance the chains by n samples of k sweeps each, and theta_F after every one."""
-        if isinstance(state, SharedFastWeights):
-            return step_all_chains(self, state, n)
-        return interleave(self, state, n)
-
     def _step(self, chain: DrivenChain, n: int) -> Samples:
         mean = self.statistics == "mean"
         return Samples(*kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, mean, self.k))
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         return gibbs_round(shared, self.eps, self.alpha, self.k, self.statistics == "mean")
-
-    def target(self, state: State) -> RBM:
-        """Return theta + theta_F."""
-        return target_of(state)

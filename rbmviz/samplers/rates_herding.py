@@ -2,23 +2,12 @@
 
 from typing import Any, ClassVar
 
-import numpy as np
-
-from rbmviz import kernels, rng
+from rbmviz import kernels
 from rbmviz.knobs import knob
-from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import (
-    DrivenChain,
-    FastWeightKnobs,
-    State,
-    rates_of,
-    start_driven,
-    target_of,
-)
-from rbmviz.samplers.interleave import interleave
-from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round, step_all_chains
+from rbmviz.samplers.fast_weights import DrivenChain, FastWeightKnobs
+from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round
 
 
 @sampler(
@@ -87,23 +76,9 @@ class RatesHerding(FastWeightKnobs):
         help="Climbing stops after this many sweeps: watch sweeps per sample to see whether it ever has to.",
     )
 
-    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
-        """Return chains started at v0 with theta_F = 0; see Sampler."""
-        return start_driven(self, model, rates_of(model, "rates_herding"), seed, v0)
-
-    def step(self, state: State, n: int) -> Samples:
-        """Advance the chains by n modes, and theta_F after every one."""
-        if isinstance(state, SharedFastWeights):
-            return step_all_chains(self, state, n)
-        return interleave(self, state, n)
-
     def _step(self, chain: DrivenChain, n: int) -> Samples:
         climb = kernels.fast_weights.climb_chain
         return Samples(*climb(chain, n, self.eps, self.alpha, self.max_sweeps))
 
     def _round(self, shared: SharedFastWeights) -> Samples:
         return herding_round(shared, self.eps, self.alpha, self.max_sweeps)
-
-    def target(self, state: State) -> RBM:
-        """Return theta + theta_F."""
-        return target_of(state)

@@ -6,25 +6,12 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.knobs import knob
-from rbmviz.rbm import RBM, Model
+from rbmviz.rbm import Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
-from rbmviz.samplers.fast_weights import (
-    GIBBS_UNDER_FAST_WEIGHTS,
-    DrivenChain,
-    FastWeightKnobs,
-    State,
-    start_driven,
-    target_of,
-)
-from rbmviz.samplers.interleave import interleave
-from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, step_all_chains
-from rbmviz.samplers.symmetric_units import (
-    Symmetric,
-    penalise,
-    start_symmetric,
-    step_symmetric,
-)
+from rbmviz.samplers.fast_weights import GIBBS_UNDER_FAST_WEIGHTS, DrivenChain, FastWeightKnobs, State
+from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round
+from rbmviz.samplers.symmetric_units import penalise, start_symmetric
 
 
 @sampler(
@@ -114,19 +101,11 @@ class SamplePenalization(FastWeightKnobs):
             *s,
         )
 
-    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State | Symmetric:
+    def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
         """Return chains started at v0 with theta_F = 0; see Sampler."""
         if self.units == "symmetric":
-            return start_symmetric(model, self.n_chains, self.share, seed, v0)
-        return start_driven(self, model, None, seed, v0)
-
-    def step(self, state: State | Symmetric, n: int) -> Samples:
-        """Advance the chains by n samples of k sweeps each, and theta_F after every one."""
-        if isinstance(state, Symmetric):
-            return step_symmetric(self, state, n)
-        if isinstance(state, SharedFastWeights):
-            return step_all_chains(self, state, n)
-        return interleave(self, state, n)
+            return start_symmetric(self, model, seed, v0)
+        return super().init(model, seed, v0)
 
     def _step(self, chain: DrivenChain, n: int) -> Samples:
         return Samples(*kernels.fast_weights.sample_chain(chain, n, self.eps, self.alpha, False, self.k))
@@ -134,7 +113,3 @@ class SamplePenalization(FastWeightKnobs):
     def _round(self, shared: SharedFastWeights) -> Samples:
         update = penalise if self.units == "symmetric" else None
         return gibbs_round(shared, self.eps, self.alpha, self.k, False, update)
-
-    def target(self, state: State | Symmetric) -> RBM:
-        """Return theta + theta_F."""
-        return state.target() if isinstance(state, Symmetric) else target_of(state)

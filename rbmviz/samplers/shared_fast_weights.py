@@ -28,7 +28,7 @@ Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass
 class SharedFastWeights:
-    """State of all chains.
+    """State of a group of chains.
 
     Attributes
     ----------
@@ -67,6 +67,30 @@ class SharedFastWeights:
         ]
 
 
+@dataclass
+class Rounds:
+    """State of chains that advance round by round: one group of all chains, or one group for each.
+
+    Attributes
+    ----------
+    groups : list of SharedFastWeights
+        Sample t is the next one of group t % len(groups), if there are several.
+    n : int
+        Samples so far.
+    """
+
+    groups: list[SharedFastWeights]
+    n: int = 0
+
+    def next_group(self) -> SharedFastWeights:
+        """Return the group that makes the next sample."""
+        return self.groups[self.n % len(self.groups)]
+
+    def target(self) -> RBM:
+        """Return the model of the next round: theta + theta_F."""
+        return RBM(*_current_parameters(self.next_group()))
+
+
 Update = Callable[[SharedFastWeights, np.ndarray, float, float], float]
 
 
@@ -92,21 +116,18 @@ def start_shared(
     )
 
 
-def target(shared: SharedFastWeights) -> RBM:
-    """Return the model of the next round: theta + theta_F."""
-    return RBM(*_current_parameters(shared))
-
-
-def step_all_chains(sampler: Any, shared: SharedFastWeights, n: int) -> Samples:
+def step_rounds(sampler: Any, state: Rounds, n: int) -> Samples:
     """Return n samples, round after round, in the order of the chains within a round.
 
     sampler : its ``_round(shared)`` makes a round
     """
     # Sums then have one order, and a seed gives the same bits on any number of cores.
-    out, done = empty_samples(shared.round, n), 0
+    out, done = empty_samples(state.groups[0].round, n), 0
     with one_blas_thread():
         while done < n:
-            done += take_from_round(sampler, shared, out, done)
+            rows = take_from_round(sampler, state.next_group(), out, done)
+            done += rows
+            state.n += rows
     return out
 
 

@@ -13,70 +13,24 @@ It changes every weight, because no unit is 0. The lists of active units that ma
 fast do not help here, and theta_F is stored in full after every sample.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.files.budget import check_memory
-from rbmviz.rbm import RBM, Model
-from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import empty_samples
-from rbmviz.samplers.shared_fast_weights import (
-    SharedFastWeights,
-    start_shared,
-    take_from_round,
-    target,
-)
-from rbmviz.support.blas import one_blas_thread
+from rbmviz.rbm import Model
+from rbmviz.samplers.fast_weights import check_own_weights
+from rbmviz.samplers.shared_fast_weights import Rounds, SharedFastWeights, start_shared
 
 
-@dataclass
-class Symmetric:
-    """State of the chains: one group of all chains or one per chain; each group has one theta_F.
-
-    Attributes
-    ----------
-    groups : list of SharedFastWeights
-        Sample t of the sampler is the next sample of group t % len(groups).
-    n : int
-        Samples so far.
-    """
-
-    groups: list[SharedFastWeights]
-    n: int = 0
-
-    def target(self) -> RBM:
-        """Return theta + theta_F of the chain that makes the next sample."""
-        return target(self.groups[self.n % len(self.groups)])
-
-
-def start_symmetric(
-    model: Model, n_chains: int, share: bool, seed: rng.Seed, v0: np.ndarray | None
-) -> Symmetric:
+def start_symmetric(sampler: Any, model: Model, seed: rng.Seed, v0: np.ndarray | None) -> Rounds:
     """Return chains at v0 (or random bits) with theta_F = 0."""
-    rbm = model.rbm
-    check_memory(
-        f"sample_penalization of {n_chains} chains",
-        8 * rbm.W.size * (1 if share else n_chains),
-        "take fewer chains, or let them share (share = true)",
-    )
-    nothing = np.zeros_like(rbm.W), np.zeros_like(rbm.b), np.zeros_like(rbm.c)
-    whole = start_shared(model, nothing, n_chains, seed, v0)
-    return Symmetric([whole] if share or n_chains == 1 else whole.apart())
-
-
-def step_symmetric(sampler: Any, state: Symmetric, n: int) -> Samples:
-    """Return n samples, with one update of theta_F after every round of a group; see ``step_all_chains``."""
-    out, done = empty_samples(state.groups[0].round, n), 0
-    with one_blas_thread():
-        while done < n:
-            group = state.groups[state.n % len(state.groups)]
-            m = take_from_round(sampler, group, out, done)
-            done += m
-            state.n += m
-    return out
+    nothing = np.zeros_like(model.rbm.W), np.zeros_like(model.rbm.b), np.zeros_like(model.rbm.c)
+    whole = start_shared(model, nothing, sampler.n_chains, seed, v0)
+    if sampler.share or sampler.n_chains == 1:
+        return Rounds([whole])
+    check_own_weights(sampler, model.rbm)
+    return Rounds(whole.apart())
 
 
 def penalise(group: SharedFastWeights, h: np.ndarray, eps: float, alpha: float) -> float:

@@ -101,21 +101,12 @@ def mean_log_likelihood(
 ) -> tuple[float, float]:
     """Return the mean log-likelihood of rows in nats, and the standard error of log Z: 0 if it is exact.
 
-    Parameters
-    ----------
-    rbm : RBM
-        The model.
-    v : uint8 (n, n_visible)
-        Rows of 0 and 1.
-    max_units : int
-        Models with at most this many units in the smaller layer are enumerated (default 25).
-    n_chains, betas, seed
-        For annealed importance sampling, see ``metrics.ais_log_z``.
+    rbm : the model
+    v : uint8 (n, n_visible); rows of 0 and 1
+    max_units : models with at most this many units in the smaller layer are enumerated (default 25)
+    n_chains, betas, seed : for annealed importance sampling, see ``metrics.ais_log_z``
 
-    Raises
-    ------
-    BadInput
-        If the rows do not fit the model.
+    Raises BadInput if the rows do not fit the model.
     """
     v = checks.bits("The data", v, rbm.n_visible)
     unnormalised = float(-rbm.free_energy(v).mean())
@@ -130,23 +121,11 @@ def target_likelihood(
 ) -> TargetLikelihood:
     """Compare a model with a sampler's target model, now and on average.
 
-    Parameters
-    ----------
-    model : RBM
-        The sampled model.
-    now : RBM
-        ``sampler.target(state)``.
-    average : TargetAverage
-        The average over the drawn samples.
-    v : uint8 (n, n_visible)
-        Rows of 0 and 1, such as the training set.
-    **settings
-        See ``mean_log_likelihood``.
-
-    Returns
-    -------
-    TargetLikelihood
-        The mean log-likelihoods of the model, of theta + theta_F now, and of its average.
+    model : the sampled model
+    now : ``sampler.target(state)``
+    average : the average over the drawn samples
+    v : uint8 (n, n_visible); rows of 0 and 1, such as the training set
+    **settings : see ``mean_log_likelihood``
     """
     mean = average.mean
     return TargetLikelihood(

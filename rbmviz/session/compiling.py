@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterable
 
 from rbmviz import kernels
-from rbmviz.samplers import machine_memory
+from rbmviz.files.budget import machine_memory
 from rbmviz.session.pools import LOW_PRIORITY
 from rbmviz.session.warm import JOBS, compile_jobs
 

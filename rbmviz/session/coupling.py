@@ -275,7 +275,7 @@ class Results(NamedTuple):
 
 
 class CouplingSetup(NamedTuple):
-    """The plan of a run of coupled chains, and the setup of its comparison, which has one panel.
+    """The plan of a run of coupled chains, and the setup of its race, which has one panel.
 
     rbm : the model at scale 1
     dataset : pairs start at training examples of these data; None: at random bits
@@ -310,13 +310,6 @@ class CouplingSetup(NamedTuple):
         if self.dataset is None:
             return np.full(2**self.rbm.n_visible, 0.5**self.rbm.n_visible)
         return start_law(self.dataset.train)
-
-
-def random_rbm(n_visible: int, n_hidden: int, seed: int) -> RBM:
-    """Return a model with all parameters drawn from N(0, 1); scaled by SD, the model of UCD, appendix A.2."""
-    g = rng.generator(seed, "model")
-    W, b, c = g.normal(0, 1, (n_visible, n_hidden)), g.normal(0, 1, n_visible), g.normal(0, 1, n_hidden)
-    return RBM(W, b, c)
 
 
 class DisplayedPair:

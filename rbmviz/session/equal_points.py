@@ -2,7 +2,9 @@
 
 A snapshot gives the last point with known scores, and the scores at earlier points.
 The common point of several runs is the last of POINTS that all have passed.
-A sampler's counts start at the last turn of a knob or, without turns, at the start of the run.
+A sampler's counts start at the last turn of a knob or, without turns, at the start of the run. A turned run
+is shown at its own last point, so that the others keep their numbers; its difference to another is taken at
+equal points nevertheless (``isl_points.differences``).
 A sampler's scores at a passed point never change; a trainer's may change a little when its curve is thinned.
 """
 
@@ -41,9 +43,9 @@ def common_point(runs: Iterable[Snapshot], cost_unit: CostUnit) -> float | None:
 
 
 class Compared(NamedTuple):
-    """One panel's progress in a comparison.
+    """One panel's progress in a race.
 
-    point : the common point; None before there is one
+    point : the common point, or the last point of a turned run; None before there is one
     scores : scores of the panel's run at that point; None if there are none
     passed : the last point at which the panel's own scores are known; None if its run does not count this
         unit
@@ -84,34 +86,30 @@ class Compared(NamedTuple):
 S = TypeVar("S", bound=Snapshot)
 
 
-def at_one_point(runs: Sequence[tuple[S, float]], cost_unit: CostUnit, point: float | None = None) -> list[S]:
+def at_one_point(runs: Sequence[tuple[S, float]], cost_unit: CostUnit) -> list[S]:
     """Return the snapshots with their scores at the last point that all runs have passed.
 
     runs : sequence of (snapshot, seconds_left); see ``Compared``. Runs that are catching up do not count. A
-        failed run is shown at the common point if it got that far, and does not hold it back.
-    point : point of the comparison, if these runs have passed it; None (the default): the common point
+        failed run is shown at the common point if it got that far, and does not hold it back; a turned run
+        is shown at its own last point.
     """
     counted = [
         snapshot
         for snapshot, seconds_left in runs
-        if not (seconds_left or snapshot.too_few or snapshot.status == "failed")
+        if not (seconds_left or snapshot.scored_from or snapshot.status == "failed")
     ]
     counted = [snapshot for snapshot in counted if not snapshot.ended] or counted
     reached = [passed for snapshot in counted if (passed := snapshot.passed(cost_unit)) is not None] or [0.0]
-    if point is None or min(reached) < point:
-        point = common_point(counted, cost_unit)
-    return [
-        snapshot.with_compared(
-            Compared(
-                cost_unit,
-                point,
-                None if point is None else snapshot.scores_at(cost_unit, point),
-                snapshot.passed(cost_unit),
-                max(reached),
-                min(reached),
-                seconds_left,
-                snapshot.status == "failed",
-            )
+    most, least, common = max(reached), min(reached), common_point(counted, cost_unit)
+
+    def compared(snapshot: S, seconds_left: float) -> Compared:
+        alone = bool(snapshot.scored_from) and not seconds_left
+        point = common_point([snapshot], cost_unit) if alone else common
+        scores = None if point is None else snapshot.scores_at(cost_unit, point)
+        passed = snapshot.passed(cost_unit)
+        ends = (passed, passed) if alone and passed is not None else (most, least)
+        return Compared(
+            cost_unit, point, scores, passed, *ends, seconds_left, failed=snapshot.status == "failed"
         )
-        for snapshot, seconds_left in runs
-    ]
+
+    return [snapshot.with_compared(compared(snapshot, seconds_left)) for snapshot, seconds_left in runs]

@@ -1,14 +1,11 @@
-"""The samples of a run and their classes: enough to show the run again without its model."""
+"""The samples of a recorded run and their classes: enough to show the run again without its model."""
 
-import contextlib
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.errors import BadInput
-from rbmviz.knobs import Value
 from rbmviz.metrics import Coverage
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.samplers import Sampler
@@ -33,14 +30,12 @@ class Kinds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RunHistory:
-    """Consecutive samples of one run, up to the newest.
+    """Consecutive samples of one run, up to the newest; its knobs were not turned.
 
-    algorithm : the sampler, with the knobs of the newest sample
+    algorithm : the sampler
     first : number (from 0) of the first sample in ``v``
     v : uint8 (m, ceil(n_visible / 8)); the samples, bits packed along the rows
-    segments : ISL of the whole run, from one turn of a knob to the next
-    changes : tuple of (n, knobs), all knobs from sample number n on; empty if there were too many changes to
-        log
+    segments : ISL of the whole run, one segment
     """
 
     algorithm: Sampler
@@ -48,7 +43,6 @@ class RunHistory:
     v: np.ndarray
     n_visible: int
     segments: tuple[Segment, ...]
-    changes: tuple[tuple[int, dict[str, Value]], ...]
 
     @classmethod
     def of(cls, run: SamplingRun) -> Self:
@@ -56,10 +50,7 @@ class RunHistory:
         first, v = run.held_packed()
         snapshot = run.view("paused")
         assert isinstance(snapshot, SamplingSnapshot)
-        changes: tuple[tuple[int, dict[str, Value]], ...] = ()
-        with contextlib.suppress(BadInput):
-            changes = run.run_log().changes
-        return cls(run.algorithm, first, v, run.plan.model.rbm.n_visible, snapshot.segments, changes)
+        return cls(run.algorithm, first, v, run.plan.model.rbm.n_visible, snapshot.segments)
 
     @property
     def n(self) -> int:

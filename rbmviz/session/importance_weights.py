@@ -107,7 +107,7 @@ def reference_log_z(model: Model) -> ReferenceLogZ:
 
 
 class WeightSetup(NamedTuple):
-    """The setup of a comparison of populations, and the plan of each run.
+    """The setup of a race of populations, and the plan of each run.
 
     model : the model, which is not trained
     dataset : data at whose training examples chains start; None: chains start at random bits

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rbmviz.metrics import paired_error
-from rbmviz.session.equal_points import POINTS, Compared, CostUnit
+from rbmviz.session.equal_points import POINTS, CostUnit
 from rbmviz.session.snapshot import Counts, Point, Spent
 
 SAMPLE_ROUNDING = 1e-9
@@ -107,13 +107,9 @@ class Difference(NamedTuple):
     std_error: float
 
 
-def best(compared: Sequence[Compared]) -> int | None:
-    """Return the index of the panel with the highest ISL at the common point; None if there is none."""
-    scores = [
-        (panel.scores.isl.isl, -i)
-        for i, panel in enumerate(compared)
-        if panel.scores is not None and not panel.catching_up
-    ]
+def best(runs: Sequence[ScoreCurve], cost_unit: CostUnit, point: float) -> int | None:
+    """Return the index of the run with the highest ISL at a point; None if none has passed it."""
+    scores = [(at.isl.isl, -i) for i, run in enumerate(runs) if (at := scores_at(run, cost_unit, point))]
     return -max(scores)[1] if scores else None
 
 

@@ -61,7 +61,7 @@ class LandscapeSnapshot(Snapshot):
 
 
 class LandscapeSetup(NamedTuple):
-    """The setup of a comparison of samplers on one landscape, and the plan of each run.
+    """The setup of a race of samplers on one landscape, and the plan of each run.
 
     A run walks over the states of a model with at most 10 visible units, starting at the likeliest state.
     """

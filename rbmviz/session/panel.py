@@ -13,6 +13,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.again import Freed
 from rbmviz.session.compiling import COMPILING
+from rbmviz.session.memory import check_room
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.support.stopping import Stopped, stopping
 
@@ -54,6 +55,9 @@ class Panel:
         self.error: str | None = None
         self.at_work = False  # whether a thread of its own makes a step, or prepares the run
         self.is_left: Callable[[], bool] = lambda: False
+        # Whether the run, which was added and takes its memory now and with its first step, needs room. When
+        # the last of several panels is added, the others have not taken theirs.
+        self.needs_room = False
         self.lock = threading.RLock()  # held during a chunk of steps, so that nobody reads a state in between
         self._free_wanted = False
         self._stale = False
@@ -172,6 +176,8 @@ class Panel:
         """Prepare the run, for which a thread of its own may take long; nobody reads a run before."""
         run = self.run
         try:
+            if self.needs_room:
+                check_room()
             with stopping(self.is_left):
                 run.prepare()
         except Stopped:
@@ -208,6 +214,9 @@ class Panel:
             self._stale = True
         if not run.prepared or not (n := int(min(due, run.max_steps()))):
             return False
+        if self.needs_room:
+            check_room()
+            self.needs_room = False
         begin = time.perf_counter()
         run.record_steps(run.timed_advance(n))
         self._stale = True

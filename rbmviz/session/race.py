@@ -203,6 +203,7 @@ class Race(Generic[S]):
         number = self._numbers[key] = self._numbers.get(key, 0) + 1
         panel = Panel(key, plan, algorithm, number, next(i for i in itertools.count() if i not in taken))
         panel.is_left = functools.partial(self._is_left, panel)
+        panel.needs_room = self._limited and number == 1
         return panel
 
     def _is_left(self, panel: Panel) -> bool:

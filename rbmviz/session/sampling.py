@@ -13,6 +13,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.files.budget import check_state
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
+from rbmviz.metrics.findings import Findings
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
@@ -20,6 +21,7 @@ from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
 from rbmviz.samplers.target_likelihood import TargetLikelihood
 from rbmviz.session import isl_points
 from rbmviz.session.again import RunLog, again
+from rbmviz.session.diagnosis import Diagnosis
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.improvement import Improvement
 from rbmviz.session.recorder import HELD_SAMPLES, Recorder
@@ -65,8 +67,7 @@ class SamplingSnapshot(Snapshot):
 
     sweeps : Gibbs (or maximisation) sweeps so far in this run
     begin : cost of the run up to the last turn of a knob
-    turned : the knobs turned then, with their new values
-    turned_from : the sampler before that turn; None if no knob was turned
+    turned, before : the knobs turned then, with their new values and their values before
     past : scores kept from before that turn
     curve : ISL after fixed numbers of samples, log-spaced; empty without a data set
     counts : coverage by the samples up to each point of the curve, in order; the newest points may not have
@@ -80,6 +81,8 @@ class SamplingSnapshot(Snapshot):
     covered : coverage by the newest samples; up to 64 of them may not be counted yet
     visited_in_all, spurious_in_all : as ``covered.visited`` and ``covered.spurious``, for the whole run
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
+    findings : what speaks against trusting the samples since the last turn of a knob, or of a part of them;
+        None before the first look
     start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample, the starts of the
         chains, bits packed along the rows; None: not given
     """
@@ -89,7 +92,7 @@ class SamplingSnapshot(Snapshot):
     newest_samples: NewestSamples
     begin: Spent = NOTHING_SPENT
     turned: Mapping[str, Value] = field(default_factory=dict)
-    turned_from: Sampler | None = None
+    before: Mapping[str, Value] = field(default_factory=dict)
     past: tuple[Segment, ...] = ()
     curve: tuple[Point, ...] = ()
     counts: tuple[Counts, ...] = ()
@@ -102,6 +105,7 @@ class SamplingSnapshot(Snapshot):
     visited_in_all: tuple[int, int] | None = None
     spurious_in_all: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
+    findings: Findings | None = None
     start_picture: np.ndarray | None = None
 
     @property
@@ -126,7 +130,7 @@ class SamplingSnapshot(Snapshot):
         # At the common point of all panels the newest value is already a point of the curve.
         if self.newest is not None and (not points or self.newest.n > points[-1].n):
             points += (self.newest,)
-        return (*self.past, Segment(self.begin, self.turned, points))
+        return (*self.past, Segment(self.begin, self.turned, self.before, points))
 
     @property
     def bins_before(self) -> int:
@@ -202,10 +206,12 @@ class SamplingRun(Run):
         self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, one array per chunk
         self._held_means = 0
         self.fast_norm: float | None = None
+        self._diagnosis: Diagnosis | None = None
         self._improvement: Improvement | None = None
         self._made_with = sampler  # with the knobs of the newest sample,
         self._past_with = sampler  # and with the knobs of the last sample before the last turn
-        self._begin, self._turned = NOTHING_SPENT, dict[str, Value]()
+        self._begin = NOTHING_SPENT
+        self._turned, self._before = dict[str, Value](), dict[str, Value]()
         self._past: tuple[Segment, ...] = ()
 
     def jobs(self) -> list[str]:
@@ -219,6 +225,7 @@ class SamplingRun(Run):
         self._state = follow_norm(self.algorithm.init(model, seed, self._v0))
         n_chains = self.algorithm.n_chains
         self._scores = Scores(dataset, kernel, n_chains) if dataset is not None else None
+        self._diagnosis = Diagnosis(model.rbm, dataset, n_chains)
         self.prepared = True
 
     def max_steps(self) -> int:
@@ -243,6 +250,10 @@ class SamplingRun(Run):
         self.seconds += time.thread_time() - began
         if self._scores is not None:
             self._scores.update(samples)
+        assert self._diagnosis is not None
+        self._diagnosis.update(samples.v)
+        if self.watched:
+            self._diagnosis.request()
         self._add_means(np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8))
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
@@ -266,12 +277,15 @@ class SamplingRun(Run):
         before, held = self._made_with, self.n - self._begin.samples
         if not self._past or held >= max(FEWEST_SCORED, CONTINUED * self.n):
             points = self._scores.end(self.spent.since(self._begin)) if self._scores is not None else ()
-            self._past += (Segment(self._begin, self._turned, points),)
+            self._past += (Segment(self._begin, self._turned, self._before, points),)
             self._past_with = before
         if self._scores is not None:
             self._scores.begin_again()
+        if self._diagnosis is not None:
+            self._diagnosis.begin_again()
         were = values_of(self._past_with)
         self._turned = {name: x for name, x in values_of(self.algorithm).items() if were[name] != x}
+        self._before = {name: were[name] for name in self._turned}
         self._begin = self.spent
 
     def _add_means(self, means: np.ndarray) -> None:
@@ -320,6 +334,18 @@ class SamplingRun(Run):
         """Stop averaging."""
         self._improvement = None
 
+    @property
+    def has_background_work(self) -> bool:
+        """Whether the samples are being looked at, or will be."""
+        return self._diagnosis is not None and self._diagnosis.is_open
+
+    def background_work(self, paused: bool) -> bool:
+        """Take the newest findings, and look again if it is time; return whether there were any."""
+        assert self._diagnosis is not None
+        self._diagnosis.request()
+        news, self._diagnosis.has_news = self._diagnosis.has_news, False
+        return news
+
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""
         if self.prepared and self._scores is not None:
@@ -351,7 +377,7 @@ class SamplingRun(Run):
             sweeps=self.sweeps,
             begin=self._begin,
             turned=self._turned,
-            turned_from=self._past_with if self._past else None,
+            before=self._before,
             past=self._past,
             newest_samples=NewestSamples(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
             curve=scores.curve if scores else (),
@@ -365,6 +391,7 @@ class SamplingRun(Run):
             visited_in_all=scores.visited_in_all if scores else None,
             spurious_in_all=scores.spurious_in_all if scores else None,
             live_numbers=scores.live_numbers if scores and not too_few else {},
+            findings=self._diagnosis.newest if self._diagnosis else None,
             start_picture=start,
         )
 
@@ -386,7 +413,7 @@ def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
 
 
 class SamplingSetup(NamedTuple):
-    """The setup of a comparison of samplers; see ``SamplingPlan``.
+    """The setup of a race of samplers; see ``SamplingPlan``.
 
     start_from : "data" or "random"
         Whether each chain starts at a held-out example (if there is a data set), or at random bits.

@@ -90,8 +90,7 @@ class Counts(NamedTuple):
     """Coverage by the first n samples since a knob was last turned; see ``Coverage``.
 
     switches : class changes within each chain, summed over the chains; None without classes
-    visited : number of classes with a sample that is not spurious, and number of classes; None without
-        classes
+    visited : number of classes with more than 1 % of the samples, and number of classes; None without classes
     class_coverage : coverage of the data's classes by the samples, from 0 to 1; NaN without classes
     blank : share of samples (0 to 1) that are blank
     spurious : share of samples (0 to 1) that are blank, or farther from every training example than the 99th
@@ -114,11 +113,13 @@ class Segment(NamedTuple):
     begin : cost of the run before the first of these samples
     turned : the knobs turned then, with their new values; empty at the start of a run, and if all knobs were
         turned back
+    before : the values of the same knobs before
     curve : ISL of the first n samples of the segment
     """
 
     begin: Spent
     turned: Mapping[str, Value]
+    before: Mapping[str, Value]
     curve: tuple[Point, ...]
 
 
@@ -134,7 +135,7 @@ class Snapshot:
     algorithm : the algorithm, with the knobs of the newest steps
     error : one sentence if status is "failed", else None
     rebuilt : share of the steps that have been recomputed, from 0 to 1, if status is "rebuilding"
-    compared : the common point of a comparison, at which scores were taken (``equal_points.Compared``); None:
+    compared : the common point of a race, at which scores were taken (``equal_points.Compared``); None:
         the scores are the newest
     """
 

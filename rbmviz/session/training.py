@@ -294,7 +294,7 @@ class TrainingPlan(NamedTuple):
 
 
 class TrainingSetup(NamedTuple):
-    """The setup of a comparison of trainers: data, hidden units, seed, replicates."""
+    """The setup of a race of trainers: data, hidden units, seed, replicates."""
 
     dataset: Dataset
     n_hidden: int = 16

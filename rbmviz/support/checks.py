@@ -75,5 +75,5 @@ def bit_rows(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
     if rows.ndim != 2 or n_visible not in (None, rows.shape[1]):
         raise BadInput(f"{what}: the shape is {rows.shape}; it must be (n, {n_visible or 'n_visible'}).")
     if rows.size and not (rows.dtype == np.uint8 and rows.max() <= 1):
-        raise BadInput(f"{what}: these are not uint8 rows of 0 and 1.")
+        raise BadInput(f"{what}: these are not uint8 rows of 0 and 1; binarise them, as by rows > 127.")
     return rows if rows.size else rows.astype(np.uint8)

@@ -42,10 +42,7 @@ def _short(value: Any) -> str:
 def data_frame(columns: Mapping[str, Any]) -> Any:
     """Return columns of equal length as a pandas DataFrame.
 
-    Raises
-    ------
-    BadInput
-        If pandas is not installed.
+    Raises BadInput if pandas is not installed.
     """
     with brought_by("data", "A data frame"):
         import pandas

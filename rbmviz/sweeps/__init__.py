@@ -1,28 +1,28 @@
 """A sweep of settings: runs over a grid of knobs, models and seeds, and the choice of a setting by scores.
 
-``plan`` defines the cells and their order, ``cell`` runs one cell, ``measures`` defines the measures, and
-``choose`` compares settings over seeds. ``run`` runs cells on threads or a cluster, ``store`` keeps their
-results as one SQLite file, ``figures`` draws them, and ``sweep`` does all of this in one call. A table is a
-``dict`` of columns, which are one-dimensional arrays, in long form: one row for each point of each cell's
-curve.
+``axis`` and ``plan`` define the cells and their order, ``cell`` runs one, ``measures`` defines the measures,
+``tables`` joins results, and ``choose`` compares settings over seeds. ``run`` runs cells on threads or a
+cluster, ``store`` keeps their results as one SQLite file, ``figures`` draws them, and ``sweep`` does all of
+this in one call. A table is a ``dict`` of columns, which are one-dimensional arrays, in long form: one row
+for each point of each cell's curve.
 """
 
 from rbmviz.sweeps.answer import answer
-from rbmviz.sweeps.cell import Cell, CellRun, cells, table
+from rbmviz.sweeps.axis import Axis
+from rbmviz.sweeps.cell import Cell, CellRun, cells
 from rbmviz.sweeps.choose import (
     Choice,
     Robustness,
     ScoredSetting,
     compare,
-    joined,
     robustness,
-    select,
     telling_point,
 )
 from rbmviz.sweeps.measures import list_measures, measures
-from rbmviz.sweeps.plan import Axis, Budget, SweepPlan
+from rbmviz.sweeps.plan import Budget, SweepPlan
 from rbmviz.sweeps.run import FailedCell, SweepProgress, run
-from rbmviz.sweeps.store import Store, StoredTable
+from rbmviz.sweeps.store import Store
+from rbmviz.sweeps.tables import select, table
 
 __all__ = [
     "Axis",
@@ -34,13 +34,11 @@ __all__ = [
     "Robustness",
     "ScoredSetting",
     "Store",
-    "StoredTable",
     "SweepPlan",
     "SweepProgress",
     "answer",
     "cells",
     "compare",
-    "joined",
     "list_measures",
     "measures",
     "robustness",

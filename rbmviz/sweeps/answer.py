@@ -27,7 +27,7 @@ def answer(choice: Choice) -> str:
             fixed.append((name, label, value, tried))
         else:
             free.append(f"{'any ' * (len(good) == len(tried))}{label} {_values(good, tried)}")
-    named = ", ".join(f"{label} {_text(value)}" for _, label, value, _ in fixed)
+    named = ", ".join(f"{label} {value_text(value)}" for _, label, value, _ in fixed)
     costs = [cost for each in fixed if (cost := _cost(choice, alike, *each))]
     if len(region) == 1:
         parts = [f"{named or best.setting.partition(':')[0]} is best"]
@@ -63,30 +63,25 @@ def _cost(
         return ""
     nearest = min(found, key=lambda each: abs(each.difference))
     rest = [
-        f"{(knob.label if (knob := knob_of(best, other)) else other).lower()} {_text(x)}"
+        f"{(knob.label if (knob := knob_of(best, other)) else other).lower()} {value_text(x)}"
         for other, x in best.knobs.items()
         if other != name
     ]
     where = f" at {', '.join(rest)}" if rest else ""
-    return (
-        f"{label} {_text(nearest.knobs[name])} costs {abs(nearest.difference):.2g}{_unit(choice.by)}{where}"
-    )
+    cost = f"{abs(nearest.difference):.2g}{_unit(choice.by)}"
+    return f"{label} {value_text(nearest.knobs[name])} costs {cost}{where}"
 
 
 def _values(good: set[Any], tried: list[Any]) -> str:
     values = _sorted(good)
     together = tried[tried.index(values[0]) : tried.index(values[-1]) + 1] == values
     if (together and len(values) > 2) or (len(values) == len(tried) and isinstance(values[0], float)):
-        return f"from {_text(values[0])} to {_text(values[-1])}"
-    return f"{', '.join(map(_text, values[:-1]))} or {_text(values[-1])}"
+        return f"from {value_text(values[0])} to {value_text(values[-1])}"
+    return f"{', '.join(map(value_text, values[:-1]))} or {value_text(values[-1])}"
 
 
 def _sorted(values: Iterable[Any]) -> list[Any]:
     return sorted(values, key=lambda value: (isinstance(value, str), value))
-
-
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else value_text(value)
 
 
 def _rounded_up(x: float) -> str:

@@ -1,9 +1,10 @@
 """A cell: one run of a sweep, small enough to send, and what identifies it.
 
 ``cells(plan)`` loads models and data once and returns the cells in the order of the plan. ``CellRun(cell)``
-runs one, slice by slice; it loads what the cell names, once in each process. ``table`` joins results.
+runs one, slice by slice; it loads what the cell names, once in each process.
 """
 
+import dataclasses
 import functools
 import hashlib
 import json
@@ -11,12 +12,12 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,9 +31,9 @@ from rbmviz.rbm import Model
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import on_one_thread, starts_at_data
-from rbmviz.support.checks import MAX_EXACT_INTEGER
-from rbmviz.sweeps.measures import SamplerEvidence, TrainerEvidence, measures
-from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan
+from rbmviz.sweeps.measures import SamplerEvidence, TrainerEvidence, columns_of_measures, measures
+from rbmviz.sweeps.plan import COUNTED, TABLES, Budget, Kind, SweepPlan
+from rbmviz.sweeps.tables import SPENT, CellResult
 from rbmviz.trainers import Trainer, Training, train
 
 SLICE_SECONDS = 0.03
@@ -87,15 +88,11 @@ class Cell:
     def identity(self) -> str:
         """Hash of everything that the result depends on, 32 hexadecimal digits.
 
-        Digests of model and data, the algorithm with all its knobs, seed, start, budget, metrics, kernel of
-        the ISL, hidden units, and the version of the code. Names of models and data are not part of it: the
-        same model under another name has the same results.
+        Names of models and data are not part of it: the same model under another name has the same results.
         """
-        content = [
-            *(self.kind, self.algorithm, self.model_digest, self.data_digest, self.seed, self.start),
-            *(self.budget.unit, self.budget.amount, self.metrics, self.kernel, self.n_hidden, self.version),
-        ]
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+        content = [getattr(self, each.name) for each in dataclasses.fields(self) if each.compare]
+        text = json.dumps(content, default=dataclasses.astuple)  # of the budget
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 _PACKAGE = Path(__file__).parents[1]
@@ -180,24 +177,12 @@ def _load(what: str, name: str, digest: str, load: Any) -> Any:
 
 
 def model_of(cell: Cell) -> Model:
-    """Return the cell's model, loaded once in this process; BadInput if it is not there, or another.
-
-    Raises
-    ------
-    BadInput
-        If there is no model of this name, or its digest differs.
-    """
+    """Return the cell's model, loaded once in this process; BadInput if it is not there, or another."""
     return _load("model", cell.model, cell.model_digest, load_model)
 
 
 def data_of_cell(cell: Cell) -> Dataset:
-    """Return the cell's data, loaded once in this process; BadInput if they are not there, or others.
-
-    Raises
-    ------
-    BadInput
-        If there are none of this name, or they have another digest.
-    """
+    """Return the cell's data, loaded once in this process; BadInput if they are not there, or others."""
     return _load("data set", cell.data, cell.data_digest, load_dataset)
 
 
@@ -222,14 +207,40 @@ def cells(
         If a model or data cannot be loaded or do not fit each other, or a sampler needs rates that a model
         does not have.
     """
+    sources = _sources(plan, registered, own)
+    common: dict[str, Any] = {
+        **{"kind": plan.kind, "start": plan.start, "budget": plan.budget, "kernel": plan.kernel},
+        "metrics": tuple(sorted(plan.metrics)),
+        "n_hidden": plan.n_hidden if plan.kind == "trainer" else 0,
+    }
+    return [
+        Cell(
+            algorithm=setting.algorithm,
+            model=setting.model,
+            seed=seed,
+            version=version_of(plan.kind, setting.algorithm.partition(":")[0]),
+            **sources[setting.model],
+            **common,
+        )
+        for seed, setting in plan.order()
+    ]
+
+
+def _sources(
+    plan: SweepPlan, registered: bool, own: Mapping[str, Model | Dataset]
+) -> dict[str, dict[str, Any]]:
+    """Return the digest of each model of a plan, and name and digest of its data, as attributes of cells."""
     load_data = load_dataset if plan.data and not registered else load_registered
 
     def data_named(name: str) -> Any:
         return own[name] if name in own else load_data(name)
 
-    loaded: dict[str, tuple[str, str, str]] = {}  # model -> its digest, name and digest of its data
+    def source(model_digest: str, name: str, dataset: Dataset) -> dict[str, Any]:
+        return {"model_digest": model_digest, "data": name, "data_digest": provide(dataset)}
+
     if plan.kind == "trainer":
-        loaded[""] = ("", plan.data, provide(data_named(plan.data)))
+        return {"": source("", plan.data, data_named(plan.data))}
+    found, names = dict[str, dict[str, Any]](), dict[str, str]()
     for name in plan.models:
         model: Any = own.get(name) or (load_pretrained(name) if registered else load_model(name))
         dataset = data_of(model, plan.data or None, data_named)
@@ -241,95 +252,14 @@ def cells(
                     "export-model --dataset' computes them."
                 )
         digest = provide(model)
-        same = next((other for other, (known_digest, *_) in loaded.items() if known_digest == digest), None)
-        if same is not None:
+        if (same := names.setdefault(digest, name)) != name:
             raise BadInput(f"The models '{same}' and '{name}' are the same: name one of them.")
-        loaded[name] = (digest, plan.data or dataset.name, provide(dataset))
-    common: dict[str, Any] = {
-        **{"kind": plan.kind, "start": plan.start, "budget": plan.budget, "kernel": plan.kernel},
-        "metrics": tuple(sorted(plan.metrics)),
-        "n_hidden": plan.n_hidden if plan.kind == "trainer" else 0,
-    }
-    made = []
-    for seed, setting in plan.order():
-        model_digest, data, data_digest = loaded[setting.model]
-        made.append(
-            Cell(
-                algorithm=setting.algorithm,
-                model=setting.model,
-                model_digest=model_digest,
-                data=data,
-                data_digest=data_digest,
-                seed=seed,
-                version=version_of(plan.kind, setting.algorithm.partition(":")[0]),
-                **common,
-            )
-        )
-    return made
+        found[name] = source(digest, plan.data or dataset.name, dataset)
+    return found
 
 
 _OF_CELL = ("model", "model_digest", "data", "data_digest", "start", "kernel", "seed", "n_hidden")
 """Attributes of a cell that are columns of tables."""
-
-SPENT = ("n", "sweeps", "seconds")
-"""What has been spent up to a point: samples or updates, Gibbs sweeps of all chains, seconds of processor
-time in the algorithm."""
-
-
-def columns_of_measures(kind: Kind) -> tuple[str, ...]:
-    """Return the columns of all measures of samplers, or of trainers: values and their errors."""
-    return tuple(name for each in measures.values() if each.kind == kind for name in each.columns)
-
-
-class CellResult(NamedTuple):
-    """What a cell has given.
-
-    about : what was run, by column: identity, version, setting, algorithm, model, model_digest, data,
-        data_digest, start, kernel, seed, n_hidden, budget_unit, budget_amount; knobs, as JSON; note, which
-        says why a number is NaN, or ""
-    points : for each point of the curve, ``SPENT`` and the measures by column; NaN where there is none
-    """
-
-    about: dict[str, Any]
-    points: list[dict[str, float]]
-
-
-def table(results: Iterable[CellResult]) -> dict[str, np.ndarray]:
-    """Return results as one table in long form: columns of equal length, a row for each point of each cell.
-
-    Knobs have columns such as ``knob_eps``; a knob or measure that a cell does not have is NaN, or "".
-    """
-    results = list(results)
-    about = [result.about for result in results]
-    lengths = [len(result.points) for result in results]
-    points = {
-        name: np.array([point[name] for result in results for point in result.points])
-        for name in (results[0].points[0] if sum(lengths) else ())
-    }
-    return columns_of(about, np.repeat(np.arange(len(about)), lengths), points)
-
-
-def columns_of(
-    about: Sequence[Mapping[str, Any]], of: np.ndarray, points: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """Return the table of these cells and points; of : int (rows,), the cell of each point."""
-    columns: dict[str, np.ndarray] = {}
-    if not about:
-        return columns
-    read = [json.loads(each["knobs"]) for each in about]
-    knobs = dict.fromkeys(name for each in read for name in each)
-    values: dict[str, list[Any]] = {
-        name: [each[name] for each in about] for name in about[0] if name != "knobs"
-    }
-    for name in knobs:
-        column = [each.get(name) for each in read]
-        none: Any = "" if any(isinstance(x, str) for x in column) else math.nan
-        values[f"knob_{name}"] = [type(none)(none if x is None else x) for x in column]
-    for name, each in values.items():
-        columns[name] = np.array(each, object if isinstance(each[0], str) else None)[of]
-    for name, numbers in points.items():
-        columns[name] = numbers.astype(np.float64 if name not in ("n", "sweeps") else np.int64)
-    return columns
 
 
 class _SamplingWork:
@@ -440,9 +370,7 @@ class CellRun:
     @property
     def done(self) -> float:
         """Share of the budget that is used, 0 to 1."""
-        budget = self.cell.budget
-        used = {"sweeps": self._gibbs_sweeps, "seconds": self._seconds}.get(budget.unit, self.n)
-        return 1.0 if self._over else min(used / budget.amount, 1.0)
+        return 1.0 if self._over else self.cell.budget.used(self.n, self._gibbs_sweeps, self._seconds)
 
     def step(self, seconds: float = SLICE_SECONDS) -> bool:
         """Run for about ``seconds``; return whether there is more to do.
@@ -460,20 +388,14 @@ class CellRun:
     def _next_point(self) -> int:
         """Return the next number of samples or updates at which there is a point."""
         later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, self.n, side="right") :]
-        point = int(later[0]) if len(later) else MAX_EXACT_INTEGER
-        if self.cell.budget.unit in ("samples", "updates"):
-            point = min(point, int(self.cell.budget.amount))
-        return point
+        return min([*later[:1].tolist(), self.cell.budget.steps])
 
     def _advance(self) -> None:
         """Make and measure one chunk, at most up to the next point of the curve."""
-        unit, amount = self.cell.budget.unit, self.cell.budget.amount
-        point = self._next_point()
-        n = min(self._chunk, point - self.n)
-        if unit == "sweeps" and self.cell.kind == "trainer":
+        budget, point = self.cell.budget, self._next_point()
+        n = min(self._chunk, point - self.n, budget.chunk(self._seconds, self._each))
+        if budget.unit == "sweeps" and self.cell.kind == "trainer":
             n = 1  # an update too many cannot be undone; its model is not measured
-        if unit == "seconds":
-            n = min(n, int((amount - self._seconds) / self._each) + 1)
         begin, clock = time.perf_counter(), time.thread_time()
         try:
             gibbs_sweeps = self._work.make(n)
@@ -481,13 +403,12 @@ class CellRun:
             self._fail(str(error))
             return
         spent = time.thread_time() - clock
-        if unit == "sweeps" and not (self._gibbs_sweeps or gibbs_sweeps.any()):  # it would never end
-            counted = "samples" if self.cell.kind == "sampler" else "updates"
-            name = self.cell.algorithm.partition(":")[0]
-            raise BadInput(f"{name} makes no Gibbs sweeps: give it a budget in {counted} or seconds.")
-        if unit == "sweeps":
-            within = int(np.searchsorted(self._gibbs_sweeps + np.cumsum(gibbs_sweeps), amount, side="right"))
-            kept = max(within, 1 - self.n)  # at least one sample, or update, in all
+        if budget.unit == "sweeps":
+            if not (self._gibbs_sweeps or gibbs_sweeps.any()):  # it would never end
+                name, counted = self.cell.algorithm.partition(":")[0], COUNTED[self.cell.kind]
+                raise BadInput(f"{name} makes no Gibbs sweeps: give it a budget in {counted} or seconds.")
+            kept = budget.within(self._gibbs_sweeps + np.cumsum(gibbs_sweeps))
+            kept = max(kept, 1 - self.n)  # at least one sample, or update, in all
             self._over = kept < n
             spent, gibbs_sweeps, n = spent * min(kept / n, 1.0), gibbs_sweeps[:kept], min(kept, n)
         if n:
@@ -516,8 +437,8 @@ class CellRun:
         """End the cell: its remaining points are NaN."""
         self._failure = reason
         # With a budget in another unit the number of remaining points is not known: one stands for them.
-        amount = self.cell.budget.amount if self.cell.budget.unit == "updates" else self.n + 1
-        while self.n < amount:
+        end = self.cell.budget.steps if self.cell.budget.unit == "updates" else self.n + 1
+        while self.n < end:
             self.n = self._next_point()
             self._add_point(measured=False)
         self._over = True

@@ -21,22 +21,19 @@ that all have, by which the best is chosen.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy  # scipy.special loads when first used, which takes a third of a second
 
-from rbmviz.errors import BadInput, brought_by, unknown
+from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics.effort import EFFORT_POINTS, Unit
-from rbmviz.sweeps.cell import SPENT
-from rbmviz.sweeps.measures import measures
+from rbmviz.sweeps.measures import CHOOSING, REPORTED, measures
 from rbmviz.sweeps.plan import TABLES
-
-Columns = Mapping[str, np.ndarray]
-"""A table in long form: one-dimensional arrays of equal length; see ``cell.columns_of``."""
+from rbmviz.sweeps.tables import SPENT, Columns, frame_of
 
 CONFIDENCE = 0.95
 
@@ -137,81 +134,25 @@ class Choice:
         return tuple(setting for setting in self.settings if setting.in_region)
 
 
-def joined(tables: Iterable[Columns]) -> dict[str, np.ndarray]:
-    """Return one table with the rows of several tables of one kind."""
-    parts = list(tables)
-    if not parts:
-        raise BadInput("There is no table to join: no cell of the sweep has ended yet.")
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
-    """Return the rows of a table whose columns have these values: ``select(table, model="bas_pcd")``."""
-    keep = np.ones(len(next(iter(columns.values()))), bool)
-    for name, value in values.items():
-        keep &= np.asarray(columns[name] == value)
-    return {name: column[keep] for name, column in columns.items()}
-
-
-def one_source(columns: Columns) -> dict[str, np.ndarray]:
-    """Return, for each algorithm and model name, only the rows from one code version and one model.
-
-    The version and model with the most rows are kept. Each algorithm has its own versions.
-    """
-    frame = _frame(columns)
-    sizes = frame.groupby(["algorithm", "model", "version", "model_digest"], sort=False).size().reset_index()
-    most = sizes.loc[sizes.groupby(["algorithm", "model"], sort=False)[0].idxmax()].drop(columns=0)
-    kept = frame.reset_index().merge(most)["index"].sort_values().to_numpy()
-    return {name: np.asarray(column)[kept] for name, column in columns.items()}
-
-
-def _frame(columns: Columns) -> Any:
-    with brought_by("sweep", "A comparison of settings"):
-        import pandas
-    return pandas.DataFrame({name: np.asarray(column) for name, column in columns.items()})
-
-
 class _Grid:
     """The cells of a table by setting and seed, with their measures at any point."""
 
     def __init__(self, columns: Columns, effort: Unit) -> None:
-        if effort not in COLUMN_OF:
-            raise unknown("unit of effort", str(effort), COLUMN_OF)
-        lacking = [name for name in (*_NEEDED, COLUMN_OF[effort]) if name not in columns]
-        if lacking:
-            raise BadInput(f"The table has no column {lacking[0]}: give what a sweep has measured.")
-        frame = _frame(columns)
-        if not len(frame):
-            raise BadInput("The table has no rows: no cell of the sweep has ended yet.")
-        for name, what in _SAME.items():
-            values = np.unique(frame[name]) if name in frame else np.zeros(0)
-            if len(values) > 1:
-                raise BadInput(
-                    f"The cells differ in their {what} ({values[0]} and {values[1]}): compare equal ones."
-                )
-        source = [name for name in _SOURCE if name in frame]
-        several = frame.groupby(["setting", "model"], sort=False)[source].nunique().max(axis=1) > 1
-        if several.any():
-            setting, model = several[several].index[0]
-            raise BadInput(
-                f"The table has results of {setting} on '{model}' from two models of that name, or from two "
-                "versions of the code: select one model_digest and one version."
-            )
+        frame = _checked(columns, effort)
         frame["x"] = frame[COLUMN_OF[effort]].astype(np.float64)
         # Of two cells with the same setting and seed, the longer counts.
-        ends = frame.groupby(["setting", "model", "seed", "identity"], sort=False)["x"].max().reset_index()
-        longest = ends.loc[ends.groupby(["setting", "model", "seed"], sort=False)["x"].idxmax(), "identity"]
-        frame = frame[frame["identity"].isin(set(longest))]
-        by_cell = frame.groupby(["setting", "model", "seed"], sort=False)
+        ends = frame.groupby([*_OF_CELL, "identity"], sort=False)["x"].max().reset_index()
+        longest = ends.loc[ends.groupby(_OF_CELL, sort=False)["x"].idxmax(), "identity"]
+        by_cell = frame[frame["identity"].isin(set(longest))].groupby(_OF_CELL, sort=False)
         # Sorted, so that a cell is a slice of each column: tables of thousands of cells are compared live.
-        self.frame = frame.assign(cell=by_cell.ngroup()).sort_values(["cell", "x"], ignore_index=True)
-        first = self.frame.drop_duplicates(["setting", "model"])
+        frame = by_cell.obj.assign(cell=by_cell.ngroup()).sort_values(["cell", "x"], ignore_index=True)
+        self.frame, first = frame, frame.drop_duplicates(["setting", "model"])
         self.settings: list[tuple[str, str]] = list(zip(first["setting"], first["model"], strict=True))
-        self.seeds = sorted(set(self.frame["seed"].tolist()))
+        self.seeds = sorted(set(frame["seed"].tolist()))
         places = {setting: i for i, setting in enumerate(self.settings)}
-        scores = self.frame[[name for name in self.frame if name in measures]]
+        scores = frame[[name for name in frame if name in measures]]
         dead = scores.isna().all(axis=1).to_numpy() & (scores.shape[1] > 0)
-        n, efforts = self.frame["n"].to_numpy(), self.frame["x"].to_numpy()
+        n, efforts = frame["n"].to_numpy(), frame["x"].to_numpy()
         self.cells, end = [], 0
         for (setting, model, seed), size in by_cell.size().items():
             begin, end = end, end + size
@@ -259,6 +200,35 @@ class _Grid:
         return differing
 
 
+def _checked(columns: Columns, effort: Unit) -> Any:
+    """Return a table as a data frame; BadInput if it lacks a column, or its cells cannot be compared."""
+    if effort not in COLUMN_OF:
+        raise unknown("unit of effort", str(effort), COLUMN_OF)
+    lacking = [
+        name for name in (*_OF_CELL, "identity", "algorithm", "n", COLUMN_OF[effort]) if name not in columns
+    ]
+    if lacking:
+        raise BadInput(f"The table has no column {lacking[0]}: give what a sweep has measured.")
+    frame = frame_of(columns)
+    if not len(frame):
+        raise BadInput("The table has no rows: no cell of the sweep has ended yet.")
+    for name, what in _SAME.items():
+        values = np.unique(frame[name]) if name in frame else np.zeros(0)
+        if len(values) > 1:
+            raise BadInput(
+                f"The cells differ in their {what} ({values[0]} and {values[1]}): compare equal ones."
+            )
+    source = [name for name in _SOURCE if name in frame]
+    several = frame.groupby(["setting", "model"], sort=False)[source].nunique().max(axis=1) > 1
+    if several.any():
+        setting, model = several[several].index[0]
+        raise BadInput(
+            f"The table has results of {setting} on '{model}' from two models of that name, or from two "
+            "versions of the code: select one model_digest and one version."
+        )
+    return frame
+
+
 def _spend_on(x: np.ndarray, n: np.ndarray, dead: np.ndarray) -> None:
     """Extrapolate the cost x of a diverged cell, in which n grows after the end, but not sweeps and seconds.
 
@@ -271,7 +241,8 @@ def _spend_on(x: np.ndarray, n: np.ndarray, dead: np.ndarray) -> None:
         x[after] = n[after] * (spent / n[live[-1]] if len(live) else 1.0)
 
 
-_NEEDED = ("identity", "setting", "model", "seed", "algorithm", "n")
+_OF_CELL = ["setting", "model", "seed"]
+"""Columns of which a cell has its own values."""
 
 _SAME = {"data_digest": "data", "kernel": "kernel of the ISL", "n_hidden": "hidden units", "start": "starts"}
 """Columns that must have the same value in all rows, and their names in messages."""
@@ -282,20 +253,14 @@ _SOURCE = ("model_digest", "version")
 COLUMN_OF: Mapping[Unit, str] = {"samples": "n", "updates": "n", "sweeps": "sweeps", "seconds": "seconds"}
 """The column that counts a unit."""
 
-_CHOOSING = ("isl_validation", "log_likelihood_validation")
-"""Default measures for choosing; the first with a number in the table is used."""
 
-_REPORTED = ("isl_test", "log_likelihood_test")
-"""Default measures for reporting, used in the same way."""
-
-
-def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
-    """Return the name of a measure in the table; for "", the first default with a number."""
-    there = [measure for measure in default if measure in columns]
-    finite = [measure for measure in there if np.isfinite(columns[measure]).any()] or there
+def _measure(columns: Columns, name: str, wanted: Sequence[str] = CHOOSING) -> str:
+    """Return the name of a measure in the table; for "", the first that is wanted and has a number."""
     if name and (name not in columns or np.asarray(columns[name]).dtype.kind not in "fi"):
         raise unknown("measure of this table", name, [column for column in columns if column in measures])
-    return name or (finite or default)[0]
+    there = [measure for measure in wanted if measure in columns]
+    finite = [measure for measure in there if np.isfinite(columns[measure]).any()]
+    return name or (finite or there or wanted)[0]
 
 
 def undirected(name: str) -> str:
@@ -360,24 +325,21 @@ def compare(
     ({'eps': 0.1}, 1)
     """
     grid = _Grid(columns, effort)
-    by, test = _measure(columns, by, _CHOOSING), _measure(columns, test, _REPORTED)
+    by, test = _measure(columns, by), _measure(columns, test, REPORTED)
     point = grid.last() if point is None else float(point)
-    where = np.array([point])
-    reached = np.isfinite(grid.at(where, "n")[..., 0])
+    names = (by, test, f"{test}_error", "blank", *SPENT)
+    at = {name: grid.at(np.array([point]), name)[..., 0] for name in names}
+    reached, scores = np.isfinite(at["n"]), at[by]
     if not reached.any():
         raise BadInput(f"No setting of the sweep has reached {point:,g} {effort}: choose a smaller point.")
-    scores, sign = grid.at(where, by)[..., 0], _sign(by)
     if not np.isfinite(scores).any():
         raise BadInput(
             f"The sweep has no number for '{by}' at {point:,g} {effort}: choose by another measure."
         )
-    # Seeds that have reached the point in all settings, and settings in which any seed has reached it.
-    common, there = _common(reached), np.asarray(reached.any(axis=1))
+    common = _common(reached)
     # Without a common seed, the setting with the best mean is the best, and all settings are tied.
-    means = np.array(
-        [_mean(row[common if common.any() else has]) for row, has in zip(scores, reached, strict=True)]
-    )
-    ranked = np.where(there & np.isfinite(means), sign * means, -np.inf)
+    means = [_mean(row[common if common.any() else has]) for row, has in zip(scores, reached, strict=True)]
+    ranked = np.where(np.isfinite(means), _sign(by) * np.array(means), -np.inf)
     if not np.isfinite(ranked).any():
         raise BadInput(
             f"Every setting lacks a number of '{by}' with some seed at {point:,g} {effort}: choose by "
@@ -386,18 +348,11 @@ def compare(
     best = int(ranked.argmax())
     rounding = SCORE_ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
     in_region = _region(best, ranked, scores, reached, rounding)
-    also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *SPENT)}
+    there = np.flatnonzero(reached.any(axis=1)).tolist()
     knobs, scored = grid.knobs(), []
-    for i in sorted(np.flatnonzero(there).tolist(), key=lambda i: (i != best, -ranked[i])):
-        has, both = reached[i], reached[i] & reached[best]
-        pair = scores[i, both] - scores[best, both]
-        difference, error = _mean(pair), _deviation(pair) / math.sqrt(max(len(pair), 1))
-        half = (
-            float(scipy.special.stdtrit(len(pair) - 1, (1 + CONFIDENCE) / 2)) * error
-            if len(pair) > 1
-            else math.nan
-        )
-        mean_of = {name: _mean(values[i, has]) for name, values in also.items()}
+    for i in sorted(there, key=lambda i: (i != best, -ranked[i])):
+        has = reached[i]
+        mean_of = {name: _mean(values[i, has]) for name, values in at.items()}
         by_seed = zip(grid.seeds, scores[i].tolist(), has, strict=True)
         scored.append(
             ScoredSetting(
@@ -405,21 +360,33 @@ def compare(
                 model=grid.settings[i][1],
                 knobs=knobs[i],
                 by_seed={seed: score for seed, score, ok in by_seed if ok},
-                mean=_mean(scores[i, has]),
+                mean=mean_of[by],
                 std_dev=_deviation(scores[i, has]),
-                difference=difference,
-                std_error=error,
-                interval=(difference - half, difference + half),
+                **_paired(scores[i], scores[best], has & reached[best]),
                 in_region=bool(in_region[i]),
                 test=mean_of[test],
-                test_std_dev=_deviation(also[test][i, has]),
+                test_std_dev=_deviation(at[test][i, has]),
                 test_point_error=mean_of[f"{test}_error"],
                 blank=mean_of["blank"],
-                **{name: mean_of[name] for name in SPENT},
+                n=mean_of["n"],
+                sweeps=mean_of["sweeps"],
+                seconds=mean_of["seconds"],
             )
         )
     seeds = tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok)
-    return Choice(effort, point, by, seeds, tuple(scored), int((~there).sum()), tuple(_border(scored)))
+    not_reached = len(grid.settings) - len(there)
+    return Choice(effort, point, by, seeds, tuple(scored), not_reached, tuple(_border(scored)))
+
+
+def _paired(scores: np.ndarray, best: np.ndarray, seeds: np.ndarray) -> dict[str, Any]:
+    """Return the difference to the best setting over the seeds of both, its error, and its interval."""
+    pair = scores[seeds] - best[seeds]
+    difference, error = _mean(pair), _deviation(pair) / math.sqrt(max(len(pair), 1))
+    half = math.nan
+    if len(pair) > 1:
+        half = float(scipy.special.stdtrit(len(pair) - 1, (1 + CONFIDENCE) / 2)) * error
+    interval = difference - half, difference + half
+    return {"difference": difference, "std_error": error, "interval": interval}
 
 
 def _variances(x: np.ndarray, confidence: float) -> tuple[float, float]:
@@ -500,7 +467,7 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
     because they are bad at any point. At least two settings and two seeds are needed.
     """
     grid = _Grid(columns, effort)
-    by = _measure(columns, by, _CHOOSING)
+    by = _measure(columns, by)
     last, first = grid.last(), max(float(x[0]) for _, _, x, _ in grid.cells)
     usual = np.array(EFFORT_POINTS[effort], np.float64)
     where = np.unique([*usual[(usual >= first) & (usual < last)], last])
@@ -587,7 +554,7 @@ def robustness(
         this point.
     """
     grid = _Grid(columns, effort)
-    by = _measure(columns, by, _REPORTED)
+    by = _measure(columns, by, REPORTED)
     models = list(dict.fromkeys(model for _, model in grid.settings))
     if len(models) < 2:
         raise BadInput("All cells are on one model: a sweep over robustness needs two or more models.")

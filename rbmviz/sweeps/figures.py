@@ -10,12 +10,13 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from rbmviz.charts import ChartAxis, Curves, Style
 from rbmviz.errors import brought_by
+from rbmviz.files.origin import digests_in
 from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, undirected
 from rbmviz.sweeps.measures import measures
 from rbmviz.sweeps.plan import SweepPlan
@@ -41,25 +42,24 @@ def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
 
     columns : table with the columns model, model_digest, data, data_digest, version and seed
     """
+    digests = digests_in(columns)
 
-    def named(name: str) -> str:
-        pairs = sorted(set(zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)))
-        texts = [f"{each or '-'} {digest}".strip() for each, digest in pairs if digest]
+    def named(what: Literal["models", "data"]) -> str:
+        texts = [f"{name} {digest}" for name, digest in sorted(digests[what].items())]
         return ", ".join(texts[:MAX_CAPTION_NAMES]) + (", ..." if len(texts) > MAX_CAPTION_NAMES else "")
 
     seeds, code = np.unique(columns["seed"]).tolist(), sorted(set(columns["version"].tolist()))
     parts = [f"rbmviz {version('rbmviz')}, code {', '.join(code[:MAX_CAPTION_NAMES])}"]
-    parts += [f"{what} {text}" for what, text in (("model", named("model")), ("data", named("data"))) if text]
+    parts += [
+        f"{what} {text}" for what, text in (("model", named("models")), ("data", named("data"))) if text
+    ]
     run = seeds == list(range(seeds[0], seeds[-1] + 1))
     parts.append(f"seeds {seeds[0]} to {seeds[-1]}" if run else f"{len(seeds)} seeds from {seeds[0]}")
     return "; ".join([*parts, command])
 
 
 def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) -> bytes:
-    """Return ``specification`` as SVG or PNG; BadInput if Altair or vl-convert is not installed.
-
-    Raises BadInput if Altair or vl-convert is not installed.
-    """
+    """Return ``specification`` as SVG or PNG; BadInput if Altair or vl-convert is not installed."""
     check_installed()
     return rendered(specification(choices, plan, caption), form)
 

@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from rbmviz.errors import BadInput
 from rbmviz.knobs import read_algorithms, split_knobs
+from rbmviz.sweeps.axis import Axis, knob_named
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import TABLES, Axis, Budget, Kind, SweepPlan, knob_named
+from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan
 
 AUTOMATIC_DATA, NO_AXIS = "automatic", "none"
 """Choices on the page: each model's own data, and no axis."""
@@ -20,24 +21,17 @@ PARTS_OF_AXIS = ("", "_from", "_to", "_n", "_scale")
 """Suffixes of the names of an axis's settings, such as ``tune_x_from``."""
 
 
-def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
-    """Return the samplers or trainers with these names, by name."""
-    return {name: TABLES[kind][name] for name in names}
-
-
 def plan_of(values: Mapping[str, Any]) -> SweepPlan:
     """Return the plan that the settings' values, by name, describe; BadInput if they are invalid."""
     kind = KIND_OF[values["tune_what"]]
     trains = kind == "trainer"
-    algorithms = algorithms_of(kind, values["tune_trainers" if trains else "tune_samplers"])
-    if not algorithms or not (trains or values["tune_models"]):
+    names = values["tune_trainers" if trains else "tune_samplers"]
+    if not names or not (trains or values["tune_models"]):
         raise BadInput(f"Choose at least one {'trainer' if trains else 'model and one sampler'}.")
     common: dict[str, Any] = {
         "kind": kind,
-        "algorithms": read_algorithms(
-            TABLES[kind], list(algorithms), split_knobs(values["tune_knobs"], "Other knobs")
-        ),
-        "axes": _axes_of(values, list(algorithms.values())),
+        "algorithms": read_algorithms(TABLES[kind], names, split_knobs(values["tune_knobs"], "Other knobs")),
+        "axes": _axes_of(values, [TABLES[kind][name] for name in names]),
         "seeds": range(values["tune_seeds"]),
     }
     if trains:

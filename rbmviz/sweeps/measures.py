@@ -231,6 +231,18 @@ DEFAULT_MEASURES = {
 """The measures of a plan that names none."""
 
 
+CHOOSING = ("isl_validation", "log_likelihood_validation", "log_likelihood")
+"""Measures by which settings are chosen: the first that is there."""
+
+REPORTED = ("isl_test", "log_likelihood_test")
+"""Measures of the test part that are reported, used in the same way."""
+
+
+def columns_of_measures(kind: Literal["sampler", "trainer"]) -> tuple[str, ...]:
+    """Return the columns of all measures of samplers, or of trainers: values and their errors."""
+    return tuple(name for each in measures.values() if each.kind == kind for name in each.columns)
+
+
 def list_measures(kind: str | None = None) -> list[str]:
     """Return the names of the measures of samplers or trainers (None: of both), as plans name them."""
     return [name for name, measure in measures.items() if kind in (None, measure.kind)]

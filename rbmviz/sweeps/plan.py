@@ -7,21 +7,22 @@ import dataclasses
 import itertools
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.files.arrays import Damaged, read_json
-from rbmviz.knobs import Knob, Value, knobs_of, write_algorithm
+from rbmviz.knobs import Knob, knobs_of, write_algorithm
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.effort import Unit
 from rbmviz.registry import Table, samplers, trainers
-from rbmviz.support.checks import whole
-from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
+from rbmviz.support.checks import MAX_EXACT_INTEGER, whole
+from rbmviz.sweeps.axis import Axis, knob_named, refuse_twice
+from rbmviz.sweeps.measures import CHOOSING, DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]
 """Kind of sweep: over samplers on trained models, or over trainers on data."""
@@ -29,165 +30,21 @@ Kind = Literal["sampler", "trainer"]
 MAX_SWEEP_CELLS = 100_000
 """Maximum number of cells of a plan."""
 
-MAX_VALUES_OF_AXIS = 10_000
-"""Maximum number of values of one axis."""
-
 MAX_NAME = 4096
 """Maximum number of characters in the name of a model or data set, which may be a path."""
 
 _MAX_SEED = 2**53
 
-SCALES = ("log", "linear", "log1m")
-"""Spacing of the values of an axis: equal ratios of x, equal steps, or equal ratios of 1 - x."""
-
-LEAST_BELOW_1 = 0.001
-"""Distance from 1 of the last value below 1 on a log1m axis that ends at 1, where 1 - x has no logarithm."""
-
 TABLES: dict[str, Table] = {"sampler": samplers, "trainer": trainers}
 
+COUNTED: dict[Kind, Unit] = {"sampler": "samples", "trainer": "updates"}
+"""Unit in which the algorithms of a kind count their steps."""
 
-@dataclass(frozen=True)
-class Axis:
-    """The values that a sweep gives to one knob.
+LENGTH: dict[Kind, int] = {"sampler": 20_000, "trainer": 1000}
+"""Default length of a cell, in any unit but seconds."""
 
-    Parameters
-    ----------
-    knob : str
-        Name of the knob.
-    values : sequence of int, float, bool or str
-        One or more distinct values; the plan checks them against the knob's range.
-
-    Raises
-    ------
-    BadInput
-        If there are no values, more than ``MAX_VALUES_OF_AXIS``, or a value occurs twice.
-    """
-
-    knob: str
-    values: tuple[Value, ...]
-
-    def __post_init__(self) -> None:
-        what = f"The axis {quoted(self.knob)}"
-        if not isinstance(self.knob, str):
-            raise BadInput(f"{what} is not the name of a knob: give a text, as 'eps'.")
-        if isinstance(self.values, str) or not isinstance(self.values, Iterable):
-            raise BadInput(f"{what} has the values {quoted(self.values)}: give a list.")
-        values = tuple(value.item() if isinstance(value, np.generic) else value for value in self.values)
-        if not values:
-            raise BadInput(f"{what} is empty: give it at least one value.")
-        if len(values) > MAX_VALUES_OF_AXIS:
-            raise BadInput(f"{what} has {len(values):,} values: give {MAX_VALUES_OF_AXIS:,} at most.")
-        for value in values:
-            if not isinstance(value, int | float | str):
-                raise BadInput(f"{what}: {quoted(value)} is not a number, text or bool.")
-        _refuse_twice(f"value of the axis '{self.knob}'", values)
-        object.__setattr__(self, "values", values)
-
-    @classmethod
-    def spaced(cls, knob: Knob, lo: float, hi: float, n: int, scale: str = "") -> Self:
-        """Return an axis of about n values from lo to hi inclusive, rounded for a whole-number knob.
-
-        Parameters
-        ----------
-        knob : Knob
-            The knob, which has a kind, a range and a scale.
-        lo, hi : float
-            Ends of the axis, lo <= hi; positive on a log scale.
-        n : int
-            Number of values, at least 1. Values on a log scale are rounded to four digits.
-        scale : "linear", "log", "log1m" or ""
-            Spacing (default "": the scale of the knob's slider). "log1m" is a log scale of 1 - x, for knobs
-            whose values close to 1 matter: if hi is 1, it ends with ``1 - LEAST_BELOW_1`` and 1.
-
-        Raises
-        ------
-        BadInput
-            If the knob is not a number, or the ends do not fit the scale.
-        """
-        if knob.kind not in (int, float):
-            raise BadInput(f"The knob {knob.name} is not a number: list its values, {knob.range_text}.")
-        n = whole(f"The axis {knob.name}: the number of values", n, 1, MAX_VALUES_OF_AXIS)
-        scale = scale or knob.scale
-        log = scale == "log"
-        if scale == "log1m":
-            return cls(knob.name, _below_1(knob, lo, hi, n))
-        if not (math.isfinite(lo) and math.isfinite(hi)) or lo > hi or (log and lo <= 0):
-            raise BadInput(
-                f"The axis {knob.name} cannot run from {quoted(lo)} to {quoted(hi)}: give the smaller number "
-                f"first{', both above 0 on a log scale' if log else ''}."
-            )
-        spaced = np.geomspace(lo, hi, n) if log else np.linspace(lo, hi, n)
-        texts = [f"{x:.4g}" if log else f"{x:.10g}" for x in spaced]
-        ends = {0: lo, n - 1: hi} if n > 1 else {0: lo}
-        # After rounding, a value next to an end may lie beyond that end.
-        numbers = [ends.get(i, min(max(float(text), lo), hi)) for i, text in enumerate(texts)]
-        values = dict.fromkeys(round(x) if knob.kind is int else float(x) for x in numbers)
-        return cls(knob.name, tuple(values))
-
-    @classmethod
-    def read(cls, text: str, algorithms: Sequence[Any]) -> Self:
-        """Parse an axis, such as ``eps=0.01,0.03,0.1``, ``eps=0.001:1:13`` or ``alpha=0.9:1:5:linear``.
-
-        Parameters
-        ----------
-        text : str
-            A knob, and values or ``lo:hi:n``, optionally with a scale (default: the slider's).
-        algorithms : sequence
-            Samplers or trainers (classes or instances), at least one of which has the knob.
-
-        Raises
-        ------
-        BadInput
-            If no algorithm has the knob, or the values cannot be read.
-        """
-        name, equals, rest = text.partition("=")
-        name = name.strip().replace("-", "_")
-        if not equals:
-            raise BadInput(
-                f"The axis {quoted(text)} gives no values: write it as eps=0.01,0.1 or eps=0.001:1:13."
-            )
-        knob = knob_named(name, algorithms)
-        if ":" not in rest:
-            return cls(knob.name, tuple(knob.parse(x.strip(), "axis") for x in rest.split(",") if x.strip()))
-        try:
-            parts = rest.split(":")
-            if parts[0] in ("lin", *SCALES):  # the scale may also come first, lin:0.1:1:4
-                first = parts.pop(0)
-                parts.append("linear" if first == "lin" else first)
-            lo, hi, n, *scale = parts
-            if len(scale) > 1 or not {*scale} <= {*SCALES}:
-                raise ValueError
-            ends = float(lo), float(hi), int(n)
-        except ValueError:
-            raise BadInput(
-                f"The axis {quoted(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, followed "
-                "by ':log', ':linear' or ':log1m' if needed."
-            ) from None
-        return cls.spaced(knob, *ends, *scale)
-
-
-def _below_1(knob: Knob, lo: float, hi: float, n: int) -> tuple[float, ...]:
-    """Return about n values from lo to hi with equal ratios of 1 - x; if hi is 1, the last value is 1."""
-    last = 1 - LEAST_BELOW_1 if hi == 1 else hi
-    if n == 1:
-        return (lo,)
-    if knob.kind is not float or not 0 <= lo < last < 1:
-        raise BadInput(
-            f"The axis {knob.name} cannot run from {quoted(lo)} to {quoted(hi)} on a log scale of 1 - x: "
-            f"give numbers from 0 to 1, the smaller one first and below {1 - LEAST_BELOW_1:g}."
-        )
-    distances = np.geomspace(1 - lo, 1 - last, max(n - (hi == 1), 1))
-    values = [lo, *(float(f"{1 - x:.4g}") for x in distances[1:-1]), last][: len(distances)]
-    return tuple(dict.fromkeys((*values, *((1.0,) if hi == 1 else ()))))
-
-
-def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
-    """Return a knob from the first of these algorithms that has it; BadInput if none does."""
-    for algorithm in algorithms:
-        if name in knobs_of(algorithm):
-            return knobs_of(algorithm)[name]
-    names = {knob for algorithm in algorithms for knob in knobs_of(algorithm)}
-    raise unknown("knob", name, names)
+REPLICATIONS = 5
+"""Default number of seeds."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +69,28 @@ class Budget:
 
     unit: Unit
     amount: float
+
+    @classmethod
+    def usual(cls, kind: Kind, unit: Unit | None = None, amount: float | None = None) -> Self:
+        """Return a budget with defaults for what is not given."""
+        return cls(unit or COUNTED[kind], LENGTH[kind] if amount is None else amount)
+
+    @property
+    def steps(self) -> int:
+        """Number of samples or updates; as many as are exact if they are not counted."""
+        return int(self.amount) if self.unit in COUNTED.values() else MAX_EXACT_INTEGER
+
+    def used(self, steps: int, sweeps: int, seconds: float) -> float:
+        """Return the share that is used after so many samples or updates, Gibbs sweeps, and seconds."""
+        return min({"sweeps": sweeps, "seconds": seconds}.get(self.unit, steps) / self.amount, 1.0)
+
+    def chunk(self, seconds: float, each: float) -> int:
+        """Return how many samples or updates of ``each`` seconds are allowed at once after ``seconds``."""
+        return int((self.amount - seconds) / each) + 1 if self.unit == "seconds" else MAX_EXACT_INTEGER
+
+    def within(self, sweeps: np.ndarray) -> int:
+        """Return how many of these rising numbers of Gibbs sweeps the budget has room for."""
+        return int(np.searchsorted(sweeps, self.amount, side="right"))
 
     def __post_init__(self) -> None:
         if self.unit not in get_args(Unit):
@@ -293,7 +172,7 @@ class SweepPlan:
     axes: tuple[Axis, ...] = ()
     models: tuple[str, ...] = ()
     data: str = ""
-    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    seeds: tuple[int, ...] = tuple(range(REPLICATIONS))
     budget: Budget = None  # type: ignore[assignment]
     metrics: tuple[str, ...] = ()
     kernel: Kernel = "binary"
@@ -316,11 +195,10 @@ class SweepPlan:
         self._check_names()
         keep("n_hidden", whole("The hidden units", self.n_hidden, 1, 10**6))
         keep("seeds", tuple(whole("A seed of the sweep", seed, 0, _MAX_SEED) for seed in self.seeds))
-        algorithms = [self._algorithm(algorithm) for algorithm in self.algorithms]
-        keep("algorithms", tuple(write_algorithm(algorithm) for algorithm in algorithms))
-        keep("budget", self.budget or Budget(*(("samples", 20_000) if self._samples else ("updates", 1000))))
+        keep("algorithms", tuple(self._named(algorithm) for algorithm in self.algorithms))
+        keep("budget", self.budget or Budget.usual(self.kind))
         keep("metrics", self.metrics or DEFAULT_MEASURES[self.kind])
-        keep("axes", tuple(self._checked(axis, algorithms) for axis in self.axes))
+        keep("axes", tuple(self._checked(axis) for axis in self.axes))
         self._check_budget()
         self._check_twice()
         if self.size > MAX_SWEEP_CELLS:
@@ -329,16 +207,20 @@ class SweepPlan:
                 "values or seeds, or divide it."
             )
 
-    @property
-    def _samples(self) -> bool:
-        return self.kind == "sampler"
+    @cached_property
+    def _algorithms(self) -> list[Any]:
+        """The algorithms themselves."""
+        return [TABLES[self.kind].read(text) for text in self.algorithms]
 
-    def _algorithm(self, algorithm: Any) -> Any:
-        if isinstance(algorithm, str):
-            return TABLES[self.kind].read(algorithm)
-        if not dataclasses.is_dataclass(algorithm) or not hasattr(algorithm, "name"):
-            raise BadInput(f"{quoted(algorithm)} is not a {self.kind}: give its name, with knobs if need be.")
-        return TABLES[self.kind].read(write_algorithm(algorithm))
+    def _named(self, algorithm: Any) -> str:
+        """Return an algorithm as text with every knob."""
+        if not isinstance(algorithm, str):
+            if not dataclasses.is_dataclass(algorithm) or not hasattr(algorithm, "name"):
+                raise BadInput(
+                    f"{quoted(algorithm)} is not a {self.kind}: give its name, perhaps with knobs."
+                )
+            algorithm = write_algorithm(algorithm)
+        return write_algorithm(TABLES[self.kind].read(algorithm))
 
     def _check_names(self) -> None:
         for name in (*self.models, self.data):
@@ -346,24 +228,24 @@ class SweepPlan:
                 raise BadInput(f"{quoted(name)} is not the name of a model or of data.")
         for what, there in (
             (self.kind, self.algorithms),
-            ("model", self.models or not self._samples),
+            ("model", self.models or self.kind == "trainer"),
             ("seed", self.seeds),
         ):
             if not there:
                 raise BadInput(f"The sweep has no {what}: give at least one.")
-        if not self._samples and self.models:
+        if self.kind == "trainer" and self.models:
             raise BadInput("A sweep over trainers takes no models: it trains its own, on the data.")
-        if not self._samples and not self.data:
+        if self.kind == "trainer" and not self.data:
             raise BadInput("A sweep over trainers needs the data to train on: name them.")
         for name in self.metrics:
             if name not in (names := list_measures(self.kind)):
                 raise unknown(f"metric of {self.kind}s", str(name), names)
 
-    def _checked(self, axis: Any, algorithms: Sequence[Any]) -> Axis:
+    def _checked(self, axis: Any) -> Axis:
         if not isinstance(axis, Axis):
             raise BadInput(f"{quoted(axis)} is not an axis: give an Axis, a knob with its values.")
-        knob = knob_named(axis.knob, algorithms).name  # refuses a knob that no algorithm has
-        for algorithm in algorithms:
+        knob = self.knob(axis.knob).name  # refuses a knob that no algorithm has
+        for algorithm in self._algorithms:
             if declared := knobs_of(algorithm).get(knob):
                 values = tuple(declared.check(value, algorithm.name) for value in axis.values)
         return Axis(knob, values)
@@ -371,7 +253,7 @@ class SweepPlan:
     def _check_budget(self) -> None:
         if not isinstance(self.budget, Budget):
             raise BadInput(f"{quoted(self.budget)} is not a budget: give a Budget, a unit with an amount.")
-        units = ("samples" if self._samples else "updates", "sweeps", "seconds")
+        units = (COUNTED[self.kind], "sweeps", "seconds")
         if self.budget.unit not in units:
             raise BadInput(
                 f"A sweep over {self.kind}s has no budget in {self.budget.unit}: give {' or '.join(units)}."
@@ -384,17 +266,16 @@ class SweepPlan:
     def _check_twice(self) -> None:
         knobs = [axis.knob for axis in self.axes]
         first = {axis.knob: axis.values[0] for axis in self.axes}
-        along = [write_algorithm(self._with(text, first)) for text in self.algorithms]
-        _refuse_twice("axis", knobs)
-        _refuse_twice("model", self.models)
-        _refuse_twice(self.kind, self.algorithms)
-        _refuse_twice(f"{self.kind} with values of the axes", along)
-        _refuse_twice("seed", self.seeds)
-        _refuse_twice("metric", self.metrics)
+        along = [write_algorithm(self._with(algorithm, first)) for algorithm in self._algorithms]
+        refuse_twice("axis", knobs)
+        refuse_twice("model", self.models)
+        refuse_twice(self.kind, self.algorithms)
+        refuse_twice(f"{self.kind} with values of the axes", along)
+        refuse_twice("seed", self.seeds)
+        refuse_twice("metric", self.metrics)
 
-    def _with(self, text: str, values: Mapping[str, Any]) -> Any:
+    def _with(self, algorithm: Any, values: Mapping[str, Any]) -> Any:
         """Return an algorithm with these values of axes, ready to run."""
-        algorithm = self._algorithm(text)
         if self.budget.unit == "updates":  # a decreasing schedule ends with the training
             values = {**values, "iterations": self.budget.amount}
         knobs = knobs_of(algorithm)
@@ -407,16 +288,21 @@ class SweepPlan:
     @property
     def size(self) -> int:
         """Number of cells."""
-        places = sum(math.prod(self._lengths(self._algorithm(text))) for text in self.algorithms)
+        places = sum(math.prod(self._lengths(algorithm)) for algorithm in self._algorithms)
         return places * max(len(self.models), 1) * len(self.seeds)
+
+    @property
+    def first_measure(self) -> str:
+        """The measure by which settings are chosen, unless another is named."""
+        return next((name for name in CHOOSING if name in self.metrics), self.metrics[0])
 
     def knob(self, name: str) -> Knob:
         """Return the knob of an axis as declared by the first algorithm that has it."""
-        return knob_named(name, [self._algorithm(text) for text in self.algorithms])
+        return knob_named(name, self._algorithms)
 
     def differing_knobs(self) -> list[str]:
         """Return the knobs, apart from axes, in which algorithms of the same name differ (rates_fpcd:k=5)."""
-        pairs = itertools.combinations(map(self._algorithm, self.algorithms), 2)
+        pairs = itertools.combinations(self._algorithms, 2)
         names = [(name, a, b) for a, b in pairs if a.name == b.name for name in knobs_of(a)]
         return list(dict.fromkeys(name for name, a, b in names if getattr(a, name) != getattr(b, name)))
 
@@ -427,13 +313,12 @@ class SweepPlan:
         axis come first, then the indices between. A sixteenth of a two-axis grid already shows its shape.
         """
         keyed = []
-        for number, text in enumerate(self.algorithms):
-            algorithm = self._algorithm(text)
+        for number, algorithm in enumerate(self._algorithms):
             knobs, lengths = knobs_of(algorithm), self._lengths(algorithm)
             for at in itertools.product(*(range(n) for n in lengths)):
                 values = {axis.knob: axis.values[i] for axis, i in zip(self.axes, at, strict=True)}
                 places = tuple(i if axis.knob in knobs else -1 for axis, i in zip(self.axes, at, strict=True))
-                run = write_algorithm(self._with(text, values))
+                run = write_algorithm(self._with(algorithm, values))
                 keyed += [
                     (_fineness(at, lengths), number, m, GridSetting(run, model, number, places))
                     for m, model in enumerate(self.models or ("",))
@@ -480,12 +365,6 @@ class SweepPlan:
             raise BadInput(
                 "This is not a plan of a sweep: a part of it is missing or of another type."
             ) from None
-
-
-def _refuse_twice(what: str, names: Sequence[Any]) -> None:
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise BadInput(f"The {what} {quoted(twice[0])} occurs twice in the sweep: give it once.")
 
 
 def _fineness(at: Sequence[int], lengths: Sequence[int]) -> tuple[int, ...]:

@@ -27,8 +27,9 @@ from rbmviz.files.output import reason
 from rbmviz.support import checks
 from rbmviz.support.blas import one_blas_thread, one_blas_thread_for_good
 from rbmviz.support.stopping import Stopped
-from rbmviz.sweeps.cell import Cell, CellResult, CellRun, data_of_cell, model_of, version_of
+from rbmviz.sweeps.cell import Cell, CellRun, data_of_cell, model_of, version_of
 from rbmviz.sweeps.store import Store
+from rbmviz.sweeps.tables import CellResult
 
 WAITING_EACH = 2
 """Number of cells submitted per thread of an executor: one runs, the next is ready."""

@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,17 +13,12 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics.effort import Unit
 from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare
-from rbmviz.sweeps.choose import COLUMN_OF, Columns, one_source, robustness, select, telling_point
-from rbmviz.sweeps.plan import Kind
+from rbmviz.sweeps.choose import COLUMN_OF, robustness, telling_point
+from rbmviz.sweeps.plan import COUNTED, Kind
+from rbmviz.sweeps.tables import Columns, one_source, select
 
 FIRST_POINT = 10
 """Minimum number of samples at which settings are compared."""
-
-
-def first_measure(metrics: tuple[str, ...]) -> str:
-    """Return a map's initial measure: the validation ISL if measured, else the first measure."""
-    wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
-    return next((name for name in wanted if name in metrics), metrics[0])
 
 
 def test_of(by: str, metrics: tuple[str, ...]) -> str:
@@ -33,7 +29,7 @@ def test_of(by: str, metrics: tuple[str, ...]) -> str:
 
 def units_of(kind: Kind) -> tuple[Unit, ...]:
     """Return the units of comparison for the settings of a sweep."""
-    return ("samples", "sweeps", "seconds") if kind == "sampler" else ("updates", "seconds")
+    return (COUNTED[kind], "sweeps", "seconds") if kind == "sampler" else (COUNTED[kind], "seconds")
 
 
 class MeanPoint(NamedTuple):
@@ -97,18 +93,15 @@ class SweepScores:
     def _compared(self, point: float, effort: Unit, by: str) -> dict[str, Choice]:
         found: dict[str, Choice] = {}
         for model in self.plan.models or ("",):
-            rows = select(self.columns, model=model) if self.columns else {"n": np.zeros(0)}
-            if len(rows["n"]):
-                try:
-                    found[model] = compare(rows, point, effort, by, test_of(by, self.plan.metrics) or by)
-                except BadInput:  # no setting has reached the point
-                    continue
+            with suppress(BadInput):  # no setting has reached the point
+                rows = select(self.columns, model=model)
+                found[model] = compare(rows, point, effort, by, test_of(by, self.plan.metrics) or by)
         return found
 
     def final_choice(self) -> Choice | None:
         """Return the comparison at the end of the runs on the first model; None before the first score."""
         effort = self.plan.budget.unit
-        choices = self.choices(self.end(effort), effort, first_measure(self.plan.metrics))
+        choices = self.choices(self.end(effort), effort, self.plan.first_measure)
         return next(iter(choices.values()), None)
 
     def index_of(self, scored: ScoredSetting) -> int:
@@ -121,27 +114,22 @@ class SweepScores:
             return self._point(effort, by)
 
     def _told(self, effort: Unit, by: str) -> float | None:
-        rows = select(self.columns, model=(self.plan.models or ("",))[0]) if self.columns else {}
-        try:
-            return telling_point(rows, effort, by) if rows and len(rows["n"]) else None
-        except BadInput:
-            return None
+        with suppress(BadInput):
+            return telling_point(select(self.columns, model=(self.plan.models or ("",))[0]), effort, by)
+        return None
 
     def robustness(self, point: float, effort: Unit, by: str) -> list[Any]:
         """Return mean and spread over the models for settings scored on all models; [] for one model."""
-        try:
-            return list(robustness(self.columns, point, effort, by)) if self.columns else []
-        except BadInput:
-            return []
+        with suppress(BadInput):
+            return list(robustness(self.columns, point, effort, by))
+        return []
 
     def mean_curve(self, setting: int, effort: Unit, by: str) -> list[MeanPoint]:
         """Return a setting's curve from ``FIRST_POINT`` samples on, averaged over its seeds."""
-        if not self.columns:
-            return []
         wanted = self.settings[setting]
         rows = select(self.columns, setting=wanted.algorithm, model=wanted.model)
         points = []
-        for n in np.unique(rows["n"]):
+        for n in np.unique(rows["n"]) if rows else ():
             here = (rows["n"] == n) & np.isfinite(rows[by])
             spent = float(rows[COLUMN_OF[effort]][here].mean()) if here.any() else 0.0
             if spent > 0 and n >= FIRST_POINT:

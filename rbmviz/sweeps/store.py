@@ -13,17 +13,19 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.files.output import check_writable, writing
-from rbmviz.sweeps.cell import SPENT, Cell, CellResult, columns_of, columns_of_measures
+from rbmviz.sweeps.cell import Cell
+from rbmviz.sweeps.measures import columns_of_measures
 from rbmviz.sweeps.plan import SweepPlan
+from rbmviz.sweeps.tables import SPENT, CellResult, columns_of
 
 FILE = "sweep.sqlite"
 
@@ -41,19 +43,6 @@ _ABOUT = {
     **{"budget_unit": "text", "budget_amount": "real", "knobs": "text", "note": "text"},
 }
 """Columns of ``cell`` after number, id, and error: null, or the sentence why the run has failed."""
-
-
-class StoredTable(NamedTuple):
-    """The results in a folder.
-
-    columns : dict of str to ndarray (rows,)
-        The table in long form (see ``cell.table``); texts have dtype object, numbers int64 or float64.
-    cells : int
-        Number of cells in the table.
-    """
-
-    columns: dict[str, np.ndarray]
-    cells: int
 
 
 class Store:
@@ -229,32 +218,18 @@ class Store:
                 marks = ", ".join("?" * (1 + len(points[0])))
                 db.executemany(f"insert into point values ({marks})", [(number, *row) for row in points])
 
-    def take_over(self, other: "Store", cells: Iterable[Cell]) -> None:
+    def take_over(self, other: "Store", cells: Sequence[Cell]) -> None:
         """Copy the results of these cells that another folder has and this one lacks."""
-        wanted = [(cell.identity,) for cell in cells]
-        with self._opened() as db:
-            db.execute("attach ? as other", (f"{other.file.absolute().as_uri()}?mode=ro",))
-            db.execute("create temp table wanted (id text primary key)")
-            with db:
-                db.executemany("insert or ignore into wanted values (?)", wanted)
-                db.execute(
-                    "delete from wanted where id in (select id from main.cell where error is null) "
-                    "or id not in (select id from other.cell where error is null)"
-                )
-                db.execute("delete from main.cell where id in wanted")
-                columns = ", ".join(("id", "error", *_ABOUT))
-                db.execute(
-                    f"insert into main.cell ({columns}) select {columns} from other.cell where id in wanted"
-                )
-                numbers = ", ".join(row[1] for row in db.execute("pragma main.table_info(point)"))
-                db.execute(
-                    f"insert into main.point select mine.number, {numbers.removeprefix('cell, ')} from "
-                    "other.point join other.cell on other.cell.number = other.point.cell "
-                    "join main.cell as mine on mine.id = other.cell.id where mine.id in wanted"
-                )
+        wanted = {cell.identity for cell in cells} - self.done(cells)
+        with other._opened(read=True) as db:
+            found = db.execute(f"select number, id, {', '.join(_ABOUT)} from cell where error is null")
+            for number, identity, *about in found.fetchall():
+                if identity in wanted:
+                    points = db.execute("select * from point where cell = ?", (number,))
+                    self._write(identity, None, about, [list(row[1:]) for row in points])
 
-    def read(self, cells: Iterable[Cell] | None = None) -> StoredTable:
-        """Return the results of these cells, or all results in the folder, as one table.
+    def read(self, cells: Iterable[Cell] | None = None) -> dict[str, np.ndarray]:
+        """Return the results of these cells, or all results in the folder, as one table; see ``table``.
 
         Parameters
         ----------
@@ -284,7 +259,7 @@ class Store:
             name: np.array(column, np.float64)[order_of_rows]  # null is NaN
             for name, column in zip(columns[1:], by_column[1:], strict=True)
         }
-        return StoredTable(columns_of(about, of[order_of_rows], numbers), len(about))
+        return columns_of(about, of[order_of_rows], numbers)
 
     def failures(self) -> list[str]:
         """Return the sentences with which cells have failed."""

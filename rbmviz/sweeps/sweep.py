@@ -1,6 +1,6 @@
 """``rbmviz.sweep``: sweep over samplers in one call, including models and samplers of your own."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property
 from pathlib import Path
@@ -20,23 +20,24 @@ from rbmviz.samplers import Sampler
 from rbmviz.support.checks import whole
 from rbmviz.support.notebook import data_frame
 from rbmviz.sweeps import figures
+from rbmviz.sweeps.axis import Axis
 from rbmviz.sweeps.cell import cells
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan
+from rbmviz.sweeps.plan import LENGTH, MAX_SWEEP_CELLS, REPLICATIONS, Budget, SweepPlan
 from rbmviz.sweeps.run import run
 from rbmviz.sweeps.store import Store
 
 AnySampler = str | Sampler | type[Sampler]
 
 
-class SweepResult(Mapping[str, np.ndarray]):
-    """The result of ``rbmviz.sweep``: the table as a mapping of columns, and the choice of a setting.
+class SweepResult(dict[str, np.ndarray]):
+    """The result of ``rbmviz.sweep``: the table as a dictionary of columns, and the choice of a setting.
 
     Attributes
     ----------
     columns : dict of str to ndarray (rows,)
-        The table, with a row for each point of each cell's curve; the object itself is a mapping of it.
+        The table, with a row for each point of each cell's curve: the object itself.
     choice : sweeps.Choice
         All settings, compared at the last point that all have reached; ``sweeps.compare`` takes other points.
     plan : sweeps.SweepPlan
@@ -44,26 +45,22 @@ class SweepResult(Mapping[str, np.ndarray]):
     """
 
     def __init__(self, columns: Mapping[str, np.ndarray], plan: SweepPlan) -> None:
-        self.columns, self.plan = dict(columns), plan
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.columns[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.columns)
-
-    def __len__(self) -> int:
-        return len(self.columns)
+        super().__init__(columns)
+        self.plan = plan
 
     def __repr__(self) -> str:
-        rows = len(self.columns["setting"])
-        settings, seeds = (len(np.unique(self.columns[name])) for name in ("setting", "seed"))
-        return f"SweepResult({settings} settings, {seeds} seeds, {rows:,} rows)"
+        settings, seeds = (len(np.unique(self[name])) for name in ("setting", "seed"))
+        return f"SweepResult({settings} settings, {seeds} seeds, {len(self['setting']):,} rows)"
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """The table."""
+        return self
 
     @property
     def frame(self) -> Any:
         """The table as a pandas DataFrame."""
-        return data_frame(self.columns)
+        return data_frame(self)
 
     @cached_property
     def choice(self) -> Choice:
@@ -91,7 +88,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         figures.check_installed()
         import altair
 
-        source = figures.provenance(self.columns, "rbmviz.sweep")
+        source = figures.provenance(self, "rbmviz.sweep")
         return altair.Chart.from_dict(figures.specification([self.choice], self.plan, source))
 
 
@@ -99,8 +96,8 @@ def sweep(
     models: AnyModel | Sequence[AnyModel],
     samplers: AnySampler | Sequence[AnySampler],
     grid: Mapping[str, Sequence[Value] | str],
-    n: int = 20_000,
-    replications: int = 5,
+    n: int = LENGTH["sampler"],
+    replications: int = REPLICATIONS,
     metrics: Sequence[str] = (),
     out: str | Path = "sweep",
     executor: Executor | None = None,
@@ -151,7 +148,7 @@ def sweep(
     -------
     SweepResult
         A mapping of columns, ndarray (rows,), with a row for each point of each cell's curve (see
-        ``rbmviz.sweeps.cell.CellResult``), and the attributes ``best``, ``tied`` and ``frame``.
+        ``rbmviz.sweeps.tables.CellResult``), and the attributes ``best``, ``tied`` and ``frame``.
 
     Raises
     ------
@@ -208,7 +205,7 @@ def sweep(
             f"{len(progress.failed):,} of {progress.cells:,} cells failed, the first one "
             f"({first.cell.algorithm}, seed {first.cell.seed}) because: {first.reason}"
         )
-    return SweepResult(store.read(planned).columns, plan)
+    return SweepResult(store.read(planned), plan)
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -217,7 +217,7 @@ def make_trainer(name: str, **knobs: Any) -> Trainer:
     >>> rbmviz.make_trainer("exact", learning_rate=0.1).learning_rate
     0.1
     """
-    return registry.trainers.make(name, **knobs)
+    return registry.trainers.read(name, **knobs)
 
 
 def list_trainers() -> list[str]:

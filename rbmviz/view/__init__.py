@@ -21,6 +21,8 @@ SHARED_SCRIPTS = tuple(
         "knobs",
         "equation",
         "mosaic",
+        "loupe",
+        "verdict",
         "presses",
         "parts",
         "base",

@@ -69,22 +69,33 @@ def difference_tips(cost_unit: CostUnit) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def score_rows(name: str, run: SamplingSnapshot | RunHistory, cost_unit: CostUnit = "samples") -> Rows:
-    """Return the points of a curve over all samples of its run, with a mark at each turn of a knob."""
-    segments, x = run.segments, "n" if cost_unit == "samples" else cost_unit
+def score_rows(
+    name: str, run: SamplingSnapshot | RunHistory, cost_unit: CostUnit = "samples", anew: bool = False
+) -> Rows:
+    """Return the points of a run's curve, one piece for each setting of its knobs.
+
+    anew : whether each piece begins at its own first sample, as its scores do, and the ends of earlier pieces
+        say their settings; else the pieces follow each other, with a mark at each turn
+    """
+    segments = run.segments
     rows: Rows = []
     for change, segment in enumerate(segments):
         for point in segment.curve:
             if point.n >= MIN_CURVE_SAMPLES:
                 spent = segment.begin.plus(point.spent)
                 costs = {"n": spent.samples, "sweeps": spent.sweeps, "seconds": spent.seconds}
+                at = getattr(point.spent if anew else spent, cost_unit)
                 kind = "past" if change < len(segments) - 1 else "point"
                 scores = {"isl": point.isl, "std_error": point.std_error, "beta": point.beta}
-                row = {"kind": kind, "x": costs[x], "y": point.isl, "sampler": name, "change": change}
+                row = {"kind": kind, "x": at, "y": point.isl, "sampler": name, "change": change}
                 rows.append(row | costs | scores | {"n_scored": point.n})
     ends = {row["change"]: row for row in rows}  # the last point before each turn
     for change, segment in enumerate(segments[1:]):
-        if change in ends:
+        if change not in ends:
+            continue
+        if anew:
+            ends[change]["setting"] = knobs_text(run.algorithm, segment.before)
+        else:
             note = f"from here on: {knobs_text(run.algorithm, segment.turned)}"
             rows.append(
                 {**ends[change], "kind": "mark", "mark": "diamond", "n": segment.begin.samples, "note": note}

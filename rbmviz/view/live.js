@@ -1,6 +1,6 @@
 // @ts-check
 // A page in which the samplers run: a worker makes each panel's samples (rbmviz/browser/worker.js), and the page class of
-// replay files, whose script precedes this one, shows them. A browser that cannot run the kernels plays a recording.
+// replay files, whose script precedes this one, shows them.
 
 const HELD_SAMPLES = 20_000, MOST_HELD = 25_000; // minimum number of samples that a panel keeps, and maximum number that it has room for
 /** The smallest WebAssembly module with a vector instruction. */
@@ -186,7 +186,7 @@ function noteFailure(error) {
 }
 
 class LivePage extends ReplayPage {
-  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame of the recording @param {ReturnType<typeof readFrame>} live @param {Document | HTMLElement} [keys] */
+  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame of the panels @param {ReturnType<typeof readFrame>} live @param {Document | HTMLElement} [keys] */
   constructor(root, frame, live, keys) {
     /** @type {any} */ (frame.request).live = live;
     super(root, frame, keys);
@@ -196,6 +196,11 @@ class LivePage extends ReplayPage {
     this.stale = this.isWalk;
     /** Number of samples requested. */
     this.made = 0;
+    const model = new TileModel(this.live);
+    this.grid.askForTile = (key, sample) => {
+      const run = /** @type {LiveRun} */ (this.liveRuns.find(({ head }) => head.key === key)), row = sample - run.head.first;
+      if (row >= 0 && row < run.length) this.grid.loupe.take(model.tileOf(key, sample, unpackBits(run.rows, row)));
+    };
     this.grid.changeKnobs = (key, knobs) => this.turn(/** @type {LiveRun} */ (this.liveRuns.find(({ head }) => head.key === key)), knobs);
     this.slider.hidden = true;
     this.seed = element('select', { 'aria-label': 'Seed', hidden: this.seeds.length < 2, onchange: () => this.restart() },
@@ -362,12 +367,8 @@ function choosePanels(frame) {
  */
 async function livePage(root, frame, live = () => unpackedFrame('live'), keys = document) {
   if (keys === document) choosePanels(frame);
-  if (!runsHere()) {
-    const page = new ReplayPage(root, frame, keys);
-    page.hint.before(element('p', { class: 'recorded-only', role: 'status', text: noteFailure(`${NO_VECTORS} this is a recording.`) }));
-    return page;
-  }
   try {
+    if (!runsHere()) throw new Error(`${NO_VECTORS} open it in a newer one.`);
     return new LivePage(root, frame, readFrame(await live()), keys);
   } catch (error) {
     noteFailure(error);

@@ -1,32 +1,35 @@
-"""Page that runs samplers: a replay file with the kernels, the chains and the data for scores.
+"""Page that runs samplers: that of a replay file, with kernels, chains and data for scores.
 
-Browsers without WebAssembly SIMD play the recording. Everything else is in a second frame, ``live``, with the
-worker's script as text; the page starts the worker from a blob.
+They are in a second frame, ``live``, with the worker's script as text; the page starts the worker from a
+blob.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rbmviz import browser
-from rbmviz.browser.chains import RECORDED, STORED_SEEDS, Blocks, chain_spec, check_runs, turnable
+from rbmviz.browser.chains import STORED_SEEDS, Blocks, chain_spec, check_runs, turnable
 from rbmviz.browser.landscapes import walk_data
 from rbmviz.browser.scores import contents as scores_of
 from rbmviz.browser.scores import score_data
+from rbmviz.charts import Style, styled
+from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.metrics import Landscape
+from rbmviz.metrics.numbers import Number
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler
-from rbmviz.session import SamplingRun, SamplingSetup
+from rbmviz.session import SamplingSetup
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.curves import MIN_CURVE_SAMPLES, isl_plot
-from rbmviz.view.frames import Block, write_frame
-from rbmviz.view.replay import Replay, assembled, replay_frame, shared_script
+from rbmviz.view.frames import write_frame
+from rbmviz.view.replay import assembled, page_data, panel_data, scores_without_server, shared_script
 from rbmviz.view.specs import knob_spec
 
 MAX_WEIGHT_BYTES = 40_000_000
@@ -71,42 +74,79 @@ def starts_of(setup: SamplingSetup) -> Starts:
     return [(seed, setup._replace(seed=seed).starts(1)) for seed in seeds]
 
 
-def runs_to_record(setup: SamplingSetup, samplers: Sequence[Sampler]) -> list[SamplingRun]:
-    """Return the runs; their first RECORDED samples are the recording of a page."""
-    plan = setup._replace(held=RECORDED).plan()
-    return [SamplingRun(1, plan, sampler) for sampler in samplers]
+@dataclass(frozen=True, eq=False)
+class Live:
+    """Samplers of one model that run in a page side by side, with the text around them.
+
+    title, caption : heading, and a sentence below it
+    dataset : data for scores and classes, of which the page has a part; None: no scores
+    shape : (rows, columns) of a sample's picture
+    starts : seeds to choose from, with the starts of their chains
+    side : rows and columns of the square of samples in a panel
+    speed : initial samples per second
+    """
+
+    title: str
+    caption: str
+    model: Model
+    samplers: Sequence[Sampler]
+    dataset: Dataset | None
+    shape: tuple[int, int]
+    starts: Starts
+    side: int
+    speed: float
 
 
-def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
+def play_html(live: Live) -> bytes:
     """Return the page, as the bytes of an HTML file; see ``live_frames``."""
     script = live_script() + "\nwindow.rbmviz = SCRIPTS;\nshowRuns(livePage);\n"
-    return assembled(replay.title, live_frames(replay, model, starts), script, policy=LIVE_POLICY)
+    return assembled(live.title, live_frames(live), script, policy=LIVE_POLICY)
 
 
 def live_script(*more: Path) -> str:
     """Return the scripts of a live page, which do nothing by themselves; ``more``: see ``shared_script``."""
-    return shared_script(*more) + "\n" + (VIEW_FOLDER / "live.js").read_text("utf-8")
+    own = [(VIEW_FOLDER / name).read_text("utf-8") for name in ("tile.js", "live.js")]
+    return "\n".join([shared_script(*more), *own])
 
 
-def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes]:
-    """Return the frames of the page: ``run`` with the recording, and ``live`` with the data for sampling.
+def live_frames(live: Live) -> dict[str, bytes]:
+    """Return the frames of the page: ``run`` with its panels, and ``live`` with the data for sampling."""
+    engine = Engine(live.dataset)
+    page, heads = sampling_page(live, engine.scores)
+    if engine.scores is not None and live.dataset is not None:
+        page |= {"contains": contents(live.dataset)}
+    made = engine.frame(engine.runs(live.samplers, live.model, live.starts))
+    return {"run": write_frame(page, [(head, {}) for head in heads]), "live": made}
 
-    replay : the recording, with the samplers of the page; its data set is part of the page
-    starts : sequence of (seed, v0); the seeds to choose from, the recording's first
-    """
-    check_size(model)
-    algorithms = [history.algorithm for history in replay.histories]
-    blocks = Blocks()
-    scores, score_blocks = score_data(replay.dataset)
-    if scores is None:
-        replay = replace(replay, dataset=None)
-    live = engine_data() | live_data(algorithms, model, starts, blocks, scores)
-    page, panels = replay_frame(replay)
-    page |= {"contains": contents(replay.dataset)} if replay.dataset is not None else {}
-    for (head, _), sampler in zip(panels, algorithms, strict=True):
-        head["spec"] |= live_knobs(sampler)
-    blocks_of_page = all_blocks(blocks, score_blocks)
-    return {"run": write_frame(page, panels), "live": write_frame(live, [({}, blocks_of_page)])}
+
+Heads = list[dict[str, Any]]
+"""The heads of a page's panels, see ``ReplayHead`` in ``replay.js``."""
+
+
+def sampling_page(live: Live, scores: Mapping[str, Any] | None) -> tuple[dict[str, Any], Heads]:
+    """Return the data that all panels share, and the heads of the panels; scores : see ``score_data``."""
+    dataset, n_visible = live.dataset if scores is not None else None, live.model.rbm.n_visible
+    page = page_data(live.title, live.caption, n_visible, live.shape, dataset)
+    styles = styled(titles(live.samplers), colours(live.samplers))
+    isl = isl_plot(styles)
+    axes = isl.empty("ISL") | {"x": isl.x.content(), "y": isl.y.content()}
+    page |= {"side": live.side, "speed": live.speed, "isl": axes if scores is not None else None}
+    numbers = scores_without_server(
+        isl=scores is not None,
+        classes=bool(page["classes"]),
+        blank=scores is not None,
+        spurious=scores is not None and scores["threshold"] >= 0,
+    )
+    return page, heads_of(styles, live.samplers, numbers)
+
+
+def heads_of(styles: Sequence[Style], samplers: Sequence[Sampler], numbers: Sequence[Number]) -> Heads:
+    """Return the heads of runs that have not begun; numbers : numbers of each panel."""
+    empty = {"first": 0, "n_chains": 1, "segments": [], "knobs_at": []}
+    return [
+        empty | {"key": key, "spec": panel_data(key, style, sampler, numbers) | live_knobs(sampler)}
+        for key, (style, sampler) in enumerate(zip(styles, samplers, strict=True))
+    ]
 
 
 def contents(dataset: Dataset) -> str:
@@ -114,43 +154,47 @@ def contents(dataset: Dataset) -> str:
     return f"This page contains {scores_of(dataset)}."
 
 
-def engine_data() -> dict[str, Any]:
-    """Return the data that all runs on a page share."""
-    scripts = "engine.js", "landscape.js", "worker.js"
-    return {
-        "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
-        "signatures": browser.signatures(),
-        "fewest_curve": MIN_CURVE_SAMPLES,
-        "line": isl_plot(()).line_content(),
-    }
+class Engine:
+    """What a page needs to run samplers: kernels, and the arrays that its runs share.
 
-
-def live_data(
-    algorithms: Sequence[Sampler],
-    model: Model,
-    starts: Starts,
-    blocks: Blocks,
-    scores: Mapping[str, Any] | None = None,
-    land: Landscape | None = None,
-) -> dict[str, Any]:
-    """Return the runs of a page; contents of arrays are added to the blocks.
-
-    scores : see ``score_data``
-    land : the model's landscape, on which the chains walk; default None
+    dataset : data to score against; None: none yet
+    scores : their description for the page's scripts; None if a page cannot score against them
     """
-    scores = dict(scores or {})
-    return {
-        "chains": [chain_spec(sampler, model, starts, blocks) for sampler in algorithms],
-        "curve_counts": scores.pop("counts", []),
-        "scores": scores or None,
-        "walk": None if land is None else walk_data(model, land),
-        "values": [values_of(sampler) for sampler in algorithms],
-    }
 
+    def __init__(self, dataset: Dataset | None) -> None:
+        self._blocks = Blocks()
+        self.score_against(dataset)
 
-def all_blocks(blocks: Blocks, score_blocks: Mapping[str, Block]) -> dict[str, Block]:
-    """Return all blocks of a page: chains, data for scores, and the kernels."""
-    return {**blocks.by_name, **score_blocks, "wasm": np.frombuffer(browser.module(), np.uint8)}
+    def score_against(self, dataset: Dataset | None) -> None:
+        """Score the runs that follow against these data."""
+        self.dataset = dataset
+        self.scores, self._score_blocks = score_data(dataset)
+
+    def runs(
+        self, algorithms: Sequence[Sampler], model: Model, starts: Starts, land: Landscape | None = None
+    ) -> dict[str, Any]:
+        """Return runs of a model, whose arrays join the others; land : a landscape on which they walk."""
+        check_size(model)
+        scores = dict(self.scores or {}) if land is None else {}
+        return {
+            "chains": [chain_spec(sampler, model, starts, self._blocks) for sampler in algorithms],
+            "curve_counts": scores.pop("counts", []),
+            "scores": scores or None,
+            "walk": None if land is None else walk_data(model, land),
+            "values": [values_of(sampler) for sampler in algorithms],
+        }
+
+    def frame(self, data: Mapping[str, Any]) -> bytes:
+        """Return the frame of the page with these data, the engine's, and all arrays."""
+        scripts = "engine.js", "landscape.js", "worker.js"
+        own = {
+            "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
+            "signatures": browser.signatures(),
+            "fewest_curve": MIN_CURVE_SAMPLES,
+            "line": isl_plot(()).line_content(),
+        }
+        kernels = {"wasm": np.frombuffer(browser.module(), np.uint8)}
+        return write_frame({**own, **data}, [({}, {**self._blocks.by_name, **self._score_blocks, **kernels})])
 
 
 def live_knobs(sampler: Sampler) -> dict[str, object]:

@@ -7,6 +7,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from rbmviz.charts.style import colours, titles
 from rbmviz.session import RunHistory
+from rbmviz.support.notebook import GAP, mosaic
 from rbmviz.view.replay import Replay
 
 FRAMES, FRAME_MS, LAST_FRAME_MS = 48, 200, 2000
@@ -89,12 +90,10 @@ def _samples(replay: Replay, history: RunHistory, n: int, zoom: int) -> Image.Im
     rows, columns = replay.shape
     side = replay.side
     numbers = np.arange(max(history.first, n - side**2), n)
-    sheet = np.zeros((side**2, rows * columns), np.uint8)
+    sheet = np.zeros((side**2, rows * columns))
     packed = history.v[numbers - history.first]
     sheet[numbers % side**2, : history.n_visible] = np.unpackbits(packed, axis=1, count=history.n_visible)
-    ink = np.array([CELL, DARK], np.uint8)[sheet].reshape(side, side, rows, columns, 3)
-    tiles = np.full((side, rows + 1, side, columns + 1, 3), PAPER, np.uint8)
-    tiles[:, 1:, :, 1:] = ink.swapaxes(1, 2)
-    whole = np.full((side * (rows + 1) + 1, side * (columns + 1) + 1, 3), PAPER, np.uint8)
-    whole[:-1, :-1] = tiles.reshape(side * (rows + 1), side * (columns + 1), 3)
-    return Image.fromarray(whole.repeat(zoom, axis=0).repeat(zoom, axis=1))
+    of_grey = np.full((256, 3), PAPER, np.uint8)
+    of_grey[0], of_grey[255] = DARK, CELL
+    grey = np.pad(mosaic(sheet, (rows, columns), side), 1, constant_values=GAP)
+    return Image.fromarray(of_grey[grey].repeat(zoom, axis=0).repeat(zoom, axis=1))

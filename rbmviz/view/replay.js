@@ -18,7 +18,7 @@
  * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment ``curve`` holds the samples since ``begin``, the ISL, and its standard error
  */
 
-/** @typedef {PageData & { title: string, caption: string, contains?: string, speed: number, fewest_scored: number, classes: string[], data_shares: number[], isl: CurvesSpec | null }} ReplayData */
+/** @typedef {PageData & { title: string, caption: string, contains?: string, speed: number, fewest_scored: number, visited_share: number, classes: string[], data_shares: number[], isl: CurvesSpec | null }} ReplayData */
 
 const STRIP_BINS = 120; // maximum number of parts of the class strip
 const SPEEDS = [5, 20, 60, 200, 1000, 5000]; // samples per second
@@ -49,7 +49,7 @@ class PlayedRun {
    * @param {boolean} playing
    * @param {ReplayData} page
    */
-  partAt(at, slots, playing, { data_shares, fewest_scored }) {
+  partAt(at, slots, playing, { data_shares, fewest_scored, visited_share }) {
     const { first } = this.head, n = Math.min(Math.max(at, first), this.last);
     if (n < this.shown) { this.run++; this.shown = first; } // when looking back, begin with empty pictures
     const m = Math.min(n - this.shown, slots), from = n - m - first, bytes = Math.ceil(this.rows.shape[1] / 8);
@@ -70,13 +70,13 @@ class PlayedRun {
     }
     const knobs = this.head.knobs_at.filter(([count]) => count <= Math.max(n - 1, first)).at(-1);
     return { head: {
-      key: this.head.key, run: this.run, n, status: playing && n < this.last ? 'running' : 'paused', readouts: enough ? this.readoutsAt(counted - first, n - first, score, data_shares) : {},
+      key: this.head.key, run: this.run, n, status: playing && n < this.last ? 'running' : 'paused', readouts: enough ? this.readoutsAt(counted - first, n - first, score, data_shares, visited_share) : {},
       standing, since: knobs ? knobs[1] : '', bins_before,
     }, blocks };
   }
 
-  /** @param {number} from @param {number} to ends of the file's range of counted samples @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
-  readoutsAt(from, to, score, data_shares) {
+  /** @param {number} from @param {number} to ends of the file's range of counted samples @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @param {number} visited_share @returns {Record<string, ReadoutValue>} */
+  readoutsAt(from, to, score, data_shares, visited_share) {
     let blank = 0, spurious = 0, switches = 0;
     const counts = new Float64Array(this.n_classes), recognised = new Float64Array(this.n_classes), chains = this.head.n_chains, m = to - from;
     for (let i = from; i < to; i++) {
@@ -90,7 +90,7 @@ class PlayedRun {
     const covered = recognised.reduce((sum, count, c) => sum + Math.min(count / m, data_shares[c]), 0);
     return {
       largest_class: m && this.n_classes ? 100 * Math.max(...counts) / m : null,
-      visited: [recognised.filter(count => count > 0).length, this.n_classes], switches,
+      visited: [recognised.filter(count => count > visited_share * m).length, this.n_classes], switches,
       class_coverage: m ? 100 * covered : null, blank: m ? 100 * blank / m : null, spurious: m ? 100 * spurious / m : null,
       isl: score && score[1] !== null ? /** @type {any} */ ([score[1], score[2]]) : null,
     };

@@ -21,7 +21,8 @@ from rbmviz.charts import Style, styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.files.arrays import printable
-from rbmviz.knobs import Value, knobs_of, value_text, values_of
+from rbmviz.knobs import knobs_of, value_text, values_of
+from rbmviz.metrics.coverage import VISITED_SHARE
 from rbmviz.metrics.numbers import SCORES, Number
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
@@ -31,7 +32,7 @@ from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
 from rbmviz.view.curves import isl_plot, score_rows
 from rbmviz.view.formulas import equation, equation_of, prose, symbols_of
 from rbmviz.view.frames import Bits, Block, write_frame
-from rbmviz.view.specs import about, class_shares, finite, rarest_first, readout_specs
+from rbmviz.view.specs import about, class_names, class_shares, finite, rarest_first, readout_specs
 
 SAMPLE_PANEL = VIEW_FOLDER / "sample" / "panel.js"
 
@@ -98,12 +99,6 @@ class Replay:
         """The class of each sample of each run."""
         return [history.kinds(self.dataset) for history in self.histories]
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the classes; empty without labels."""
-        has_labels = self.dataset is not None and self.dataset.train_labels is not None
-        return tuple(self.dataset.classes) if has_labels and self.dataset is not None else ()
-
 
 def replay_html(replay: Replay) -> bytes:
     """Return the page, as the bytes of an HTML file."""
@@ -127,21 +122,25 @@ def assembled(
     for name, frame in frames.items():
         content = base64.b64encode(zlib.compress(frame, COMPRESSION)).decode()
         data.append(f'<script type="application/octet-stream" id="{name}">{content}</script>')
-    policy = (
-        f"default-src 'none'; script-src {f'{source_hash(script)} {policy}'.strip()}; "
-        f"style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
-    )
     return PAGE_HTML.format(
-        meta=META.format(policy=policy),
+        meta=META.format(policy=security_policy([script], [style], policy)),
         title=html.escape(printable(title)),
         styles=f"<style>{style}</style>",
         body=BODY.format(data="\n".join(data), script=script),
     ).encode()
 
 
-def source_hash(text: str) -> str:
-    """Return the hash by which a security policy allows a script or a style."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+def security_policy(scripts: Iterable[str], styles: Iterable[str], more: str = "") -> str:
+    """Return a policy that allows these scripts and styles only; more : see ``assembled``."""
+
+    def hashes(texts: Iterable[str]) -> str:
+        digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+        return " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+
+    return (
+        f"default-src 'none'; script-src {f'{hashes(scripts)} {more}'.strip()}; "
+        f"style-src {hashes(styles)}; img-src data:; base-uri 'none'; form-action 'none'"
+    )
 
 
 def shared_script(*more: Path) -> str:
@@ -189,36 +188,29 @@ def replay_frame(
     ]
     runs = zip(styles, replay.histories, strict=True)
     isl = isl_plot(styles).of([row for style, run in runs for row in score_rows(style.name, run)])
-    page = page_data(replay.title, replay.caption, n_visible, replay.shape, replay.dataset, replay.labels)
+    page = page_data(replay.title, replay.caption, n_visible, replay.shape, replay.dataset)
     page |= {"side": replay.side, "speed": replay.speed, "isl": isl.content("ISL")}
     return page, panels
 
 
 def page_data(
-    title: str,
-    caption: str,
-    n_visible: int,
-    shape: tuple[int, int],
-    dataset: Dataset | None,
-    labels: Sequence[str],
+    title: str, caption: str, n_visible: int, shape: tuple[int, int], dataset: Dataset | None
 ) -> dict[str, Any]:
-    """Return the data that all panels of a page share, without ``side``, ``speed`` and ``isl``.
-
-    labels : names of the classes
-    """
+    """Return the data that all panels of a page share, without ``side``, ``speed`` and ``isl``."""
     return {
         "title": title,
         "caption": caption,
         "shape": list(shape),
         "n_visible": n_visible,
         "fewest_scored": FEWEST_SCORED,
-        "classes": list(labels),
+        "visited_share": VISITED_SHARE,
+        "classes": class_names(dataset),
         "data_shares": class_shares(dataset),
         "vocabulary": rarest_first(dataset, n_visible),
     }
 
 
-def panel_data(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Number]) -> dict[str, Any]:
+def panel_data(key: int, style: Style, algorithm: Any, numbers: Iterable[Number]) -> dict[str, Any]:
     """Return a panel's spec, but no knobs."""
     return {
         "key": key,
@@ -246,10 +238,11 @@ def scores_without_server(*, isl: bool, classes: bool, blank: bool, spurious: bo
 def _panel(
     replay: Replay, key: int, style: Style, history: RunHistory, kinds: Kinds
 ) -> tuple[dict[str, Any], Mapping[str, Block]]:
-    algorithm = history.algorithm
+    algorithm, points = history.algorithm, history.segments[0].curve
+    curve = [[point.n, finite(point.isl), finite(point.std_error)] for point in points]
     numbers = scores_without_server(
-        isl=any(segment.curve for segment in history.segments),
-        classes=bool(replay.labels),
+        isl=bool(curve),
+        classes=bool(class_names(replay.dataset)),
         blank=bool(len(kinds.blank)),
         spurious=bool(len(kinds.spurious)),
     )
@@ -257,14 +250,8 @@ def _panel(
         "key": key,
         "first": history.first,
         "n_chains": algorithm.n_chains,
-        "segments": [
-            {
-                "begin": segment.begin.samples,
-                "curve": [[point.n, finite(point.isl), finite(point.std_error)] for point in segment.curve],
-            }
-            for segment in history.segments
-        ],
-        "knobs_at": [[n, knobs_text(algorithm, knobs)] for n, knobs in _changes(history)],
+        "segments": [{"begin": 0, "curve": curve}],
+        "knobs_at": [[0, knobs_text(algorithm)]],
         "spec": panel_data(key, style, algorithm, numbers),
     }
     blocks: dict[str, Block] = {"v": Bits(history.v, history.n_visible)}
@@ -272,18 +259,9 @@ def _panel(
     return head, blocks
 
 
-def _changes(history: RunHistory) -> list[tuple[int, Mapping[str, Value]]]:
-    """Return the knob changes, from the last one before the first stored sample onwards."""
-    changes: list[tuple[int, Mapping[str, Value]]] = list(history.changes)
-    if not changes:  # there were too many changes for a log
-        return [(0, values_of(history.algorithm))] if not history.first else []
-    before = [n for n, _ in changes if n <= history.first]
-    return [change for change in changes if change[0] >= max(before, default=0)]
-
-
-def knobs_text(algorithm: Sampler, values: Mapping[str, Value]) -> str:
+def knobs_text(algorithm: Sampler) -> str:
     """Describe the knobs that can be turned during a run, and others that differ from their defaults."""
-    parts = []
+    parts, values = [], values_of(algorithm)
     for name, knob in knobs_of(algorithm).items():
         value = values[name]
         if knob.live or value != knob.default:

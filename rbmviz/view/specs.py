@@ -77,6 +77,11 @@ def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int
     return [(dataset.vocabulary[i], int(i)) for i in order]
 
 
+def class_names(dataset: Dataset | None) -> list[str]:
+    """Return the names of the classes; empty without labels."""
+    return [] if dataset is None or dataset.train_labels is None else list(dataset.classes)
+
+
 def class_shares(dataset: Dataset | None) -> list[float]:
     """Return the share of each class in the training part."""
     if dataset is None or dataset.train_labels is None:

@@ -16,7 +16,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, turnable
+from rbmviz.browser.chains import MAX_LIVE_PANELS, turnable
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Value, values_of
@@ -24,11 +24,11 @@ from rbmviz.models import data_of, describe_model, with_rates
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.samplers import Sampler, as_sampler
-from rbmviz.session import RunHistory, SamplingSetup, Start
+from rbmviz.session import SamplingSetup, Start
 from rbmviz.support import checks
 from rbmviz.view import VIEW_FOLDER
-from rbmviz.view.live import check_playable, live_frames, live_script, runs_to_record, starts_of
-from rbmviz.view.replay import FASTEST, Replay, page_style
+from rbmviz.view.live import Live, check_playable, live_frames, live_script, starts_of
+from rbmviz.view.replay import FASTEST, page_style
 from rbmviz.view.specs import shape_of
 
 PACKED = 1
@@ -69,13 +69,10 @@ class LiveSamplers(anywidget.AnyWidget):
     playing = traitlets.Bool(True).tag(sync=True)
     error = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, replay: Replay, setup: SamplingSetup) -> None:
-        self._samplers = [history.algorithm for history in replay.histories]
-        starts = starts_of(setup)
-        self._seeds = [seed for seed, _ in starts]
-        frames = live_frames(replay, setup.model, starts)
-        packed = {f"_{name}": zlib.compress(frame, PACKED) for name, frame in frames.items()}
-        super().__init__(knobs=[{} for _ in self._samplers], seed=setup.seed, **packed)
+    def __init__(self, live: Live) -> None:
+        self._samplers, self._seeds = live.samplers, [seed for seed, _ in live.starts]
+        packed = {f"_{name}": zlib.compress(frame, PACKED) for name, frame in live_frames(live).items()}
+        super().__init__(knobs=[{} for _ in self._samplers], seed=self._seeds[0], **packed)
 
     @traitlets.validate("knobs")
     def _check_knobs(self, proposal: Any) -> list[dict[str, Value]]:
@@ -129,16 +126,9 @@ def live_samplers(
     if data is not None and model.rates is None and any(sampler.needs_rates for sampler in algorithms):
         model = with_rates(model, data)
     setup = SamplingSetup(model, data, seed, init or "data")  # without data they start at random bits
-    runs = runs_to_record(setup, algorithms)
-    for run in runs:
-        run.prepare()
-        run.watched = False
-        run.advance_to(RECORDED)
-        run.complete()
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data)
     caption = f"{describe_model(model)}. {setup.start_text()}"
-    replay = Replay(title, caption, [RunHistory.of(run) for run in runs], data, shape, cells, speed)
-    return LiveSamplers(replay, setup)
+    return LiveSamplers(Live(title, caption, model, algorithms, data, shape, starts_of(setup), cells, speed))
 
 
 def _data(model: Model, dataset: Dataset | str | Path | None, needed: bool) -> Dataset | None:

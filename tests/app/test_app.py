@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from page_settings import comparison_of, set_settings
+from page_settings import race_of, set_settings
 from waiting import wait, wait_for_pause
 
 import rbmviz
@@ -36,24 +36,24 @@ from tests.frames import read_frame
 
 
 @pytest.fixture
-def comparison(open_comparison, model, toy):
+def race(open_race, model, toy):
     """Two panels of a tiny model, 12 samples each, paused."""
     samplers = make_sampler("gibbs"), make_sampler("rates_fpcd", eps=0.1)
-    comparison = open_comparison(SamplingSetup(model, toy, seed=4), *samplers)
-    comparison.step(12)
-    wait_for_pause(comparison, 12)
-    return comparison
+    race = open_race(SamplingSetup(model, toy, seed=4), *samplers)
+    race.step(12)
+    wait_for_pause(race, 12)
+    return race
 
 
 # Views
 
 
 @pytest.fixture
-def run_code(comparison, model, monkeypatch, tmp_path):
+def run_code(race, model, monkeypatch, tmp_path):
     """Run the code of a page for n samples in an empty folder; return its names."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
-    monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
+    monkeypatch.setattr(rbmviz, "load_dataset", lambda name: race.setup.dataset)
 
     def run(code, n):
         scope = {}
@@ -63,13 +63,13 @@ def run_code(comparison, model, monkeypatch, tmp_path):
     return run
 
 
-def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, run_code):
-    driven = comparison.panels[1]
-    comparison.apply_knobs(driven.key, eps=0.3)
-    comparison.step(8)
-    wait_for_pause(comparison, 20)
-    scope = run_code(sampling_code("toy", runs_of(comparison), 4, "toy"), 20)
-    made = [panel.read(SamplingRun.held_samples)[1] for panel in comparison.panels]
+def test_the_snippet_repeats_a_run_whose_knobs_were_turned(race, run_code):
+    driven = race.panels[1]
+    race.apply_knobs(driven.key, eps=0.3)
+    race.step(8)
+    wait_for_pause(race, 20)
+    scope = run_code(sampling_code("toy", runs_of(race), 4, "toy"), 20)
+    made = [panel.read(SamplingRun.held_samples)[1] for panel in race.panels]
     np.testing.assert_array_equal(scope["samples"]["Gibbs 1"].v, made[0])
     np.testing.assert_array_equal(np.concatenate(scope["v_1"]), made[1])
     assert Path("samples.html").stat().st_size > 1000
@@ -79,13 +79,13 @@ def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, run_code)
     assert "eps=0.3" in code
 
 
-def test_the_snippet_loads_the_files_of_what_is_in_no_list(comparison, model, tmp_path, monkeypatch):
+def test_the_snippet_loads_the_files_of_what_is_in_no_list(race, model, tmp_path, monkeypatch):
     """A model that the Train page has sent, and data of one's own."""
     monkeypatch.chdir(tmp_path)
     save_model(model, MODEL_FILE)
-    np.savez(DATA_FILE, x_train=comparison.setup.dataset.train)
-    panel = comparison.panels[0]
-    code = sampling_code("CD-k, 500 updates", runs_of(comparison)[:1], 4, "mine.csv")
+    np.savez(DATA_FILE, x_train=race.setup.dataset.train)
+    panel = race.panels[0]
+    code = sampling_code("CD-k, 500 updates", runs_of(race)[:1], 4, "mine.csv")
     assert code.count("name its") == 1
     assert code.count("name it here") == 1
     scope = {}
@@ -93,37 +93,37 @@ def test_the_snippet_loads_the_files_of_what_is_in_no_list(comparison, model, tm
     np.testing.assert_array_equal(scope["samples"]["Gibbs 1"].v, panel.read(SamplingRun.held_samples)[1])
 
 
-def charted(comparison, view="ISL"):
-    shown = comparison.peek()
-    compared = [one.compared for _, one in comparison.at_common_point(shown)]
-    curves, kernel = curves_of([one for _, one in shown]), comparison.setup.kernel
+def charted(race, view="ISL"):
+    shown = race.peek()
+    compared = [one.compared for _, one in race.at_common_point(shown)]
+    curves, kernel = curves_of([one for _, one in shown]), race.setup.kernel
     return isl_chart(curves, compared, None, "samples", view, kernel)
 
 
-def test_the_chart_shows_differences_and_changes_of_knobs(comparison):
-    second = comparison.panels[1]
-    comparison.apply_knobs(second.key, eps=0.2)
-    comparison.step(30)
-    wait_for_pause(comparison, 42)
+def test_the_chart_shows_differences_and_changes_of_knobs(race):
+    second = race.panels[1]
+    race.apply_knobs(second.key, eps=0.2)
+    race.step(30)
+    wait_for_pause(race, 42)
     # Too few since the change: the end of what was before it has the name of the curve.
-    rows, _ = charted(comparison)
+    rows, _ = charted(race)
     [end] = rows[(rows["kind"] == "end") & (rows["label"] == "rates-FPCD")].to_dict("records")
-    change = rows[rows["kind"] == "mark"].iloc[0]
-    assert (end["x"], end["y"]) == (change["x"], change["y"])
-    assert (change["x"], change["note"]) == (12, "from here on: Step size 0.2")
-    comparison.step(30)
-    wait_for_pause(comparison, 72)
-    rows, drawn = charted(comparison)
+    [setting] = rows[(rows["kind"] == "end") & (rows["tone"] == GREY)].to_dict("records")
+    assert (end["x"], end["y"]) == (setting["x"], setting["y"])
+    assert (setting["x"], setting["label"]) == (12, "Step size 0.1")
+    race.step(30)
+    wait_for_pause(race, 72)
+    rows, drawn = charted(race)
     [common] = rows[rows["kind"] == "common"].to_dict("records")
-    assert (common["x"], common["note"]) == (56, "panels without a turn compared at 56 samples")
-    # The past is grey, and a mark is where a knob was turned.
+    assert (common["x"], common["note"]) == (64, "panels without a turn compared at 64 samples")
+    # The past is grey and ends with its setting; the new curve begins at its own first samples.
     content = drawn.content(rows, "ISL")
     lines = content["lines"]
-    assert [(mark["x"], mark["shape"]) for mark in content["marks"]] == [(12, "diamond")]
+    assert ("Step size 0.1", GREY) in [(end["label"], end["colour"]) for end in content["ends"]]
     [past] = [line for line in lines if not line["name"]]
     assert (past["colour"], [x for x, _ in past["points"]]) == (GREY, [5, 6, 7, 8, 9, 10, 12])
-    assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [62]
-    rows, drawn = charted(comparison, "difference to the best")
+    assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [50]
+    rows, drawn = charted(race, "difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
     assert sorted(ends["y"])[1] == 0 > min(ends["y"])  # that of the best one with itself
@@ -143,19 +143,19 @@ def test_namesakes_are_told_apart_by_their_knobs_and_have_a_ramp():
     assert labels([make_sampler("gibbs")] * 2) == ["Gibbs #1", "Gibbs #2"]
 
 
-def test_a_panel_says_where_its_numbers_are_from(comparison, monkeypatch):
+def test_a_panel_says_where_its_numbers_are_from(race, monkeypatch):
     """The numbers are those at the common point; a panel that is behind says so."""
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 0.0)
-    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
-    encoder = FrameEncoder(comparison)
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in race.panels])
+    encoder = FrameEncoder(race)
 
     def heads():
         return [panel.head for panel in read_frame(encoder.encode_next(request)).panels]
 
     assert [head["standing"] for head in heads()] == ["Scores at 12 samples"] * 2
-    comparison.apply_knobs(comparison.panels[0].key, k=10)
-    comparison.step(18)
-    wait_for_pause(comparison, 30)
+    race.apply_knobs(race.panels[0].key, k=10)
+    race.step(18)
+    wait_for_pause(race, 30)
     gibbs, other = heads()
     assert (gibbs["standing"], gibbs["since"]) == (
         "Too few yet: 18 of 50 samples since the change.",
@@ -163,46 +163,46 @@ def test_a_panel_says_where_its_numbers_are_from(comparison, monkeypatch):
     )
     assert {gibbs["readouts"][name] for name in ("isl", "visited", "switches", "spurious")} == {None}
     assert (other["standing"], other["since"]) == ("Scores at 29 samples", "")
-    comparison.step(38)
-    wait_for_pause(comparison, 68)
+    race.step(38)
+    wait_for_pause(race, 68)
     gibbs, other = heads()
     assert gibbs["standing"] == "Scores at 56 samples since the change"
-    assert other["standing"] == "Scores at 56 samples"
+    assert other["standing"] == "Scores at 64 samples"
     assert (gibbs["readouts"]["sweeps"], other["readouts"]["sweeps"]) == (10, 1)
-    assert gibbs["readouts"]["isl"][0] == comparison.peek()[0][1].scores_at("samples", 56).isl.isl
-    comparison.cost_unit = "sweeps"
+    assert gibbs["readouts"]["isl"][0] == race.peek()[0][1].scores_at("samples", 56).isl.isl
+    race.cost_unit = "sweeps"
     assert "Gibbs sweeps" in heads()[0]["standing"]
 
 
 # What goes over the wire
 
 
-def test_frames_carry_what_is_new_and_nothing_twice(comparison, monkeypatch):
+def test_frames_carry_what_is_new_and_nothing_twice(race, monkeypatch):
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
-    keys = [panel.key for panel in comparison.panels]
+    keys = [panel.key for panel in race.panels]
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
-    encoder = FrameEncoder(comparison)
+    encoder = FrameEncoder(race)
     frame = read_frame(encoder.encode_next(request))
     assert frame.request == {name: value for name, value in request._asdict().items() if value is not None}
-    for panel, (head, blocks) in zip(comparison.panels, frame.panels, strict=True):
+    for panel, (head, blocks) in zip(race.panels, frame.panels, strict=True):
         assert (head["key"], head["n"], head["status"]) == (panel.key, 12, "paused")
         np.testing.assert_array_equal(blocks["v"], panel.read(SamplingRun.held_samples)[1])
     assert [dict(panel.blocks) for panel in read_frame(encoder.encode_next(request)).panels] == [{}, {}]
-    comparison.step(3)
-    wait(lambda: all(s.n == 15 for _, s in comparison.poll()), "three more")
+    race.step(3)
+    wait(lambda: all(s.n == 15 for _, s in race.poll()), "three more")
     blocks = read_frame(encoder.encode_next(request)).panels[0].blocks
-    np.testing.assert_array_equal(blocks["v"], comparison.panels[0].read(SamplingRun.held_samples)[1][-3:])
+    np.testing.assert_array_equal(blocks["v"], race.panels[0].read(SamplingRun.held_samples)[1][-3:])
     other = request._replace(cells=4, pixels="mean", panels=keys[:1])
     [(_, blocks)] = read_frame(encoder.encode_next(other)).panels
-    np.testing.assert_array_equal(blocks["mean"], comparison.poll()[0][1].newest_samples.p[-4:])
+    np.testing.assert_array_equal(blocks["mean"], race.poll()[0][1].newest_samples.p[-4:])
     single = read_frame(encoder.encode_next(request._replace(view="single"))).panels[0].blocks
     assert [single[name].shape for name in ("v", "mean")] == [(1, 5), (1, 5)]
     assert read_frame(encoder.encode_next(request._replace(n_visible=6))).panels == []
 
 
-def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, monkeypatch):
-    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
-    encoder = FrameEncoder(comparison)
+def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(race, monkeypatch):
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in race.panels])
+    encoder = FrameEncoder(race)
 
     def numbers():
         heads = [panel.head for panel in read_frame(encoder.encode_next(request)).panels]
@@ -212,30 +212,30 @@ def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, m
 
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
     assert [numbers(), numbers()] == [True, False]
-    comparison.step(1)
-    wait_for_pause(comparison, 13)
+    race.step(1)
+    wait_for_pause(race, 13)
     assert numbers()  # of a step at once
-    comparison.resume()
-    wait(lambda: all(s.n > 13 and s.status == "running" for _, s in comparison.poll()), "they go on")
+    race.resume()
+    wait(lambda: all(s.n > 13 and s.status == "running" for _, s in race.poll()), "they go on")
     assert numbers()  # another status
-    before = [s.n for _, s in comparison.peek()]
-    wait(lambda: all(s.n > n for (_, s), n in zip(comparison.poll(), before, strict=True)), "more samples")
+    before = [s.n for _, s in race.peek()]
+    wait(lambda: all(s.n > n for (_, s), n in zip(race.poll(), before, strict=True)), "more samples")
     frame = read_frame(encoder.encode_next(request))
     assert all("readouts" not in panel.head and len(panel.blocks["v"]) for panel in frame.panels)
-    comparison.set_live_knobs(comparison.panels[1].key, eps=0.2)
-    wait(lambda: comparison.poll()[1][1].algorithm.eps == 0.2, "the new step size")
+    race.set_live_knobs(race.panels[1].key, eps=0.2)
+    wait(lambda: race.poll()[1][1].algorithm.eps == 0.2, "the new step size")
     assert [numbers(), numbers()] == [True, False]  # other knobs
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 0.0)
-    assert encoder.is_behind  # a frame is due even where nothing else is new
+    assert encoder.has_news(request)  # a frame is due even where nothing else is new
     assert numbers()
 
 
-def test_frames_carry_the_readouts_that_are_declared(comparison):
-    keys = [panel.key for panel in comparison.panels]
+def test_frames_carry_the_readouts_that_are_declared(race):
+    keys = [panel.key for panel in race.panels]
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)
-    plan = comparison.setup.plan()
+    plan = race.setup.plan()
     for (_, shown), (head, _) in zip(
-        comparison.poll(), read_frame(FrameEncoder(comparison).encode_next(request)).panels, strict=True
+        race.poll(), read_frame(FrameEncoder(race).encode_next(request)).panels, strict=True
     ):
         declared = [readout.name for readout in sample_readouts(shown.algorithm, plan)]
         assert list(head["readouts"]) == declared
@@ -246,21 +246,21 @@ def test_frames_carry_the_readouts_that_are_declared(comparison):
     assert several == [*declared, "rhat", "ess"]
 
 
-def test_shares_of_classes_are_of_all_samples_and_blank_ones_are_of_no_class(comparison):
-    [(key, shown), _] = comparison.poll()
+def test_shares_of_classes_are_of_all_samples_and_blank_ones_are_of_no_class(race):
+    [(key, shown), _] = race.poll()
     mostly = replace(shown, occupancy=np.array([[1, 0], [0, 2]]), blanks=np.array([3, 0]))
     request = FrameRequest(20, "sequence", "binary", 100, 5, [key])
     shares = encode(mostly, request, ClientState(mostly.run)).blocks["class_shares"]
     np.testing.assert_array_equal(shares, [[64, 0], [0, 255]])
 
 
-def test_a_reset_sends_everything_anew(comparison):
-    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
-    encoder = FrameEncoder(comparison)
+def test_a_reset_sends_everything_anew(race):
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in race.panels])
+    encoder = FrameEncoder(race)
     run = read_frame(encoder.encode_next(request)).panels[0].head["run"]
-    comparison.reset()
-    comparison.step(2)
-    wait(lambda: all(s.n == 2 for _, s in comparison.poll()), "two samples")
+    race.reset()
+    race.step(2)
+    wait(lambda: all(s.n == 2 for _, s in race.poll()), "two samples")
     head, blocks = read_frame(encoder.encode_next(request)).panels[0]
     assert (len(blocks["v"]), head["run"]) == (2, run + 1)
 
@@ -276,16 +276,16 @@ def test_heads_of_frames_must_be_json():
 def test_sample_page_says_why_nothing_is_scored(page):
     test = page("sample", model="bas_pcd", data="mnist5k")
     assert any("784 units and the model 16" in info.value for info in test.info)
-    comparison = comparison_of(test, "sample")
-    wait(lambda: comparison.poll()[0][1].n > 0, "samples all the same")
+    race = race_of(test, "sample")
+    wait(lambda: race.poll()[0][1].n > 0, "samples all the same")
 
 
 def test_code_is_that_of_the_panels_when_it_is_opened(page):
     test = page("sample", p=["gibbs"])
-    comparison = comparison_of(test, "sample")
+    race = race_of(test, "sample")
     assert not test.get("code")
-    comparison.add(make_sampler("rates_fpcd"))  # as a fragment does: the page is not drawn again
-    comparison.apply_knobs(comparison.panels[0].key, temperature=3.5)
+    race.add(make_sampler("rates_fpcd"))  # as a fragment does: the page is not drawn again
+    race.apply_knobs(race.panels[0].key, temperature=3.5)
     test.session_state["sample code"] = True
     [opened] = test.run().get("code")
     # Among the knobs of the sampler or, if it had made samples before, in the log of changes.
@@ -298,23 +298,23 @@ def test_code_is_that_of_the_panels_when_it_is_opened(page):
 )
 def test_trained_models_are_offered_by_pages(page, model, name, setting):
     test = page(name, **{setting: "PCD, 3 updates"}, state={"trained": {"PCD, 3 updates": model}})
-    comparison = comparison_of(test, name)
-    assert (comparison.setup.rbm if name == "coupling" else comparison.setup.model.rbm) is model.rbm
-    wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "steps")
+    race = race_of(test, name)
+    assert (race.setup.rbm if name == "coupling" else race.setup.model.rbm) is model.rbm
+    wait(lambda: all(s.n > 0 for _, s in race.poll()), "steps")
 
 
 @pytest.fixture
-def trainings(open_comparison):
+def trainings(open_race):
     """Two trainers with two replicates each on tiny data, 40 updates, paused."""
     rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
     data = Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none")
     trainers = make_trainer("cd"), make_trainer("ucd", learning_rate=0.05)
-    comparison = open_comparison(TrainingSetup(data, 3, 1, 2), *trainers)
-    comparison.step(40)
-    wait_for_pause(comparison, 40)
+    race = open_race(TrainingSetup(data, 3, 1, 2), *trainers)
+    race.step(40)
+    wait_for_pause(race, 40)
     scored = lambda s: s.likelihoods and s.likelihoods[-1].update == 40  # noqa: E731
-    wait(lambda: all(scored(s) for _, s in comparison.poll()), "the last score")
-    return comparison
+    wait(lambda: all(scored(s) for _, s in race.poll()), "the last score")
+    return race
 
 
 def test_frames_of_training(trainings):
@@ -376,11 +376,11 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
     test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
     set_settings(test, improvement=True)
     test.run()
-    comparison = comparison_of(test, "sample")
+    race = race_of(test, "sample")
 
     def likelihoods():
-        comparison.poll()
-        return [panel.read(SamplingRun.request_improvement) for panel in comparison.panels]
+        race.poll()
+        return [panel.read(SamplingRun.request_improvement) for panel in race.panels]
 
     wait(lambda: all(one is not None and one.averaged for one in likelihoods()), "averages")
     [table] = [frame.value for frame in test.run().dataframe if "The model" in frame.value]
@@ -389,7 +389,7 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
     assert gibbs.now == gibbs.model == pytest.approx(gibbs.averaged)
     set_settings(test, improvement=False)
     assert not test.run().exception
-    assert all(panel.read(lambda run: run._improvement) is None for panel in comparison.panels)
+    assert all(panel.read(lambda run: run._improvement) is None for panel in race.panels)
 
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():

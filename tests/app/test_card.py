@@ -6,10 +6,9 @@ from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 import pytest
-from page_settings import button, comparison_of, set_settings, settings_of, transport_of
+from page_settings import button, race_of, set_settings, settings_of, transport_of
 from waiting import wait
 
-from benchmarks.presets import live_pages
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import knobs_of
@@ -21,6 +20,7 @@ from rbmviz_app import shared
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.chain.units import sentence
 from rbmviz_app.session import LessonStep
+from tests.app.preset_runs import live_pages
 from tests.lessons.test_lessons import GOOD
 
 STEPS = [(name, step) for name in shipped_lessons() for step in load_lesson(name).steps]
@@ -62,10 +62,10 @@ LINKS = {
 @pytest.mark.parametrize("name", LINKS)
 def test_a_page_and_a_link_make_the_same_runs(page, name):
     """Of the same values: what differs are objects that visitors share."""
-    comparison = comparison_of(page(name, **parse_qs(LINKS[name])), name)
+    race = race_of(page(name, **parse_qs(LINKS[name])), name)
     state = read_state(f"{name}?{LINKS[name]}")
-    assert [panel.algorithm for panel in comparison.panels] == state.algorithms()
-    there, here = comparison.setup, state.setup()
+    assert [panel.algorithm for panel in race.panels] == state.algorithms()
+    there, here = race.setup, state.setup()
     for field in there._fields:
         assert described(getattr(there, field)) == described(getattr(here, field)), field
 
@@ -96,10 +96,10 @@ def test_a_step_sets_all_of_its_page(page, about):
     name, step = FIRST[about]
     place = load_lesson(name).steps.index(step) + 1
     test = page(about, shell=True, lesson=name, step=str(place))
-    comparison, live = comparison_of(test, about), live_pages()[about]
-    assert [one.algorithm for one in comparison.panels] == step.state.algorithms()
-    assert not comparison.running
-    assert comparison.rate == step.state.settings[live.speed.key]
+    race, live = race_of(test, about), live_pages()[about]
+    assert [one.algorithm for one in race.panels] == step.state.algorithms()
+    assert not race.running
+    assert race.rate == step.state.settings[live.speed.key]
     assert {key: settings_of(test)[key] for key in step.state.settings} == step.state.settings
     assert not test.warning
     assert not test.error
@@ -108,9 +108,9 @@ def test_a_step_sets_all_of_its_page(page, about):
 def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address_of):
     test = page("sample", shell=True, lesson="stick", step="3", p="rates_fpcd", seed="7")
     step = load_lesson("stick").steps[2]
-    comparison = comparison_of(test, "sample")
-    assert not comparison.running
-    assert [one.algorithm for one in comparison.panels] == step.state.algorithms()
+    race = race_of(test, "sample")
+    assert not race.running
+    assert [one.algorithm for one in race.panels] == step.state.algorithms()
     assert settings_of(test)["seed"] == 0  # the lesson says what is shown, not the rest of the link
     assert address_of(test)["lesson"] == ["stick"]
     assert address_of(test)["step"] == ["3"]
@@ -133,7 +133,7 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     # Back, to a step that has been answered: it begins anew.
     button(test, "Back").click().run()
     assert test.radio[0].value is None
-    assert comparison_of(test, "sample").setup.model is shared.pretrained("mnist_fpcd")
+    assert race_of(test, "sample").setup.model is shared.pretrained("mnist_fpcd")
 
 
 def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
@@ -157,25 +157,25 @@ def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
 
 def test_the_card_sees_what_is_claimed(page):
     test = page("chain", shell=True, lesson="push", step="2")
-    comparison = comparison_of(test, "chain")
+    race = race_of(test, "chain")
     place = LessonStep("push", 1)
     assert test.session_state["seen claims"].get(place, {}) == {}
     test.radio[0].set_value(1).run()
-    comparison.step(24)
-    wait(lambda: all(shown.n == 24 for _, shown in comparison.peek()), "24 samples")
+    race.step(24)
+    wait(lambda: all(shown.n == 24 for _, shown in race.peek()), "24 samples")
     test.run()
     assert set(test.session_state["seen claims"][place]) == {0, 1}
     said = [one.value for one in test.markdown]
     assert ":green[:material/check_circle:] **You were right.**" in said  # without a click on Reveal
-    [claims] = [text for text in said if "ground raised" in text and "check_circle" in text]
-    assert "rates-FPCD: ground raised \\> 6, after 24 samples: **7.25**" in claims
+    [claims] = [text for text in said if "Ground raised" in text and "check_circle" in text]
+    assert "After 24 samples, “Ground raised” with rates-FPCD is above 6: **7.25**" in claims
 
 
 def test_a_matrix_is_set_too(page):
     test = page("chain", shell=True, lesson="push", step="1")
     assert not test.exception
     assert settings_of(test)["little"] == "matrix"
-    assert "comparisons" not in test.session_state or "chain" not in test.session_state["comparisons"]
+    assert "races" not in test.session_state or "chain" not in test.session_state["races"]
     test.selectbox(key="chain_matrix").set_value("sticky ring").run()
     button(test, "Again").click().run()
     assert settings_of(test)["chain_matrix"] == "two wells"
@@ -222,25 +222,36 @@ def test_a_step_opens_the_drawn_units_which_are_drawn_one_by_one(page, address_o
 
 def played(test, page, n):
     """Step a page up to n steps; draw its card, which then judges them."""
-    comparison = comparison_of(test, page)
-    comparison.step(n - comparison.peek()[0][1].n)
-    made = [(n, "paused")] * len(comparison.panels)
-    wait(lambda: [(shown.n, shown.status) for _, shown in comparison.peek()] == made, f"{n} steps")
+    race = race_of(test, page)
+    race.step(n - race.peek()[0][1].n)
+    made = [(n, "paused")] * len(race.panels)
+    wait(lambda: [(shown.n, shown.status) for _, shown in race.peek()] == made, f"{n} steps")
     test.run()
-    return [shown for _, shown in comparison.peek()]
+    return [shown for _, shown in race.peek()]
+
+
+def test_a_finished_lesson_leads_to_the_next_one_by_one_button(page):
+    last = LessonStep("stick", len(load_lesson("stick").steps) - 1)
+    test = page("learn", shell=True, state={"finished step": last})
+    names = [name for name in shipped_lessons() if not load_lesson(name).is_challenge]
+    following = names[names.index("stick") + 1]
+    [to_next] = [each for each in test.button if each.label.startswith("Next lesson: ")]
+    assert to_next.label.endswith(load_lesson(following).title)
+    to_next.click().run()
+    assert test.session_state["open step"] == LessonStep(following, 0)
 
 
 def test_a_challenge_is_won_once_all_parts_of_its_goal_hold_together(page):
     test = page("chain", shell=True, lesson="break-gibbs", step="1")
     said = lambda: " ".join(one.value for one in test.markdown)  # noqa: E731
     played(test, "chain", 600)
-    assert "rates-FPCD: crossings ≥ 20, after 600 samples" in said()
+    assert "After 600 samples, “Crossings” with rates-FPCD is at least 20" in said()
     assert "Won." not in said()  # Gibbs has crossed, too
     test.selectbox(key="land").set_value("letters L T X").run()
     set_settings(test, land_depth=10.0)
     test.run()
-    comparison = comparison_of(test, "chain")
-    comparison.apply_knobs(comparison.panels[1].key, eps=0.2)
+    race = race_of(test, "chain")
+    race.apply_knobs(race.panels[1].key, eps=0.2)
     played(test, "chain", 599)
     assert "Won." not in said()
     gibbs, fpcd = played(test, "chain", 600)

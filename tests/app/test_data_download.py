@@ -1,7 +1,7 @@
 """The button that downloads data that are not on this machine."""
 
 from data_mirror import newsgroups_files, publish
-from page_settings import comparison_of
+from page_settings import race_of
 from waiting import wait
 
 from rbmviz.datasets import list_datasets, missing_data, raw
@@ -12,7 +12,7 @@ KEY = "train download data"
 
 def ended():
     """Wait until no download is under way."""
-    known, _ = data_download._downloads()
+    known = data_download._downloads
     wait(
         lambda: not any(download.thread.is_alive() for download in known.values()), "the end of the download"
     )
@@ -22,9 +22,9 @@ def ended():
 def test_data_are_downloaded_after_a_click_or_one_sentence_says_why_not(page, mirror, monkeypatch):
     data_download._downloads.clear()
     test = page("train", train_data="newsgroups", t="cd")
-    comparison = comparison_of(test, "train")
+    race = race_of(test, "train")
     assert test.button(key=KEY).label == "Download newsgroups (1 MB)"
-    assert not data_download._downloads()[0]  # a link alone downloads nothing
+    assert not data_download._downloads  # a link alone downloads nothing
     test.button(key=KEY).click().run()
     ended()
     test.run()
@@ -37,7 +37,7 @@ def test_data_are_downloaded_after_a_click_or_one_sentence_says_why_not(page, mi
     test.run()
     assert not test.error, test.error[0].value
     assert not [button for button in test.button if button.key == KEY]
-    assert comparison.setup.dataset.name == "newsgroups"
+    assert race.setup.dataset.name == "newsgroups"
 
 
 def test_only_what_is_published_and_missing_is_offered(mirror):

@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from page_settings import FILES, comparison_of
+from page_settings import FILES, race_of
 
 from rbmviz import BadInput
 
@@ -15,7 +15,7 @@ from rbmviz import BadInput
 def test_a_page_without_panels_makes_its_files_or_says_why_not(page, name, panels, part):
     FILES.clear()
     test = page(name, **{panels: "none"}, **part)
-    assert not comparison_of(test, name).panels
+    assert not race_of(test, name).panels
     assert FILES
     for make in FILES.values():
         with contextlib.suppress(BadInput):

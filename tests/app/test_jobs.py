@@ -36,9 +36,10 @@ LONG = plan_of(seeds=1, samples=10**6)
 def jobs(tmp_path):
     made = Jobs(tmp_path / "sweeps")
     yield made
-    for job in [*made.list(), *made._private.values()]:
+    made_jobs = [*made.list(), *made._private.values()]
+    for job in made_jobs:
         made.delete(job)
-    wait(lambda: not made._at_work, "the end of the thread")
+    wait(lambda: not any(job._process for job in made_jobs), "the ends of the processes")
 
 
 def ended(job, *status):
@@ -49,7 +50,7 @@ def ended(job, *status):
 def test_sweep_runs_in_a_child_to_the_scores_of_its_cells(jobs):
     job = ended(jobs.start(plan_of(), "Steps", "me"))
     assert (job.done, job.error, jobs.list()) == (4, "", [job])
-    found = Store(job.folder).read(cells(job.plan)).columns
+    found = Store(job.folder).read(cells(job.plan))
     same(found, table(CellRun(cell).finish() for cell in cells(job.plan)))
     assert job.folder.parent.stat().st_mode & 0o777 == 0o700
     scores = SweepScores(job.plan, found)
@@ -108,7 +109,7 @@ def test_one_sweep_runs_at_a_time_and_reuses_the_runs_of_others(jobs):
     assert second.status == "queued"
     ended(second)
     assert first.status == "finished"
-    one, other = (Store(job.folder).read(cells(plan_of(4, 3))).columns for job in (first, second))
+    one, other = (Store(job.folder).read(cells(plan_of(4, 3))) for job in (first, second))
     np.testing.assert_array_equal(one["seconds"], other["seconds"])  # not computed again
 
 
@@ -138,7 +139,7 @@ def test_sweep_of_own_model_and_data_is_private_and_goes_with_its_holder(jobs):
     assert (job.done, jobs.list()) == (2, [])
     of_plan = cells(plan, own=own)
     want = table(CellRun(cell).finish() for cell in of_plan)
-    found = Store(job.folder).read(of_plan).columns
+    found = Store(job.folder).read(of_plan)
     np.testing.assert_array_equal(found["isl_test"], want["isl_test"])
     assert Jobs(jobs.folder).list() == []  # the next server does not list it, and removes it
     assert not job.folder.exists()

@@ -5,7 +5,7 @@ import itertools
 import re
 
 import pytest
-from page_settings import comparison_of, settings_of
+from page_settings import race_of, settings_of
 from waiting import wait
 
 from rbmviz.pages import PAGES
@@ -99,8 +99,8 @@ def test_a_link_reads_no_file(visit, tmp_path, monkeypatch, name):
     for path in (name, str(tmp_path / name)):
         test = visit("train", train_data=path, t="cd")
         [warning] = test.warning
-        assert warning.value.startswith("The link's data are left out.")
-        assert comparison_of(test, "train").setup.dataset.name == "bas"
+        assert warning.value.startswith("The server has forgotten your file")
+        assert race_of(test, "train").setup.dataset.name == "bas"
         assert "swordfish" not in str(test)
 
 
@@ -130,19 +130,19 @@ def test_words_from_outside_are_plain_text():
 )
 def test_a_paused_page_opens_where_it_stood(page, texts, steps):
     test = page("train", t=["cd", "pcd"], paused_at=texts)
-    comparison = comparison_of(test, "train")
-    assert comparison.running == (steps is None)
+    race = race_of(test, "train")
+    assert race.running == (steps is None)
     assert not [one.value for one in test.warning if "steps again" in one.value]
     if steps is not None:
         want = [(n, "paused") for n in steps]
-        wait(lambda: [(s.n, s.status) for _, s in comparison.poll()] == want, "its steps")
+        wait(lambda: [(s.n, s.status) for _, s in race.poll()] == want, "its steps")
 
 
 def test_no_link_makes_a_server_repeat_more_steps_than_it_may(page, monkeypatch):
     """And the page says so: it stands elsewhere than the link."""
     monkeypatch.setattr(app_links, "MAX_REPEATED_STEPS", 40)
     test = page("train", t="cd", paused_at="999999999999")
-    comparison = comparison_of(test, "train")
-    wait(lambda: [(s.n, s.status) for _, s in comparison.poll()] == [(40, "paused")], "its steps")
+    race = race_of(test, "train")
+    wait(lambda: [(s.n, s.status) for _, s in race.poll()] == [(40, "paused")], "its steps")
     said = " ".join(one.value for one in [*test.warning, *test.info, *test.caption])
     assert "The link was made at step 999,999,999,999. A page makes at most 40 steps again" in said

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from page_settings import button, comparison_of, set_settings, settings_of
+from page_settings import button, race_of, set_settings, settings_of
 from waiting import wait
 
 from rbmviz import RBM, Model
@@ -36,7 +36,7 @@ def test_a_model_file_of_one_page_is_listed_on_the_others(page, sample, model):
         assert "mine.npz" in other.selectbox(key=key).options
         other.selectbox(key=key).set_value("mine.npz").run()
         assert not other.exception
-        setup = comparison_of(other, name).setup
+        setup = race_of(other, name).setup
         rbm = setup.rbm if name == "coupling" else setup.model.rbm
         np.testing.assert_array_equal(rbm.W, model.rbm.W)
     # It is nobody else's.
@@ -46,13 +46,13 @@ def test_a_model_file_of_one_page_is_listed_on_the_others(page, sample, model):
 def test_an_uploaded_model_is_the_choice_of_its_page(page, model, rbm):
     """Undo goes back to the choice before; the file stays in the list, under a name of its own."""
     test = page("sample", p=["gibbs"])
-    comparison = comparison_of(test, "sample")
-    before = comparison.setup.model
+    race = race_of(test, "sample")
+    before = race.setup.model
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     assert test.selectbox(key="model").value == "mine.npz"
-    np.testing.assert_array_equal(comparison.setup.model.rbm.W, model.rbm.W)
+    np.testing.assert_array_equal(race.setup.model.rbm.W, model.rbm.W)
     test.button(key="sample_undo").click().run()
-    assert (comparison.setup.model, test.selectbox(key="model").value) == (before, "mnist_fpcd")
+    assert (race.setup.model, test.selectbox(key="model").value) == (before, "mnist_fpcd")
     other = page("weights", w=["pop_cd"], state=carried(test))
     twice = Model(RBM(2 * rbm.W, rbm.b, rbm.c))
     other.file_uploader(key="weights_own").upload("mine.npz", model_bytes(twice, ".npz")).run()
@@ -77,7 +77,7 @@ def test_page_leaves_a_removed_model(page, sample, address_of, name, setting):
     default = settings_of(test)[setting]
     assert default in ("bas_pcd", "random", "two halves")
     assert (test.selectbox(key=setting).value, address_of(test)[setting]) == (default, [default])
-    assert not comparison_of(test, name).can_undo  # no setting restores the file
+    assert not race_of(test, name).can_undo  # no setting restores the file
 
 
 def test_page_leaves_removed_data(page, sample, address_of, rows):
@@ -101,16 +101,16 @@ def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatc
     sample = page("sample", p=["gibbs"], state=carried(train))
     sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(Model(rbm), ".npz")).run()
     sample.selectbox(key="data").set_value("rows.csv").run()
-    assert comparison_of(sample, "sample").setup.dataset.name == "rows.csv"
+    assert race_of(sample, "sample").setup.dataset.name == "rows.csv"
     set_settings(sample, improvement=True)
     button(sample.run(), "Polish this model").click().run()
     assert not sample.exception
-    state = {name: sample.session_state[name] for name in ("settings", "comparisons")}
+    state = {name: sample.session_state[name] for name in ("settings", "races")}
     test = page("train", state=carried(sample) | state)
     assert not test.error
-    comparison = comparison_of(test, "train")
-    [panel] = comparison.panels
-    assert (panel.algorithm.name, comparison.setup.dataset.name) == ("polish", "rows.csv")
+    race = race_of(test, "train")
+    [panel] = race.panels
+    assert (panel.algorithm.name, race.setup.dataset.name) == ("polish", "rows.csv")
     assert panel.plan.warm_start.path == (("mine.npz", 0),)
     assert panel.plan.n_hidden == n_hidden
 
@@ -138,7 +138,7 @@ def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, sample
     assert (sweep.plan.models, sweep.plan.data, sweep.done) == (("mine.npz",), "rows.csv", 4)
     assert address_of(test.run())["sweep"] == [sweep.name]
     assert not test.exception
-    assert comparison_of(test, "tune").setup.model is sweep.own["mine.npz"]
+    assert race_of(test, "tune").setup.model is sweep.own["mine.npz"]
     assert sweep not in shared.sweep_jobs().list()
     other = page("tune", sweep=sweep.name, tune_models="mine.npz", **ONE_AXIS)
     said = " ".join(one.value.replace("\\", "") for one in other.warning)
@@ -162,11 +162,11 @@ def test_score_against_takes_a_file(page, model, rows, address_of):
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     test.file_uploader(key="score_data").upload("rows.csv", rows).run()
     assert not test.exception
-    comparison = comparison_of(test, "sample")
-    assert (comparison.setup.dataset.name, settings_of(test)["data"]) == ("rows.csv", "rows.csv")
+    race = race_of(test, "sample")
+    assert (race.setup.dataset.name, settings_of(test)["data"]) == ("rows.csv", "rows.csv")
     assert address_of(test)["data"] == ["rows.csv"]
     test.selectbox(key="data").set_value("automatic").run()
-    assert comparison.setup.dataset is None  # the file is still in its uploader, and no longer chosen
+    assert race.setup.dataset is None  # the file is still in its uploader, and no longer chosen
     assert settings_of(test)["data"] == "automatic"
     again = page("sample", shell=True, p=["gibbs"], data="rows.csv")
     sentences = [one.value.replace("\\", "") for one in again.warning]
@@ -180,7 +180,7 @@ def test_a_damaged_model_leaves_the_one_before_it_in_its_place(sample, model):
     sample.file_uploader(key="sample_own").upload("other.npz", model_bytes(model, ".npz")[:-40]).run()
     assert not sample.exception
     assert len(sample.error) == 1
-    setup = comparison_of(sample, "sample").setup
+    setup = race_of(sample, "sample").setup
     np.testing.assert_array_equal(setup.model.rbm.W, model.rbm.W)
     assert settings_of(sample)["model"] == "mine.npz"
     assert not sample.run().exception
@@ -201,25 +201,25 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, rows):
     sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     train = page("train", shell=True, t=["cd"])
     train.file_uploader(key="own_data").upload("rows.csv", rows).run()
-    outlive = ("comparisons", "visitor", "uploads", "trained", "link", "models on pages", "settings")
+    outlive = ("races", "visitor", "uploads", "trained", "link", "settings")
     for test, name, place in ((sample, "sample", "sample_own"), (train, "train", "own_data")):
-        comparison, known = comparison_of(test, name), test.session_state
-        before = comparison.setup
+        race, known = race_of(test, name), test.session_state
+        before = race.setup
         again = page(name, shell=True, state={key: known[key] for key in outlive if key in known})
         assert again.file_uploader(key=place).value is None
-        assert comparison.setup == before
+        assert race.setup == before
         button(again, f"Continue without {again.session_state['uploads'][place].name}").click().run()
-        assert comparison.setup != before
+        assert race.setup != before
         assert place not in again.session_state["uploads"]
 
 
-def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, rows):
+def test_a_file_to_train_on_stays_a_choice_beside_a_preset(page, rows):
     test = page("train", shell=True)
     test.file_uploader(key="own_data").upload("rows.csv", rows).run()
-    comparison = comparison_of(test, "train")
-    assert comparison.setup.dataset.n_visible == 5
+    race = race_of(test, "train")
+    assert race.setup.dataset.n_visible == 5
     button(test, "Four prototypes").click().run()
-    assert comparison.setup.dataset.name == "modes"
-    assert any("removed from the page" in toast.value for toast in test.toast)
-    assert not comparison.can_undo
-    assert test.file_uploader(key="own_data 1").value is None  # there it can be given again
+    assert race.setup.dataset.name == "modes"
+    assert "rows.csv" in test.selectbox(key="train_data").options
+    test.button(key="train_undo").click().run()
+    assert (race.setup.dataset.name, test.selectbox(key="train_data").value) == ("rows.csv", "rows.csv")

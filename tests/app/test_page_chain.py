@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from page_settings import comparison_of
+from page_settings import race_of
 from waiting import wait_for_pause
 
 from rbmviz import make_sampler
@@ -13,8 +13,9 @@ from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import LandscapeSetup
 from rbmviz_app.pages.chain.landscape import PAGE
-from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, chain_csv, ordered_chain, preset_table
+from rbmviz_app.pages.chain.matrix import chain_csv, ordered_chain, preset_table
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart
+from rbmviz_app.pages.chain.matrix_texts import MATRICES, MATRIX_QUESTION
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
@@ -53,26 +54,26 @@ def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
     test = page(state={"trained": {"mine": model, "too large": large}}, land="mine")
     assert "mine" in test.selectbox(key="land").options
     assert "too large" not in test.selectbox(key="land").options
-    assert comparison_of(test, "chain").setup.model is model
+    assert race_of(test, "chain").setup.model is model
 
 
 @pytest.fixture
-def comparison(open_comparison):
+def race(open_race):
     """Two walks of 300 samples, paused."""
     setup = LandscapeSetup(pattern_model(["110/100", "001/011"], 5), 1)
-    comparison = open_comparison(setup, make_sampler("gibbs"), make_sampler("rates_fpcd", eps=0.1))
-    comparison.step(300)
-    wait_for_pause(comparison, 300)
-    return comparison
+    race = open_race(setup, make_sampler("gibbs"), make_sampler("rates_fpcd", eps=0.1))
+    race.step(300)
+    wait_for_pause(race, 300)
+    return race
 
 
-def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison, monkeypatch):
+def test_frames_carry_the_ground_the_visits_and_the_newest_states(race, monkeypatch):
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 0.0)
-    request = FrameRequest(20, "landscape", "binary", 100, 6, [panel.key for panel in comparison.panels])
-    encoder = FrameEncoder(comparison)
+    request = FrameRequest(20, "landscape", "binary", 100, 6, [panel.key for panel in race.panels])
+    encoder = FrameEncoder(race)
     for _ in range(2):  # each frame has them all: what was sent may be asked for again
         panels = read_frame(encoder.encode_next(request)).panels
-        for (head, blocks), (_, shown) in zip(panels, comparison.poll(), strict=True):
+        for (head, blocks), (_, shown) in zip(panels, race.poll(), strict=True):
             assert (head["n"], head["state"]) == (300, shown.trail[-1])
             np.testing.assert_allclose(np.exp(-blocks["ground"]), shown.law, rtol=1e-5)
             np.testing.assert_allclose(blocks["visits"], shown.visits / 300, rtol=1e-6)
@@ -91,7 +92,7 @@ def text_of(test):
 def test_the_matrix_says_how_much_faster(page):
     test = page(little="matrix")
     assert "**0.9600** of A, **0.9333** of Ã" in text_of(test)
-    assert "comparisons" not in test.session_state  # nothing runs that is not seen
+    assert "races" not in test.session_state  # nothing runs that is not seen
     test.selectbox(key="chain_matrix").set_value("it backfires").run()
     assert not test.exception
     assert "**0.8000** of A, **0.8947** of Ã" in text_of(test)

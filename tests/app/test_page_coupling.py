@@ -4,16 +4,17 @@ import functools
 
 import numpy as np
 import pytest
-from page_settings import comparison_of, settings_of
+from page_settings import race_of, settings_of
 from waiting import wait, wait_for_pause
 
 from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
+from rbmviz.models import random_rbm
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import save_model
-from rbmviz.session import Coupling, CouplingSetup, random_rbm
+from rbmviz.session import Coupling, CouplingSetup
 from rbmviz_app.code import MODEL_FILE, coupling_code
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.stream.encoder import FrameEncoder
@@ -24,26 +25,26 @@ SWEEPS = 40
 
 
 @pytest.fixture
-def comparison(open_comparison):
+def race(open_race):
     """Forty sweeps of the pairs on show of a tiny random model, paused."""
     setup = CouplingSetup(random_rbm(9, 6, 5), seed=5)
-    comparison = open_comparison(setup, Coupling(scale=1.2, max_sweeps=60))
-    comparison.step(SWEEPS)
-    wait_for_pause(comparison, SWEEPS)
-    return comparison
+    race = open_race(setup, Coupling(scale=1.2, max_sweeps=60))
+    race.step(SWEEPS)
+    wait_for_pause(race, SWEEPS)
+    return race
 
 
-def library(comparison, block=0):
+def library(race, block=0):
     """The same pairs by ``couple``."""
-    plan, coupling = comparison.setup, comparison.panels[0].algorithm
+    plan, coupling = race.setup, race.panels[0].algorithm
     rbm = RBM(*(coupling.scale * x for x in (plan.rbm.W, plan.rbm.b, plan.rbm.c)))
     seed = rng.child(plan.seed, "pairs", block)
     return rbm, {a: couple(rbm, plan.starts(block), a, coupling.max_sweeps, 1, seed) for a in ALGORITHMS}
 
 
-def test_results_below_the_panels_equal_the_library(comparison):
-    worker = comparison.panels[0]
-    comparison.resume()
+def test_results_below_the_panels_equal_the_library(race):
+    worker = race.panels[0]
+    race.resume()
 
     def results(lag, k):
         return worker.read(lambda run: run.request_results(lag, k))
@@ -52,7 +53,7 @@ def test_results_below_the_panels_equal_the_library(comparison):
     found = results(3, 2)
     wait(lambda: all(c.n > PAIRS_PER_BLOCK for c in results(1, 1).pairs), "a block of pairs")
     first = results(1, 1)
-    rbm, pairs = library(comparison)
+    rbm, pairs = library(race)
     for counted in first.pairs:
         np.testing.assert_array_equal(counted.tau[:PAIRS_PER_BLOCK], pairs[counted.algorithm].tau)
         assert counted.truncated_share == pytest.approx(counted.truncated.mean())
@@ -70,22 +71,22 @@ def test_results_below_the_panels_equal_the_library(comparison):
     np.testing.assert_allclose(first.truth, want, rtol=1e-6)
     wait(lambda: len(results(1, 1).exact) > 8, "an exact curve")
     exact = results(1, 1).exact
-    np.testing.assert_allclose(exact, sweep_distances(rbm, comparison.setup.start_law(), len(exact) - 1))
+    np.testing.assert_allclose(exact, sweep_distances(rbm, race.setup.start_law(), len(exact) - 1))
 
 
-def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(comparison):
-    before = comparison.poll()[0][1]
-    comparison.reset()
-    comparison.step(SWEEPS)
-    wait(lambda: comparison.poll()[0][1].n == SWEEPS, "the same sweeps")
-    again = comparison.poll()[0][1]
+def test_a_reset_repeats_the_pairs_and_a_scale_begins_anew(race):
+    before = race.poll()[0][1]
+    race.reset()
+    race.step(SWEEPS)
+    wait(lambda: race.poll()[0][1].n == SWEEPS, "the same sweeps")
+    again = race.poll()[0][1]
     for a, b in zip(before.displayed_pairs, again.displayed_pairs, strict=True):
         np.testing.assert_array_equal(a.v, b.v)
         assert (a.pair, a.t, a.path) == (b.pair, b.t, b.path)
-    comparison.apply_knobs(comparison.panels[0].key, scale=0.02)  # hardly any weights: all pairs meet at once
-    comparison.step(4)
-    wait(lambda: comparison.poll()[0][1].n == SWEEPS + 4, "four sweeps")
-    shown = comparison.poll()[0][1]
+    race.apply_knobs(race.panels[0].key, scale=0.02)  # hardly any weights: all pairs meet at once
+    race.step(4)
+    wait(lambda: race.poll()[0][1].n == SWEEPS + 4, "four sweeps")
+    shown = race.poll()[0][1]
     assert (shown.run, shown.began) == (again.run, SWEEPS)
     assert [(pair.pair, pair.ended.tau) for pair in shown.displayed_pairs] == [(1, 2)] * 3
 
@@ -108,10 +109,10 @@ def test_a_random_model_is_that_of_the_command_line():
     np.testing.assert_allclose(0.1 * a.c, b.c, rtol=1e-6)
 
 
-def test_frames_of_pairs(comparison):
-    shown = comparison.poll()[0][1]
-    request = FrameRequest(20, "pairs", "binary", 1, 9, [comparison.panels[0].key])
-    encoder = FrameEncoder(comparison)
+def test_frames_of_pairs(race):
+    shown = race.poll()[0][1]
+    request = FrameRequest(20, "pairs", "binary", 1, 9, [race.panels[0].key])
+    encoder = FrameEncoder(race)
     [(head, blocks)] = read_frame(encoder.encode_next(request)).panels
     for pair in shown.displayed_pairs:
         name, ended = pair.algorithm, pair.ended
@@ -128,8 +129,8 @@ def test_frames_of_pairs(comparison):
     assert read_frame(encoder.encode_next(request._replace(n_visible=8))).panels == []
 
 
-def test_charts_show_the_counted_pairs(comparison):
-    worker = comparison.panels[0]
+def test_charts_show_the_counted_pairs(race):
+    worker = race.panels[0]
     wait(lambda: all(c.n >= 200 for c in worker.read(lambda run: run.request_results(4, 1)).lagged), "pairs")
     found = worker.read(lambda run: run.request_results(4, 1))
     bound = [row for row in charts.bound_rows(found) if row["series"] == "Algorithm 3"]
@@ -159,12 +160,12 @@ def test_charts_show_the_counted_pairs(comparison):
 
 
 @pytest.mark.parametrize("name", ["random", "PCD, 500 updates"])
-def test_the_code_repeats_the_pairs_and_draws_them(comparison, tmp_path, monkeypatch, name):
+def test_the_code_repeats_the_pairs_and_draws_them(race, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    save_model(Model(comparison.setup.rbm), MODEL_FILE)  # of a model that is in no list
+    save_model(Model(race.setup.rbm), MODEL_FILE)  # of a model that is in no list
     scope = {}
-    exec(coupling_code(name, comparison.setup, comparison.panels[0].algorithm), scope)
-    for algorithm, pairs in library(comparison)[1].items():
+    exec(coupling_code(name, race.setup, race.panels[0].algorithm), scope)
+    for algorithm, pairs in library(race)[1].items():
         np.testing.assert_array_equal(scope["pairs"][algorithm].tau, pairs.tau)
     assert (tmp_path / "meeting_times.html").stat().st_size > 1000
 
@@ -180,7 +181,7 @@ def page(page):
 
 def notes(test):
     """Make all charts, as a frame would have it done; return the sentences below them."""
-    parts = test.session_state["live parts"]["coupling"]
+    parts = race_of(test, "coupling").parts
     offered = list(parts._offered.items())
     if not settings_of(test)["coupling_more"]:  # AppTest has no shell, which drops what has been folded
         offered = [(key, one) for key, one in offered if key in ("tau", "rejected proposals")]
@@ -189,16 +190,16 @@ def notes(test):
 
 def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
     test = page(coupling_more="true")
-    comparison = comparison_of(test, "coupling")
+    race = race_of(test, "coupling")
     test.selectbox(key="coupling_model").set_value("bas_pcd").run()
     assert not test.exception
-    assert comparison.panels[0].algorithm.scale == 1.0
-    assert comparison.setup.rbm.W.shape == (16, 16)
+    assert race.panels[0].algorithm.scale == 1.0
+    assert race.setup.rbm.W.shape == (16, 16)
     test.segmented_control(key="coupling_start").set_value("data").run()
-    assert comparison.setup.dataset.name == "bas"
-    wait(lambda: comparison.poll()[0][1].n > 0, "sweeps")
+    assert race.setup.dataset.name == "bas"
+    wait(lambda: race.poll()[0][1].n > 0, "sweeps")
     test.selectbox(key="coupling_model").set_value("mnist_cd1").run()
-    wait(lambda: comparison.poll()[0][1].n > 0, "sweeps")
+    wait(lambda: race.poll()[0][1].n > 0, "sweeps")
     wait(lambda: "No exact value" in notes(test.run()), "results")
     assert "too large for the exact curve" in notes(test)
 
@@ -207,5 +208,5 @@ def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
 def test_the_page_has_one_panel_whatever_its_link_says(page, panels):
     test = page(c=panels)
     assert not test.exception
-    assert len(comparison_of(test, "coupling").panels) == 1
+    assert len(race_of(test, "coupling").panels) == 1
     assert len(test.warning) == 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from page_settings import button, comparison_of, set_settings
+from page_settings import button, race_of, set_settings
 from waiting import wait
 
 from rbmviz import RBM, Model, make_trainer, train
@@ -27,17 +27,17 @@ def tiny():
 
 def test_a_trainer_has_the_hidden_units_of_what_it_begins_at(page, tiny):
     test = page("train", t=["cd"], hidden="7", replicates="2", state={"trained": {"tiny": tiny}})
-    comparison = comparison_of(test, "train")
+    race = race_of(test, "train")
     select(test, "Starts from").set_value("tiny").run()
     test.button(key="train add pcd").click().run()
     assert not test.exception
-    wait(lambda: comparison.poll()[1][1].n > 0, "an update")
-    select(test.run(), LEARNED_BY).set_value(comparison.panels[1].key).run()
+    wait(lambda: race.poll()[1][1].n > 0, "an update")
+    select(test.run(), LEARNED_BY).set_value(race.panels[1].key).run()
     test.button(key="branch pop_cd").click().run()
     assert not test.exception
-    plans = [panel.plan for panel in comparison.panels]
+    plans = [panel.plan for panel in race.panels]
     assert [(plan.n_hidden, plan.replicates) for plan in plans] == [(7, 2), (3, 2), (3, 2)]
-    branched = comparison.panels[2].read(TrainingRun.warm_start)
+    branched = race.panels[2].read(TrainingRun.warm_start)
     assert {rbm.n_hidden for rbm in branched.models} == {3}
 
 
@@ -45,15 +45,15 @@ def test_refused_checkpoint_opens_once_its_data_are_chosen(page):
     training = train(load_dataset("modes"), make_trainer("cd"), n_hidden=4, iterations=3)
     next(training)
     test = page("train", t=["cd"], train_data="bas")
-    comparison = comparison_of(test, "train")
+    race = race_of(test, "train")
     test.file_uploader(key="begin").upload("mine.checkpoint", training.checkpoint()).run()
     assert len(test.error) == 1
-    assert len(comparison.panels) == 1
+    assert len(race.panels) == 1
     test.selectbox(key="train_data").set_value("modes").run()
     assert not test.error
-    assert [panel.plan.n_hidden for panel in comparison.panels] == [16, 4]
+    assert [panel.plan.n_hidden for panel in race.panels] == [16, 4]
     test.run()
-    assert len(comparison.panels) == 2  # opened once
+    assert len(race.panels) == 2  # opened once
 
 
 def test_a_model_to_begin_at_is_held_only_while_its_file_is_there(page, tiny):
@@ -69,10 +69,10 @@ def test_a_model_to_begin_at_is_held_only_while_its_file_is_there(page, tiny):
 
 def test_code_repeats_what_began_at_random_weights_and_names_the_others(page, tmp_path, monkeypatch):
     test = page("train", t=["cd:schedule=linear,iterations=30"], hidden="3")
-    comparison = comparison_of(test, "train")
-    wait(lambda: comparison.poll()[0][1].n >= 30, "the whole training")
+    race = race_of(test, "train")
+    wait(lambda: race.poll()[0][1].n >= 30, "the whole training")
     test.button(key="branch pcd").click().run()
-    code = code_of(comparison)
+    code = code_of(race)
     assert "# Not repeated here: PCD" in code
     assert '"pcd"' not in code
     scope = {}
@@ -85,14 +85,14 @@ def test_code_repeats_what_began_at_random_weights_and_names_the_others(page, tm
 def test_a_branch_takes_no_learning_rate_from_herding_or_to_it(page):
     """Herding's is the length of a step towards the data."""
     test = page("train", t=["herding", "cd:learning_rate=0.03,batch_size=7"], hidden="3", paused="1")
-    comparison = comparison_of(test, "train")
-    comparison.step(1)
-    wait(lambda: all(shown.n == 1 for _, shown in comparison.poll()), "an update")
+    race = race_of(test, "train")
+    race.step(1)
+    wait(lambda: all(shown.n == 1 for _, shown in race.poll()), "an update")
     for begun, branched in ((0, "cd"), (1, "herding"), (1, "pcd")):
-        select(test.run(), LEARNED_BY).set_value(comparison.panels[begun].key).run()
+        select(test.run(), LEARNED_BY).set_value(race.panels[begun].key).run()
         test.button(key=f"branch {branched}").click().run()
         assert not test.exception
-    of_herding, herding, of_cd = [panel.algorithm for panel in comparison.panels[2:]]
+    of_herding, herding, of_cd = [panel.algorithm for panel in race.panels[2:]]
     assert of_herding.learning_rate == make_trainer("cd").learning_rate
     assert herding.learning_rate == make_trainer("herding").learning_rate
     assert (herding.batch_size, of_cd.batch_size, of_cd.learning_rate) == (7, 7, 0.03)
@@ -101,11 +101,11 @@ def test_a_branch_takes_no_learning_rate_from_herding_or_to_it(page):
 def test_titles_of_models_that_are_sent_to_other_pages_differ(page, monkeypatch):
     monkeypatch.setattr("streamlit.switch_page", lambda page: None)
     test = page("train", t=["cd"], paused="1")
-    comparison = comparison_of(test, "train")
+    race = race_of(test, "train")
 
     def send():
-        comparison.step(1 - comparison.poll()[0][1].n)
-        wait(lambda: comparison.poll()[0][1].n == 1, "an update")
+        race.step(1 - race.poll()[0][1].n)
+        wait(lambda: race.poll()[0][1].n == 1, "an update")
         button(test.run(), "To the Sample page").click().run()
         assert not test.exception
         return list(test.session_state["trained"])
@@ -113,7 +113,7 @@ def test_titles_of_models_that_are_sent_to_other_pages_differ(page, monkeypatch)
     assert send() == send() == ["CD-k on bas, 1 update"]  # the same model once more
     test.run()
     test.number_input(key="train_seed").set_value(5).run()
-    wait(lambda: comparison.poll()[0][1].n == 0, "a new run")
+    wait(lambda: race.poll()[0][1].n == 0, "a new run")
     assert send() == ["CD-k on bas, 1 update", "CD-k on bas, 1 update (2)"]
 
 
@@ -121,13 +121,13 @@ def test_trainer_below_independent_pixels_is_named(page):
     """Bars and Stripes of 3 x 3: each pixel is on in half of the patterns, -9 log 2 = -6.24 nats."""
     query = {"train_data": "bas@3", "hidden": "8", "paused": "1"}
     test = page("train", t=["cd:learning_rate=0.3", "pcd:learning_rate=0.000001"], **query)
-    comparison = comparison_of(test, "train")
+    race = race_of(test, "train")
 
     def scored(n):
-        return all(one.likelihoods and one.likelihoods[-1].update == n for _, one in comparison.poll())
+        return all(one.likelihoods and one.likelihoods[-1].update == n for _, one in race.poll())
 
     for updates, n, said_of in ((999, 999, 0), (1, 1000, 1)):
-        comparison.step(updates)
+        race.step(updates)
         wait(lambda n=n: scored(n), f"the likelihood after {n} updates")
         said = [text for text in notes(test) if "Not above independent pixels (−6.2)" in text]
         assert len(said) == said_of
@@ -137,9 +137,7 @@ def test_trainer_below_independent_pixels_is_named(page):
         set_settings(test, part=part).run()
 
         def asked():
-            asks = [
-                panel.read(lambda run: run._likelihood_estimator.monte_carlo) for panel in comparison.panels
-            ]
+            asks = [panel.read(lambda run: run._likelihood_estimator.monte_carlo) for panel in race.panels]
             return {any("a Monte Carlo average" in text for text in notes(test)), *asks}
 
         wait(lambda wanted=wanted: asked() == {wanted}, "the choice of the yardstick")
@@ -147,39 +145,39 @@ def test_trainer_below_independent_pixels_is_named(page):
 
 def notes(test):
     """Return the sentences below the chart of the likelihoods."""
-    make, _ = test.run().session_state["live parts"]["train"]._offered["likelihood"]
+    make, _ = race_of(test.run(), "train").parts._offered["likelihood"]
     return make()[1]
 
 
 def test_hidden_units_reset_a_closed_panel_and_a_preset_can_be_undone(page):
     test = page("train", t=["cd", "pcd"], pace="50")
-    comparison = comparison_of(test, "train")
-    wait(lambda: all(s.n > 10 for _, s in comparison.poll()), "updates")
-    panels, setup = comparison.panels, comparison.setup
+    race = race_of(test, "train")
+    wait(lambda: all(s.n > 10 for _, s in race.poll()), "updates")
+    panels, setup = race.panels, race.setup
 
     def undo():
         """Press Undo; the runs go on beyond where they were."""
-        assert comparison.can_undo
+        assert race.can_undo
         test.button(key="train_undo").click().run()
         assert not test.exception
-        assert (comparison.setup, comparison.panels) == (setup, panels)
-        assert not comparison.can_undo
-        wait(lambda: all(s.n > m for (_, s), m in zip(comparison.poll(), n, strict=True)), "updates")
+        assert (race.setup, race.panels) == (setup, panels)
+        assert not race.can_undo
+        wait(lambda: all(s.n > m for (_, s), m in zip(race.poll(), n, strict=True)), "updates")
 
-    n = [s.n for _, s in comparison.poll()]
+    n = [s.n for _, s in race.poll()]
     test.number_input(key="hidden").set_value(7).run()
-    assert comparison.setup.n_hidden == 7
+    assert race.setup.n_hidden == 7
     undo()
     assert test.number_input(key="hidden").value == 16
-    n = [s.n for _, s in comparison.poll()]
-    comparison.reset()  # as the socket does, without a run of the script
+    n = [s.n for _, s in race.poll()]
+    race.reset()  # as the socket does, without a run of the script
     test.run()
     undo()
-    comparison.remove(panels[0].key)
+    race.remove(panels[0].key)
     test.run()
     undo()
     button(test, "The yardstick").click().run()
-    assert comparison.setup.dataset.name == "bas@3"
+    assert race.setup.dataset.name == "bas@3"
     undo()
     assert (test.selectbox(key="train_data").value, test.number_input(key="hidden").value) == ("bas", 16)
 
@@ -187,10 +185,10 @@ def test_hidden_units_reset_a_closed_panel_and_a_preset_can_be_undone(page):
 def test_undo_of_a_reset_leaves_the_settings_that_were_changed_before_it(page):
     """The socket resets without a run of the script, so only the number of the command tells them apart."""
     test = page("train", t=["cd"], pace="50")
-    comparison = comparison_of(test, "train")
+    race = race_of(test, "train")
     test.number_input(key="hidden").set_value(7).run()
-    comparison.reset()
+    race.reset()
     test.button(key="train_undo").click().run()
     assert not test.exception
-    assert (comparison.setup.n_hidden, test.number_input(key="hidden").value) == (7, 7)
-    assert not comparison.can_undo
+    assert (race.setup.n_hidden, test.number_input(key="hidden").value) == (7, 7)
+    assert not race.can_undo

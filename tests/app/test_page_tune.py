@@ -6,10 +6,9 @@ import sqlite3
 
 import numpy as np
 import pytest
-from page_settings import button, comparison_of, set_settings, settings_of
+from page_settings import button, race_of, set_settings, settings_of
 from waiting import wait
 
-from rbmviz.knobs import read_algorithm
 from rbmviz.models import load_model
 from rbmviz.pages.links import write_changed_panel
 from rbmviz.registry import samplers, trainers
@@ -20,16 +19,8 @@ from rbmviz.sweeps.scores import SweepScores
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.tune import panel
 from rbmviz_app.pages.tune.charts import robust_rows
-from rbmviz_app.pages.tune.page import (
-    MAX_OPEN,
-    PAGE,
-    RECORDINGS,
-    drawn_beside,
-    files_of,
-    origin_of,
-    recorded,
-    toggle,
-)
+from rbmviz_app.pages.tune.commands import RECORDINGS, recorded
+from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, files_of, origin_of, toggle
 from rbmviz_app.pages.tune.panel import IS_BEST, IS_IN_REGION, IS_KNOWN, map_spec
 from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_jobs
@@ -74,12 +65,12 @@ def started(test, runs):
 
 def test_page_opens_on_the_recorded_map_and_a_live_chain(page):
     test = page()
-    comparison = comparison_of(test, "tune")
-    assert [write_changed_panel(one.algorithm) for one in comparison.panels] == [
+    race = race_of(test, "tune")
+    assert [write_changed_panel(one.algorithm) for one in race.panels] == [
         "rates_fpcd:eps=0.03162,alpha=0.9962"
     ]
-    assert comparison.setup.dataset.name == "mnist5k"
-    wait(lambda: comparison.poll()[0][1].n > 3, "samples")
+    assert race.setup.dataset.name == "mnist5k"
+    wait(lambda: race.poll()[0][1].n > 3, "samples")
     drawn = map_of(test)
     assert drawn["x"]["label"] == "Step size"
     assert drawn["y"]["values"] == ["0.8", "0.947", "0.986", "0.996", "0.999", "1"]
@@ -158,7 +149,7 @@ def test_sweep_from_start_to_its_files_and_longer_axes(page, address_of):
     assert drawn["verdict"].startswith("After 100 samples: ")
     assert any(bits & IS_IN_REGION for bits in drawn["state"]) or "is best" in drawn["verdict"]
     assert [one.label for one in test.expander] == ["All 6 settings at this point"]
-    scores = SweepScores(job.plan, Store(job.folder).read().columns)
+    scores = SweepScores(job.plan, Store(job.folder).read())
     choices = scores.choices(100, "samples", "isl_validation")
     contents = {one.file: one.make() for one in files_of(Store(job.folder), scores, choices)}
     assert contents["sweep.csv"].startswith(b"algorithm,model,eps,alpha,in_region,mean")
@@ -166,11 +157,11 @@ def test_sweep_from_start_to_its_files_and_longer_axes(page, address_of):
     assert origin_of(Store(job.folder), scores)["models"]
     assert origin_of(Store(job.folder), scores)["data"]
     # Longer axes: only what is new is computed.
-    before = Store(job.folder).read(cells(job.plan)).columns
+    before = Store(job.folder).read(cells(job.plan))
     set_settings(test, sweep="").run()
     longer = page(**SMALL | {"tune_x_to": "1", "tune_seeds": "3"})
     other = started(longer, 18)
-    after = Store(other.folder).read(cells(job.plan)).columns
+    after = Store(other.folder).read(cells(job.plan))
     np.testing.assert_array_equal(before["seconds"], after["seconds"])
     set_settings(test, sweep=job.name).run()
     button(test, "Delete").click().run()
@@ -200,44 +191,44 @@ def clicked(page, monkeypatch):
 
     def opened(*panels):
         test = page(**(SMALL | {"tune_models": ["bas_pcd", "modes_pcd"]}), m=list(panels))
-        comparison = comparison_of(test, "tune")
+        race = race_of(test, "tune")
         plan = plan_of({name: one.default for name, one in PAGE.settings.items()} | settings_of(test))
         scores = SweepScores(plan, {})
-        state = {"pointer panel": comparison.panels[0].key, "settings": SettingsState({"on": "bas_pcd"})}
+        state = {"pointer panel": race.panels[0].key, "settings": SettingsState({"on": "bas_pcd"})}
         monkeypatch.setattr("streamlit.session_state", state)
 
         def click(model):
             settings = scores.settings
             [index] = [i for i, one in enumerate(settings) if (one.at, one.model) == ((2, 0), model)]
-            toggle(comparison, plan, scores, index)
+            toggle(race, plan, scores, index)
             return [sentence for sentence, _ in state.get(TOASTS.key, ())]
 
-        return comparison, click
+        return race, click
 
     return opened
 
 
 def test_a_click_opens_a_setting_and_a_second_one_closes_it(clicked):
-    comparison, click = clicked("rates_fpcd")
+    race, click = clicked("rates_fpcd")
     assert click("bas_pcd") == []
-    assert texts_of(comparison)[1:] == ["rates_fpcd:eps=1.0,alpha=0.9"]
-    drawn = drawn_beside(comparison)
+    assert texts_of(race)[1:] == ["rates_fpcd:eps=1.0,alpha=0.9"]
+    drawn = drawn_beside(race)
     assert click("modes_pcd") == []  # the same knobs on another model
-    assert texts_of(comparison)[1:] == ["rates_fpcd:eps=1.0,alpha=0.9"]
-    assert comparison.setup.dataset.name == "modes"
-    assert drawn_beside(comparison) != drawn  # the same panels, but other runs: they are drawn again
+    assert texts_of(race)[1:] == ["rates_fpcd:eps=1.0,alpha=0.9"]
+    assert race.setup.dataset.name == "modes"
+    assert drawn_beside(race) != drawn  # the same panels, but other runs: they are drawn again
     assert click("modes_pcd") == []
-    assert texts_of(comparison)[1:] == []
+    assert texts_of(race)[1:] == []
 
 
 def test_refused_click_changes_nothing(clicked):
     texts = [f"rates_fpcd:eps={eps}" for eps in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)][:MAX_OPEN]
-    comparison, click = clicked("rates_fpcd", *texts)
-    setup, before = comparison.setup, texts_of(comparison)[1:]
+    race, click = clicked("rates_fpcd", *texts)
+    setup, before = race.setup, texts_of(race)[1:]
     assert len(before) == MAX_OPEN
     [sentence] = click("modes_pcd")
     assert "close one of them first" in sentence
-    assert (comparison.setup, texts_of(comparison)[1:]) == (setup, before)
+    assert (race.setup, texts_of(race)[1:]) == (setup, before)
 
 
 def test_impossible_plan_says_why(page):
@@ -262,29 +253,29 @@ def opened(monkeypatch):
 
 
 @pytest.fixture
-def elsewhere(open_comparison):
-    """Make the comparison of a page that was open before."""
+def elsewhere(open_race):
+    """Make the race of a page that was open before."""
 
     def make(setup, *texts):
         tables = [trainers if text.partition(":")[0] in trainers else samplers for text in texts]
-        return open_comparison(setup, *map(read_algorithm, tables, texts))
+        return open_race(setup, *(table.read(text) for table, text in zip(tables, texts, strict=True)))
 
     return make
 
 
-def texts_of(comparison):
-    return [write_changed_panel(panel.algorithm) for panel in comparison.panels]
+def texts_of(race):
+    return [write_changed_panel(panel.algorithm) for panel in race.panels]
 
 
 def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, elsewhere):
     sample = elsewhere(SamplingSetup(load_model("modes_pcd"), None, 7), "gibbs", "rates_herding")
-    state = {"comparisons": {"sample": (sample, "token")}, "settings": SettingsState({"seed": 7})}
+    state = {"races": {"sample": sample}, "settings": SettingsState({"seed": 7})}
     test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], state=state, **SMALL)
     button(test, "Open in Sample").click().run()
     assert opened == [file_of("sample")]
     assert (settings_of(test)["model"], settings_of(test)["seed"]) == ("bas_pcd", 0)
     assert (texts_of(sample), sample.setup.dataset.name) == (["rates_fpcd:eps=0.2,k=3"], "bas")
-    assert test.session_state["undo settings"]["sample"][1] == {"seed": 7, "model": "mnist_fpcd"}
+    assert sample.undo_settings[1] == {"seed": 7, "model": "mnist_fpcd"}
     assert sample.undo()
     assert (texts_of(sample), sample.setup.seed) == (["gibbs", "rates_herding"], 7)
 
@@ -304,23 +295,23 @@ def test_trainers_are_tuned_on_a_map_alone(page):
 def test_a_link_opens_its_settings_on_the_model_that_was_clicked(page, address_of):
     test = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"]})
     assert address_of(test)["on"] == []
-    comparison = comparison_of(test, "tune")
+    race = race_of(test, "tune")
     set_settings(test, on="bas_cd1")
     assert address_of(test.run())["on"] == ["bas_cd1"]
-    assert comparison.setup.model.meta == load_model("bas_cd1").meta
+    assert race.setup.model.meta == load_model("bas_cd1").meta
     again = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"], "on": "bas_cd1"})
-    assert comparison_of(again, "tune").setup.model.meta == load_model("bas_cd1").meta
+    assert race_of(again, "tune").setup.model.meta == load_model("bas_cd1").meta
 
 
 def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     tune = elsewhere(SamplingSetup(load_model("modes_pcd"), None, 7), "gibbs")
     before = {"tune_what": "trainers", "sweep": "20260101-000000-abcdef"}
-    state = {"comparisons": {"tune": (tune, "token")}, "settings": SettingsState(before)}
+    state = {"races": {"tune": tune}, "settings": SettingsState(before)}
     test = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.1,k=2"], state=state)
     test.button(key="sweep around 0").click().run()
     assert opened == [file_of("tune")]
     assert (texts_of(tune), settings_of(test)["sweep"]) == (["rates_fpcd:eps=0.1,k=2"], "")
-    assert before.items() <= test.session_state["undo settings"]["tune"][1].items()
+    assert before.items() <= tune.undo_settings[1].items()
     assert tune.undo()
     assert texts_of(tune) == ["gibbs"]
     state = {name: settings_of(test)[name] for name in ("tune_models", "tune_knobs", "tune_x", "tune_y")}

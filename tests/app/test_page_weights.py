@@ -18,21 +18,21 @@ from tests.frames import read_frame
 
 
 @pytest.fixture
-def comparison(open_comparison, model):
+def race(open_race, model):
     """Two populations of a tiny model, 12 batches each, paused."""
     rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
     data = Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none")
     trainers = make_trainer("pop_cd", n_chains=9), make_trainer("pop_cd", n_chains=9, proposal="joint")
-    comparison = open_comparison(WeightSetup(model, data, seed=4), *trainers)
-    comparison.step(12)
-    wait_for_pause(comparison, 12)
-    wait(lambda: all(s.summary and s.summary.n == 108 for _, s in comparison.poll()), "a summary")
-    wait(lambda: all(s.reference for _, s in comparison.poll()), "log Z")
-    return comparison
+    race = open_race(WeightSetup(model, data, seed=4), *trainers)
+    race.step(12)
+    wait_for_pause(race, 12)
+    wait(lambda: all(s.summary and s.summary.n == 108 for _, s in race.poll()), "a summary")
+    wait(lambda: all(s.reference for _, s in race.poll()), "log Z")
+    return race
 
 
-def named(comparison):
-    shown = [snapshot for _, snapshot in comparison.poll()]
+def named(race):
+    shown = [snapshot for _, snapshot in race.poll()]
     return list(zip(population_titles([s.algorithm for s in shown]), shown, strict=True))
 
 
@@ -49,8 +49,8 @@ def test_files_name_a_link_that_opens_the_same_batches(page):
     assert [(one.n_chains, one.k) for one in state.algorithms()] == [(40, 1), (7, 3)]
 
 
-def test_charts_show_the_summaries(comparison):
-    shown = named(comparison)
+def test_charts_show_the_summaries(race):
+    shown = named(race)
     shares, _ = shares_chart(shown)
     for name, snapshot in shown:
         mine = shares[shares["panel"] == name]
@@ -89,12 +89,12 @@ def test_the_code_weighs_such_batches_and_draws_them(monkeypatch, model, tmp_pat
 # What goes over the wire
 
 
-def test_frames_carry_the_heaviest_and_the_lightest(comparison, monkeypatch):
+def test_frames_carry_the_heaviest_and_the_lightest(race, monkeypatch):
     monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
-    request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
-    encoder = FrameEncoder(comparison)
+    request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in race.panels])
+    encoder = FrameEncoder(race)
     panels = read_frame(encoder.encode_next(request)).panels
-    for (head, blocks), (_, shown) in zip(panels, comparison.poll(), strict=True):
+    for (head, blocks), (_, shown) in zip(panels, race.poll(), strict=True):
         readouts, batch = head["readouts"], shown.batch
         assert (head["n"], readouts["pooled"], readouts["ess"]) == (12, 108, [batch.ess, 9])
         assert head["log_z"] == readouts["log_z"] == shown.newest.log_z
@@ -113,12 +113,12 @@ def test_frames_carry_the_heaviest_and_the_lightest(comparison, monkeypatch):
     assert read_frame(encoder.encode_next(request._replace(n_visible=6))).panels == []
 
 
-def test_a_large_batch_is_sent_in_part_with_its_ends_and_its_whole_weight(comparison, monkeypatch):
+def test_a_large_batch_is_sent_in_part_with_its_ends_and_its_whole_weight(race, monkeypatch):
     monkeypatch.setattr(weights_panel, "MAX_WEIGHTS_SENT", 4)
-    request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
-    panels = read_frame(FrameEncoder(comparison).encode_next(request)).panels
+    request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in race.panels])
+    panels = read_frame(FrameEncoder(race).encode_next(request)).panels
     assert panels
-    for (head, blocks), (_, shown) in zip(panels, comparison.poll(), strict=True):
+    for (head, blocks), (_, shown) in zip(panels, race.poll(), strict=True):
         logs = shown.batch.log_weights
         np.testing.assert_allclose(blocks["log_weights"], logs[:4], rtol=1e-6)
         np.testing.assert_allclose(blocks["light_log_weights"], logs[[4, 5, 7, 8]], rtol=1e-6)

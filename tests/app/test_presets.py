@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from page_settings import comparison_of, settings_of
+from page_settings import race_of, settings_of
 
-from benchmarks.presets import claims_of, live_pages, measured
 from rbmviz import make_trainer
+from tests.app.preset_runs import claims_of, live_pages, measured
 from tests.lessons.doing import EVERYWHERE, data_of
 
 LIVE = live_pages()
@@ -49,7 +49,7 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
 
 
 def test_the_documentation_lists_every_claim():
-    """In the order of the pages; ``benchmarks.presets`` writes the rows."""
+    """In the order of the pages; ``preset_runs`` writes the rows."""
     rows = (Path(__file__).parents[2] / "docs" / "presets.md").read_text().split("| --- |\n")[-1]
     listed = [tuple(row.split(" | ")[:2]) for row in rows.splitlines()]
     claims = [
@@ -57,7 +57,7 @@ def test_the_documentation_lists_every_claim():
         for name, preset in PRESETS
         for claim in claims_of(LIVE[name], preset)
     ]
-    assert listed == claims, "docs/presets.md: 'python -m benchmarks.presets 5 PAGE' prints its rows"
+    assert listed == claims, "docs/presets.md: 'python -m tests.app.preset_runs 5 PAGE' prints its rows"
 
 
 def captions(test):
@@ -87,13 +87,13 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
     preset = next(preset for preset in live.presets if preset.slug == slug)
     other = next(preset for preset in live.presets if preset.slug != slug)
     test = page(name, preset=slug)
-    comparison = comparison_of(test, name)
+    race = race_of(test, name)
     assert not test.warning
     assert shown(test, preset)
     assert address_of(test)["preset"] == [slug]
-    assert [panel.algorithm for panel in comparison.panels] == live.read(preset.panels)[0]
-    assert comparison.setup == live.setup_of(live.values_of(preset))
-    assert comparison.rate == live.values_of(preset)[live.speed.key]
+    assert [panel.algorithm for panel in race.panels] == live.read(preset.panels)[0]
+    assert race.setup == live.setup_of(live.values_of(preset))
+    assert race.rate == live.values_of(preset)[live.speed.key]
     turn(test).run()
     assert not shown(test, preset)
     assert address_of(test)["preset"] == []
@@ -108,10 +108,10 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
 
 def test_parameters_of_a_link_override_its_preset(page):
     test = page("chain", preset="decay-hurts", land_depth="5.0", l="gibbs")
-    comparison = comparison_of(test, "chain")
-    assert [panel.algorithm.name for panel in comparison.panels] == ["gibbs"]
+    race = race_of(test, "chain")
+    assert [panel.algorithm.name for panel in race.panels] == ["gibbs"]
     assert settings_of(test)["land_depth"] == 5.0
-    assert (settings_of(test)["land"], comparison.rate) == ("letters L T X", 100)
+    assert (settings_of(test)["land"], race.rate) == ("letters L T X", 100)
     [warning] = page("chain", preset="no<b>such").warning
     assert warning.value.startswith(
         r"The link names an unknown preset 'no\<b\>such'; there are two-valleys, the-valley-fills-up"
@@ -125,14 +125,14 @@ def test_parameters_of_a_link_override_its_preset(page):
 def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slug, knob, turned):
     [preset] = [preset for preset in LIVE[name].presets if preset.slug == slug]
     test = page(name, preset=slug)
-    comparison = test.session_state["comparisons"][name][0]
-    panel = next(panel for panel in comparison.panels if hasattr(panel.algorithm, knob))
-    comparison.apply_knobs(panel.key, **{knob: turned})
+    race = test.session_state["races"][name]
+    panel = next(panel for panel in race.panels if hasattr(panel.algorithm, knob))
+    race.apply_knobs(panel.key, **{knob: turned})
     assert not shown(test.run(), preset)
     parts = address_of(test)
     assert parts["preset"] == []
     again = page(name, **parts)
     assert not shown(again, preset)
-    assert [panel.algorithm for panel in again.session_state["comparisons"][name][0].panels] == [
-        panel.algorithm for panel in comparison.panels
+    assert [panel.algorithm for panel in again.session_state["races"][name].panels] == [
+        panel.algorithm for panel in race.panels
     ]

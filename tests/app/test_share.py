@@ -6,7 +6,7 @@ import zlib
 from types import SimpleNamespace
 
 import pytest
-from page_settings import comparison_of
+from page_settings import race_of
 from routes import HOME, closed, served
 from starlette.middleware import Middleware
 from waiting import run, wait
@@ -15,9 +15,9 @@ from rbmviz import make_sampler
 from rbmviz.charts import ChartAxis, Curves, styled
 from rbmviz.session import SamplingSetup
 from rbmviz_app import session
-from rbmviz_app.comparisons import close_work, comparisons_by_token
 from rbmviz_app.pages.sample.panel import readouts
 from rbmviz_app.panel import panel_specs
+from rbmviz_app.races import close_work, races_by_token
 from rbmviz_app.share import button, publish, routes, view, watching
 from rbmviz_app.share.page import SHARE_FOLDER, watchers_page
 from rbmviz_app.share.publish import shares_by_token
@@ -25,7 +25,6 @@ from rbmviz_app.share.routes import SILENT
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
 from rbmviz_app.sockets import Sockets
-from rbmviz_app.stream.parts import offering
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 from tests.frames import read_frame
 
@@ -33,21 +32,21 @@ DATA = {"view": "sequence", "pixels": "binary", "side": 2, "n_visible": 5, "pane
 
 
 @pytest.fixture
-def comparison(open_comparison, model):
+def race(open_race, model):
     """Two paused samplers of a tiny model."""
     samplers = make_sampler("gibbs"), make_sampler("rates_fpcd")
-    comparison = open_comparison(SamplingSetup(model), *samplers, rate=200)
-    comparison.step(3)
-    wait(lambda: [shown.n for _, shown in comparison.poll()] == [3, 3], "three samples")
-    return comparison
+    race = open_race(SamplingSetup(model), *samplers, rate=200)
+    race.step(3)
+    wait(lambda: [shown.n for _, shown in race.poll()] == [3, 3], "three samples")
+    return race
 
 
 @pytest.fixture
-def share(comparison, clock):
+def share(race, clock):
     share = Share("abcd", clock)
     share.begin_run("sample", "Sample")
     share.publish(question="Which one sticks?", link="sample?model=bas_pcd")
-    share.publish(canvas="sample", data=DATA, comparison=comparison)
+    share.publish(canvas="sample", data=DATA, race=race)
     share.end_run()
     clock.now += 1
     shares_by_token()["abcd"] = share
@@ -101,14 +100,14 @@ def test_elements_not_redrawn_are_removed(share):
     share.begin_run("sample", "Sample")
     assert share.view.canvas == "sample"  # the page is being drawn: what was there stays until then
     share.end_run()
-    assert (share.view.canvas, share.view.comparison, dict(share.view.charts)) == ("", None, {})
+    assert (share.view.canvas, share.view.race, dict(share.view.charts)) == ("", None, {})
     assert share.view.drawing is None
     share.publish(card={"title": "a"}, question="?")
     share.begin_run("learn", "Learn")
     assert (share.view.page, share.view.question, share.view.card) == ("learn", "", None)
 
 
-def test_watchers_get_the_same_bytes_and_latecomers_a_key_frame(share, comparison, clock):
+def test_watchers_get_the_same_bytes_and_latecomers_a_key_frame(share, race, clock):
     async def test():
         broadcast = Broadcast(share, clock)
         first, second = Watcher(), Watcher()
@@ -122,8 +121,8 @@ def test_watchers_get_the_same_bytes_and_latecomers_a_key_frame(share, compariso
         assert frame.panels[0].blocks["v"].tolist() == same.panels[0].blocks["v"].tolist()
         broadcast.step()
         assert (await sent(first), await sent(second)) == (({}, []), ({}, []))
-        comparison.step()
-        wait(lambda: comparison.poll()[0][1].n == 4, "a sample")
+        race.step()
+        wait(lambda: race.poll()[0][1].n == 4, "a sample")
         late = Watcher()
         broadcast.watchers.add(late)
         broadcast.step()
@@ -135,7 +134,7 @@ def test_watchers_get_the_same_bytes_and_latecomers_a_key_frame(share, compariso
     run(test())
 
 
-def test_slow_watcher_gets_one_key_frame(share, comparison, clock):
+def test_slow_watcher_gets_one_key_frame(share, race, clock):
     async def test():
         broadcast, slow = Broadcast(share, clock), Watcher()
         broadcast.watchers.add(slow)
@@ -145,8 +144,8 @@ def test_slow_watcher_gets_one_key_frame(share, comparison, clock):
             if isinstance(stuck, bytes):
                 break  # its network is stuck: the frame does not leave
         for n in range(4, 30):
-            comparison.step()
-            wait(lambda n=n: comparison.poll()[0][1].n == n, "a sample")
+            race.step()
+            wait(lambda n=n: race.poll()[0][1].n == n, "a sample")
             broadcast.step()
         assert slow.needs_key
         assert not slow._waiting
@@ -175,7 +174,7 @@ def test_changes_of_the_page_are_sent_once_it_is_drawn(share, clock):
         share.leave()
         broadcast.step()
         assert (await sent(watcher)) == ({}, [])  # its runs go on while they are watched
-        share.view.comparison.close()
+        share.view.race.close()
         broadcast.step()
         assert (await sent(watcher))[0]["page"]["away"] is True
         clock.now += watching.SIGN_OF_LIFE_SECONDS + 1
@@ -185,34 +184,32 @@ def test_changes_of_the_page_are_sent_once_it_is_drawn(share, clock):
     run(test())
 
 
-def test_runs_of_a_page_that_was_left_go_on_while_somebody_watches(share, comparison):
-    tab = session.Tab({"comparisons": {"sample": (comparison, "token")}, "shared page": share})
+def test_runs_of_a_page_that_was_left_go_on_while_somebody_watches(share, race):
+    tab = session.Tab({"races": {"sample": race}, "shared page": share})
 
     async def test():
         audience = watching.Audience()
         with audience.watching(share, Watcher()):
             with audience.watching(share, Watcher()):
                 close_work(tab)
-            assert (share.away, share.rests, comparison.closed_at) == (True, False, None)
+            assert (share.away, share.rests, race.closed_at) == (True, False, None)
         assert share.rests
 
     run(test())
     close_work(tab)
-    assert comparison.closed_at is not None
+    assert race.closed_at is not None
 
 
 @pytest.mark.parametrize("hides", ["names", "numbers"])
-def test_asking_step_sends_watchers_no_answer(share, comparison, clock, monkeypatch, hides):
+def test_asking_step_sends_watchers_no_answer(share, race, clock, monkeypatch, hides):
     names = ("Gibbs", "rates-FPCD")
     monkeypatch.setattr(publish, "SHARED_PAGE", session.Entry("none", lambda: share))
-    comparisons_by_token()["quiz"] = comparison
-    specs = panel_specs(comparison, readouts, front=lambda knob: True)
+    specs = panel_specs(race, readouts, front=lambda knob: True)
     chart = Curves(ChartAxis("x"), ChartAxis("y"), "name", styled(names, names)).of(
         [{"name": "Gibbs", "x": 1.0, "y": 1.0}]
     )
-    parts = offering({}, "sample", comparison)
-    parts.offer("isl", lambda: (chart, ()), "ISL")
-    wait(lambda: parts.renew(), "the chart")
+    race.parts.offer("isl", lambda: (chart, ()), "ISL")
+    wait(lambda: race.parts.renew(), "the chart")
     hidden = {
         "names": (*names, "gibbs", "alpha", "standing", *(spec["colour"] for spec in specs)),
         "numbers": ('"own_speed":', '"fast_norm":', '"charts":[{', '"charts":{'),
@@ -231,7 +228,7 @@ def test_asking_step_sends_watchers_no_answer(share, comparison, clock, monkeypa
 
     def page(hidden):
         share.begin_run("sample", "Sample", hidden)
-        publish.canvas("sample", DATA | {"url": "/live/quiz", "panels": specs})
+        publish.canvas("sample", race, DATA | {"panels": specs})
         publish.chart("still", chart.content("ISL"))
         share.publish(card={"question": "Who draws this?"}, link="sample?p=gibbs")
         share.end_run()
@@ -284,16 +281,20 @@ SAID = {
     "a vote of two digits": "vote 10",
     "a vote in other digits": "vote \u0663",
     "a vote in words": "vote <b>1</b>",
+    "a tile without a sample": "tile 0",
+    "a tile before the first": "tile 0 -1",
+    "a tile in other digits": "tile 0 \u0663",
+    "a tile beyond all samples": "tile 0 " + "9" * 30,
 }
 
 
 @pytest.mark.parametrize("said", SAID.values(), ids=SAID)
-def test_watchers_change_nothing(client, comparison, said):
-    before = [panel.algorithm for panel in comparison.panels]
+def test_watchers_change_nothing(client, race, said):
+    before = [panel.algorithm for panel in race.panels]
     with connect(client) as socket:
         (socket.send_bytes if isinstance(said, bytes) else socket.send_text)(said)
         assert closed(socket) == (UNSUPPORTED, "Watchers cannot send messages.")
-    assert [panel.algorithm for panel in comparison.panels] == before
+    assert [panel.algorithm for panel in race.panels] == before
 
 
 CARD = {"head": "Lesson", "title": "One", "answers": ["a", "b", "c"], "right": -1}
@@ -321,6 +322,26 @@ def test_the_last_vote_of_a_connection_counts_at_most_two_a_second_until_the_ans
     assert share.votes() == [0, 0, 0]
     share.vote(second, 0)
     assert share.votes() == [1, 0, 0]
+
+
+def test_a_watcher_is_told_about_a_tile_but_not_while_the_card_asks(client, share):
+    def answer(socket, text, kind):
+        """Send a message; return the next one of this kind, and those that come before it."""
+        socket.send_text(text)
+        before = []
+        while f'{{"{kind}"' not in (said := socket.receive().get("text") or ""):
+            before.append(said)
+        return json.loads(said)[kind], before
+
+    with connect(client) as socket:
+        answer(socket, "alive", "charts")  # the last one of the page's parts
+        assert isinstance(answer(socket, "tile 0 1", "tile")[0]["energy"], float)
+        assert "energy" not in answer(socket, "tile 0 1000", "tile")[0]
+        share.begin_run("sample", "Sample", "numbers")
+        share.end_run()
+        socket.send_text("tile 0 1")
+        _, before = answer(socket, "key", "page")
+        assert not any('"tile"' in said for said in before)
 
 
 def test_a_vote_goes_with_its_connection(client, share):
@@ -365,16 +386,17 @@ def test_the_limit_of_watchers_is_one_sentence(client, monkeypatch):
             assert closed(second) == (BUSY, full)
 
 
-def test_a_copy_opens_the_link_while_there_is_room_and_no_question(client, share, comparison, monkeypatch):
+def test_a_copy_opens_the_link_while_there_is_room_and_no_question(client, share, race, monkeypatch):
     def copied():
         answer = client.get("/watch/abcd/copy", follow_redirects=False)
         return answer.status_code, answer.headers.get("location"), answer.text
 
     assert copied()[:2] == (303, "/sample?model=bas_pcd")
-    monkeypatch.setitem(comparisons_by_token(), "a token", comparison)
+    monkeypatch.setitem(races_by_token(), "a token", race)
     monkeypatch.setenv("RBMVIZ_PANELS", "1")  # two that run, and the two of the copy, are four times as many
     assert copied()[0] == 303
-    comparison.add(make_sampler("gibbs"))
+    monkeypatch.setattr(race, "_limited", False)
+    race.add(make_sampler("gibbs"))
     status, _, text = copied()
     assert (status, "all 4 chains that it allows are running" in text) == (503, True)
     monkeypatch.delenv("RBMVIZ_PANELS")
@@ -399,18 +421,14 @@ def test_the_page_allows_its_own_script_and_socket_and_nothing_else(client):
 # What the script runs say
 
 
-def test_the_socket_of_the_owner_and_what_is_about_his_browser_is_not_shared(share, comparison, monkeypatch):
-    comparisons_by_token()["secret"] = comparison
+def test_the_socket_of_the_owner_and_what_is_about_his_browser_is_not_shared(share, race, monkeypatch):
     monkeypatch.setattr(publish, "SHARED_PAGE", session.Entry("none", lambda: share))
     panel = {"key": 0, "values": {"eps": 1}, "multiples": [1], "knobs": []}
     of_owner = {"url": "/rbmviz/live/secret", "present": True, "path of a file, added later": "/home/secret"}
-    publish.canvas("sample", DATA | of_owner | {"panels": [panel]})
+    publish.canvas("sample", race, DATA | of_owner | {"panels": [panel]})
     assert "secret" not in json.dumps(share.view.data)
     assert set(share.view.data) == set(DATA)
     assert share.view.data["panels"] == [{"key": 0, "values": {}, "multiples": [], "knobs": []}]
-    before = share.view
-    publish.canvas("tune", DATA | {"url": "/rbmviz/live/a-map"})
-    assert share.view is before
 
 
 def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
@@ -422,7 +440,7 @@ def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
     assert shown.question.startswith("Why does avoiding")
     assert shown.link.startswith("chain?")
     assert "lesson=stick&step=1" in shown.link
-    assert shown.comparison is comparison_of(test, "chain")
+    assert shown.race is race_of(test, "chain")
     assert shown.card["head"] == "Why chains stick · step\u00a01\u00a0of\u00a07"
     assert (shown.card["right"], shown.card["reveal"]) == (-1, [])
     assert len(shown.card["answers"]) == 3

@@ -93,7 +93,8 @@ def make_command(rng: Rng, folder: Path) -> tuple[list[str], Path]:
     command = str(pick(rng, [name for name in NAMES for _ in range(weights.get(name, 6))]))
     words = [command]
     for option in app_of(command).assemble_argument_collection():  # as cyclopts sees them
-        if option.field_info.kind is inspect.Parameter.VAR_KEYWORD or rng.random() > 0.35:
+        record = option.children or option.field_info.kind is inspect.Parameter.VAR_KEYWORD
+        if record or rng.random() > 0.35:
             continue
         if option.field_info.is_keyword:
             words.append(max(option.names, key=len, default=""))

@@ -350,7 +350,7 @@ def use_results(folder: Path) -> Refusals:
     except BadInput as error:
         refused.append(str(error))
     try:
-        compare(Store(folder).read().columns)
+        compare(Store(folder).read())
     except BadInput as error:
         refused.append(str(error))
     return refused

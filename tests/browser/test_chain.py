@@ -57,6 +57,59 @@ def test_steps_reset_and_another_landscape(live):
     assert page.ask("panels[0].mark") == "the same element"
 
 
+def test_units_draw_an_image_by_themselves_and_lead_to_digits(live):
+    opened = live()
+    page = opened.page
+    opened.goto("chain?little=units")
+    page.locator(".made > svg").wait_for()
+    play = page.locator(".made").get_by_role("button", name="Play")
+    play.click()
+    said = page.locator(".chance span")
+    said.filter(has_text="h3: ").wait_for()  # three units, without a further click
+    page.locator(".made").get_by_role("button", name="Pause").click()
+    found = page.locator(".line").evaluate(
+        "line => { const [filled, dot] = line.children; "
+        "return [parseFloat(dot.style.left) < parseFloat(filled.style.width), dot.matches('.on')]; }"
+    )
+    assert found[0] == found[1]
+    page.get_by_role("button", name="Reset").click()
+    for i in range(12):
+        assert not page.get_by_role("button", name="Now 784 pixels").count()
+        page.get_by_role("button", name="Sweep", exact=True).click()
+        page.locator(".kept svg").nth(i).wait_for()
+    pixels = "e => [...e.querySelectorAll('.pixel')].map(p => p.matches('.on'))"
+    image = page.locator(".made > svg").evaluate(pixels)
+    assert page.locator(".kept svg").last.evaluate(pixels) == image
+    units = "e => [...e.querySelectorAll('[data-unit^=visible]')].map(u => u.matches('.on'))"
+    assert page.locator(".host > svg").evaluate(units) == image
+    page.get_by_role("button", name="Now 784 pixels").click()
+    page.wait_for_url("**/?*model=mnist_fpcd*")
+
+
+def test_a_dot_walks_over_the_states_of_each_chain_unless_motion_is_unwanted(live):
+    opened = live()
+    page = opened.page
+    opened.goto("chain?little=matrix&chain_matrix=two wells")
+    said = page.locator(".walk text").filter(has_text="moved")
+    said.nth(1).filter(has_text="of 4").wait_for()
+    page.locator(".walk").get_by_role("button", name="Pause").click()
+    before = said.all_text_contents()
+    assert len({text.split(" of ")[1] for text in before}) == 1  # both have made the same steps
+    page.wait_for_timeout(1000)
+    assert said.all_text_contents() == before
+    slider = page.get_by_role("slider", name="Taken from the diagonal")
+    slider.evaluate("input => { input.value = 100; input.dispatchEvent(new Event('input')); }")
+    said.first.wait_for(state="detached")  # another chain: nothing has moved yet
+    page.locator(".walk").get_by_role("button", name="Walk").click()
+    said.nth(1).filter(has_text="of 1").wait_for()
+
+    calm = live(reduced_motion="reduce")
+    calm.goto("chain?little=matrix")
+    calm.page.locator(".walk").get_by_role("button", name="Walk").wait_for()
+    calm.page.wait_for_timeout(1000)
+    assert not calm.page.locator(".walk text").filter(has_text="moved").count()
+
+
 CHARTS = """[...document.querySelectorAll('[class*=st-key-plot-] *')]
     .flatMap(node => [...node.shadowRoot?.querySelectorAll('.plot canvas') ?? []])"""
 

@@ -129,13 +129,32 @@ def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened)
     assert page("document.documentElement.scrollWidth") == phone["viewport"]["width"]
 
 
-def test_without_vectors_it_plays_the_recording(opened):
+def test_a_tile_is_what_python_says_of_the_sample(opened):
+    page = opened("scored.html#gibbs,rates_fpcd")
+    page("rbmviz.ready")
+    wait(lambda: page("rbmviz.panels[1].n") > 36, "a sample in each cell")
+    page.page.locator(".play").click()
+    wait(lambda: page("new Set(rbmviz.panels.map(panel => panel.n)).size") == 1, "all pause")
+    model = rbmviz.load_model("bas_pcd").rbm
+    data = rbmviz.load_dataset("bas")
+    for panel in (0, 1):
+        box = page.page.locator("canvas.picture").nth(panel).bounding_box()
+        page.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.6)
+        title, energies = page.page.locator(".loupe strong"), page.page.locator(".loupe figcaption")
+        title.filter(has_text=": counts as").wait_for()
+        sample = int(title.text_content().split(":")[0].removeprefix("Sample ").replace(",", "")) - 1
+        v = np.array(page(f"[...rbmviz.panels[{panel}].samples({sample}, 1)]"), np.uint8)
+        example = data.train[(data.train != v).sum(axis=1).argmin()]
+        for place, row in ((0, v), (2, example)):
+            said = float(energies.nth(place).text_content().split("energy ")[1].replace("−", "-"))
+            assert said == pytest.approx(model.free_energy(row[None])[0], abs=0.051)
+        assert f"{(example != v).sum()} pixels differ" in page.page.locator(".loupe p").text_content()
+
+
+def test_without_vectors_it_says_so(opened):
     page = opened("scored.html#rates_fpcd", before=WITHOUT_VECTORS)
-    page.page.locator(".recorded-only").wait_for()
-    assert "this is a recording" in page.page.locator(".recorded-only").text_content()
-    wait(lambda: int(page.page.locator("[data-at]").get_attribute("data-at")) > 20, "the recording plays")
-    assert "this is a recording" in page("rbmviz.ready.then(() => rbmviz.error)")
-    assert page.page.locator(".panel h3").all_text_contents() == ["rates-FPCD"]
+    assert "with vectors (SIMD)" in page.page.get_by_role("alert").text_content()
+    assert "open it in a newer one" in page("rbmviz.ready.then(() => rbmviz.error)")
 
 
 def test_damaged_data_are_one_sentence(opened, folder):
@@ -144,7 +163,7 @@ def test_damaged_data_are_one_sentence(opened, folder):
     middle, frame = len(packed) // 2, zlib.decompress(b64decode(packed))
     other = packed[:middle] + ("A" if packed[middle] != "A" else "B") + packed[middle + 1 :]
     for damaged, why in {
-        b64encode(zlib.compress(frame[:-50])).decode(): "A frame is damaged: it ends within",
+        b64encode(zlib.compress(frame[:-50])).decode(): "A frame is damaged: it is cut short",
         other: "The data in this file are damaged: copy or download it again.",
         packed[:middle] + "?" + packed[middle:]: "The data in this file are damaged",
     }.items():

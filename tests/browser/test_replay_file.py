@@ -5,17 +5,12 @@ import pytest
 from waiting import wait
 
 import rbmviz
-from rbmviz import make_sampler, metrics
 from rbmviz.cli import main
-from rbmviz.metrics import Coverage
-from rbmviz.session import RunHistory, SamplingSetup
-from rbmviz.view.replay import Replay, replay_html
 
 pytestmark = pytest.mark.browser
 
 N, CELLS = 400, 6
 PHONE = {"width": 390, "height": 844}
-BAS = rbmviz.load_dataset("bas")
 HOSTILE = "</script><img src=x onerror='document.title=1'><script>document.title=2</script>"
 
 BITS = """([panel, across, size]) => {
@@ -42,19 +37,7 @@ def files(tmp_path_factory):
     assert main([*usual, "--out", str(folder / "run.html")]) == 0
     more = ["--title", HOSTILE, "--caption", HOSTILE, "--last", "100"]
     assert main([*usual, *more, "--out", str(folder / "hostile.html")]) == 0
-    (folder / "turned.html").write_bytes(replay_html(Replay("t", "", [turned()], BAS, (4, 4), CELLS)))
     return folder
-
-
-def turned():
-    """Return a run whose knob was turned after 200 samples."""
-    run = SamplingSetup(rbmviz.load_model("bas_pcd"), BAS).plan().run(1, make_sampler("gibbs"))
-    run.prepare()
-    for temperature, n in ((1.0, 200), (4.0, N)):
-        run.set_knobs(make_sampler("gibbs", temperature=temperature))
-        while run.n < n:
-            run.record_steps(run.advance(min(run.max_steps(), n - run.n)))
-    return RunHistory.of(run)
 
 
 @pytest.fixture
@@ -149,30 +132,6 @@ def test_it_is_used_by_keyboard_in_both_themes_and_on_a_phone(opened):
     page.get_by_role("button", name="Light or dark").click()
     compare(page, n + 1)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-
-
-def test_after_a_turn_the_numbers_are_of_the_samples_since(opened):
-    page, v, data = opened("turned.html"), np.unpackbits(turned().v, axis=1), BAS
-
-    def shown_at(n):
-        go_to(page, n)
-        numbers = page.locator("dd[data-readout]").all_text_contents()
-        return page.locator("p.standing").all_text_contents(), numbers
-
-    for begin, n, scored in ((0, 200, 200), (200, N, 181)):
-        standing, _ = shown_at(n)
-        since = " since the change" if begin else ""
-        assert standing[0] == f"ISL of the first {scored} samples{since}"
-        assert standing[1].startswith(f"temperature {4 if begin else 1}")
-        coverage = Coverage(data)
-        coverage.update(v[begin:n])
-        isl = metrics.isl(v[begin : begin + scored], data.test, data.validation)
-        for name, value in (("isl", f"{isl.isl:.1f}"), ("switches", str(coverage.switches))):
-            text = page.locator(f"dd[data-readout={name}]").text_content()
-            assert text.replace("−", "-").startswith(value), name
-    standing, numbers = shown_at(249)
-    assert standing[0] == "Too few yet: 49 of 50 samples since the change."
-    assert set(numbers) == {"–"}
 
 
 def test_a_hostile_heading_is_text(opened):

@@ -184,6 +184,10 @@ def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):
     assert result["ess_free_energy"] == rbmviz.metrics.chain_diagnostics(energy).ess
     assert result["ess_activity"] == rbmviz.metrics.chain_diagnostics(activity).ess
     assert result["ess_activity"] != result["ess_free_energy"]
+    found = rbmviz.metrics.findings(v, "bas_pcd", "bas")
+    assert {name: result[name] for name in ("verdict", "findings", "looked_at")} == found.as_data()
+    assert main(["score", str(path)]) == 0
+    assert f"- {found[0].sentence}" in capsys.readouterr().out
     np.savez(tmp_path / "v.npz", v=v)
     plain = ["score", tmp_path / "v.npz", "--dataset", "bas"]
     assert "ess_activity" not in run(capsys, *plain)
@@ -193,6 +197,7 @@ def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):
     gone = run(capsys, *plain)
     assert gone["ess_activity"] == result["ess_activity"]
     assert "ess_free_energy" not in gone
+    assert "verdict" not in gone
     assert "rhat_activity" not in result
     np.savez(tmp_path / "v.npz", v=np.repeat(v[:1], 20, 0))
     assert run(capsys, *plain, "--model", "bas_pcd")["ess_free_energy"] is None
@@ -212,7 +217,9 @@ def test_score_of_several_chains_takes_them_apart(capsys, tmp_path):
     assert result["ess_free_energy"] != rbmviz.metrics.chain_diagnostics(energy.T.reshape(-1)).ess
     np.savez(path, v=np.tile(v[:7], (20, 1)), meta=meta)
     assert main(["score", str(path)]) == 0
-    assert "R-hat of 7 chains, above 1.01 while they disagree: over 100 by" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "R-hat of 7 chains, above 1.01 while they disagree: over 100 by" in out
+    assert "- Chains disagree about the" in out
     np.savez(path, v=v[:55], meta=meta)
     assert "ess_activity" not in run(capsys, "score", path)
     np.savez(path, v=v, meta=json.dumps({"model": "bas_pcd", "knobs": {"n_chains": True}}))

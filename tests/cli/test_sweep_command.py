@@ -120,7 +120,7 @@ def test_files(capsys, folder, tmp_path):
         read = list(csv.DictReader(file))
     assert {row["knob_eps"] for row in read} == {"0.03", "0.3"}
     drawn = svg.read_text()
-    [identity] = set(Store(folder).read().columns["model_digest"])
+    [identity] = set(Store(folder).read()["model_digest"])
     for word in ("rbmviz 0.1.0", identity, "seeds 0 to 1", "ISL, validation part", "rbmviz sweep", "alpha"):
         assert word in drawn, word
     run(capsys, "sweep", "show", folder, "--figure", png)
@@ -154,6 +154,8 @@ def test_sweep_refuses_bad_axes_before_computing(capsys, folder, tmp_path):
         (["show", folder, "--by", "spurious2"], "spurious2"),
         (["show", folder, "--at", 10**6], "has reached"),
         (["robustness", folder], "two or more models"),
+        (["robustness", folder, "--csv", tmp_path / "x.csv"], "leave --csv and --figure out"),
+        (["resume", folder, "--seed", "3"], "leave --seed out"),
         (["run", folder], "given as --out DIR"),
     ):
         assert sentence in refused(capsys, "sweep", *words), words

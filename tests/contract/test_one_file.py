@@ -105,10 +105,10 @@ def main():
     PAGE.heading()
     with PAGE.toolbar():
         seed = controls.number(Settings.twins_seed)
-    comparison = PAGE.open(PAGE.setup_of({"twins_seed": seed}))
+    race = PAGE.open(PAGE.setup_of({"twins_seed": seed}))
     with PAGE.notes():
         st.caption("Both are of one model.")
-    PAGE.draw_panels(comparison, "twins_grid", partial(sample_grid, view="sequence", side=4))
+    PAGE.draw_panels(race, "twins_grid", partial(sample_grid, view="sequence", side=4))
 
 
 if __name__ == "__main__":
@@ -191,9 +191,9 @@ def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, ne
     test = page(name, **({"little": "landscape"} if name == "chain" else {}))
     test.button(key=f"{name} add {new}").click().run()
     assert not test.exception
-    [(comparison, _)] = test.session_state["comparisons"].values()
-    assert comparison.panels[-1].algorithm.name == new
-    wait(lambda: comparison.poll()[-1][1].n > 0, "the first step of the new panel")
+    [race] = test.session_state["races"].values()
+    assert race.panels[-1].algorithm.name == new
+    wait(lambda: race.poll()[-1][1].n > 0, "the first step of the new panel")
     test.run()
     assert not test.exception
     if name == "sample":  # the live metric has a number on every panel, and help in the glossary
@@ -216,19 +216,19 @@ def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
         function.cache_clear()
     try:
         test = page("twins", shell=True, twins_seed="3")
-        [(comparison, _)] = test.session_state["comparisons"].values()
-        assert [panel.algorithm for panel in comparison.panels] == [
+        [race] = test.session_state["races"].values()
+        assert [panel.algorithm for panel in race.panels] == [
             rbmviz.make_sampler("gibbs", k=k) for k in (1, 2)
         ]
-        assert comparison.setup.seed == 3
-        wait(lambda: all(shown.n > 0 for _, shown in comparison.poll()), "samples of both")
+        assert race.setup.seed == 3
+        wait(lambda: all(shown.n > 0 for _, shown in race.poll()), "samples of both")
         assert address_of(test)["twins_seed"] == ["3"]
         assert address_of(test)["twin"] == [
             write_algorithm(rbmviz.make_sampler("gibbs", k=k)) for k in (1, 2)
         ]
         again = page("twins", shell=True, twin="rates_fpcd:eps=0.5", twins_speed="10")
         assert address_of(again)["twin"][0].startswith("rates_fpcd:eps=0.5,alpha=1.0,")
-        assert again.session_state["comparisons"]["twins"][0].rate == 10
+        assert again.session_state["races"]["twins"].rate == 10
         # Other pages take its names out of the address, and it takes theirs.
         assert {"twin", "twins_seed"} <= set(pages.names_of_other_pages("sample"))
         assert "twin" not in pages.names_of_other_pages("twins")

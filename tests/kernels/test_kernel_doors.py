@@ -76,16 +76,19 @@ def test_many_chains(wide):
     rbm, n = wide.rbm, 3
     layers = chains.start(chains.make_layers(rbm.W, rbm.b, rbm.c), np.zeros((n, M), np.uint8))
     streams, one, mean_h = np.stack([kernel_state(0, "x")] * n), np.ones(n, f32), np.zeros((n, N), f32)
-    at_first = [((0, 6), 0)]  # of no use to ``draw`` itself
+    at_first = [((0, 7), 0)]  # of no use to ``draw`` itself
     check(chains.update, (layers[0], layers[1].units, 0, n), at_first)
     check(chains.draw, (layers[0], streams, one, np.zeros(N, f32), mean_h, np.arange(n), 0, 0, n), at_first)
     out = np.zeros((6, M), np.uint8), np.zeros((6, M), f32)
     offsets = np.zeros(N, f32), np.zeros(M, f32)
     call = (*layers, streams, one, *offsets, mean_h, 1, 2, 0, n, np.arange(n), n, *out)
-    check(chains.sample, call, [((1, 6), 0)])
+    check(chains.sample, call, [((1, 7), 0)])
     for place in ([0, 1, 3], [0, -1, 2]):
         with pytest.raises(ValueError, match="do not fit"):
             chains.sample(*replaced(call, (11,), np.array(place)))
+    biases = rbm.b.astype(float), np.ones(M), rbm.c.astype(float)
+    annealed = annealing.start(chains.make_layers(rbm.W, 0 * rbm.b, 0 * rbm.c), *biases, streams)
+    check(annealing.anneal, (annealed, 0.1, 0.2), [((0, 0, 7), 0), ((0, 1, 7), 0)])
 
 
 def test_fast_weights(wide):
@@ -141,7 +144,7 @@ def test_couplings(wide):
 
 def test_sums_over_states():
     x, out = np.zeros((4, 5), f32), np.zeros(4)
-    check(annealing.add_log_ratio, (x, 1.0, np.zeros(5), 0.5, np.zeros(5), out))
+    check(annealing.add_log_ratio, (x, 1.0, 0.5, np.zeros(5), out))
     check(annealing.add_softplus, (x, np.zeros(5, f32), x, out))
     high, low = np.ones((2, 3, states_kernel.HIGH)), np.ones((5, 3, states_kernel.LOW))
     biases = np.zeros((2, states_kernel.HIGH)), np.zeros((5, states_kernel.LOW))

@@ -11,7 +11,7 @@ import pytest
 from rbmviz import browser
 from rbmviz.browser.chains import Blocks, chain_spec
 from rbmviz.browser.landscapes import walk_data
-from rbmviz.knobs import read_algorithm, values_of
+from rbmviz.knobs import values_of
 from rbmviz.lessons import load_lesson
 from rbmviz.lessons.claims import parse_claim
 from rbmviz.metrics import landscape
@@ -52,7 +52,7 @@ def walks_of_lessons():
     for state in steps:
         for text, sampler in zip(state.panels, state.algorithms(), strict=True):
             found[state.settings["land"], state.settings["land_depth"], text] = (state.setup(), sampler)
-    heated = read_algorithm(samplers, "gibbs:temperature=1.5")
+    heated = samplers.read("gibbs:temperature=1.5")
     return [*found.values(), (steps[0].setup(), heated)]
 
 

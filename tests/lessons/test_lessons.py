@@ -176,7 +176,7 @@ def test_a_good_lesson_is_read():
     assert step.state.settings["land_depth"] == 12
     assert step.state.settings["land"] == "two halves"  # what a link leaves out has its default
     said = step.claims[0].words("chain", ["Gibbs", "rates-FPCD"])
-    assert said == "rates-FPCD: crossings > Gibbs: crossings + 2, after 300 samples"
+    assert said == "After 300 samples, “Crossings” with rates-FPCD is more than 2 above that with Gibbs"
 
 
 BAD = {

@@ -48,7 +48,7 @@ def test_the_command(capsys):
     words = "log-likelihood --model bas_pcd --dataset bas --sweeps 3 --chains 50 --seed 4"
     rows, rbm = load_dataset("bas").train, load_model("bas_pcd").rbm
     want = monte_carlo_likelihood(rbm, rows, chains=50, sweeps=3, seed=4)
-    assert run(capsys, *words.split(), "--method", "monte-carlo")["train"] == want
+    assert run(capsys, *words.split(), "--method", "monte_carlo")["train"] == want
 
 
 def test_rows_are_scored_alike_in_any_company():

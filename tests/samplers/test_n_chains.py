@@ -8,11 +8,12 @@ import pytest
 from waiting import wait
 
 from rbmviz import BadInput, rng
+from rbmviz.files import budget
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import Coverage, agreement, chain_diagnostics
 from rbmviz.models import pattern_model
 from rbmviz.registry import samplers
-from rbmviz.samplers import fast_weights, interleave, list_samplers, make_sampler, sample
+from rbmviz.samplers import interleave, list_samplers, make_sampler, sample
 from rbmviz.session import LandscapeSetup, SamplingPlan, SamplingRun, SamplingSetup, replay
 
 NAMES = list_samplers()
@@ -83,7 +84,7 @@ def test_bad_starts(name, more, wide):
 
 @pytest.mark.parametrize("name", SHARING)
 def test_fast_weights_beyond_the_memory_are_refused(name, wide, monkeypatch):
-    monkeypatch.setattr(fast_weights, "machine_memory", lambda: 3 * 2 * 8 * 70 * 37.0)
+    monkeypatch.setattr(budget, "machine_memory", lambda: 3 * 2 * 8 * 70 * 37.0)
     make_sampler(name, n_chains=3).init(wide, 0)
     with pytest.raises(BadInput, match=r"more than half of this machine's .* let them share"):
         make_sampler(name, n_chains=4).init(wide, 0)

@@ -292,6 +292,11 @@ def test_bad_input(name, wide, model):
         assert sample(Model(wide.rbm), make_sampler(name), 2).v.shape == (2, 70)
 
 
+def test_more_samples_than_memory_are_refused(wide):
+    with pytest.raises(BadInput, match=r"need 3,500,000\.0 GB, .* rbmviz\.stream chunk by chunk"):
+        sample(wide, make_sampler("gibbs"), 10**13)
+
+
 @pytest.mark.parametrize("cache", ["as it is", pytest.param("empty", marks=pytest.mark.slow)])
 def test_each_kernel_compiles_once(cache, tmp_path):
     """Everything a page can do to the samplers, in a fresh process: no kernel may meet a second signature

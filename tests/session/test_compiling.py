@@ -106,7 +106,6 @@ COMPILED_BY_THE_RUN = """
 import importlib, sys
 from waiting import wait
 from numba.core import event
-from rbmviz.knobs import read_algorithm
 from rbmviz.pages.spec import Sources
 from rbmviz.session import Race
 from rbmviz.session.warm import compile_jobs
@@ -122,15 +121,15 @@ page = importlib.import_module(f"rbmviz.pages.{name}").SPEC
 values = {key: setting.default for key, setting in page.settings.items()}
 setup = page.setup(values | dict(one.split("=") for one in settings), Sources())
 for panel in page.default_panels:
-    comparison, algorithm = Race(setup, 30.0), read_algorithm(page.algorithms, panel)
+    race, algorithm = Race(setup, 30.0), page.algorithms.read(panel)
     list(compile_jobs(setup.plan().run(1, algorithm).jobs()))
     listener = Listener()
     event.register("numba:compile", listener)
-    comparison.add(algorithm)
-    comparison.step(100)
-    wait(lambda: (s := comparison.poll()[0][1]).n == 100 and s.status == "paused", "a hundred steps")
+    race.add(algorithm)
+    race.step(100)
+    wait(lambda: (s := race.poll()[0][1]).n == 100 and s.status == "paused", "a hundred steps")
     event.unregister("numba:compile", listener)
-    comparison.close()
+    race.close()
 """
 
 

@@ -92,9 +92,9 @@ def test_differences_are_paired_point_by_point(model, toy):
         assert one.std_error == pytest.approx(difference.std(ddof=1) / math.sqrt(len(toy.test)))
     assert {one[3:] for one in isl_points.differences(shown[0], shown[0], "sweeps")} == {(0.0, 0.0)}
     assert all(one.samples == one.other_samples == one.point for one in found)
-    compared = places([(one, False) for one in shown], "samples")
-    assert isl_points.best(compared) == int(np.argmax([one.scores.isl.isl for one in compared]))
-    assert isl_points.best(places([], "samples")) is None
+    at_64 = [one.scores_at("samples", 64).isl.isl for one in shown]
+    assert isl_points.best(shown, "samples", 64) == int(np.argmax(at_64))
+    assert isl_points.best([], "samples", 64) is isl_points.best(shown, "samples", 200) is None
 
 
 def test_groups_at_random_have_the_error_of_all_points():
@@ -169,21 +169,21 @@ def test_ended_schedule_keeps_its_score_and_blocks_nobody(toy):
     assert places([(ended, 0.0), (going, 0.0)], "updates")[0].point <= 20
 
 
-def test_added_trainer_catches_up_before_it_counts(open_comparison, toy):
-    comparison = open_comparison(TrainingSetup(toy, 3), make_trainer("cd", batch_size=10), rate=100.0)
-    comparison.step(200)
-    wait(lambda: comparison.poll()[0][1].passed("updates") == 200, "a scored update")
-    comparison.add(make_trainer("pcd", batch_size=10))
+def test_added_trainer_catches_up_before_it_counts(open_race, toy):
+    race = open_race(TrainingSetup(toy, 3), make_trainer("cd", batch_size=10), rate=100.0)
+    race.step(200)
+    wait(lambda: race.poll()[0][1].passed("updates") == 200, "a scored update")
+    race.add(make_trainer("pcd", batch_size=10))
     points_then = []
 
     def is_there():
-        points_then.append(compared_now(comparison)[0].compared.point)
-        return not compared_now(comparison)[1].compared.catching_up
+        points_then.append(compared_now(race)[0].compared.point)
+        return not compared_now(race)[1].compared.catching_up
 
     wait(is_there, "the second")
     assert min(points_then) > 100  # the first never went back to where the second had begun
-    assert [s.n for _, s in comparison.poll()] == [200, 200]
+    assert [s.n for _, s in race.poll()] == [200, 200]
 
 
-def compared_now(comparison):
-    return [one for _, one in comparison.at_common_point(comparison.poll())]
+def compared_now(race):
+    return [one for _, one in race.at_common_point(race.poll())]

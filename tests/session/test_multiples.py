@@ -34,21 +34,21 @@ def test_four_values_lie_around_the_one_that_is_there(knob, value, found):
     assert four_values(knobs_of(make_sampler("rates_fpcd"))[knob], value) == found
 
 
-def test_panels_beside_one_begin_with_all_others_and_can_be_undone(open_comparison, model, toy):
+def test_panels_beside_one_begin_with_all_others_and_can_be_undone(open_race, model, toy):
     samplers = make_sampler("gibbs"), make_sampler("rates_fpcd")
-    comparison = open_comparison(SamplingSetup(model, toy, seed=4), *samplers, rate=1000.0)
-    comparison.step(200)
-    wait(lambda: [s.n for _, s in comparison.poll()] == [200, 200], "steps")
-    before, key = comparison.panels, comparison.panels[1].key
+    race = open_race(SamplingSetup(model, toy, seed=4), *samplers, rate=1000.0)
+    race.step(200)
+    wait(lambda: [s.n for _, s in race.poll()] == [200, 200], "steps")
+    before, key = race.panels, race.panels[1].key
     others = with_knob(samplers[1], "eps", [0.01, 0.09, 0.27])
     for instead, shown in ((False, [*samplers, *others]), (True, [others[0], samplers[1], *others[1:]])):
-        comparison.add_beside(key, others, instead=instead)
-        assert [panel.algorithm for panel in comparison.panels] == shown
-        assert [s.n for _, s in comparison.poll()] == [0] * len(shown)
-        comparison.step(30)
-        wait(lambda: all(s.n == 30 for _, s in comparison.poll()), "steps of all")
-        assert comparison.undo()
-        assert comparison.panels == before
-        assert [(s.n, s.run) for _, s in comparison.poll()] == [(200, 1), (200, 1)]
-    comparison.add_beside(99, others)  # the panel has gone meanwhile
-    assert comparison.panels == before
+        race.add_beside(key, others, instead=instead)
+        assert [panel.algorithm for panel in race.panels] == shown
+        assert [s.n for _, s in race.poll()] == [0] * len(shown)
+        race.step(30)
+        wait(lambda: all(s.n == 30 for _, s in race.poll()), "steps of all")
+        assert race.undo()
+        assert race.panels == before
+        assert [(s.n, s.run) for _, s in race.poll()] == [(200, 1), (200, 1)]
+    race.add_beside(99, others)  # the panel has gone meanwhile
+    assert race.panels == before

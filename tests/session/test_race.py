@@ -33,10 +33,10 @@ FOUR = [make_sampler(name) for name in ("gibbs", "rates_fpcd", "rates_herding", 
 
 
 @pytest.fixture
-def page(open_comparison, model, toy, monkeypatch):
+def page(open_race, model, toy, monkeypatch):
     """Four panels; no step is skipped, however slow the machine is."""
     monkeypatch.setattr(panel_module, "BACKLOG_SECONDS", 1e9)
-    return open_comparison(SamplingSetup(model, toy, 4), *FOUR, rate=200.0)
+    return open_race(SamplingSetup(model, toy, 4), *FOUR, rate=200.0)
 
 
 def steps(page):
@@ -302,9 +302,9 @@ def setups(model, toy):
 
 
 @pytest.mark.parametrize("kind", ["sampling", "landscape", "weights", "coupling", "training"])
-def test_freed_runs_repeat_their_steps_to_the_same_bits(open_comparison, model, toy, kind):
+def test_freed_runs_repeat_their_steps_to_the_same_bits(open_race, model, toy, kind):
     [(_, setup, algorithm, knobs)] = [one for one in setups(model, toy) if one[0] == kind]
-    page = open_comparison(setup, algorithm)
+    page = open_race(setup, algorithm)
     for _ in range(2):
         page.step(40)
         wait(lambda: page.poll()[0][1].status == "paused" and page.poll()[0][1].n % 40 == 0, "steps")
@@ -423,9 +423,9 @@ def test_closed_page_is_freed_after_a_while_unless_it_is_opened(page, monkeypatc
     assert len(set(steps(page))) == 1
 
 
-def test_trainings_are_kept_for_a_while_and_then_gone(open_comparison, toy, monkeypatch):
+def test_trainings_are_kept_for_a_while_and_then_gone(open_race, toy, monkeypatch):
     monkeypatch.setattr(race_module, "RELEASE_SECONDS", 0.0)
-    page = open_comparison(TrainingSetup(toy, 4), make_trainer("cd"))
+    page = open_race(TrainingSetup(toy, 4), make_trainer("cd"))
     page.step(10)
     wait_for_pause(page, 10)
     page.close()
@@ -441,13 +441,13 @@ def test_trainings_are_kept_for_a_while_and_then_gone(open_comparison, toy, monk
     wait_for_pause(page, 0)
 
 
-def test_training_goes_on_for_a_while_after_its_page_was_left(open_comparison, model, toy, monkeypatch):
-    sampling = open_comparison(SamplingSetup(model, toy), FOUR[0])
+def test_training_goes_on_for_a_while_after_its_page_was_left(open_race, model, toy, monkeypatch):
+    sampling = open_race(SamplingSetup(model, toy), FOUR[0])
     sampling.leave()
     assert not sampling.is_open
     assert sampling.closed_at is not None  # at once
     monkeypatch.setattr(race_module, "RELEASE_SECONDS", 1000.0)
-    page = open_comparison(TrainingSetup(toy, 4), make_trainer("cd"), rate=100.0)
+    page = open_race(TrainingSetup(toy, 4), make_trainer("cd"), rate=100.0)
     page.resume()
     wait(lambda: steps(page)[0] > 5, "updates")
     page.leave()
@@ -483,13 +483,32 @@ def test_panels_are_refused_when_memory_or_the_page_is_full(model, toy, monkeypa
     page.close()
 
 
+@pytest.mark.parametrize("has_state", [False, True])
+def test_a_panel_that_finds_no_room_when_it_begins_says_so(model, toy, monkeypatch, has_state):
+    """When panels are added together, the memory of the first is not taken yet when the last is added."""
+    page = Race(SamplingSetup(model, toy), limited=True)
+    if has_state:
+        page.add(FOUR[0])
+        wait(lambda: page.poll()[0][1].status == "paused", "a state")
+    monkeypatch.setattr(race_module, "check_room", lambda: None)
+    monkeypatch.setenv("RBMVIZ_SERVER_MB", "1")
+    if not has_state:
+        page.add(FOUR[0])
+    page.step()
+    wait(lambda: page.poll()[0][1].status == "failed", "a refusal")
+    assert str(page.panels[0].error).startswith("The server has 0 MB of memory left: close a panel,")
+    page.reset()  # takes no more
+    wait(lambda: page.poll()[0][1].status == "paused", "a state")
+    page.close()
+
+
 # Several pages
 
 
 @pytest.mark.slow  # measures a rate, which a busy machine does not give
-def test_paced_page_keeps_its_samples_beside_pages_at_full_speed(open_comparison, model, toy):
-    full = [open_comparison(SamplingSetup(model, toy), *FOUR) for _ in range(3)]
-    paced = open_comparison(SamplingSetup(model, toy), *FOUR, rate=60.0)
+def test_paced_page_keeps_its_samples_beside_pages_at_full_speed(open_race, model, toy):
+    full = [open_race(SamplingSetup(model, toy), *FOUR) for _ in range(3)]
+    paced = open_race(SamplingSetup(model, toy), *FOUR, rate=60.0)
     for page in (*full, paced):
         page.resume()
     wait(lambda: min(steps(paced)) > 30, "a start")
@@ -515,9 +534,9 @@ def test_pool_does_jobs_in_the_order_in_which_they_are_due():
     assert done == ["first", "second", "late"]
 
 
-def test_another_model_mends_a_page(open_comparison, model, toy):
+def test_another_model_mends_a_page(open_race, model, toy):
     other = Model(RBM(np.zeros((5, 2)), np.zeros(5), np.zeros(2)))
-    page = open_comparison(SamplingSetup(other), FOUR[1])
+    page = open_race(SamplingSetup(other), FOUR[1])
     wait(lambda: page.poll()[0][1].status == "failed", "no rates")
     page.change(SamplingSetup(model, toy))
     page.step(3)

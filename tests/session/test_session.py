@@ -1,4 +1,4 @@
-"""The worker, its snapshots and its log, and comparisons of several workers."""
+"""The worker, its snapshots and its log, and races of several workers."""
 
 import numpy as np
 import pytest

@@ -102,33 +102,33 @@ def test_a_drag_is_one_turn_that_counts_from_its_last_value(model, toy):
 
 
 @pytest.mark.parametrize("kernel", ["binary", "mean"])
-def test_repeated_run_has_the_same_scores(open_comparison, model, toy, kernel):
+def test_repeated_run_has_the_same_scores(open_race, model, toy, kernel):
     """Freed memory, a reconnect, Undo: from the log, in other chunks, without anybody who looks."""
     setup = SamplingSetup(model, toy, seed=4, kernel=kernel)
-    comparison = open_comparison(setup, make_sampler("rates_fpcd", n_chains=2))
+    race = open_race(setup, make_sampler("rates_fpcd", n_chains=2))
 
     def shown():
-        return comparison.poll()[0][1]
+        return race.poll()[0][1]
 
     def step(n, **knobs):
         end = shown().n + n
-        comparison.set_live_knobs(0, **knobs)
-        comparison.step(n)
+        race.set_live_knobs(0, **knobs)
+        race.step(n)
         wait(lambda: (shown().n, shown().status) == (end, "paused"), f"{end} steps")
 
     step(210)
     step(3, eps=0.5)
-    comparison.set_live_knobs(0, eps=0.9)
+    race.set_live_knobs(0, eps=0.9)
     step(140, eps=0.2)
     step(61, eps=0.3)
     step(20, eps=0.7)
     step(57, eps=0.8, alpha=0.9)
     before = shown()
-    comparison.close()  # while it is open the run is repeated at once, on a busy machine before anybody looks
-    comparison.free()
-    wait(lambda: comparison[0].is_freed, "the memory")
-    comparison.open()
-    wait(lambda: not comparison[0].is_freed and shown().status == "paused", "the run again")
+    race.close()  # while it is open the run is repeated at once, on a busy machine before anybody looks
+    race.free()
+    wait(lambda: race[0].is_freed, "the memory")
+    race.open()
+    wait(lambda: not race[0].is_freed and shown().status == "paused", "the run again")
     after = shown()
     assert len(before.past) == 3
     assert [segment.begin[:2] for segment in before.segments] == [
@@ -146,8 +146,8 @@ def test_repeated_run_has_the_same_scores(open_comparison, model, toy, kernel):
     )
 
 
-def test_others_are_compared_at_their_own_first_samples(model, toy):
-    """The rank, the difference to the best and the large numbers are of equally many samples of each."""
+def test_a_turn_of_one_panel_leaves_the_numbers_of_the_others(model, toy):
+    """The difference between two panels is of equally many samples of each nevertheless."""
     turned, other = (begun(model, toy, make_sampler("rates_fpcd", eps=eps), 600) for eps in (0.01, 0.1))
 
     def compared():
@@ -162,15 +162,14 @@ def test_others_are_compared_at_their_own_first_samples(model, toy):
     advance(turned, 61)
     a, b = compared()
     v, w = turned.held_samples()[1], other.held_samples()[1]
-    scores = [isl(x, toy.test, toy.validation).isl for x in (v[600 : 600 + 108], w[:108])]
-    assert [one.compared.point for one in (a, b)] == [108, 108]
-    assert [one.newest.isl for one in (a, b)] == scores
+    scores = [isl(x, toy.test, toy.validation).isl for x in (v[600 : 600 + 108], w[:108], w[:665])]
+    assert [one.compared.point for one in (a, b)] == [108, 665]
+    assert [one.newest.isl for one in (a, b)] == [scores[0], scores[2]]
     assert a.newest.spent == Spent(108, 108, a.newest.spent.seconds)
-    assert isl_points.best([a.compared, b.compared]) == int(np.argmax(scores))
+    assert isl_points.best([a, b], "samples", 108) == int(np.argmax(scores[:2]))
     last = isl_points.differences(a, b, "samples")[-1]
     assert (last.point, last.samples, last.other_samples) == (108, 108, 108)
     assert last.difference == pytest.approx(scores[0] - scores[1])
     turn(turned, 50, eps=0.5)
     here, there = compared()
-    assert (here.newest.n, there.newest.n) == (50, 50)
-    assert there.newest.isl == isl(w[:50], toy.test, toy.validation).isl
+    assert (here.newest.n, there.newest.n) == (50, 665)

@@ -23,8 +23,9 @@ from rbmviz.rbm.files import save_model
 from rbmviz.registry import samplers, trainers
 from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells, list_measures
 from rbmviz.sweeps import cell as cell_module
-from rbmviz.sweeps.cell import columns_of_measures, forget, provide, version_of
-from rbmviz.sweeps.cell import table as table_of
+from rbmviz.sweeps import table as table_of
+from rbmviz.sweeps.cell import forget, provide, version_of
+from rbmviz.sweeps.measures import columns_of_measures
 from tests.sweeps.tables import same
 
 

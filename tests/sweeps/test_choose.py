@@ -7,12 +7,7 @@ import pytest
 from scipy import stats
 
 from rbmviz.errors import BadInput
-from rbmviz.sweeps.choose import (
-    compare,
-    robustness,
-    select,
-    telling_point,
-)
+from rbmviz.sweeps import compare, robustness, select, telling_point
 
 COUNTS = np.array([1, 10, 100, 1000])
 

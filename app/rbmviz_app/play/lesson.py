@@ -1,39 +1,22 @@
 """A lesson as a page without a server: the browser runs its steps and evaluates their claims."""
 
 import base64
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from rbmviz import browser
-from rbmviz.browser.chains import Blocks
-from rbmviz.browser.scores import score_data
-from rbmviz.charts import Style, styled
+from rbmviz.charts import styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, PageState, Step
 from rbmviz.metrics import landscape
 from rbmviz.metrics.landscape import state_bits
-from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES, Number
+from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES
 from rbmviz.models import describe_model
-from rbmviz.samplers import Sampler
 from rbmviz.session.unit_by_unit import UnitByUnit
-from rbmviz.view.curves import isl_plot
 from rbmviz.view.formulas import mathml
-from rbmviz.view.frames import write_frame
-from rbmviz.view.live import (
-    LIVE_POLICY,
-    all_blocks,
-    check_size,
-    contents,
-    engine_data,
-    live_data,
-    live_knobs,
-    live_script,
-)
-from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
+from rbmviz.view.live import LIVE_POLICY, Engine, Live, contents, heads_of, live_script, sampling_page
+from rbmviz.view.replay import FASTEST, assembled, page_data
 from rbmviz.view.specs import shape_of
 from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
@@ -54,13 +37,10 @@ BROWSER_NUMBERS = {
 
 
 class LessonPage:
-    """Builder of a lesson's page: the data of its steps, and the arrays that they share."""
+    """Builder of a lesson's page: the data of its steps, and the engine that they share."""
 
     def __init__(self) -> None:
-        self.blocks = Blocks()
-        self.dataset: Dataset | None = None
-        self.scores: dict[str, Any] | None = None
-        self.score_blocks: dict[str, np.ndarray] = {}
+        self.engine = Engine(None)
 
     def step(self, step: Step) -> dict[str, Any]:
         """Return the data of a step; BadInput if a browser cannot run it."""
@@ -77,7 +57,7 @@ class LessonPage:
         part = state.settings.get("little", "landscape")
         if state.page == "chain" and part != "landscape":
             return {"part": part, "card": card_data(step, part)}
-        data = walk_page(state, self.blocks) if state.page == "chain" else self._samples(state)
+        data = walk_page(state, self.engine) if state.page == "chain" else self._samples(state)
         return data | {"part": "live", "card": card_data(step, "live")}
 
     def _samples(self, state: PageState) -> dict[str, Any]:
@@ -87,50 +67,36 @@ class LessonPage:
                 f"kernel = {settings['kernel']}: browsers compute the ISL with binary samples only."
             )
         model, dataset = setup.model, setup.dataset
-        check_size(model)
         self._score_against(dataset)
-        styles = styled(titles(algorithms), colours(algorithms))
-        named = dataset is not None and dataset.train_labels is not None
-        numbers = scores_without_server(isl=self.scores is not None, classes=named, blank=True, spurious=True)
-        isl = isl_plot(styles)
-        page = page_data(
-            "",
-            f"{settings['model']}: {describe_model(model)}.",
-            model.rbm.n_visible,
-            shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
-            dataset,
-            dataset.classes if named and dataset is not None else (),
-        ) | {
-            "side": settings["cells"],
-            "usual_side": settings["cells"],
-            "speed": min(settings["speed"], FASTEST),
-            "view": settings["view"],
-            "isl": isl.empty("ISL") | {"x": isl.x.content(), "y": isl.y.content()},
-        }
-        heads = heads_of(styles, algorithms, numbers)
+        shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
         starts = [(setup.seed, setup.starts(1))]
-        live = live_data(algorithms, model, starts, self.blocks, self.scores)
-        return {"page": page, "heads": heads, "live": live}
+        caption, side = f"{settings['model']}: {describe_model(model)}.", settings["cells"]
+        speed = min(settings["speed"], FASTEST)
+        page, heads = sampling_page(
+            Live("", caption, model, algorithms, dataset, shape, starts, side, speed), self.engine.scores
+        )
+        page |= {"usual_side": side, "view": settings["view"]}
+        return {"page": page, "heads": heads, "live": self.engine.runs(algorithms, model, starts)}
 
     def _score_against(self, dataset: Dataset | None) -> None:
+        known = self.engine.dataset
         if dataset is None:
             raise BadInput("its model does not say what data it learned, against which samples are scored.")
-        if self.dataset is not None and self.dataset.name != dataset.name:
-            raise BadInput(f"it scores against {dataset.name}, and another step against {self.dataset.name}.")
-        if self.dataset is None:
-            self.dataset = dataset
-            self.scores, self.score_blocks = score_data(dataset)
+        if known is not None and known.name != dataset.name:
+            raise BadInput(f"it scores against {dataset.name}, and another step against {known.name}.")
+        if known is None:
+            self.engine.score_against(dataset)
 
 
-def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
-    """Return the data of a page with walks over a landscape; array contents are added to ``blocks``."""
+def walk_page(state: PageState, engine: Engine) -> dict[str, Any]:
+    """Return the data of a page with walks over a landscape."""
     setup, algorithms, settings = state.setup(), state.algorithms(), state.settings
     model = setup.model
     rbm, name = model.rbm, settings["land"]
     shape = shape_of(rbm.n_visible, model.meta.get("image_shape"))
     land = landscape(rbm, settings["land_order"])
     styles = styled(titles(algorithms), colours(algorithms))
-    page = page_data("", landscape_line(name, setup), rbm.n_visible, shape, None, ()) | {
+    page = page_data("", landscape_line(name, setup), rbm.n_visible, shape, None) | {
         "side": TRAIL_SIDE,
         "speed": min(settings["land_pace"], FASTEST),
         "isl": None,
@@ -140,18 +106,7 @@ def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
     }
     heads = heads_of(styles, algorithms, OF_LANDSCAPE)
     starts = [(setup.seed, state_bits(land.valleys[0].floor, rbm.n_visible))]
-    return {"page": page, "heads": heads, "live": live_data(algorithms, model, starts, blocks, land=land)}
-
-
-def heads_of(
-    styles: Sequence[Style], algorithms: Sequence[Sampler], numbers: Sequence[Number]
-) -> list[dict[str, Any]]:
-    """Return the heads of runs that have not begun; numbers : numbers of each panel."""
-    empty = {"first": 0, "n_chains": 1, "segments": [], "knobs_at": []}
-    return [
-        empty | {"key": key, "spec": panel_data(key, style, sampler, numbers) | live_knobs(sampler)}
-        for key, (style, sampler) in enumerate(zip(styles, algorithms, strict=True))
-    ]
+    return {"page": page, "heads": heads, "live": engine.runs(algorithms, model, starts, land)}
 
 
 def card_data(step: Step, part: str) -> dict[str, Any]:
@@ -207,16 +162,17 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
             steps.append(page.step(step))
         except BadInput as error:
             raise BadInput(f"The lesson '{lesson.name}', step {i}: {error}") from None
-    data = engine_data() | {
+    dataset = page.engine.dataset
+    data: dict[str, Any] = {
         "title": lesson.title,
         "steps": steps,
-        "contains": contents(page.dataset) if page.dataset is not None else "",
+        "contains": contents(dataset) if dataset is not None else "",
     }
     if any(step["part"] == "units" for step in steps):
         data["units"] = units_data()
     if any(step["part"] == "matrix" for step in steps):
         data["matrix"] = f"data:image/webp;base64,{base64.b64encode(MATRIX_PICTURE.read_bytes()).decode()}"
-    frame = write_frame(data, [({}, all_blocks(page.blocks, page.score_blocks))])
+    frame = page.engine.frame(data)
     files = (
         browser.KERNELS_FOLDER / "claims.js",
         browser.KERNELS_FOLDER / "units.js",
@@ -227,4 +183,4 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     script = "\n".join([live_script(CHAIN_FOLDER / "panel.js"), units_script(), *own])
     styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
     sheets = [*(file.read_text("utf-8") for file in styles), units_style()]
-    return assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets), page.dataset
+    return assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets), dataset

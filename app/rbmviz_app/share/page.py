@@ -6,11 +6,10 @@ hashes, and a connection to its server. The token is only in its address.
 
 import functools
 import html
-from collections.abc import Sequence
 from pathlib import Path
 
 from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
-from rbmviz.view.replay import PAGE_HTML, SAMPLE_PANEL, panels_script, source_hash
+from rbmviz.view.replay import PAGE_HTML, SAMPLE_PANEL, panels_script, security_policy
 
 SHARE_FOLDER = Path(__file__).parent
 PAGES_FOLDER = SHARE_FOLDER.parent / "pages"
@@ -26,15 +25,8 @@ SENTENCE = """<main class="sentence"><h1>rbmviz</h1><p>{sentence}</p></main>"""
 
 HEADERS = {"Cache-Control": "no-store"}
 
-
-def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    script_hashes, style_hashes = (
-        " ".join(map(source_hash, sources)) or "'none'" for sources in (scripts, styles)
-    )
-    return (
-        f"default-src 'none'; script-src {script_hashes}; style-src {style_hashes}; img-src data:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'"
-    )
+CONNECTS = "; connect-src 'self'"
+"""Permission to connect to this server."""
 
 
 @functools.cache
@@ -44,7 +36,7 @@ def watchers_page() -> tuple[str, dict[str, str]]:
     written = "\n".join(f'<style data-page="{name}">{style}</style>' for name, style in styles.items())
     body = WATCH_BODY.format(script=script)
     page = PAGE_HTML.format(meta=NO_INDEX, title="rbmviz: watching", styles=written, body=body)
-    return page, HEADERS | {"Content-Security-Policy": _policy([script], list(styles.values()))}
+    return page, HEADERS | {"Content-Security-Policy": security_policy([script], styles.values(), CONNECTS)}
 
 
 def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
@@ -52,7 +44,7 @@ def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
     style = _styles()[""]
     body = SENTENCE.format(sentence=html.escape(sentence))
     page = PAGE_HTML.format(meta=NO_INDEX, title="rbmviz", styles=f"<style>{style}</style>", body=body)
-    return page, HEADERS | {"Content-Security-Policy": _policy([], [style])}
+    return page, HEADERS | {"Content-Security-Policy": security_policy([], [style])}
 
 
 def _script() -> str:

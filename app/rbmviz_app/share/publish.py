@@ -8,11 +8,10 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.charts.plot import Content
-from rbmviz_app.comparisons import comparisons_by_token
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
 from rbmviz_app.share.view import Share, new_token
-from rbmviz_app.stream.requests import Hidden
 
 FOR_WATCHERS = (
     *("view", "pixels", "side", "n_visible", "shape", "panels"),
@@ -56,18 +55,6 @@ def share_of_session() -> Share | None:
     return share
 
 
-def begin_run(page: str, title: str, hidden: Hidden) -> None:
-    """Report that a run of the whole page begins; hidden : content kept from watchers."""
-    if (share := share_of_session()) is not None:
-        share.begin_run(page, title, hidden)
-
-
-def end_run() -> None:
-    """Report that the whole page has been drawn."""
-    if (share := SHARED_PAGE.value) is not None:
-        share.end_run()
-
-
 def tell(**changes: Any) -> None:
     """Publish fields of ``SharedView``."""
     if (share := SHARED_PAGE.value) is not None:
@@ -82,17 +69,14 @@ def card(content: Mapping[str, Any] | None) -> None:
     tell(card=content)
 
 
-def canvas(name: str, data: Mapping[str, Any]) -> None:
-    """Publish the panels of the page; a map's panels, which are not a comparison, are not shared."""
+def canvas(name: str, race: PageRace[Any], data: Mapping[str, Any]) -> None:
+    """Publish the panels of the page."""
     if SHARED_PAGE.value is None:
-        return
-    comparison = comparisons_by_token().get(data["url"].rpartition("/")[2])
-    if comparison is None:
         return
     fields = {key: value for key, value in data.items() if key in FOR_WATCHERS}
     # Values change while sliders are dragged: they are sent to the watchers separately.
     panels = [{**panel, "values": {}, "multiples": []} for panel in data["panels"]]
-    tell(canvas=name, data={**fields, "panels": panels}, comparison=comparison)
+    tell(canvas=name, data={**fields, "panels": panels}, race=race)
 
 
 def chart(key: str, content: Content) -> None:

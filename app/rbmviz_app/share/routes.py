@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import re
 from typing import Any
 
@@ -14,15 +15,19 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from rbmviz.errors import BadInput
 from rbmviz.session import limits
 from rbmviz_app.access import base_path
-from rbmviz_app.comparisons import panels_at_work
+from rbmviz_app.races import panels_at_work
 from rbmviz_app.share.page import sentence_page, watchers_page
 from rbmviz_app.share.publish import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Audience, Watcher
+from rbmviz_app.stream.requests import TileRequest, checked
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
+from rbmviz_app.stream.tiles import TILE_SECONDS, tile_of
 
 ALIVE, KEY_FRAME, VOTE = "alive", "key", re.compile("vote ([0-9])", re.ASCII)
-"""Messages from watchers: a sign of life, a request for a key frame, and a vote with an answer's index."""
+TILE = re.compile("tile ([0-9]{1,9}) ([0-9]{1,15})", re.ASCII)
+"""Messages from watchers: a sign of life, a request for a key frame, a vote with an answer's index, and a
+request for a tile with its panel's key and its sample's number."""
 
 ALIVE_SECONDS = 90.0
 """Seconds of silence after which a watcher counts as gone: phones that lose the network do not close their
@@ -61,7 +66,7 @@ async def take_copy(request: Request) -> Response:
     view, most = share.view, limits().panels_with_copies
     if view.hidden == "names":  # the address of the page names the algorithm
         return _sentence("The shared page asks a question: take a copy once it is answered.", 503)
-    panels = len(view.comparison.panels) if view.comparison is not None else 0
+    panels = len(view.race.panels) if view.race is not None else 0
     if panels_at_work() + panels > most:
         return _sentence(
             f"The server has no room for a copy now: all {most} chains that it allows are running. Keep "
@@ -122,7 +127,7 @@ async def _send(socket: WebSocket, watcher: Watcher) -> None:
 
 
 async def _read(socket: WebSocket, share: Share, watcher: Watcher) -> None:
-    """Read a watcher's messages: signs of life, requests for a key frame, and votes.
+    """Read a watcher's messages: signs of life, requests for a key frame and for tiles, and votes.
 
     Raises TimeoutError if it sends nothing for ALIVE_SECONDS, and BadInput if it sends anything else.
     """
@@ -136,6 +141,13 @@ async def _read(socket: WebSocket, share: Share, watcher: Watcher) -> None:
             watcher.needs_key = True
         elif vote := VOTE.fullmatch(text):
             share.vote(watcher, int(vote[1]))
+        elif tile := TILE.fullmatch(text):
+            view = share.view
+            if view.race is not None and view.hidden == "nothing":
+                asked = checked(TileRequest, {"panel": int(tile[1]), "sample": int(tile[2])})
+                answer = await anyio.to_thread.run_sync(tile_of, view.race, asked)
+                watcher.put(json.dumps({"tile": answer}))
+            await asyncio.sleep(TILE_SECONDS)
         elif text != ALIVE:
             raise BadInput("Watchers cannot send messages.")
 

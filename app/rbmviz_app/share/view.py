@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rbmviz.charts.plot import Content
-from rbmviz.session import Race
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.requests import Hidden
 
 AWAY_SECONDS = 600.0
@@ -37,7 +37,7 @@ def new_token() -> str:
 
 
 class SharedView(NamedTuple):
-    """The content of the shared page, without the pictures, which come from its comparison.
+    """The content of the shared page, without the pictures, which come from its race.
 
     page, title, question : name of the page's folder, title, and question
     caption : the sentence above its panels (see ``prose.marked``)
@@ -45,7 +45,7 @@ class SharedView(NamedTuple):
     card : the open step of a lesson (its fields: ``card._draw_open``); None: no lesson is open
     canvas : the folder whose ``panel.js`` draws the panels; "": the page has none
     data : data for that script (see ``panel.Canvas.mount``)
-    comparison : the runs of the panels
+    race : the runs of the panels
     drawing : data for the drawing of a small RBM's units (see ``pages.chain.units``); None: no drawing
     charts : contents of the charts that do not come with the frames, by key, in order
     hidden : content kept from watchers while a lesson step waits for an answer
@@ -59,7 +59,7 @@ class SharedView(NamedTuple):
     card: dict[str, Any] | None = None
     canvas: str = ""
     data: dict[str, Any] | None = None
-    comparison: Race[Any] | None = None
+    race: PageRace[Any] | None = None
     drawing: dict[str, Any] | None = None
     charts: Mapping[str, Content] = MappingProxyType({})
     hidden: Hidden = "nothing"
@@ -98,8 +98,8 @@ class Share:
     @property
     def rests(self) -> bool:
         """Whether the shared page is closed and its runs rest: they go on while somebody watches them."""
-        comparison = self.view.comparison
-        return self.away and (comparison is None or comparison.closed_at is not None)
+        race = self.view.race
+        return self.away and (race is None or race.closed_at is not None)
 
     def stop(self) -> None:
         """End the share: its token opens nothing from now on."""
@@ -178,7 +178,7 @@ class Share:
         if "drawing" not in self._drawn:
             self.publish(drawing=None)
         if "canvas" not in self._drawn:
-            self.publish(canvas="", data=None, comparison=None)
+            self.publish(canvas="", data=None, race=None)
 
 
 def _step_of(card: Mapping[str, Any]) -> tuple[str, str]:

@@ -125,6 +125,7 @@ class WatchPage {
       if (kind === 'page') this.showPage(value);
       else if (kind === 'canvas') this.showCanvas(value);
       else if (kind === 'card') this.showCard(value);
+      else if (kind === 'tile') this.grid?.loupe.take(value);
       else if (kind === 'drawing') this.showDrawing(value);
       else if (kind === 'knobs') {
         this.knobs = value;
@@ -184,6 +185,7 @@ class WatchPage {
       this.closeGrid();
       this.gridKey = key;
       this.grid = new ShownGrid(this.host, own, watchedPanels[name]);
+      this.grid.askForTile = (panel, sample) => this.send(`tile ${panel} ${sample}`);
     } else this.grid?.configure(own);
     this.drawKnobs();
     this.showNothing();

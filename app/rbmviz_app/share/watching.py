@@ -108,10 +108,10 @@ class Broadcast:
         self._view_at = -1e9  # when it was adopted from the share
         self._texts: dict[str, str] = {}  # newest message of each kind
         self._encoder: FrameEncoder | None = None
-        self._encoder_of: Any = None  # the encoder's comparison and hidden content
+        self._encoder_of: Any = None  # the encoder's race and hidden content
         self._scene = 0  # number of the encoder: a new one begins with empty panels
         self._canvas_of: Any = None  # the scene and data in the newest canvas message
-        self._newest_state: Any = None  # request, running and counts of the newest frame
+        self._shows_panels = False  # whether there was a frame in the last step, or nothing new in it
         self._sent_at = -1e9  # when something was last sent
         self.seconds_to_next = 1 / WATCHED_FPS
         """Seconds until the next step is due."""
@@ -170,11 +170,11 @@ class Broadcast:
 
     def _changed_texts(self) -> list[str]:
         """Rebuild the messages about the page; return the changed ones."""
-        view, comparison, away, hidden = self._view, self._view.comparison, self._share.rests, self._hidden
+        view, race, away, hidden = self._view, self._view.race, self._share.rests, self._hidden
         nameless = hidden == "names"
-        if (comparison, hidden) != self._encoder_of:
-            self._encoder_of, self._newest_state = (comparison, hidden), None
-            self._encoder = FrameEncoder(comparison, hidden) if comparison is not None else None
+        if (race, hidden) != self._encoder_of:
+            self._encoder_of = race, hidden
+            self._encoder = FrameEncoder(race, hidden) if race is not None else None
             self._scene += 1
         page = {name: getattr(view, name) for name in ("page", "title", "question", "caption")}
         parts: dict[str, Any] = {
@@ -182,7 +182,7 @@ class Broadcast:
             "card": view.card,
             "drawing": None if nameless else view.drawing,
             "charts": [*view.charts.values()] if hidden == "nothing" else [],
-            "knobs": _knobs(comparison) if comparison is not None and not nameless else {},
+            "knobs": _knobs(race) if race is not None and not nameless else {},
         }
         if (self._scene, view.data) != self._canvas_of:  # compare identity first: this part is the largest
             self._canvas_of = self._scene, view.data
@@ -211,22 +211,21 @@ class Broadcast:
 
     def _next_frame(self) -> bytes | None:
         """Return a frame with the changes since the last one; None if there are none."""
-        request, comparison = self._request(), self._view.comparison
-        if request is None or comparison is None or self._encoder is None:
-            self._newest_state = None  # a frame signals that the page is back, even if it is paused
+        request, race = self._request(), self._view.race
+        if request is None or race is None or self._encoder is None:
+            self._shows_panels = False
             return None
-        state = (request, comparison.running, *comparison.poll())
-        if state == self._newest_state and not self._encoder.is_behind:
-            return None
-        self._newest_state = state
-        return self._encoder.encode_next(request)
+        # A frame signals that the page is back, even if it is paused.
+        is_due = not self._shows_panels or self._encoder.has_news(request)
+        self._shows_panels = True
+        return self._encoder.encode_next(request) if is_due else None
 
     def _key_frame(self) -> bytes | None:
         """Return a frame with everything in the panels; None if there are no panels."""
-        request, comparison = self._request(), self._view.comparison
-        if request is None or comparison is None:
+        request, race = self._request(), self._view.race
+        if request is None or race is None:
             return None
-        return FrameEncoder(comparison, self._hidden).encode_next(request)
+        return FrameEncoder(race, self._hidden).encode_next(request)
 
     @property
     def _hidden(self) -> Hidden:
@@ -253,9 +252,9 @@ def _put_frame(frame: bytes, watchers: list[Watcher]) -> int:
     return len(packed) * len(watchers)
 
 
-def _knobs(comparison: Any) -> dict[int, dict[str, Any]]:
+def _knobs(race: Any) -> dict[int, dict[str, Any]]:
     """Return the values of all knobs of all panels, by key and name."""
-    return {panel.key: values_of(panel.algorithm) for panel in comparison.panels}
+    return {panel.key: values_of(panel.algorithm) for panel in race.panels}
 
 
 class Audience:
@@ -294,5 +293,5 @@ class Audience:
             if not broadcast.watchers and self._broadcasts.get(share.token, (None,))[0] is broadcast:
                 task.cancel()
                 del self._broadcasts[share.token]
-                if share.away and share.view.comparison is not None:
-                    share.view.comparison.close()
+                if share.away and share.view.race is not None:
+                    share.view.race.close()

@@ -14,7 +14,8 @@ from rbmviz.session import Race, Snapshot
 from rbmviz.view.frames import Block, write_frame
 from rbmviz.view.specs import finite
 from rbmviz_app.messages import without_commands
-from rbmviz_app.stream.parts import NO_CHARTS, parts_of
+from rbmviz_app.parts import NO_CHARTS
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 NUMBERS_SECONDS = 0.4
@@ -100,7 +101,7 @@ def registered_views() -> set[str]:
 VALUES_OF_PICTURES = ("state", "bins_before")
 """Values needed to draw a panel's pictures: a frame that hides names has only these."""
 
-WORDS_OF_NUMBERS = ("standing", "since")
+WORDS_OF_NUMBERS = ("standing", "since", "verdict", "findings")
 """Values with numbers in sentences: a frame that hides numbers leaves them empty."""
 
 BLOCKS_OF_NUMBERS = ("trace", "histogram")
@@ -113,9 +114,10 @@ class FrameEncoder:
     hidden : content that the frames omit; without names, they have only pictures and class strips
     """
 
-    def __init__(self, comparison: Race[Any], hidden: Hidden = "nothing") -> None:
-        self._comparison, self._hidden = comparison, hidden
+    def __init__(self, race: PageRace[Any], hidden: Hidden = "nothing") -> None:
+        self._race, self._hidden = race, hidden
         self._request: FrameRequest | None = None
+        self._sent: tuple[Any, ...] | None = None  # what the last frame was made of
         self._clients: dict[int, ClientState] = {}  # by key of the panel
         self._readouts: dict[int, Sequence[Number]] = {}  # of the panel's run
         self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
@@ -124,26 +126,26 @@ class FrameEncoder:
         self._numbers_unit = ""  # the unit of comparison of the last numbers
         self._charts = NO_CHARTS  # the contents that the browser has, by key
 
-    @property
-    def is_behind(self) -> bool:
-        """Whether a frame is due although nothing is new.
+    def has_news(self, request: FrameRequest) -> bool:
+        """Return whether the next frame would differ from the last one, and keep the page awake.
 
-        Such a frame has the numbers that were not yet due in the last one, or are in another unit, or new
-        charts.
+        Even if the runs have not changed, it may have the numbers that were not yet due in the last one, or
+        are in another unit, or new charts.
         """
+        if self._sent != (request, self._race.running, *self._race.poll()):
+            return True
         if self._newest_charts() is not self._charts:
             return True
         if self._numbers_left_out:
             return time.monotonic() - self._numbers_at > NUMBERS_SECONDS
-        return self._numbers_unit != self._comparison.cost_unit
+        return self._numbers_unit != self._race.cost_unit
 
     def _newest_charts(self) -> Mapping[str, Any]:
-        parts = parts_of(self._comparison) if self._hidden == "nothing" else None
-        return NO_CHARTS if parts is None else parts.renew()
+        return self._race.parts.renew() if self._hidden == "nothing" else NO_CHARTS
 
     def _take_numbers(self, request: FrameRequest, snapshots: Snapshots) -> bool:
         """Return whether the next frame has numbers: not too often while all runs simply go on, or rest."""
-        self._numbers_unit = self._comparison.cost_unit
+        self._numbers_unit = self._race.cost_unit
         steps = [shown.n if shown.status != "running" else None for _, shown in snapshots]
         runs = [(key, shown.run, shown.status, shown.algorithm) for key, shown in snapshots]
         numbers_of = request, self._numbers_unit, runs, steps
@@ -161,13 +163,14 @@ class FrameEncoder:
             self._charts = NO_CHARTS
         # A command takes effect at once, but a snapshot's status only changes with the first step, which may
         # have to be compiled: until then a paused run is shown as waiting.
-        waiting = self._comparison.running
+        waiting = self._race.running
         panels = []
-        newest = self._comparison.poll()
+        newest = self._race.poll()
+        self._sent = (request, waiting, *newest)
         numbers = self._take_numbers(request, newest)
         shown = newest
         if newest and numbers and (adjust_all := _encoders[type(newest[0][1])].adjust_all):
-            shown = adjust_all(self._comparison, newest)
+            shown = adjust_all(self._race, newest)
         for key, snapshot in shown:
             if key not in request.panels:
                 continue
@@ -198,7 +201,7 @@ class FrameEncoder:
 
     def _declare_readouts(self, key: int, snapshot: Snapshot) -> bool:
         """Record the readouts of a panel's run; return False if the panel has since been removed."""
-        plans = [panel.plan for panel in self._comparison.panels if panel.key == key]
+        plans = [panel.plan for panel in self._race.panels if panel.key == key]
         for plan in plans:
             self._readouts[key] = _encoders[type(snapshot)].readouts(snapshot.algorithm, plan)
         return bool(plans)
@@ -212,7 +215,7 @@ class FrameEncoder:
             "n": snapshot.n,
         }
         if snapshot.status == "starting":
-            panel_of_key = (panel for panel in self._comparison.panels if panel.key == key)
+            panel_of_key = (panel for panel in self._race.panels if panel.key == key)
             head["compiling"] = next((panel.compiling for panel in panel_of_key), None)
         if snapshot.status in ("failed", "rebuilding"):
             head |= {"error": without_commands(snapshot.error or ""), "rebuilt": snapshot.rebuilt}

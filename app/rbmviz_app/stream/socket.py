@@ -2,8 +2,9 @@
 
 Because browsers ask for frames, a slow browser gets fewer frames and a hidden one gets none. The messages are
 JSON: a ``FrameRequest`` asks for the next few frames, ``{"panel": key, "knobs": {...}}`` sets live knobs of a
-panel, and a ``Press`` is answered with its number once it has been carried out (see ``requests``). A frame is
-one self-describing binary message (see ``frames``).
+panel, a ``Press`` is answered with its number once it has been carried out, and ``{"panel": key, "sample":
+n}`` with what there is to say about a sample (see ``requests`` and ``tiles``). A frame is one self-describing
+binary message (see ``frames``).
 
 No browser can take more than its share. A new request replaces the previous one, each knob has one pending
 value, and the number of waiting presses is limited. A frame is made once the previous one has been sent.
@@ -29,17 +30,17 @@ from streamlit import runtime
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value
-from rbmviz.session import Race
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pools import LATENESS
 from rbmviz_app import insides
 from rbmviz_app.access import base_path
-from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.process import collect_garbage
+from rbmviz_app.race import PageRace, live_path
+from rbmviz_app.races import races_by_token
 from rbmviz_app.shared import sweep_jobs
 from rbmviz_app.stream.encoder import FrameEncoder, registered_views
-from rbmviz_app.stream.presses import carry_out
-from rbmviz_app.stream.requests import FrameRequest, Press, Received, read_message
+from rbmviz_app.stream.requests import FrameRequest, Press, Received, TileRequest, read_message
+from rbmviz_app.stream.tiles import TILE_SECONDS, tile_of
 
 UNKNOWN_TOKEN = 4403
 """Close code for an unknown token: the page must not reconnect."""
@@ -81,9 +82,11 @@ class PendingMessages:
         self._knobs: dict[int, dict[str, Value]] = {}
         self._has_request, self._has_knobs = asyncio.Event(), asyncio.Event()
         self.presses: asyncio.Queue[Press] = asyncio.Queue(MAX_PRESSES)
+        self._tile: TileRequest | None = None
+        self._has_tile = asyncio.Event()
 
     def put(self, message: Received) -> None:
-        """Add a message, which replaces an earlier request or earlier values of the same knobs.
+        """Add a message, which replaces an earlier request, tile or earlier values of the same knobs.
 
         Raises BadInput if more presses wait than our pages ever leave unanswered.
         """
@@ -95,6 +98,9 @@ class PendingMessages:
                 self.presses.put_nowait(message)
             except asyncio.QueueFull:
                 raise BadInput(f"More than {MAX_PRESSES} presses of buttons wait.") from None
+        elif isinstance(message, TileRequest):
+            self._tile = message
+            self._has_tile.set()
         else:
             self._knobs.setdefault(message.panel, {}).update(message.knobs)
             self._has_knobs.set()
@@ -124,6 +130,13 @@ class PendingMessages:
         self._has_knobs.clear()
         knobs, self._knobs = self._knobs, {}
         return knobs
+
+    async def take_tile(self) -> TileRequest:
+        """Wait until the reader points at another sample, and return it."""
+        await self._has_tile.wait()
+        self._has_tile.clear()
+        assert self._tile is not None
+        return self._tile
 
 
 class EndOfJob:
@@ -160,9 +173,9 @@ _opened: set[str] = set()
 async def live(socket: WebSocket) -> None:
     """Serve one browser until it leaves."""
     token = socket.path_params["token"]
-    comparison: Any = comparisons_by_token().get(token)
+    race = races_by_token().get(token)
     await socket.accept()
-    if comparison is None:
+    if race is None:
         await socket.close(code=UNKNOWN_TOKEN, reason="This page belongs to a session that has ended.")
         return
     if _connections[token] >= MAX_SOCKETS:
@@ -171,12 +184,13 @@ async def live(socket: WebSocket) -> None:
     _connections[token] += 1
     pending, job = PendingMessages(), EndOfJob()
     try:
-        with comparison.listening(job.note):
+        with race.listening(job.note):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_read_messages, socket, comparison, pending)
-                tasks.start_soon(_change_knobs, comparison, pending)
-                tasks.start_soon(_carry_out_presses, socket, comparison, pending)
-                tasks.start_soon(_send_frames, socket, comparison, pending, job)
+                tasks.start_soon(_read_messages, socket, race, pending)
+                tasks.start_soon(_change_knobs, race, pending)
+                tasks.start_soon(_carry_out_presses, socket, race, pending)
+                tasks.start_soon(_answer_tiles, socket, race, pending)
+                tasks.start_soon(_send_frames, socket, race, pending, job)
     except* WebSocketDisconnect:
         pass
     except* BadInput as refused:
@@ -189,10 +203,10 @@ async def live(socket: WebSocket) -> None:
             del _connections[token]
             if token in _opened:
                 _opened.discard(token)
-                comparison.leave()
+                race.leave()
 
 
-async def _read_messages(socket: WebSocket, comparison: Race, pending: PendingMessages) -> None:
+async def _read_messages(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
     """Read the browser's messages and queue them for the other tasks.
 
     A request for frames opens a page that was left: when Streamlit's connection, or this one, was lost and
@@ -208,28 +222,37 @@ async def _read_messages(socket: WebSocket, comparison: Race, pending: PendingMe
             raise BadInput("A message is not text.")
         if read is None or text != last:  # a page repeats the same request
             last, read = text, read_message(text, registered_views())
-        if isinstance(read, FrameRequest) and not comparison.is_open:
+        if isinstance(read, FrameRequest) and not race.is_open:
             _opened.add(socket.path_params["token"])
-            comparison.open()
+            race.open()
         pending.put(read)
 
 
-async def _change_knobs(comparison: Race, pending: PendingMessages) -> None:
+async def _change_knobs(race: PageRace[Any], pending: PendingMessages) -> None:
     """Set dragged knobs, always to their newest values."""
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
             # In a thread: a run may hold its lock for a moment, which must not delay other browsers.
-            await anyio.to_thread.run_sync(functools.partial(comparison.set_live_knobs, panel, **knobs))
+            await anyio.to_thread.run_sync(functools.partial(race.set_live_knobs, panel, **knobs))
         await asyncio.sleep(KNOB_SECONDS)
 
 
-async def _carry_out_presses(socket: WebSocket, comparison: Race, pending: PendingMessages) -> None:
+async def _carry_out_presses(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
     """Carry out button presses in order, and report each one to the browser."""
     while True:
         press = await pending.presses.get()
-        await anyio.to_thread.run_sync(carry_out, comparison, press)
-        await _send(socket.send_text(json.dumps({"done": press.n, "running": comparison.running})))
+        await anyio.to_thread.run_sync(race.carry_out, *press)
+        await _send(socket.send_text(json.dumps({"done": press.n, "running": race.running})))
         await asyncio.sleep(PRESS_SECONDS)
+
+
+async def _answer_tiles(socket: WebSocket, race: PageRace[Any], pending: PendingMessages) -> None:
+    """Answer requests for tiles, always the newest."""
+    while True:
+        asked = await pending.take_tile()
+        tile = await anyio.to_thread.run_sync(tile_of, race, asked)
+        await _send(socket.send_text(json.dumps({"tile": tile})))
+        await asyncio.sleep(TILE_SECONDS)
 
 
 async def _send(sending: Awaitable[None]) -> None:
@@ -239,10 +262,11 @@ async def _send(sending: Awaitable[None]) -> None:
         raise WebSocketDisconnect from error
 
 
-async def _send_frames(socket: WebSocket, comparison: Race, pending: PendingMessages, job: EndOfJob) -> None:
+async def _send_frames(
+    socket: WebSocket, race: PageRace[Any], pending: PendingMessages, job: EndOfJob
+) -> None:
     """Answer each request with a frame when one is due and there is something new to show."""
-    encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
-    sent_state: tuple[Any, ...] | None = None
+    encoder, now = FrameEncoder(race), asyncio.get_running_loop().time
     due = changed_at = 0.0  # time of the next allowed frame, and of the last change
     left = 0  # frames of the request still to be sent
     while True:
@@ -250,7 +274,7 @@ async def _send_frames(socket: WebSocket, comparison: Race, pending: PendingMess
             request = await pending.take_request()
             left = request.frames
         interval = LATENESS.slowdown / request.fps
-        if comparison.running:
+        if race.running:
             # A frame may come up to one interval early, so that it follows its job or a command at once.
             # The shorter interval soon allows another early frame.
             due = max(due + 0.8 * interval, now())
@@ -265,22 +289,20 @@ async def _send_frames(socket: WebSocket, comparison: Race, pending: PendingMess
             if pending.has_request():  # the page has changed, perhaps to other panels at rest
                 request = await pending.take_request()
                 left = request.frames
-            state = (request, comparison.running, *comparison.poll())
-            if state != sent_state or encoder.is_behind:
+            if encoder.has_news(request):
                 changed_at = now()
                 break
             # A browser asks again once half of its frames have come: a page that was left sends them at once.
-            if now() >= quiet_until or not comparison.is_open:
+            if now() >= quiet_until or not race.is_open:
                 break
-            if comparison.running:
+            if race.running:
                 await job.wait(POLL_SECONDS * LATENESS.slowdown)
             else:  # a newer request, such as for other pictures, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
                 if newer := await pending.newer_request(seconds):
                     request, left = newer, newer.frames
-        sent_state, frame = state, encoder.encode_next(request)
-        await _send(socket.send_bytes(frame))
+        await _send(socket.send_bytes(encoder.encode_next(request)))
         left -= 1
 
 
@@ -313,11 +335,6 @@ def _warm_up() -> None:
     # Everything loaded by now stays: later collections can skip it.
     gc.collect()
     gc.freeze()
-
-
-def live_path() -> str:
-    """Return the path of the pages' WebSocket route, to be followed by a token."""
-    return f"{base_path()}/rbmviz/live/"
 
 
 def picture_path() -> str:

@@ -71,31 +71,6 @@ function dashed(dash) {
 }
 
 /**
- * Return a rate-limited function that passes on values of knobs: immediately or, after the interval, the newest value
- * of each knob.
- * @param {number} ms
- * @param {(panel: number, knobs: Record<string, KnobValue>) => void} hand
- * @returns {((panel: number, knobs: Record<string, KnobValue>) => void) & { waiting: Map<number, Record<string, KnobValue>> }} the function, with the values not passed on yet
- */
-function spaced(ms, hand) {
-  /** @type {Map<number, Record<string, KnobValue>>} */
-  const waiting = new Map();
-  let timer = 0;
-  const next = () => {
-    timer = 0;
-    for (const [panel, knobs] of waiting) {
-      waiting.delete(panel);
-      timer = setTimeout(next, ms);
-      return hand(panel, knobs);
-    }
-  };
-  return Object.assign((/** @type {number} */ panel, /** @type {Record<string, KnobValue>} */ knobs) => {
-    waiting.set(panel, { ...waiting.get(panel), ...knobs });
-    if (!timer) next();
-  }, { waiting });
-}
-
-/**
  * Return a function that acts with the newest arguments, but at most once per interval; it never omits the last
  * change.
  * @template {unknown[]} T
@@ -109,6 +84,27 @@ function paced(ms, act) {
     clearTimeout(timer);
     timer = setTimeout(() => { at = performance.now(); act(...values); }, Math.max(at + ms - performance.now(), 0));
   };
+}
+
+/**
+ * Return a function that passes on the newest value of each knob, at most once per interval.
+ * @param {number} ms
+ * @param {(panel: number, knobs: Record<string, KnobValue>) => void} hand
+ * @returns {((panel: number, knobs: Record<string, KnobValue>) => void) & { waiting: Map<number, Record<string, KnobValue>> }} the function, with the values not passed on yet
+ */
+function spaced(ms, hand) {
+  /** @type {Map<number, Record<string, KnobValue>>} */
+  const waiting = new Map();
+  const next = paced(ms, () => {
+    for (const [panel, knobs] of waiting) {
+      waiting.delete(panel);
+      hand(panel, knobs);
+    }
+  });
+  return Object.assign((/** @type {number} */ panel, /** @type {Record<string, KnobValue>} */ knobs) => {
+    waiting.set(panel, { ...waiting.get(panel), ...knobs });
+    next();
+  }, { waiting });
 }
 
 /**
@@ -188,6 +184,7 @@ class Panel {
   build() {
     this.stage.append(...this.makePictures(), this.note, this.mark, this.warning);
     for (const canvas of this.node.querySelectorAll('canvas')) canvas.setAttribute('aria-describedby', this.spoken.id);
+    this.grid.loupe.watch(this);
     for (const knob of this.spec.knobs) {
       const control = knobControl(knob, this.spec.values[knob.name], `knob-${this.key}-${knob.name}`,
         (value, done) => this.grid.changeKnobs(this.key, { [knob.name]: value }, knob.live, done));
@@ -271,6 +268,21 @@ class Panel {
   }
 
   get vocabulary() { return this.grid.data.vocabulary ?? []; }
+
+  /** The mosaics whose pictures can be shown large. @returns {Mosaic[]} */
+  get tiles() { return []; }
+
+  /** The cell of the first mosaic that has the newest sample; -1: none. */
+  get newestSlot() { return -1; }
+
+  /** @param {Mosaic} mosaic @param {number} slot @returns {number} number of the sample in a cell; -1 if it has none */
+  sampleAt(mosaic, slot) { return -1; }
+
+  /** @param {Mosaic} mosaic @param {number} slot @param {number} sample @param {Tile | null} tile @returns {{ title: string, line: string }} what there is to say about a picture */
+  tileText(mosaic, slot, sample, tile) { return { title: mosaic.canvas.ariaLabel ?? '', line: '' }; }
+
+  /** Whether a lesson hides what would answer its question. */
+  get isBlind() { return 'asks' in this.node.dataset || 'blind' in this.node.dataset; }
 
   /** The progress of the run, in words. @param {PanelHead} head @returns {string} */
   progressOf(head) { return `${whole.format(head.n)} ${this.unit}, ${head.status}`; }
@@ -401,6 +413,7 @@ class Grid {
     /** Colour of each value, for pictures of signed values. @type {Uint32Array} */
     this.signed = new Uint32Array(256);
     this.gap = 0;
+    this.loupe = new Loupe(this);
     this.onShow = () => { if (!document.hidden && this.askWhenShown) this.askForFrames(); };
     document.addEventListener('visibilitychange', this.onShow);
     this.resized = new ResizeObserver(() => { this.arrange(); this.draw(); });
@@ -456,6 +469,7 @@ class Grid {
     root.style.setProperty('--columns', columns);
     root.dataset.columns = columns;
     for (const panel of this.panels.values()) panel.arrange();
+    this.loupe.setStop();
     if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrames(); // a page at rest would otherwise get no answer
   }
 
@@ -493,6 +507,7 @@ class Grid {
     if (!this.alive || !this.host.isConnected) return;
     this.readTheme();
     for (const panel of this.panels.values()) panel.draw();
+    this.loupe.draw();
     this.drawRecorded();
   }
 
@@ -557,6 +572,9 @@ class Grid {
     return { fps, view, pixels, cells: this.side ** 2, n_visible, panels: [...this.panels.keys()], frames: FRAMES_ASKED };
   }
 
+  /** @param {number} panel @param {number} sample */
+  askForTile(panel, sample) { this.send({ panel, sample }); }
+
   askForFrames() {
     this.askWhenShown = document.hidden;
     if (this.askWhenShown) return;
@@ -578,10 +596,14 @@ class Grid {
     this.draw();
   }
 
-  /** Take a frame, or the answer to a press. @param {string | ArrayBuffer} message @returns {boolean} whether to request more */
+  /** Take a frame, or the answer to a press or about a tile. @param {string | ArrayBuffer} message @returns {boolean} whether to request more */
   take(message) {
     if (typeof message === 'string') {
-      const { done, running } = JSON.parse(message);
+      const { done, running, tile } = JSON.parse(message);
+      if (tile) {
+        this.loupe.take(tile);
+        return true;
+      }
       this.presses.follow(running);
       this.presses.done(done);
       return true;
@@ -659,6 +681,7 @@ class Grid {
 
   close() {
     this.alive = false;
+    this.loupe.close();
     document.removeEventListener('visibilitychange', this.onShow);
     this.resized.disconnect();
     this.presses.closed();
@@ -680,6 +703,9 @@ class ShownGrid extends Grid {
   }
 
   connect() {}
+
+  /** @param {number} _panel @param {number} _sample */
+  askForTile(_panel, _sample) {}
 
   /** @param {number} _key @param {Record<string, KnobValue>} _knobs */
   changeKnobs(_key, _knobs) {}

@@ -37,68 +37,38 @@ const BLOCK_ARRAYS = {
   bits: Uint8Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array,
 };
 const HEADER_LENGTH_BYTES = 4;
-const MAX_AXIS_SIZE = 2 ** 31, MAX_AXES = 8; // limits of a block: size of an axis, and number of axes
 
 /**
- * Return the content of a frame; throw if the frame is cut short, too long, or describes no blocks.
+ * Return the content of a frame; throw if it is cut short or too long. What it describes is not checked: all frames are
+ * of our own writer.
  * @param {ArrayBuffer} buffer
  * @returns {{ request: object, running: boolean, panels: PanelPart[], charts: Record<string, any> | null }} ``running`` tells whether the page plays; ``charts`` has the charts of the page if one is new, see Parts.take
  */
 function readFrame(buffer) {
-  /** @param {boolean} holds @param {string} problem */
-  const check = (holds, problem) => { if (!holds) throw new Error(`A frame is damaged: ${problem}.`); };
-  check(buffer.byteLength > HEADER_LENGTH_BYTES, 'it ends within its header');
-  let at = HEADER_LENGTH_BYTES + new DataView(buffer).getUint32(0, true);
-  check(at <= buffer.byteLength, 'it ends within its header');
-  const header = parseHeader(new Uint8Array(buffer, HEADER_LENGTH_BYTES, at - HEADER_LENGTH_BYTES));
-  check(header !== null, 'its header cannot be read');
-  const panels = header.panels.map((/** @type {any} */ { blocks: described, ...head }) => {
-    /** @type {Record<string, Block>} */
-    const blocks = {};
-    for (const entry of described) {
-      check(isBlock(entry) && !Object.hasOwn(blocks, entry[0]), 'its header describes a block that cannot be read');
-      const [name, dtype, shape] = /** @type {[string, keyof BLOCK_ARRAYS, number[]]} */ (entry);
-      const stored = dtype === 'bits' ? [...shape.slice(0, -1), Math.ceil(shape[shape.length - 1] / 8)] : shape;
-      const Elements = BLOCK_ARRAYS[dtype], count = stored.reduce((product, size) => product * size, 1);
-      const bytes = count * Elements.BYTES_PER_ELEMENT;
-      check(at + bytes <= buffer.byteLength, `it ends within the block "${name}"`);
-      // Copy, because a view with several bytes per element must begin at a multiple of them.
-      const data = Elements.BYTES_PER_ELEMENT === 1 ? new Uint8Array(buffer, at, count) : new Elements(buffer.slice(at, at + bytes));
-      blocks[name] = { dtype, shape, data };
-      at += bytes;
-    }
-    return { head, blocks };
-  });
-  check(at === buffer.byteLength, `${buffer.byteLength - at} bytes follow its last block`);
-  return { request: header.request, running: header.running === true, panels, charts: header.charts ?? null };
+  try {
+    let at = HEADER_LENGTH_BYTES + new DataView(buffer).getUint32(0, true);
+    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, HEADER_LENGTH_BYTES, at - HEADER_LENGTH_BYTES)));
+    const panels = header.panels.map((/** @type {any} */ { blocks: described, ...head }) => {
+      /** @type {Record<string, Block>} */
+      const blocks = {};
+      for (const [name, dtype, shape] of /** @type {[string, keyof BLOCK_ARRAYS, number[]][]} */ (described)) {
+        const stored = dtype === 'bits' ? [...shape.slice(0, -1), Math.ceil(shape[shape.length - 1] / 8)] : shape;
+        const Elements = BLOCK_ARRAYS[dtype], count = stored.reduce((product, size) => product * size, 1), end = at + count * Elements.BYTES_PER_ELEMENT;
+        // Copy, because a view with several bytes per element must begin at a multiple of them.
+        blocks[name] = { dtype, shape, data: Elements.BYTES_PER_ELEMENT === 1 ? new Uint8Array(buffer, at, count) : new Elements(buffer.slice(at, end)) };
+        at = end;
+      }
+      return { head, blocks };
+    });
+    if (at !== buffer.byteLength) throw new Error('its length is another');
+    return { request: header.request, running: header.running === true, panels, charts: header.charts ?? null };
+  } catch (error) {
+    throw new Error('A frame is damaged: it is cut short or too long, or none.', { cause: error });
+  }
 }
 
 /** @param {BlobPart} packed a frame compressed by zlib @returns {Promise<ArrayBuffer>} */
 const inflated = packed => new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
-
-/**
- * @param {Uint8Array} bytes
- * @returns {any} the header; null if invalid
- */
-function parseHeader(bytes) {
-  try {
-    const header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    const complete = header.request !== null && typeof header.request === 'object'
-      && header.panels.every((/** @type {any} */ head) => Array.isArray(head.blocks));
-    return complete ? header : null;
-  } catch {
-    return null;
-  }
-}
-
-/** @param {unknown} entry @returns {boolean} whether the entry is a block's name, dtype and shape */
-function isBlock(entry) {
-  if (!Array.isArray(entry) || entry.length !== 3) return false;
-  const [name, dtype, shape] = entry;
-  return typeof name === 'string' && typeof dtype === 'string' && Object.hasOwn(BLOCK_ARRAYS, dtype) && Array.isArray(shape)
-    && shape.length <= MAX_AXES && shape.every(size => Number.isInteger(size) && size >= 0 && size <= MAX_AXIS_SIZE)
-    && (shape.length > 0 || dtype !== 'bits');
-}
 
 /** @param {Block | undefined} block @returns {number} number of rows; 0 if the block is not in the frame */
 function rowCount(block) {

@@ -30,6 +30,9 @@ function diverging(low, middle, high) {
   return table;
 }
 
+/** @param {number} colour of a ramp @returns {string} */
+const cssOf = colour => `rgb(${colour & 255},${colour >> 8 & 255},${colour >> 16 & 255})`;
+
 // Pictures side by side on one canvas, with values of 0 to 255.
 
 class Mosaic {
@@ -41,6 +44,10 @@ class Mosaic {
     this.rows = this.columns = this.across = this.down = this.zoom = this.size = 0;
     this.cells = new Uint8Array(0);
     this.image = new ImageData(1, 1);
+    /** The cell that the reader points at; -1: none. */
+    this.pointed = -1;
+    /** Colours of the last drawing. @type {Uint32Array} */
+    this.ink = new Uint32Array(256);
   }
 
   /**
@@ -75,12 +82,26 @@ class Mosaic {
     else this.cells.set(/** @type {Uint8Array} */ (block.data).subarray(row * n, (row + 1) * n), at);
   }
 
+  /** @param {{ clientX: number, clientY: number }} place @returns {number} the cell there; -1: none */
+  slotAt({ clientX, clientY }) {
+    const { left, top, width, height } = this.canvas.getBoundingClientRect();
+    const column = Math.floor(this.across * (clientX - left) / width), row = Math.floor(this.down * (clientY - top) / height);
+    return column >= 0 && column < this.across && row >= 0 && row < this.down ? row * this.across + column : -1;
+  }
+
+  /** @param {number} slot @returns {DOMRect} the place of a cell in the window */
+  boxOf(slot) {
+    const { left, top, width, height } = this.canvas.getBoundingClientRect(), wide = width / this.across, tall = height / this.down;
+    return new DOMRect(left + (slot % this.across) * wide, top + Math.floor(slot / this.across) * tall, wide, tall);
+  }
+
   /**
    * @param {Uint32Array} ink colour of each value
    * @param {number} gap colour between the cells
    * @param {{ slot: number, colour: string } | null} ring the framed cell
    */
   draw(ink, gap, ring) {
+    this.ink = ink;
     const { rows, columns, across, down, zoom, cells } = this, wide = zoom * columns + GAP, tall = zoom * rows + GAP;
     const px = new Uint32Array(this.image.data.buffer), W = this.native.width;
     px.fill(gap);
@@ -96,10 +117,14 @@ class Mosaic {
     x.imageSmoothingEnabled = scale < 2;
     x.imageSmoothingQuality = 'high';
     x.drawImage(this.native, 0, 0, this.canvas.width, this.canvas.height);
-    if (!ring) return;
-    x.strokeStyle = ring.colour;
-    x.lineWidth = Math.max(2, Math.min(1.5 * scale, RING_MOST * devicePixelRatio));
-    x.strokeRect(((ring.slot % across) * wide + GAP / 2) * scale, (Math.floor(ring.slot / across) * tall + GAP / 2) * scale, wide * scale, tall * scale);
+    /** @param {number} slot @param {string} colour */
+    const frame = (slot, colour) => {
+      x.strokeStyle = colour;
+      x.lineWidth = Math.max(2, Math.min(1.5 * scale, RING_MOST * devicePixelRatio));
+      x.strokeRect(((slot % across) * wide + GAP / 2) * scale, (Math.floor(slot / across) * tall + GAP / 2) * scale, wide * scale, tall * scale);
+    };
+    if (ring) frame(ring.slot, ring.colour);
+    if (this.pointed >= 0) frame(this.pointed, cssOf(ink[255]));
   }
 }
 

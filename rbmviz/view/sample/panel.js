@@ -15,10 +15,39 @@ class SamplePanel extends Panel {
   /** @type {ClassShares | null} */
   classShares = null;
   sentences = ['standing', 'since'];
+  /** Share of each class since the last turn of a knob, from 0 to 1. */
+  shares = new Float64Array(0);
 
   get page() { return /** @type {SamplePageData} */ (this.grid.data); }
 
   makePictures() { return [this.picture.canvas]; }
+
+  build() {
+    super.build();
+    this.verdict = new Verdict(this.spec.label);
+    this.readouts.lead.after(this.verdict.button, this.verdict.text);
+  }
+
+  draw() {
+    super.draw();
+    this.verdict?.draw(/** @type {VerdictHead} */ (this.head ?? {}));
+  }
+
+  get tiles() { return [this.picture]; }
+
+  get newestSlot() {
+    const n = this.head?.n ?? 0;
+    return !n ? -1 : this.page.view === 'single' ? 0 : (n - 1) % this.picture.slots;
+  }
+
+  /** @param {Mosaic} mosaic @param {number} slot */
+  sampleAt({ slots }, slot) {
+    const newest = (this.head?.n ?? 0) - 1;
+    return this.page.view === 'single' || newest < 0 ? newest : Math.max(newest - (newest - slot + slots) % slots, -1);
+  }
+
+  /** @param {Mosaic} mosaic @param {number} slot @param {number} sample @param {Tile | null} tile */
+  tileText(mosaic, slot, sample, tile) { return sampleText(sample, tile, this.page.classes, this.shares, this.page.data_shares); }
 
   arrange() {
     const { view, shape: [rows, columns], classes } = this.page, { side } = this.grid, single = view === 'single';
@@ -65,7 +94,7 @@ class SamplePanel extends Panel {
 
   drawPictures() {
     const n = this.head?.n ?? 0;
-    const ring = this.page.view === 'single' || !n ? null : { slot: (n - 1) % this.picture.slots, colour: this.spec.colour };
+    const ring = this.page.view === 'single' || !n ? null : { slot: this.newestSlot, colour: this.spec.colour };
     this.picture.draw(this.grid.ink, this.grid.gap, ring);
     if (!this.strip.hidden) this.drawStrip();
     this.showWords(this.picture, ring ? ring.slot : 0);
@@ -76,7 +105,7 @@ class SamplePanel extends Panel {
   drawStrip() {
     // Class names are larger in a high window.
     const { classes, data_shares } = this.page, n = classes.length, row = n > 12 ? 6 : innerWidth <= NARROW ? 7 : innerHeight >= 1000 ? 13 : innerHeight >= 800 ? 10 : 8;
-    const names = row > 10 ? 22 : 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour);
+    const names = row > 10 ? 22 : 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour), lit = this.grid.loupe.litOf(this);
     paintOn(this.strip, n * row + 2, (x, width) => {
       const wide = width - names - bars - 6;
       x.fillStyle = translucent(ink, 0.07);
@@ -95,11 +124,20 @@ class SamplePanel extends Panel {
           x.fillRect(names + wide * t / known.n_bins, c * row, wide / known.n_bins + 0.5, row - 1);
         }
         x.globalAlpha = 1;
+        if (lit && lit.sample >= 0) {
+          x.fillStyle = translucent(ink, 1);
+          x.fillRect(names + wide * Math.min(lit.sample / (this.head?.n ?? 1), 1) - 0.75, 0, 1.5, n * row);
+        }
       }
+      this.shares = totals;
       const most = Math.max(0.3, ...totals), faint = translucent(ink, 0.75), full = translucent(ink, 1), bar = translucent(accent, 0.9);
       classes.forEach((name, c) => {
-        x.fillStyle = faint;
-        if (n <= 12 || c % 2 === 0) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
+        if (c === lit?.of) { // its name, its time and its share light together
+          x.fillStyle = translucent(ink, 0.2);
+          x.fillRect(0, c * row - 1, width, row);
+        }
+        x.fillStyle = c === lit?.of ? full : faint;
+        if (n <= 12 || c % 2 === 0 || c === lit?.of) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
         x.fillStyle = bar;
         x.fillRect(names + wide + 6, c * row, bars * totals[c] / most, row - 2);
         x.fillStyle = full;

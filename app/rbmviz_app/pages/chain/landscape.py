@@ -11,11 +11,12 @@ from rbmviz.charts.style import GREY, colours
 from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.pages import PAGES
-from rbmviz.session import LandscapeSetup, LandscapeSnapshot, Race
+from rbmviz.session import LandscapeSetup, LandscapeSnapshot
 from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.chain.panel import Settings, landscape_grid
-from rbmviz_app.presets import Preset
+from rbmviz_app.pages.chain.presets import PRESETS
+from rbmviz_app.race import PageRace
 from rbmviz_app.transport import Transport
 
 VISIT_QUANTITIES = {
@@ -42,120 +43,6 @@ CHART_NOTES = {
         "ends this (section 4).",
     ),
 }
-
-
-PRESETS = (
-    Preset(
-        "Two valleys",
-        "Gibbs crosses by luck. Both samplers that unlearn cross often; only rates keep the visits right.",
-        PAGES["chain"].default_panels,
-        claims=(
-            "panel2.crossings > panel1.crossings + 2 at 600 samples",
-            "panel3.crossings > panel1.crossings + 2 at 600 samples",
-            "panel2.visits < 0.12 at 600 samples, not of panel3",
-            "panel3.visits > 0.15 at 600 samples, not of panel2",
-        ),
-    ),
-    Preset(
-        "The valley fills up",
-        "Two valleys, twelve nats deep. Each sample raises the ground under rates-FPCD until it rolls out, "
-        "again and again. Under Gibbs the ground never moves: it crosses by luck, once in 3,500 samples.",
-        PAGES["chain"].default_panels,
-        {"land_depth": 12.0},
-        (
-            "panel1.crossings < 1 at 600 samples, not of panel2",
-            "panel2.crossings > 3 at 600 samples, not of panel1",
-            "panel1.visits > 0.4 at 600 samples, not of panel2",
-            "panel2.visits < 0.2 at 600 samples, not of panel1",
-        ),
-    ),
-    Preset(
-        "Heat or unlearning",
-        "Heat frees Gibbs by flattening every valley permanently, so it samples another distribution. "
-        "Unlearning raises the ground only where the chain is; its visits come close to the model’s "
-        "distribution.",
-        ("gibbs", "gibbs:temperature=2", "rates_fpcd:eps=0.05"),
-        {"land": "three patterns", "land_depth": 12.0},
-        (
-            "panel1.crossings < 1 at 600 samples, not of panel2",
-            "panel2.crossings > 30 at 600 samples, not of panel1",
-            "panel2.visits > 0.3 at 600 samples, not of panel3",
-            "panel3.crossings > 5 at 600 samples, not of panel1",
-            "panel3.visits < 0.15 at 600 samples, not of panel2",
-        ),
-    ),
-    Preset(
-        "Decay hurts",
-        "With decay the chain forgets where it has been. With decay 0.95 it crosses even more often, but the "
-        "error of its visits ends three times as high as without decay; with 0.8 higher still.",
-        ("rates_fpcd:eps=0.05", "rates_fpcd:eps=0.05,alpha=0.95", "rates_fpcd:eps=0.05,alpha=0.8"),
-        {"land": "letters L T X", "land_pace": 100},
-        (
-            "panel1.visits < 0.06 at 3000 samples, not of panel2",
-            "panel2.crossings > panel1.crossings + 30 at 3000 samples",
-            "panel2.visits > 0.08 at 3000 samples, not of panel1",
-            "panel3.visits > panel2.visits + 0.02 at 3000 samples",
-        ),
-    ),
-    Preset(
-        "Penalization ends empty",
-        "Without rates and decay, each bit that is on becomes less likely. The empty state takes over: more "
-        "than half of the first 3,000 samples are empty. With decay, or with the rates, hardly any are.",
-        (
-            "rates_fpcd:eps=0.01",
-            "sample_penalization:eps=0.01,alpha=0.9",
-            "sample_penalization:eps=0.01,alpha=1",
-        ),
-        {"land_pace": 100},
-        (
-            "panel1.empty < 1 at 3000 samples, not of panel3",
-            "panel2.empty < 1 at 3000 samples, not of panel3",
-            "panel3.empty > 50 at 3000 samples, not of panel2",
-            "panel3.bent > 0.9 at 3000 samples, not of panel2",
-        ),
-    ),
-    Preset(
-        "Penalization ends uniform",
-        "The same penalty with two codings. With units 0 and 1 only units that are on are penalised, and the "
-        "empty state takes over. With units −1 and +1 every state is penalised alike: in the end all 64 are "
-        "equally frequent.",
-        ("sample_penalization:eps=0.003,alpha=1", "sample_penalization:eps=0.003,alpha=1,units=symmetric"),
-        {"land_pace": 100},
-        (
-            "panel1.empty > 15 at 3000 samples, not of panel2",
-            "panel2.empty < 3 at 3000 samples, not of panel1",
-            "panel2.bent > 0.7 at 3000 samples",
-        ),
-    ),
-    Preset(
-        "Moments fall as 1/t",
-        "The means of Gibbs samples approach the rates by chance. With decay 1 those of rates-FPCD must: the "
-        "error is at most |θF|/(εt), so ten times the samples make it about ten times smaller. With other "
-        "decays it levels off far above.",
-        ("gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.05,alpha=0.95"),
-        {"land": "letters L T X", "land_depth": 8.0, "land_pace": 1000, "land_curve": "moments"},
-        (
-            "panel2.moments < 0.015 at 3000 samples, not of panel1",
-            "panel2.moments < 0.003 at 30000 samples, not of panel1",
-            "panel1.moments > 0.02 at 30000 samples, not of panel2",
-            "panel3.moments > 0.03 at 30000 samples, not of panel2",
-        ),
-    ),
-    Preset(
-        "Too large a step",
-        "Large steps throw the chain out of each valley at once. The moments are still right, but the larger "
-        "the step, the larger the remaining error of the visits.",
-        ("rates_fpcd:eps=0.03", "rates_fpcd:eps=0.3", "rates_fpcd:eps=1"),
-        {"land_depth": 8.0, "land_pace": 100},
-        (
-            "panel1.moments < 0.02 at 3000 samples",
-            "panel2.moments < 0.02 at 3000 samples",
-            "panel3.moments < 0.02 at 3000 samples",
-            "panel2.visits > panel1.visits + 0.03 at 3000 samples",
-            "panel3.visits > panel2.visits + 0.05 at 3000 samples",
-        ),
-    ),
-)
 
 
 PAGE: LivePage[LandscapeSetup] = LivePage(
@@ -220,17 +107,17 @@ def draw_landscape(present: bool) -> None:
         choose_landscape()
         PAGE.menu()
     setup, _ = PAGE.setup_now()
-    comparison = PAGE.open(setup)
-    name, _ = PAGE.shown_model(comparison, setup, Settings.land.value, setup.model)
+    race = PAGE.open(setup, shown=(Settings.land.value, setup.model))
+    name, _ = race.shown_model
     left, right = places()
     with left:
-        offer = "sampler", "landscape", lambda: controls.sampler_adders(comparison, "chain")
-        PAGE.draw_panels(comparison, "land_grid", grid, offer)
+        offer = "sampler", "landscape", lambda: controls.sampler_adders(race, "chain")
+        PAGE.draw_panels(race, "land_grid", grid, offer)
     with right:
-        draw_walks(comparison)
+        draw_walks(race)
     if not present:
-        st.caption(messages.plain(landscape_line(name, comparison.setup)))
-        downloads(comparison, {name: comparison.setup.model})
+        st.caption(messages.plain(landscape_line(name, race.setup)))
+        downloads(race, {name: race.setup.model})
 
 
 def choose_landscape() -> None:
@@ -257,9 +144,9 @@ def landscape_line(name: str, setup: LandscapeSetup) -> str:
     )
 
 
-def grid(comparison: Race[LandscapeSetup], **mounted: Any) -> None:
+def grid(race: PageRace[LandscapeSetup], **mounted: Any) -> None:
     """Draw the live panels."""
-    landscape_grid(comparison, landscape(comparison.setup.model.rbm, Settings.land_order.value), **mounted)
+    landscape_grid(race, landscape(race.setup.model.rbm, Settings.land_order.value), **mounted)
 
 
 def reading_notes() -> list[str]:
@@ -281,17 +168,17 @@ def reading_notes() -> list[str]:
 
 
 @st.fragment
-def draw_walks(comparison: Race[LandscapeSetup]) -> None:
+def draw_walks(race: PageRace[LandscapeSetup]) -> None:
     """Draw the place of the chart of how the visits converge to the model's law, and the choice of it."""
-    if not comparison.panels:
+    if not race.panels:
         return
     st.markdown("**Are the visits right?**")
     quantity = Settings.land_curve.value
     title = VISIT_QUANTITIES[quantity]
 
     def make() -> tuple[Chart, list[str]]:
-        return walk_chart(PAGE.named(comparison), quantity, title, comparison.slots), []
+        return walk_chart(PAGE.named(race), quantity, title, race.slots), []
 
-    live_chart(comparison, "walks", make, title, "The curves begin with the first sample.")
+    live_chart(race, "walks", make, title, "The curves begin with the first sample.")
     controls.choose(Settings.land_curve, label_visibility="collapsed")
-    catch_up_settings(PAGE.name)
+    catch_up_settings(race)

@@ -1,6 +1,6 @@
 """The matrix part of the page: any finite chain, and the same chain with a smaller P(stay)."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,93 +29,51 @@ from rbmviz.metrics.gibbs_chain import chain_distances
 from rbmviz.metrics.landscape import ordered_chain
 from rbmviz.models import random_model
 from rbmviz_app import card, controls, links, messages, session
+from rbmviz_app.component import component
 from rbmviz_app.controls import Download
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.matrix_charts import (
     CHAIN_COLOURS,
-    LEAST_DISTANCE,
+    CHAIN_NAMES,
     distance_chart,
     matrix_chart,
+)
+from rbmviz_app.pages.chain.matrix_texts import (
+    FROM_LANDSCAPE,
+    LANDSCAPE_LOOK,
+    MATRICES,
+    NO_DISTANCE,
+    speed_up_text,
 )
 from rbmviz_app.pages.chain.panel import Settings
 from rbmviz_app.panel import live_slider
 from rbmviz_app.session import (
-    CHAIN_STARTS,
-    COMPARISONS,
-    EDITED_MATRIX,
-    LAMBDA,
-    LAST_CHAIN,
-    TABLE_VERSION,
+    RACES,
+    Entry,
     Setting,
 )
 
-NO_DISTANCE = (
-    f"Both chains start in the stationary distribution: no distance is above {LEAST_DISTANCE:.6f}. Start in "
-    "another state, or turn off the log scale."
-)
+EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None, of_tab=False)
+"""The editor's initial matrix, float64 (states, states); None: the preset's."""
+
+TABLE_VERSION: Entry[int] = Entry("table version", int, of_tab=False)
+"""Number of refills of the editor. As part of its key, it makes a refill discard edits."""
+
+CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
+"""The start state of a chain, by its number of states."""
+
+LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
+"""The last table that was a transition matrix, and the names of its states."""
+
+LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
+"""Lambda, subtracted from the diagonal; None: half of the largest possible."""
 
 
-class MatrixPreset(NamedTuple):
-    """A transition matrix, and what to look for in it."""
-
-    caption: str
-    rows: list[list[float]]
-
-
-MATRICES = {
-    "two wells": MatrixPreset(
-        "Two weakly connected pairs of states: the less a state stays, the sooner the chain changes sides.",
-        [[0.8, 0.18, 0.02, 0], [0.18, 0.8, 0, 0.02], [0.02, 0, 0.8, 0.18], [0, 0.02, 0.18, 0.8]],
-    ),
-    "sticky ring": MatrixPreset(
-        "Six states in a ring, each with two neighbours. Near the limit the chain starts to oscillate "
-        "between odd and even states.",
-        [[0.7 if i == j else 0.15 if (i - j) % 6 in (1, 5) else 0 for j in range(6)] for i in range(6)],
-    ),
-    "one deep trap": MatrixPreset(
-        "State 3 traps the chain, but state 1, which rarely stays, sets the limit: λ hardly helps.",
-        [[0.2, 0.4, 0.4], [0.3, 0.4, 0.3], [0.01, 0.01, 0.98]],
-    ),
-    "it backfires": MatrixPreset(
-        "A chain that oscillates between {1, 2} and {3, 4}. It converges only because it sometimes stays.",
-        [[0.1, 0, 0.45, 0.45], [0, 0.1, 0.45, 0.45], [0.45, 0.45, 0.1, 0], [0.45, 0.45, 0, 0.1]],
-    ),
-    "Gibbs on 3 units": MatrixPreset(
-        "The Gibbs chain of an RBM with 3 visible units. Its rarest state hardly ever stays, so λ must be "
-        "small.",
-        [],
-    ),
-}
-FROM_LANDSCAPE = "the landscape’s Gibbs chain"
-MATRIX_QUESTION = "Does a chain that stays put less often forget its start faster?"
-MATRIX_ABOUT = (
-    "Each row of the table has the probabilities of moving from one state to every state; the diagonal is "
-    "the probability of staying. λ takes the same amount from all diagonal entries. The **stationary "
-    "distribution**, how often each state is visited in the long run, does not change. Move λ and watch the "
-    "**second eigenvalue**: the smaller it is, the faster the start is forgotten. Then edit a cell."
-)
-MATRIX_NOTES = (
-    "**The matrices** The diagonal fades; what it loses goes to the other cells of its row, in proportion. "
-    "Both chains have the same stationary distribution: πA = π implies πÃ = π.",
-    "**The chart** The distance between the distribution after t steps and the stationary one. The "
-    "eigenvalues z of A become (z − λ)/(1 − λ): all but 1 move left. The smaller the second one, the faster "
-    "the curve falls; on a log scale its slope is the logarithm of that eigenvalue’s modulus.",
-    "**Is the second eigenvalue always smaller?** The paper (section 3) shows that the stationary "
-    "distribution is unchanged; the rest is our count. Among random chains that stay often (in each state "
-    "with a probability uniform from 0 to 1), the largest λ slows 10 % with 3 states, 2 % with 4 and none "
-    "with 8. Among chains with random rows it slows 62 to 75 %: an eigenvalue with a negative real part "
-    "becomes the largest, often one of a complex pair.",
-)
-LANDSCAPE_LOOK = """
-States are ordered by valley. The strong columns are the valley floors: from anywhere in a valley the chain
-falls back to its floor, and steps between valleys are rare, so the second eigenvalue is close to 1.
-
-λ must be tiny here: the least likely state hardly ever stays, and it sets the limit for all. What section 3
-does to a matrix, rates-FPCD does to an RBM through its parameters: see the landscape.
-"""
 MIN_STATES, MAX_STATES = 3, 8
 MAX_MATRIX_VISIBLE = 8
+
+_walk = component("walk", ["pages/chain/walk.js"], ["pages/chain/walk.css"])
 
 
 @st.fragment
@@ -153,7 +111,7 @@ def draw_matrix() -> None:
     with left:
         chain = chain_of_table(table) if table is not None else chain_of_landscape()
     if chain is not None:
-        draw_comparison(*chain, right)
+        draw_race(*chain, right)
     settings: list[Setting[Any]] = [
         *(Settings.little, Settings.chain_matrix, Settings.chain_steps, Settings.chain_log)
     ]
@@ -232,8 +190,8 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
     """Return the Gibbs chain of the landscape's model, its states ordered by valley."""
     st.caption(LANDSCAPE_LOOK)
-    opened = COMPARISONS.value.get(PAGE.name)
-    rbm = (opened[0].setup if opened else PAGE.setup_now()[0]).model.rbm
+    opened = RACES.value.get(PAGE.name)
+    rbm = (opened.setup if opened else PAGE.setup_now()[0]).model.rbm
     try:
         if rbm.n_visible > MAX_MATRIX_VISIBLE:
             raise BadInput(
@@ -246,7 +204,7 @@ def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
         return None
 
 
-def draw_comparison(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
+def draw_race(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGenerator) -> None:
     """Draw both chains (matrices and distances), and lambda and its numbers in ``beside``."""
     law, most = stationary_law(A), float(A.diagonal().min())  # lambda: at most the smallest A_ii
     with beside:
@@ -263,6 +221,10 @@ def draw_comparison(A: np.ndarray, names: list[str], beside: st.delta_generator.
                 f"Second eigenvalue (modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
                 + speed_up_text(speed_up(before, after))
             )
+        if len(A) <= MAX_STATES:
+            chains = zip(CHAIN_NAMES, CHAIN_COLOURS, (A, less), strict=True)
+            walked = [{"name": name, "colour": tone, "rows": rows.tolist()} for name, tone, rows in chains]
+            _walk(key="chain walk", data={"names": names, "chains": walked})
     left, right = st.columns(2)
     with left:
         draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A")
@@ -333,15 +295,6 @@ def choose_lambda(most: float) -> float:
             icon=":material/info:",
         )
     return lam
-
-
-def speed_up_text(steps: float | None) -> str:
-    """Return a sentence on how many steps of A one step of A~ replaces in the long run."""
-    if steps is None:
-        return ""
-    if steps == 0:
-        return "Ã never converges: it is periodic."
-    return f"In the long run a step of Ã replaces **{steps:.2f}** of A."
 
 
 def chain_csv(A: np.ndarray, reduced: np.ndarray, law: np.ndarray, names: list[str]) -> bytes:

@@ -6,7 +6,8 @@ import streamlit as st
 
 from rbmviz_app import card, controls, links, pages, session
 from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape, reading_notes
-from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_NOTES, MATRIX_QUESTION, draw_matrix
+from rbmviz_app.pages.chain.matrix import draw_matrix
+from rbmviz_app.pages.chain.matrix_texts import MATRIX_ABOUT, MATRIX_NOTES, MATRIX_QUESTION
 from rbmviz_app.pages.chain.panel import Settings
 from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
 

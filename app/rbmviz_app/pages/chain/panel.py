@@ -9,10 +9,11 @@ from rbmviz.metrics import Landscape
 from rbmviz.metrics.numbers import OF_LANDSCAPE, Number
 from rbmviz.pages import PAGES
 from rbmviz.samplers import Sampler
-from rbmviz.session import LandscapeSetup, LandscapeSnapshot, Race
+from rbmviz.session import LandscapeSetup, LandscapeSnapshot
 from rbmviz.view.frames import Block
 from rbmviz.view.specs import shape_of
 from rbmviz_app.panel import Canvas, panel_specs
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
@@ -47,17 +48,18 @@ def encode(snapshot: LandscapeSnapshot, request: FrameRequest, client: ClientSta
 _canvas = Canvas(Path(__file__).parent)
 
 
-def landscape_grid(comparison: Race[LandscapeSetup], land: Landscape, **mounted: Any) -> None:
+def landscape_grid(race: PageRace[LandscapeSetup], land: Landscape, **mounted: Any) -> None:
     """Draw the panels of the walks; ``mounted`` holds further arguments of ``Canvas.mount``."""
-    model = comparison.setup.model
+    model = race.setup.model
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"))
     specs = panel_specs(
-        comparison,
+        race,
         readouts,
         front=lambda knob: knob.front,
         hidden=("n_chains", "share"),  # a panel draws one chain
     )
     _canvas.mount(
+        race,
         specs,
         view="landscape",
         side=TRAIL_SIDE,

@@ -1,11 +1,26 @@
 // @ts-check
 // A small RBM as circles and lines: hidden units above, pixels below. A click or Enter on a unit draws it, except on
-// the watchers' page.
+// the watchers' page. Beside them are the image that the pixels make, the last images, and the random number of the draw.
 
 const WIDTH = 560, HEIGHT = 350, TOP = 86, BOTTOM = 262, RADIUS = 27;
 
 /** Half the width of a touch target, which is 44 pixels wide on the narrowest phones. */
 const AROUND = 40;
+
+const PLAY_MS = 700, ROWS = 2, COLUMNS = 3, KEPT_IMAGES = 12;
+
+/** @param {boolean[]} on of each pixel @param {string} name @returns {SVGElement} the image that the pixels make */
+const image = (on, name) => shape('svg', { viewBox: `0 0 ${COLUMNS} ${ROWS}`, role: 'img', 'aria-label': name },
+  ...on.map((is, i) => shape('rect', { x: i % COLUMNS + 0.03, y: Math.floor(i / COLUMNS) + 0.03, width: 0.94, height: 0.94, class: is ? 'pixel on' : 'pixel' })));
+
+/** @param {any[] | null} last layer, unit, p and random number of the last draw @returns {HTMLElement} where the random number fell: left of p means on */
+const chance = last => {
+  const [layer, unit, p, u] = last ?? ['', 0, 0, 0], dot = element('i', { class: u < p ? 'dot on' : 'dot' }), filled = element('i');
+  filled.style.width = `${100 * p}%`;
+  dot.style.left = `${100 * u}%`;
+  const said = last ? `${layer === 'hidden' ? 'h' : 'v'}${unit + 1}: ${u < p ? 'left of p, on' : 'right of p, off'}` : 'A random number falls left or right of p.';
+  return element('div', { class: 'chance' }, element('span', { text: said }), element('div', { class: 'line', 'aria-hidden': 'true' }, filled, ...(last ? [dot] : [])));
+};
 
 /** @param {number} i @param {number} n @returns {number} position of the i-th of n units */
 const across = (i, n) => WIDTH * (i + 0.5) / n;
@@ -53,6 +68,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
   let host = parentElement.querySelector('.host');
   if (!host) parentElement.append(host = element('div', { class: 'host' }));
   const root = host.getRootNode();
+  const playing = root instanceof ShadowRoot && root.activeElement?.matches('.play');
   const focused = root instanceof ShadowRoot || root instanceof Document ? root.activeElement?.getAttribute('data-unit') : null;
   const svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group', 'aria-label': `The units of the model${data.watched ? '' : ': click one to draw it'}` });
   svg.append(...lines(data));
@@ -62,6 +78,24 @@ export default ({ data, parentElement, setTriggerValue }) => {
     });
   }
   host.replaceChildren(svg, element('p', { role: 'status', text: data.said }));
+  const on = data.visible.map((/** @type {any} */ unit) => unit.on), kept = host.rbmvizImages ??= [];
+  if (data.draws < (host.rbmvizDraws ?? 0)) kept.length = 0;
+  if (data.draws > (host.rbmvizDraws ?? 0) && data.next[0] === 'hidden' && data.next[1] === 0) kept.push(on); // a sweep has ended
+  host.rbmvizDraws = data.draws;
+  const next = () => setTriggerValue('draw', { layer: data.next[0], unit: data.next[1], at: data.draws });
+  clearTimeout(host.rbmvizNext);
+  if (host.rbmvizPlays) host.rbmvizNext = setTimeout(next, PLAY_MS);
+  const play = element('button', { class: 'play', type: 'button', text: host.rbmvizPlays ? 'Pause' : 'Play', onclick: () => {
+    host.rbmvizPlays = !host.rbmvizPlays;
+    play.textContent = host.rbmvizPlays ? 'Pause' : 'Play';
+    clearTimeout(host.rbmvizNext);
+    if (host.rbmvizPlays) next();
+  } });
+  host.append(element('div', { class: 'made' }, image(on, 'The image that the pixels make'), chance(data.last), ...(data.watched ? [] : [play]),
+    element('div', { class: 'kept' }, ...kept.slice(-KEPT_IMAGES).map((/** @type {boolean[]} */ each, /** @type {number} */ i) => image(each, `Image ${Math.max(kept.length - KEPT_IMAGES, 0) + i + 1}`))),
+    ...(kept.length < KEPT_IMAGES ? [] : [element('p', { class: 'now', text: 'The same two steps draw digits.' }),
+      ...(data.leads ? [element('button', { class: 'play', type: 'button', text: 'Now 784 pixels →', onclick: () => setTriggerValue('onward', true) })] : [])])));
   if (focused) host.querySelector(`[data-unit="${focused}"]`)?.focus();
-  return () => {};
+  else if (playing) play.focus();
+  return () => clearTimeout(host.rbmvizNext);
 };

@@ -8,8 +8,12 @@ from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app import card, keys, links, messages, session
 from rbmviz_app.component import component
 from rbmviz_app.pages.chain.panel import Settings
-from rbmviz_app.session import DRAWN_UNITS
+from rbmviz_app.session import Entry
 from rbmviz_app.share import publish
+
+DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
+"""The small model whose units are drawn one by one."""
+
 
 UNITS_QUESTION = "How does a model draw an image, one unit at a time?"
 UNITS_ABOUT = (
@@ -71,11 +75,16 @@ def draw_units() -> None:
         "visible": units_of(state.v, state.probabilities("visible")),
         "weights": state.rbm.W.tolist(),
         "next": list(state.next_unit),
-        "last": None if state.last is None else [state.last.layer, state.last.unit],
+        "last": None if (last := state.last) is None else [last.layer, last.unit, last.p, last.u],
         "draws": state.draws,
         "said": sentence(state),
     }
-    _drawing(key="chain units", data=data, on_draw_change=clicked)
+    leads = {"leads": True}  # watchers cannot go on
+    drawn = _drawing(
+        key="chain units", data=data | leads, on_draw_change=clicked, on_onward_change=lambda: None
+    )
+    if drawn.onward:
+        card.switch_page("sample")
     publish.tell(drawing=data)
     st.caption(
         "Orange lines are positive weights, blue dashed lines negative; thicker is stronger. A weight "

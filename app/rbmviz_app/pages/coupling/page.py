@@ -12,7 +12,7 @@ from rbmviz.coupling import MAX_PROPOSALS
 from rbmviz.files.metadata import data_name
 from rbmviz.metrics.numbers import digits3
 from rbmviz.pages import PAGES, RANDOM_MODEL
-from rbmviz.session import Coupling, CouplingRun, CouplingSetup, Race
+from rbmviz.session import Coupling, CouplingRun, CouplingSetup
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.view.specs import shape_of
@@ -30,85 +30,14 @@ from rbmviz_app.page import (
 )
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.panel import coupling_panel
-from rbmviz_app.presets import Preset
-from rbmviz_app.session import MODELS_ON_PAGES, PageSettings
+from rbmviz_app.pages.coupling.presets import PRESETS
+from rbmviz_app.race import PageRace
+from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import model_called
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 Settings = PageSettings(PAGES["coupling"].settings)
-PRESETS = (
-    Preset(
-        "Weights grow",
-        "Sharing all random numbers, chains meet in about 25 sweeps; sharing only proposals (algorithm 1), "
-        "in 200. Drag the standard deviation to 0.1: all meet soon.",
-        PAGES["coupling"].default_panels,
-        claims=(
-            "panel1.half_step_mean < panel1.rbm_mean - 2 at 200 pairs",
-            "panel1.rbm_mean > 10 at 100 pairs, not of panel2",
-            "panel1.rbm_mean < 60 at 100 pairs",
-            "panel1.general_mean > 100 at 100 pairs, not of panel2",
-            "panel2.rbm_mean < 6 at 100 pairs, not of panel1",
-            "panel2.general_mean < 8 at 100 pairs, not of panel1",
-        ),
-        variants=("coupling:scale=0.1",),
-    ),
-    Preset(
-        "Small enough to know",
-        "UCD converges to the exact value, CD-1 does not: open “More charts”.",
-        ("coupling:scale=1.5",),
-        {"coupling_visible": 16, "coupling_hidden": 10},
-        (
-            "panel1.rbm_ucd_errors < 3 at 1000 pairs",
-            "panel1.rbm_cd_errors > 6 at 1000 pairs",
-            "panel1.general_ucd_errors < 3 at 1000 pairs",
-        ),
-    ),
-    Preset(
-        "Sharing randomness",
-        "500 visible and 100 hidden units, as in the paper’s figure 5. With algorithm 3 more than half of "
-        "the pairs meet within 10 sweeps; with algorithm 1 most need hundreds.",
-        ("coupling:scale=0.1",),
-        {"coupling_visible": 500, "coupling_hidden": 100},
-        (
-            "panel1.rbm_within_10 > 50 at 60 pairs",
-            "panel1.general_within_10 < 10 at 60 pairs",
-            "panel1.general_median > 200 at 60 pairs",
-        ),
-    ),
-    Preset(
-        "Modes keep them apart",
-        "A model trained on Bars and Stripes, its parameters halved: half of the pairs meet within 10 "
-        "sweeps; pairs that start in different modes meet late. Drag the scale to 1: now a quarter or more "
-        "do not meet in a thousand sweeps, because Gibbs sampling rarely changes mode.",
-        ("coupling:scale=0.5",),
-        {"coupling_model": "bas_pcd", "lag": 100},
-        (
-            "panel1.rbm_within_10 > 40 at 100 pairs",
-            "panel1.rbm_mean > 20 at 100 pairs",
-            "panel1.rbm_cut < 1 at 100 pairs, not of panel2",
-            "panel2.rbm_cut > 25 at 100 pairs, not of panel1",
-            "panel2.rbm_within_10 > 50 at 100 pairs",
-        ),
-        variants=("coupling:scale=1",),
-    ),
-    Preset(
-        "Digits, at half strength",
-        "With its parameters halved, chains of a model of digits meet within about a hundred sweeps. Drag "
-        "the scale to 1: now most pairs have not met after a thousand.",
-        ("coupling:scale=0.5",),
-        {"coupling_model": "mnist_cd1", "lag": 50},
-        (
-            "panel1.rbm_cut < 1 at 32 pairs, not of panel2",
-            "panel1.rbm_mean < 100 at 32 pairs",
-            "panel1.general_mean < 150 at 32 pairs",
-            "panel2.rbm_cut > 50 at 16 pairs, not of panel1",
-        ),
-        variants=("coupling:scale=1",),
-    ),
-)
-
-
 READING_NOTES = (
     "**The pairs** ξ runs one sweep ahead of η. Bright orange means that the differing pixel is on. Each "
     "chain alone is an exact Gibbs chain. UCD paper, section 3.2 (algorithm 1) and section 4 (algorithm 3); "
@@ -163,16 +92,17 @@ def main() -> None:
     setup, reason = PAGE.setup_now()
     model = Model(setup.rbm) if name == RANDOM_MODEL else model_called(name)
 
-    def take_scale(changed: Race[CouplingSetup]) -> None:
-        if name != MODELS_ON_PAGES.value[PAGE.name][0]:  # another model was chosen
+    def take_scale(changed: PageRace[CouplingSetup]) -> None:
+        if name != changed.shown_model[0]:  # another model was chosen
             changed.apply_knobs(changed.panels[0].key, scale=own_knobs(name).scale)
 
-    comparison = PAGE.open(
+    race = PAGE.open(
         setup,
         lambda new, wanted: PAGE.fill(new, wanted or [own_knobs(name)]),
         take_scale,
+        (name, model),
     )
-    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
+    shown_name, shown_model = race.shown_model
     with PAGE.notes():
         if reason:
             if data_name(model.meta) is None:
@@ -183,20 +113,20 @@ def main() -> None:
     left, right = places()
     with left:
         labels = knob_labels({"coupling_model": shown_name})
-        PAGE.draw_panels(comparison, "coupling_panel", partial(coupling_panel, labels=labels, shape=shape))
+        PAGE.draw_panels(race, "coupling_panel", partial(coupling_panel, labels=labels, shape=shape))
     with right:
-        draw_main_chart(comparison, present)
+        draw_main_chart(race, present)
     if not present:
         if shown_name != RANDOM_MODEL:
             controls.model_line(shown_name, shown_model)
         with controls.fold(Settings.coupling_more, "More charts") as is_open:
             if is_open:
-                draw_more(comparison)
+                draw_more(race)
 
         def code() -> str:
-            return coupling_code(shown_name, comparison.setup, comparison.panels[0].algorithm)
+            return coupling_code(shown_name, race.setup, race.panels[0].algorithm)
 
-        downloads(comparison, {shown_name: shown_model}, code)
+        downloads(race, {shown_name: shown_model}, code)
 
 
 def own_knobs(name: str) -> Coupling:
@@ -205,7 +135,7 @@ def own_knobs(name: str) -> Coupling:
 
 
 def offer(
-    comparison: Race[CouplingSetup],
+    race: PageRace[CouplingSetup],
     key: str,
     draw: Callable[[Results], tuple[Chart | None, Sequence[str]]],
     said: str,
@@ -218,42 +148,42 @@ def offer(
 
     def make() -> tuple[Chart | None, Sequence[str]]:
         try:
-            results = comparison.panels[0].read(lambda run: CouplingRun.request_results(run, lag, k, exact))
+            results = race.panels[0].read(lambda run: CouplingRun.request_results(run, lag, k, exact))
             return (None, ()) if results is None else draw(results)
         except BadInput:  # the run is being rebuilt, and its panel says why
             return None, ()
 
-    live_chart(comparison, key, make, said, "The first pairs are under way.", height)
+    live_chart(race, key, make, said, "The first pairs are under way.", height)
 
 
 @st.fragment
-def draw_main_chart(comparison: Race[CouplingSetup], present: bool) -> None:
+def draw_main_chart(race: PageRace[CouplingSetup], present: bool) -> None:
     """Draw meeting times and rejected proposals of the pairs counted so far."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Meeting times**")
         log = controls.toggle(Settings.tau_log)
     said = "Shares of pairs by meeting time"
-    offer(comparison, "tau", lambda found: (charts.tau_chart(found.pairs, log), ()), said, 0)
+    offer(race, "tau", lambda found: (charts.tau_chart(found.pairs, log), ()), said, 0)
     if not present:
         with st.container(key="rejected", gap="xxsmall"):  # style.css makes room for two charts
             st.markdown("**Rejected proposals**")
             said = "Shares of pairs by rejected proposals"
             key = "rejected proposals"
-            offer(comparison, key, lambda found: (charts.rejected_chart(found.pairs), ()), said, 0)
-    catch_up_settings("coupling")
+            offer(race, key, lambda found: (charts.rejected_chart(found.pairs), ()), said, 0)
+    catch_up_settings(race)
 
 
 @st.fragment
-def draw_more(comparison: Race[CouplingSetup]) -> None:
+def draw_more(race: PageRace[CouplingSetup]) -> None:
     """Draw the other results of the pairs counted so far."""
-    offer(comparison, "main charts", lambda found: (None, [main_charts_text(found)]), "", TEXT)
+    offer(race, "main charts", lambda found: (None, [main_charts_text(found)]), "", TEXT)
     left, right = st.columns(2, gap="large")
     with left:
-        draw_bound(comparison)
-        draw_distance(comparison)
+        draw_bound(race)
+        draw_distance(race)
     with right:
-        draw_estimate(comparison)
-    catch_up_settings("coupling")
+        draw_estimate(race)
+    catch_up_settings(race)
 
 
 def main_charts_text(results: Results) -> str:
@@ -271,7 +201,7 @@ def main_charts_text(results: Results) -> str:
     return f"{cut} Rejected proposals are pale for ξ, which with algorithm 1 rejects none."
 
 
-def draw_bound(comparison: Race[CouplingSetup]) -> None:
+def draw_bound(race: PageRace[CouplingSetup]) -> None:
     """Draw the bound on the total variation distance."""
     st.markdown("**How many sweeps until the chain has converged?**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -297,7 +227,7 @@ def draw_bound(comparison: Race[CouplingSetup]) -> None:
         )
         return chart, [exact, small]
 
-    offer(comparison, "tv", draw, "Upper bound on the total variation distance against sweeps")
+    offer(race, "tv", draw, "Upper bound on the total variation distance against sweeps")
     st.caption(
         "**What you see** An upper bound on the distance between the chain after t sweeps and its model: the "
         f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {lag}, ± 2 standard errors. **Try** lag 1, "
@@ -305,7 +235,7 @@ def draw_bound(comparison: Race[CouplingSetup]) -> None:
     )
 
 
-def draw_estimate(comparison: Race[CouplingSetup]) -> None:
+def draw_estimate(race: PageRace[CouplingSetup]) -> None:
     """Draw the running estimates of one statistic."""
     st.markdown("**What do UCD and CD-k estimate?**")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -327,7 +257,7 @@ def draw_estimate(comparison: Race[CouplingSetup]) -> None:
         biased = f"Cut off: {cut}, which biases UCD: raise “Cut off after”." if cut else ""
         return chart, [f"{exact} Visible unit {i + 1}, hidden unit {j + 1}.", biased]
 
-    offer(comparison, "estimate", draw, f"Running estimates of the {statistic} against pairs")
+    offer(race, "estimate", draw, f"Running estimates of the {statistic} against pairs")
     st.caption(
         "**What you see** Running means over pairs, ± 2 standard errors. UCD adds the differences between "
         "the two chains, sweep by sweep, until they meet, which removes the bias; "
@@ -337,7 +267,7 @@ def draw_estimate(comparison: Race[CouplingSetup]) -> None:
     )
 
 
-def draw_distance(comparison: Race[CouplingSetup]) -> None:
+def draw_distance(race: PageRace[CouplingSetup]) -> None:
     """Draw the Hamming distance over time."""
     st.markdown("**How far apart are the two chains?**")
 
@@ -345,7 +275,7 @@ def draw_distance(comparison: Race[CouplingSetup]) -> None:
         rows, names = charts.distance_rows(results.pairs), list(charts.NAMES.values())
         return charts.line_chart(rows, names, "Sweep t", "Pixels that differ"), []
 
-    offer(comparison, "distance", draw, "Hamming distance of the pairs against sweeps")
+    offer(race, "distance", draw, "Hamming distance of the pairs against sweeps")
     st.caption(
         "**What you see** The mean Hamming distance between ξ and η over all pairs, and the middle 80 %; "
         "pairs that have met count as 0. Algorithm 3 keeps chains close until they meet. UCD paper, "

@@ -8,12 +8,13 @@ import numpy as np
 from rbmviz.charts.style import colour
 from rbmviz.coupling import EQUATIONS
 from rbmviz.metrics.numbers import Number, numbers_of_pairs
-from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Race
+from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot
 from rbmviz.view.formulas import equation, prose
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import readout_specs
 from rbmviz_app.pages.coupling.charts import NAMES, STYLES
 from rbmviz_app.panel import Canvas, panel_spec
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -92,11 +93,11 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def coupling_panel(
-    comparison: Race[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
+    race: PageRace[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
 ) -> None:
     """Draw a pair of chains for each coupling; labels : knob labels that differ for this model, by name."""
-    [panel] = comparison.panels
-    rbm = comparison.setup.rbm
+    [panel] = race.panels
+    rbm = race.setup.rbm
     title = f"{rbm.n_visible} × {rbm.n_hidden} units"
     spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)
     spec["knobs"] = [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in spec["knobs"]]
@@ -113,6 +114,7 @@ def coupling_panel(
     ]
     spec["readouts"] = []  # each column draws its own readouts
     _canvas.mount(
+        race,
         [spec],
         view="pairs",
         n_visible=rbm.n_visible,

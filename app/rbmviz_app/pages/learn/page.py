@@ -1,6 +1,5 @@
 """The Learn page: three doors for newcomers, the lessons as a path of cards, and the challenges."""
 
-from base64 import b64encode
 from pathlib import Path
 
 import streamlit as st
@@ -33,8 +32,14 @@ def main() -> None:
     """Draw the page."""
     controls.heading("learn", "What do you want to understand?", ABOUT_LESSONS)
     st.html(Path(__file__).parent / "learn.css")
-    if sentence := card.finished_sentence():
+    sentence, following = card.finished()
+    if sentence:
         messages.note(sentence)  # screen readers announce it, because its role is "status"
+    if following is not None:
+        kind = "challenge" if following.is_challenge else "lesson"
+        label = f"Next {kind}: {messages.plain(following.title)}"
+        if st.button(label, type="primary", icon=":material/arrow_forward:", key="next lesson"):
+            card.show_step(following.name, 0, "learn")
     card.draw_progress_reader()
     draw_doors()
     challenges = [lesson for lesson in card.lessons().values() if lesson.is_challenge]
@@ -81,8 +86,7 @@ def picture(lesson: str) -> str:
     file = PICTURES / f"{lesson}.png"
     if not file.is_file():
         return ""
-    source = f"data:image/png;base64,{b64encode(file.read_bytes()).decode()}"
-    return f'<img class="lesson-picture" alt="" src="{source}">'
+    return controls.picture(file)
 
 
 def _steps_read(lesson: Lesson) -> int:

@@ -57,17 +57,20 @@ def isl_chart(
 
     The plot does not depend on the rows, so that a live chart keeps its zoom while rows arrive.
     """
-    first = best(compared) if kind != "ISL" else None
+    rows: Rows = []
+    both = list(zip(curves, compared, strict=True))
     if kind == "ISL":
-        rows = [row for curve in curves for row in score_rows(curve.name, curve.snapshot, cost_unit)]
+        for curve in curves:
+            rows += score_rows(curve.name, curve.snapshot, cost_unit, anew=True)
+        point = next((panel.point for curve, panel in both if not curve.snapshot.past), None)
     else:
-        rows, line = [], None
+        line = None
+        raced = [curve for curve, panel in both if not panel.catching_up]
+        point = min((panel.point for _, panel in both if panel.point and not panel.catching_up), default=None)
+        first = None if point is None else best([curve.snapshot for curve in raced], cost_unit, point)
         if first is not None:
-            late = {curve.name for curve, panel in zip(curves, compared, strict=True) if panel.catching_up}
-            against = curves[first].snapshot, compared[first].point
-            for curve in curves:
-                if curve.name not in late:
-                    rows += _difference_rows(curve, *against, cost_unit)
+            for curve in raced:
+                rows += _difference_rows(curve, raced[first].snapshot, point, cost_unit)
     rows += end_rows(
         [(curve.name, curve.label) for curve in curves],
         rows,
@@ -75,12 +78,10 @@ def isl_chart(
         catalogue.ISL_PLOT_HEIGHT,
         [line[1]] if line else [],
     )
-    if kind == "ISL":  # unturned runs only: after a turn of a knob, a curve begins elsewhere
-        unturned = [panel for panel, curve in zip(compared, curves, strict=True) if not curve.snapshot.past]
-        who = "all" if len(unturned) == len(compared) else "panels without a turn"
-        rows += common_rows(unturned, rows, log=True, who=who)
-    else:
-        rows += common_rows(compared, rows, log=True)
+    # After a turn of a knob, a panel's numbers are its own.
+    with_turn = kind == "ISL" and any(curve.snapshot.past for curve in curves)
+    who = "panels without a turn" if with_turn else "all"
+    rows += common_rows(point, cost_unit, rows, log=True, who=who)
     return isl_plot(tuple(curve.style for curve in curves), cost_unit, kind, kernel, line, present).of(rows)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from rbmviz.charts.style import titles
-from rbmviz.knobs import Knob, knobs_of, value_text, values_of
-from rbmviz.metrics.live import live_metrics_of
+from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
+from rbmviz.pages.sample import live_numbers
 from rbmviz.samplers import Sampler
 from rbmviz.session import Race, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
@@ -20,20 +20,16 @@ from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import class_shares, rarest_first, shape_of
 from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
 ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
 
 
-def live_numbers(n_chains: int) -> tuple[Number, ...]:
-    """Return the live metrics' numbers for a run with ``n_chains`` chains."""
-    return tuple(number for metric in live_metrics_of(n_chains) for number in metric.numbers)
-
-
 def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     """Return a panel's numbers: without data there are no scores, without labels no classes."""
-    live = live_numbers(sampler.n_chains)
+    live = live_numbers(sampler)
     if plan.dataset is None:  # the two large numbers come first
         large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
         return (*large, *(number for number in OF_EVERY_SAMPLER if number not in large), *live)
@@ -45,7 +41,10 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
 
 
 def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
-    """Compare the ISL since the newest turn of a knob, if any, with that before it, at equal samples."""
+    """Compare the ISL since the newest turn of a knob, if any, at equal numbers of samples.
+
+    With the ISL before the turn, and with that of the best panel without a turn.
+    """
     turned = [(name, snapshot) for name, snapshot in named if snapshot.past]
     if not turned:
         return ""
@@ -56,18 +55,35 @@ def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
     said = f"{name}: {turn_text(snapshot)}"
     if at is None:
         return f"{said}, since sample {snapshot.begin.samples + 1:,}"
-    return f"{said}: ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
+    said += f": ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
+    others = [
+        (scores.isl.isl, other)
+        for other, still in named
+        if not still.past and (scores := still.scores_at("samples", at.n)) is not None
+    ]
+    return said + (f"; {max(others)[1]} had {max(others)[0]:.1f}" if others else "")
 
 
 def turn_text(snapshot: SamplingSnapshot) -> str:
     """Describe the newest turn: each knob with its value before and now."""
-    if snapshot.turned_from is None or not snapshot.turned:
+    if not snapshot.turned:
         return knobs_text(snapshot.algorithm, snapshot.turned)
-    knobs, before = knobs_of(snapshot.algorithm), values_of(snapshot.turned_from)
+    knobs = knobs_of(snapshot.algorithm)
     return ", ".join(
-        f"{knobs[name].label.lower()} {value_text(before[name])} → {value_text(value)}"
+        f"{knobs[name].label.lower()} {value_text(snapshot.before[name])} → {value_text(value)}"
         for name, value in snapshot.turned.items()
     )
+
+
+def verdict_of(snapshot: SamplingSnapshot) -> dict[str, Any]:
+    """Return whether the samples can be trusted: a mark, one line, and below it what was found."""
+    findings = snapshot.findings
+    if findings is None:
+        return {"mark": "unsure", "verdict": "Too few samples to tell.", "findings": []}
+    more = [(one.sentence, one.source) for one in findings]
+    looked_at = f"{findings.n:,} samples: {', '.join(findings.looked_at)}" if findings.looked_at else ""
+    line = "Nothing speaks against these samples." if findings.verdict == "fine" else findings.sentence
+    return {"mark": findings.verdict, "verdict": line, "findings": [*more, ("Looked at", looked_at)]}
 
 
 def standing_text(snapshot: SamplingSnapshot) -> str:
@@ -116,6 +132,7 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
         since = f"Since sample {snapshot.begin.samples + 1:,}: {turned}"
     said: dict[str, Any] = {"standing": standing_text(snapshot), "since": since}
     said["knobs"] = numeric_knobs(snapshot.algorithm)
+    said |= verdict_of(snapshot)
     occupancy, blanks = snapshot.occupancy, snapshot.blanks
     if occupancy is not None and blanks is not None and occupancy.size:
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class
@@ -129,7 +146,7 @@ _canvas = Canvas(VIEW_FOLDER / "sample")
 
 
 def sample_grid(
-    comparison: Race[SamplingSetup],
+    race: PageRace[SamplingSetup],
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
@@ -144,7 +161,7 @@ def sample_grid(
     marks : words to put before the panels' titles
     recorded : address of an animation of these panels, shown while their kernels are compiled
     """
-    model, dataset = comparison.setup.model, comparison.setup.dataset
+    model, dataset = race.setup.model, race.setup.dataset
     n_visible = model.rbm.n_visible
     shares = class_shares(dataset)
     own: dict[str, Any] = {
@@ -155,9 +172,10 @@ def sample_grid(
         "recorded": recorded,
         "usual_side": PAGES["sample"].settings["cells"].default,
     }
-    names = titles(algorithms_of(comparison), marks=marks)
+    names = titles(algorithms_of(race), marks=marks)
     _canvas.mount(
-        panel_specs(comparison, readouts, front, names, multiples=True, marks=marks),
+        race,
+        panel_specs(race, readouts, front, names, multiples=True, marks=marks),
         n_visible=n_visible,
         shape=shape_of(n_visible, model.meta.get("image_shape"), dataset),
         **own,

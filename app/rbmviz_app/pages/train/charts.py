@@ -7,11 +7,12 @@ from typing import Any
 from rbmviz.charts import Chart, Rows, catalogue
 from rbmviz.charts.ends import end_rows
 from rbmviz.datasets import Dataset
-from rbmviz.session import Race, TrainingPlan, TrainingSetup, TrainingSnapshot
+from rbmviz.session import TrainingPlan, TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
 from rbmviz.view.curves import cost_axis
 from rbmviz_app.compared import Curve, common_rows, curves_of
+from rbmviz_app.race import PageRace
 
 
 def units_of(dataset: Dataset) -> str:
@@ -27,12 +28,10 @@ def warm_start_text(plan: TrainingPlan) -> str:
     return f" from {plan.warm_start.path[-1][0]}{at}"
 
 
-def curves_of_trainers(comparison: Race[TrainingSetup]) -> list[Curve]:
+def curves_of_trainers(race: PageRace[TrainingSetup]) -> list[Curve]:
     """Return each panel's curve, without renewing the lease."""
-    snapshots = [snapshot for _, snapshot in comparison.peek()]
-    return curves_of(
-        snapshots, comparison.slots, [warm_start_text(panel.plan) for panel in comparison.panels]
-    )
+    snapshots = [snapshot for _, snapshot in race.peek()]
+    return curves_of(snapshots, race.slots, [warm_start_text(panel.plan) for panel in race.panels])
 
 
 def named(curves: Sequence[Curve]) -> list[tuple[str, TrainingSnapshot]]:
@@ -107,6 +106,7 @@ def training_chart(
     compared : common point of the panels, which is marked
     present : whether the chart is for a projector, beside the panels
     """
+    point = compared[0].point if compared else None
     log_x = cost_unit == "sweeps"  # trainers differ by powers of ten, so the axis is logarithmic
     points: Rows = []
     if log:  # clip bands that reach below zero to the end of the axis
@@ -137,7 +137,7 @@ def training_chart(
         title,
         levels,
         log,
-    ).of([*points, *marks, *ends, *common_rows(compared, points, log=log_x)])
+    ).of([*points, *marks, *ends, *common_rows(point, cost_unit, points, log=log_x)])
 
 
 DISTRIBUTION_COLUMNS = ("trainer", "x", "x2", "middle", "share")

@@ -15,7 +15,7 @@ from rbmviz.metrics import independent_log_likelihood
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.metrics.numbers import LIKELIHOOD, SCORED_EXAMPLES
-from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
+from rbmviz.session import TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared
 from rbmviz.session.training import (
     LIVE_AIS_CHAINS,
@@ -40,6 +40,7 @@ from rbmviz_app.pages.train.charts import (
     units_of,
 )
 from rbmviz_app.pages.train.panel import Settings
+from rbmviz_app.race import PageRace
 
 READ_DISTRIBUTION = {
     "Meeting times (sweeps)": "Look at the tail: the few pairs that meet late make updates noisy. Pairs "
@@ -80,9 +81,9 @@ def levels_of(dataset: Dataset) -> Levels:
 
 
 @st.fragment
-def draw_charts(comparison: Race[TrainingSetup], levels: Levels) -> None:
+def draw_charts(race: PageRace[TrainingSetup], levels: Levels) -> None:
     """Draw the places of likelihood curves and of one statistic of the trainers, and their choices."""
-    if not comparison.panels:
+    if not race.panels:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Log-likelihood**")
@@ -93,27 +94,27 @@ def draw_charts(comparison: Race[TrainingSetup], levels: Levels) -> None:
             label_visibility="collapsed",
         )
         at_equal = controls.toggle(Settings.train_equal)
-    make = partial(make_likelihoods, comparison, levels, yardstick, at_equal, links.presenting())
-    unit = comparison.cost_unit
+    make = partial(make_likelihoods, race, levels, yardstick, at_equal, links.presenting())
+    unit = race.cost_unit
     said = f"{LIKELIHOOD.label} against {unit}, one curve per panel, each labelled at its end"
-    live_chart(comparison, "likelihood", make, said, "The first estimate is under way.")
-    draw_statistic(comparison)
-    catch_up_settings("train")
+    live_chart(race, "likelihood", make, said, "The first estimate is under way.")
+    draw_statistic(race)
+    catch_up_settings(race)
 
 
 def make_likelihoods(
-    comparison: Race[TrainingSetup], levels: Levels, yardstick: str, at_equal: bool, present: bool
+    race: PageRace[TrainingSetup], levels: Levels, yardstick: str, at_equal: bool, present: bool
 ) -> tuple[Chart, list[str]]:
     """Return the chart of the likelihoods, and what to know of it."""
-    curves = curves_of_trainers(comparison)
+    curves = curves_of_trainers(race)
     snapshots, averaged = named(curves), yardstick == "monte_carlo"
-    for (_, snapshot), panel in zip(snapshots, comparison.panels, strict=False):
+    for (_, snapshot), panel in zip(snapshots, race.panels, strict=False):
         if averaged != (bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average):
             with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
                 panel.read(lambda run: run.request_monte_carlo(averaged))
-    part, cost_unit = YARDSTICKS[yardstick].part, comparison.cost_unit
-    unit, independent = units_of(comparison.setup.dataset), levels.independent[part]
-    at_point = comparison.at_common_point(comparison.peek()) if at_equal else []
+    part, cost_unit = YARDSTICKS[yardstick].part, race.cost_unit
+    unit, independent = units_of(race.setup.dataset), levels.independent[part]
+    at_point = race.at_common_point(race.peek()) if at_equal else []
     compared = [snapshot.compared for _, snapshot in at_point]
     rows = likelihood_rows(snapshots, yardstick)
     floor = likelihood_floor(rows)
@@ -140,21 +141,21 @@ def make_likelihoods(
             "read its value."
         )
     notes += warnings_of_scores(snapshots, yardstick, independent, unit)
-    how = HOW_AVERAGED if averaged else how_scored(comparison, snapshots)
+    how = HOW_AVERAGED if averaged else how_scored(race, snapshots)
     return chart, [*notes, f"Log-likelihood: {how}."]
 
 
-def how_scored(comparison: Race[TrainingSetup], snapshots: Named) -> str:
+def how_scored(race: PageRace[TrainingSetup], snapshots: Named) -> str:
     """Describe the computation of the likelihoods and the meaning of their bands."""
     methods = {snapshot.method for _, snapshot in snapshots}  # a run from a model may have another size
     exact = methods == {"exact"}
     how = "exact" if exact else "estimated by annealed importance sampling"
     how = f"exact for some models, else {how}" if len(methods) > 1 else how
-    if comparison.setup.replicates > 1:
-        how = f"{how}; bands hold the middle 95 % of the {comparison.setup.replicates} replicates"
+    if race.setup.replicates > 1:
+        how = f"{how}; bands hold the middle 95 % of the {race.setup.replicates} replicates"
     elif not exact:
         how = f"{how}, ± 2 errors"
-    if len(comparison.setup.dataset.train) > SCORED_EXAMPLES:
+    if len(race.setup.dataset.train) > SCORED_EXAMPLES:
         how = f"{how}; over {SCORED_EXAMPLES:,} evenly spaced examples"
     return how
 
@@ -199,10 +200,10 @@ def warnings_of_scores(snapshots: Named, yardstick: str, independent: float, uni
     return warnings
 
 
-def draw_statistic(comparison: Race[TrainingSetup]) -> None:
+def draw_statistic(race: PageRace[TrainingSetup]) -> None:
     """Draw one statistic: reported by all trainers, or specific to some."""
-    own = {k: label for panel in comparison.panels for k, label in panel.algorithm.own_stats.items()}
-    labels, unit = own | STATS, comparison.cost_unit
+    own = {k: label for panel in race.panels for k, label in panel.algorithm.own_stats.items()}
+    labels, unit = own | STATS, race.cost_unit
     with st.container(horizontal=True, vertical_alignment="center"):
         statistic = controls.select(
             Settings.statistic,
@@ -216,30 +217,30 @@ def draw_statistic(comparison: Race[TrainingSetup]) -> None:
     def make() -> tuple[Chart, list[str]]:
         having = [
             curve
-            for curve in curves_of_trainers(comparison)
+            for curve in curves_of_trainers(race)
             if statistic in STATS | curve.snapshot.algorithm.own_stats
         ]
         rows = statistic_rows(named(having), statistic)
-        return training_chart(rows, having, comparison.cost_unit, labels[statistic], log=log), []
+        return training_chart(rows, having, race.cost_unit, labels[statistic], log=log), []
 
     nothing = "Nothing yet." if not log else "Nothing above zero yet."
-    live_chart(comparison, "inner", make, f"{labels[statistic]} against {unit}", nothing)
+    live_chart(race, "inner", make, f"{labels[statistic]} against {unit}", nothing)
     if not links.presenting():
         said = "Quantities of the chains of the last update, shares"
         for place, column in enumerate(st.columns(MAX_DISTRIBUTIONS, gap="large")):
             with column:
                 live_chart(
-                    comparison,
+                    race,
                     f"distribution {place}",
-                    partial(make_distribution, comparison, place),
+                    partial(make_distribution, race, place),
                     said,
                     height=200,
                 )
 
 
-def make_distribution(comparison: Race[TrainingSetup], place: int) -> tuple[Chart | None, list[str]]:
+def make_distribution(race: PageRace[TrainingSetup], place: int) -> tuple[Chart | None, list[str]]:
     """Return a distribution over the chains of the last update, if the trainers report as many quantities."""
-    curves = curves_of_trainers(comparison)
+    curves = curves_of_trainers(race)
     quantities = list(dict.fromkeys(label for curve in curves for label in curve.snapshot.per_chain))
     if len(quantities) <= place:
         return None, []

@@ -1,19 +1,19 @@
 """The Train page: trainers on one data set, judged by the exact likelihood where it can be computed."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
 from rbmviz import BadInput, Model
-from rbmviz.datasets import Dataset, list_datasets
+from rbmviz.datasets import Dataset
 from rbmviz.knobs import values_of
-from rbmviz.models import data_label, list_models
+from rbmviz.models import list_models
 from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
 from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
-from rbmviz.session import Panel, Race, TrainingPlan, TrainingRun, TrainingSetup, WarmStart
+from rbmviz.session import Panel, TrainingPlan, TrainingRun, TrainingSetup, WarmStart
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
@@ -25,112 +25,20 @@ from rbmviz_app.page import LivePage, downloads, origin_of, places
 from rbmviz_app.pages.train.charts import curves_of_trainers, units_of
 from rbmviz_app.pages.train.drawing import draw_charts, levels_of
 from rbmviz_app.pages.train.panel import Settings, fresh_starts, train_grid
-from rbmviz_app.presets import Preset
-from rbmviz_app.session import COMPARISONS, OPENED_CHECKPOINT
-from rbmviz_app.shared import data, own_models, pretrained, title_of_model
+from rbmviz_app.pages.train.presets import PRESETS
+from rbmviz_app.race import PageRace
+from rbmviz_app.session import RACES, Entry
+from rbmviz_app.shared import data, own_data, own_models, pretrained, title_of_model
 from rbmviz_app.transport import Transport
 
+OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
+"""The uploaded checkpoint for which a panel was opened."""
+
+DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
+"""Names of the panels, by key, in the last drawn row."""
+
+
 TITLE, ICON, PLACE = "Train", "school", 3
-FALLING_RATE = "learning_rate=0.5,schedule=linear,iterations=3000"
-PRESETS = (
-    Preset(
-        "CD falls away",
-        "After 3,000 updates CD and PCD get worse; pop-CD stays best.",
-        PAGES["train"].default_panels,
-        {"statistic": "ess"},
-        (
-            "panel1.likelihood < panel1.likelihood@3000 - 0.02 at 6000 updates, not of panel3",
-            "panel2.likelihood < panel2.likelihood@3000 - 0.5 at 6000 updates, not of panel3",
-            "panel3.likelihood > panel3.likelihood@3000 + 0.1 at 6000 updates, not of panel1",
-            "panel3.likelihood > panel1.likelihood + 1 at 6000 updates",
-            "panel3.likelihood > panel2.likelihood + 1.5 at 6000 updates",
-            "panel4.likelihood < panel3.likelihood - 1.5 at 3000 updates",
-            "panel4.likelihood < panel3.likelihood - 1.5 at 6000 updates",
-        ),
-    ),
-    Preset(
-        "Four prototypes",
-        "Modes far apart. CD explores only the neighbourhood of the data and gets worse and worse. PCD "
-        "improves, but unsteadily. pop-CD and parallel tempering weigh the modes correctly and stay best.",
-        ("cd", "pcd", "pop_cd", "pt"),
-        {"train_data": "modes", "pace": 200, "statistic": "ess"},
-        (
-            "panel1.likelihood < panel1.likelihood@500 - 1 at 1000 updates, not of panel3",
-            "panel1.likelihood < panel2.likelihood - 3 at 1000 updates",
-            "panel3.likelihood > panel2.likelihood + 0.1 at 1000 updates",
-            "panel4.likelihood > panel2.likelihood + 0.1 at 1000 updates",
-        ),
-    ),
-    Preset(
-        "The yardstick",
-        "The exact gradient and three estimates of it, with the same data, seed and learning rate. After "
-        "2,000 updates pop-CD is ahead of CD, which is biased, and of UCD, which is unbiased but noisy.",
-        (
-            "exact:learning_rate=0.2",
-            "cd:learning_rate=0.2",
-            "pop_cd:learning_rate=0.2",
-            "ucd:learning_rate=0.2,schedule=constant,n_chains=200,t_max=50",
-        ),
-        {"train_data": "bas@3", "hidden": 8, "statistic": "ess"},
-        (
-            "panel3.likelihood > panel2.likelihood + 0.1 at 2000 updates",
-            "panel3.likelihood > panel4.likelihood + 0.1 at 2000 updates",
-        ),
-    ),
-    Preset(
-        "UCD wins",
-        "Bars and Stripes of 3 × 3 pixels. The learning rate falls to 0 within 3,000 updates, so noise "
-        "averages out and bias remains. UCD, with 1,000 pairs, is erratic for a long time and ends best: "
-        "above pop-CD and PCD by a few hundredths of a nat, above CD by half a nat. It takes the longest.",
-        (
-            *(f"{name}:{FALLING_RATE}" for name in ("cd", "pcd", "pop_cd")),
-            f"ucd:{FALLING_RATE},n_chains=1000,t_max=100",
-        ),
-        {"train_data": "bas@3", "hidden": 8, "statistic": "tau_mean"},
-        (
-            "panel4.likelihood > panel3.likelihood + 0.01 at 3000 updates",
-            "panel4.likelihood > panel2.likelihood + 0.03 at 3000 updates",
-            "panel4.likelihood > panel1.likelihood + 0.2 at 3000 updates",
-            "panel4.likelihood > -2.76 at 3000 updates, not of panel3",
-            "panel4.likelihood < panel3.likelihood - 0.05 at 1500 updates",
-        ),
-    ),
-    Preset(
-        "Digits",
-        "Too large to enumerate: the curves are estimates by annealed importance sampling, with standard "
-        "errors (0.01 nats after 500 updates; they grow with the weights).",
-        ("cd", "pcd", "fpcd"),
-        {"train_data": "digits", "hidden": 64, "pace": 50, "statistic": "fast_norm"},
-        (
-            "panel1.likelihood_error > 0 at 500 updates",
-            "panel1.likelihood_error < 0.05 at 500 updates",
-            "panel1.likelihood > -25 at 500 updates",
-        ),
-    ),
-    Preset(
-        "A yardstick that punishes",
-        "CD and PCD memorise their examples. By *training* both climb above the true model, −55.5 nats;"
-        " by *held out* and by the *Monte Carlo average* of unbiased CD’s paper they fall.",
-        (
-            "cd:learning_rate=0.5,batch_size=500,initial_scale=0.2",
-            "pcd:learning_rate=0.5,batch_size=500,n_chains=500,initial_scale=0.2",
-        ),
-        {
-            **{"train_data": "simulated", "hidden": 100, "pace": 200},
-            **{"part": "monte_carlo", "statistic": "free_energy_gap"},
-        },
-        (
-            "panel1.likelihood > -55 at 2000 updates",
-            "panel2.likelihood > -55 at 2000 updates",
-            "panel1.held_out < panel1.held_out@500 - 1 at 2000 updates",
-            "panel2.held_out < panel2.held_out@500 - 1 at 2000 updates",
-            "panel1.monte_carlo < panel1.monte_carlo@500 - 0.5 at 2000 updates",
-            "panel2.monte_carlo < panel2.monte_carlo@500 - 1 at 2000 updates",
-        ),
-    ),
-)
-
-
 READING_NOTES = (
     "**The filters** are the weights of each hidden unit, blue if negative, orange if positive; below, a "
     "diagnostic of this trainer.",
@@ -163,71 +71,55 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
-        settings = choose_setup()
+        setup, begin_file, refused = choose_setup()
         PAGE.menu()
         cost_unit = controls.choose(Settings.train_axis)
-    comparison = PAGE.open(settings.setup)
-    comparison.cost_unit = cost_unit
+    race = PAGE.open(setup)
+    race.cost_unit = cost_unit
     with PAGE.notes():
-        refused = settings.refused
         if not refused:  # a checkpoint continues with its own data: open it once they are loaded
-            refused = open_checkpoint(comparison, settings.begin_file)
+            refused = open_checkpoint(race, begin_file)
         messages.alert("data", refused)
         if refused:
             offer_download(Settings.train_data.value, "train")
     left, right = places()
-    chosen = None if present else draw_results(comparison)  # before the panels, which check the drawn names
+    chosen = None if present else draw_results(race)  # before the panels, which check the drawn names
     with left:
-        offer = "trainer", "grid_view", lambda: draw_adders(comparison, settings.begin_file)
-        PAGE.draw_panels(comparison, "train_grid", grid, offer)
+        offer = "trainer", "grid_view", lambda: draw_adders(race, begin_file)
+        PAGE.draw_panels(race, "train_grid", grid, offer)
     with right:
-        draw_charts(comparison, levels_of(comparison.setup.dataset))
+        draw_charts(race, levels_of(race.setup.dataset))
     if not present:
-        taken = comparison.setup == settings.setup  # false if the limits refused it
-        st.caption(messages.plain((taken and settings.caption) or data_line(comparison.setup)))
+        st.caption(messages.plain(data_line(race.setup)))
     if chosen is not None:
-        draw_downloads(comparison, chosen)
+        draw_downloads(race, chosen)
 
 
-DATA_WIDTH = 180
-OWN_DATA, BEGIN_AT = uploads.TRAINING_DATA, "begin"
+BEGIN_AT = "begin"
 
 
-class Chosen(NamedTuple):
-    """The values of the settings.
+def choose_setup() -> tuple[TrainingSetup, Any, str]:
+    """Draw the settings, and load the data.
 
-    setup : the trainers' common setup
-    begin_file : a model to begin at, or a checkpoint to continue
-    caption : description of the training data, if they are the visitor's own file
-    refused : a message if the chosen data cannot be loaded
+    Returns the trainers' common setup, the file of a model to begin at or of a checkpoint, and why the chosen
+    data cannot be loaded ("" if they can).
     """
-
-    setup: TrainingSetup
-    begin_file: Any
-    caption: str
-    refused: str
-
-
-def choose_setup() -> Chosen:
-    """Draw the settings, and load the data."""
-    caption = refused = ""
+    refused = ""
     data_box = st.container(width="content")  # names the training data, which may be a file from Settings
     with controls.settings("train"):
         n_hidden = controls.number(Settings.hidden)
-        file = uploads.uploader(
-            OWN_DATA,
+        controls.upload_data(
+            Settings.train_data,
+            uploads.TRAINING_DATA,
             "Train on your own data",
-            uploads.DATA_SUFFIXES,
-            "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
-            "Other pages can score against them.",
+            " Other pages can score against them.",
         )
-        rule = controls.choose(
+        controls.choose(
             Settings.rule,
             format_func=lambda rule: {"bernoulli": rule, "127": "above 127 of 255"}.get(
                 rule, f"above {rule}"
             ),
         )
-        offer = st.container()
         begin_file = st.file_uploader(
             "Start from a model, or continue a checkpoint",
             type=[*uploads.MODEL_SUFFIXES, "checkpoint"],
@@ -239,37 +131,21 @@ def choose_setup() -> Chosen:
         controls.choose(Settings.show)
         controls.choose(Settings.train_pixels)
         controls.choose(Settings.train_cells)
-    dataset, is_own, setting = None, file is not None, Settings.train_data
-    look: dict[str, Any] = {"width": DATA_WIDTH, "label_visibility": "collapsed"}
+    with data_box:
+        name = controls.data_set(Settings.train_data, width=180, label_visibility="collapsed")
     try:
-        own = uploads.own_data(OWN_DATA, file, rule)
-        if own is None:
-            names = sorted(list_datasets(), key=lambda name: (name != setting.default, name))
-            options = list(dict.fromkeys([*names, setting.value]))  # a preset or link may ask for a variant
-            with data_box:
-                dataset = data(controls.select(setting, options, format_func=data_label, **look))
-        else:
-            dataset, is_own = own.content, True
-            caption = f"All panels train on your file '{own.name}': {dataset.binarisation}."
-    except BadInput as error:
-        refused = str(error)
-    # Keep the page alive with its previous data.
-    if dataset is None:
-        opened = COMPARISONS.value.get("train")
-        dataset = opened[0].setup.dataset if opened else data(setting.default)
-    if is_own:  # its name, instead of the choice
-        name = data_label(dataset.name)
-        help = caption or "Your file was refused; training continues on the previous data."
-        key = f"data shown {dataset.name}"
-        data_box.selectbox(setting.label, [name], disabled=True, key=key, help=help, **look)
-        with offer:
-            uploads.offer_to_leave(OWN_DATA, file)
-    return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
+        dataset = data(name)
+    except BadInput as error:  # the page lives on with its previous data
+        refused, opened = str(error), RACES.value.get("train")
+        dataset = opened.setup.dataset if opened else data(Settings.train_data.default)
+    return TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, refused
 
 
 def data_line(setup: TrainingSetup) -> str:
     """Return a sentence on the training data and how models are judged."""
     dataset, n_hidden, units = setup.dataset, setup.n_hidden, units_of(setup.dataset)
+    if dataset.name in own_data():
+        return f"All panels train on your file '{dataset.name}': {dataset.binarisation}."
     judged = "exact" if min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "estimated"
     return (
         f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {units}; models with "
@@ -277,19 +153,17 @@ def data_line(setup: TrainingSetup) -> str:
     )
 
 
-def open_checkpoint(comparison: Race[TrainingSetup], begin_file: Any) -> str:
+def open_checkpoint(race: PageRace[TrainingSetup], begin_file: Any) -> str:
     """Open a panel for an uploaded checkpoint, once; return a message if this fails."""
     if begin_file is None or not begin_file.name.endswith(".checkpoint"):
         return ""
     if begin_file.file_id == OPENED_CHECKPOINT.value:
         return ""
-    dataset, content = comparison.setup.dataset, begin_file.getvalue()
+    dataset, content = race.setup.dataset, begin_file.getvalue()
     try:
         checkpoint = load_checkpoint(content, dataset.train)
         n_hidden = checkpoint.state.theta.W.shape[1]
-        comparison.add(
-            checkpoint.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)
-        )
+        race.add(checkpoint.trainer, TrainingPlan(dataset, n_hidden, race.setup.seed, checkpoint=content))
     except BadInput as error:
         return str(error)
     OPENED_CHECKPOINT.set(begin_file.file_id)  # a refused checkpoint may fit data chosen later
@@ -316,22 +190,22 @@ def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
     return {name: rbm for name, rbm in starts.items() if rbm is None or rbm.n_visible == dataset.n_visible}
 
 
-def grid(comparison: Race[TrainingSetup], **mounted: Any) -> None:
+def grid(race: PageRace[TrainingSetup], **mounted: Any) -> None:
     """Draw the live panels."""
     train_grid(
-        comparison,
+        race,
         view=Settings.show.value,
         pixels=Settings.train_pixels.value,
         side=Settings.train_cells.value,
         **mounted,
     )
-    if not mounted["present"] and names_of(comparison) != session.DRAWN_TRAINERS.value:
+    if not mounted["present"] and names_of(race) != DRAWN_TRAINERS.value:
         st.rerun()  # the results row, drawn with the whole page, shows the old names
 
 
-def draw_adders(comparison: Race[TrainingSetup], begin_file: Any) -> None:
+def draw_adders(race: PageRace[TrainingSetup], begin_file: Any) -> None:
     """Draw the choice of a new trainer's starting point, and a button for each trainer."""
-    starts = beginnings(comparison.setup.dataset, begin_file)
+    starts = beginnings(race.setup.dataset, begin_file)
     begin_at = st.selectbox(
         "Starts from",
         list(starts),
@@ -343,10 +217,10 @@ def draw_adders(comparison: Race[TrainingSetup], begin_file: Any) -> None:
     )
 
     def add(name: str) -> None:
-        plan, rbm = comparison.setup.plan(), starts[begin_at]
+        plan, rbm = race.setup.plan(), starts[begin_at]
         if rbm is not None:
-            plan = comparison.setup.plan_from(WarmStart((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
-        comparison.add(make_trainer(name), plan)
+            plan = race.setup.plan_from(WarmStart((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
+        race.add(make_trainer(name), plan)
 
     controls.adders("train", {name: trainers[name].label for name in list_trainers()}, add)
 
@@ -360,13 +234,13 @@ OTHER_PAGES = {
 """Title, icon and help of the pages that accept a model."""
 
 
-def draw_results(comparison: Race[TrainingSetup]) -> int | None:
+def draw_results(race: PageRace[TrainingSetup]) -> int | None:
     """Offer to branch from a trained model, or to send it to other pages; return the chosen panel, if any."""
-    if not comparison.panels:
-        session.DRAWN_TRAINERS.set({})
+    if not race.panels:
+        DRAWN_TRAINERS.set({})
         return None
-    names = names_of(comparison)
-    session.DRAWN_TRAINERS.set(names)
+    names = names_of(race)
+    DRAWN_TRAINERS.set(names)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
         st.caption("Use the model trained by", width="content")
         key = st.selectbox(
@@ -378,29 +252,26 @@ def draw_results(comparison: Race[TrainingSetup]) -> int | None:
             help="The model of this panel at the moment you click.",
             key="learned by",  # without a key, a changed name would reset the choice to the first panel
         )
-        panel = comparison[key]
-        branch(comparison, key)
+        panel = race[key]
+        branch(race, key)
         for page, (title, icon, help_text) in OTHER_PAGES.items():
             if st.button(f"To the {title} page", icon=f":material/{icon}:", help=help_text):
                 send(names[key], panel, page)
     return key
 
 
-def names_of(comparison: Race[TrainingSetup]) -> dict[int, str]:
+def names_of(race: PageRace[TrainingSetup]) -> dict[int, str]:
     """Return the name of each panel by its key."""
-    return {
-        panel.key: curve.name
-        for panel, curve in zip(comparison.panels, curves_of_trainers(comparison), strict=True)
-    }
+    return {panel.key: curve.name for panel, curve in zip(race.panels, curves_of_trainers(race), strict=True)}
 
 
-def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
+def draw_downloads(race: PageRace[TrainingSetup], key: int) -> None:
     """Offer the data of the charts, code, the model and checkpoint of one panel."""
-    panel = comparison[key]
+    panel = race[key]
     files = [
         Download(
             "Model",
-            lambda: model_file(panel.read(TrainingRun.model), origin_of(comparison, code_of(comparison))),
+            lambda: model_file(panel.read(TrainingRun.model), origin_of(race, code_of(race))),
             "model.safetensors",
             "Parameters, rates and provenance (.safetensors), to sample or to continue from; from the first "
             "update on. With replicates, the first.",
@@ -414,7 +285,7 @@ def draw_downloads(comparison: Race[TrainingSetup], key: int) -> None:
             icon="bookmark",
         ),
     ]
-    downloads(comparison, code=lambda: code_of(comparison), more=files)
+    downloads(race, code=lambda: code_of(race), more=files)
     st.caption("A reload ends these trainings: *Checkpoint* continues one later.")
 
 
@@ -433,25 +304,25 @@ def checkpoint_file(panel: Panel) -> bytes:
     return content
 
 
-def code_of(comparison: Race[TrainingSetup]) -> str:
+def code_of(race: PageRace[TrainingSetup]) -> str:
     """Return code that repeats the panels that need no file and names the other panels."""
-    fresh, names = fresh_starts(comparison), names_of(comparison)
-    others = [names[panel.key] for panel in comparison.panels if panel.plan != comparison.setup.plan()]
-    return training_code(comparison.setup, fresh, others)
+    fresh, names = fresh_starts(race), names_of(race)
+    others = [names[panel.key] for panel in race.panels if panel.plan != race.setup.plan()]
+    return training_code(race.setup, fresh, others)
 
 
-def branch(comparison: Race[TrainingSetup], key: int) -> None:
+def branch(race: PageRace[TrainingSetup], key: int) -> None:
     """Offer to continue from a panel's weights with another trainer."""
 
     def begin(name: str) -> None:
-        panel = comparison[key]
+        panel = race[key]
         try:
-            plan = comparison.setup.plan_from(panel.read(TrainingRun.warm_start))
+            plan = race.setup.plan_from(panel.read(TrainingRun.warm_start))
             # Herding's learning rate is the length of a step towards the data, and polishing's is small.
             of_its_own = {"herding", "polish"} & {name, panel.algorithm.name}
             same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")
             values = values_of(panel.algorithm)
-            comparison.add(make_trainer(name, **{knob: values[knob] for knob in same}), plan)
+            race.add(make_trainer(name, **{knob: values[knob] for knob in same}), plan)
         except BadInput as error:
             messages.refused(error)
         session.close_popover("branches")

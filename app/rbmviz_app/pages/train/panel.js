@@ -4,6 +4,8 @@
 /** @typedef {PanelSpec & { trace_label: string, n_hidden: number }} TrainPanelSpec trace_label: empty if there is no trace */
 
 const TRACE_HEIGHT = 40;
+/** Large samples, with two columns of filters beside them, see panel.css. */
+const LOW_WINDOW = matchMedia('(min-width: 1000px) and (max-height: 899px)'), BESIDE = 7;
 const ZERO_WEIGHT = 128; // value of a zero weight in a filter's pixels
 
 class TrainPanel extends Panel {
@@ -16,19 +18,25 @@ class TrainPanel extends Panel {
 
   get trainSpec() { return /** @type {TrainPanelSpec} */ (this.spec); }
 
-  makePictures() { return [this.fantasies.canvas, this.filters.canvas]; }
+  makePictures() { return this.tiles.map(({ canvas }) => canvas); }
+
+  get tiles() { return [this.fantasies, this.filters]; }
+
+  /** @param {Mosaic} mosaic @param {number} slot */
+  tileText(mosaic, slot) {
+    return mosaic === this.fantasies ? { title: `Chain ${slot + 1}`, line: 'A Gibbs chain, started from random bits, that follows the model.' }
+      : { title: `Filter ${slot + 1}`, line: 'The weights of a hidden unit: blue below zero, orange above.' };
+  }
 
   arrange() {
     const { view, side, shape: [rows, columns] } = this.grid.data, { label, trace_label, n_hidden } = this.trainSpec;
     this.fantasies.layout(rows, columns, side, side);
     this.fantasies.canvas.hidden = view === 'filters';
     this.fantasies.canvas.setAttribute('aria-label', `Samples of ${label}`);
-    this.fantasies.canvas.title = 'Samples: Gibbs chains, started from random bits, that follow the model as it learns.';
-    const across = Math.min(side, Math.ceil(Math.sqrt(n_hidden)));
-    this.filters.layout(rows, columns, across, Math.ceil(Math.min(n_hidden, across * across) / across));
+    const beside = LOW_WINDOW.matches && view !== 'filters', across = beside ? 2 : Math.min(side, Math.ceil(Math.sqrt(n_hidden)));
+    this.filters.layout(rows, columns, across, Math.ceil(Math.min(n_hidden, across * (beside ? BESIDE : across)) / across));
     this.filters.canvas.hidden = view === 'samples';
     this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
-    this.filters.canvas.title = 'Filters: the weights of hidden units, blue below zero, orange above.';
     // Panels without a trace reserve space for one, so that the numbers of all panels are aligned.
     this.strip.hidden = !this.grid.data.panels.some(spec => /** @type {TrainPanelSpec} */ (spec).trace_label);
     this.strip.setAttribute('aria-hidden', String(!trace_label));

@@ -11,7 +11,7 @@ from rbmviz.knobs import Knob
 from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
 from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
-from rbmviz.session import Race, TrainingSetup, TrainingSnapshot
+from rbmviz.session import TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
 from rbmviz.view.frames import Bits, Block
@@ -19,6 +19,7 @@ from rbmviz.view.specs import rarest_first, shape_of
 from rbmviz_app.compared import amount_text
 from rbmviz_app.pages.train.charts import warm_start_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
@@ -26,10 +27,10 @@ from rbmviz_app.stream.requests import FrameRequest
 Settings = PageSettings(PAGES["train"].settings)
 
 
-def fresh_starts(comparison: Race[TrainingSetup]) -> list[Trainer]:
+def fresh_starts(race: PageRace[TrainingSetup]) -> list[Trainer]:
     """Return the trainers that began at small random weights, not at learned ones."""
-    plan = comparison.setup.plan()
-    return [panel.algorithm for panel in comparison.panels if panel.plan == plan]
+    plan = race.setup.plan()
+    return [panel.algorithm for panel in race.panels if panel.plan == plan]
 
 
 def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Number, ...]:
@@ -97,7 +98,7 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def train_grid(
-    comparison: Race[TrainingSetup],
+    race: PageRace[TrainingSetup],
     *,
     front: Callable[[Knob], bool] = lambda knob: knob.front,
     knobs_follow: bool = False,
@@ -105,16 +106,17 @@ def train_grid(
     **mounted: Any,
 ) -> None:
     """Draw the trainers' panels; see ``sample_grid``."""
-    dataset = comparison.setup.dataset
-    begun = [warm_start_text(panel.plan) for panel in comparison.panels]
-    names = titles(algorithms_of(comparison), begun, marks)
-    specs = panel_specs(comparison, readouts, front, names, marks=marks)
-    for spec, panel, start in zip(specs, comparison.panels, begun, strict=True):
+    dataset = race.setup.dataset
+    begun = [warm_start_text(panel.plan) for panel in race.panels]
+    names = titles(algorithms_of(race), begun, marks)
+    specs = panel_specs(race, readouts, front, names, marks=marks)
+    for spec, panel, start in zip(specs, race.panels, begun, strict=True):
         spec["trace_label"] = next(iter(panel.algorithm.own_stats.values()), "")
         spec["head"][1] = (spec["head"][1] + start).strip()
         spec["n_hidden"] = panel.plan.n_hidden
         spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(
+        race,
         specs,
         n_visible=dataset.n_visible,
         shape=shape_of(dataset.n_visible, None, dataset),

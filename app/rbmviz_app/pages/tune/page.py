@@ -1,33 +1,25 @@
 """The Tune page: a sweep over knobs as a map, and the setting under the pointer as a running chain."""
 
-import functools
 import itertools
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.datasets import missing_data
-from rbmviz.errors import OutputFailure
 from rbmviz.files.metadata import data_name
-from rbmviz.files.origin import csv_bytes, origin
+from rbmviz.files.origin import csv_bytes, digests_in, origin
 from rbmviz.knobs import knobs_of, values_of
-from rbmviz.models import data_label
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
-from rbmviz.session import Race, SamplingSetup
+from rbmviz.session import SamplingSetup
 from rbmviz.sweeps import Choice, Store, SweepPlan, measures
-from rbmviz.sweeps.from_settings import plan_of
-from rbmviz.sweeps.plan import TABLES
 from rbmviz.sweeps.scores import SweepScores, test_of
-from rbmviz_app import card, controls, links, messages, pages, session
-from rbmviz_app.comparisons import own_sweeps
+from rbmviz_app import controls, links, messages, pages, session
 from rbmviz_app.component import while_running
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.jobs import Job, check_size
 from rbmviz_app.page import LivePage, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.tune.charts import (
@@ -40,71 +32,30 @@ from rbmviz_app.pages.tune.charts import (
     slice_chart,
     table_rows,
 )
+from rbmviz_app.pages.tune.commands import Shown, begin_row, planned, shown_sweep, title_of
 from rbmviz_app.pages.tune.panel import MapView, asked_view, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
-from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
-from rbmviz_app.shared import is_known_model, model_called, own_content, sweep_jobs, title_of_model
+from rbmviz_app.race import PageRace
+from rbmviz_app.session import SHOWN_SCORES, Entry
+from rbmviz_app.shared import is_known_model, model_called, title_of_model
 from rbmviz_app.transport import Transport
+
+POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
+"""Key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
+
+FOLLOWED: Entry[int | None] = Entry("followed", lambda: None)
+"""The setting whose knobs the pointer's chain has taken last."""
+
+DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
+"""Keys and runs of the panels beside the map when the whole page was last drawn."""
+
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
 """Maximum number of open settings, not counting the setting under the pointer."""
 CHAIN_SIDE = 8
-NEW_SWEEP = ""
-PRIVATE = "Only you see it, until you reload or remove its files."
 MAP = "tune map"
-
-Chains = Race[SamplingSetup]
-
-
-class Shown(NamedTuple):
-    """The sweep on the screen: one of the server's, a recording, or neither: a plan that may be started."""
-
-    plan: SweepPlan
-    job: Job | None = None
-    recording: Store | None = None
-
-    @property
-    def status(self) -> str:
-        """Status of the job; "finished" of a recording."""
-        return self.job.status if self.job else "finished" if self.recording else "planned"
-
-    @property
-    def active(self) -> bool:
-        """Whether the sweep is queued or running."""
-        return self.job is not None and self.job.active
-
-    @property
-    def store(self) -> Store | None:
-        """The file of its results; None before it is started."""
-        return Store(self.job.folder) if self.job else self.recording
-
-    def scores(self) -> SweepScores:
-        """Read the results that are there; equal states give the same object."""
-        if self.store is None:
-            return SweepScores(self.plan, {})
-        return _scores(str(self.store.folder), self.job.done if self.job else self.plan.size, self.plan)
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _scores(folder: str, done: int, _plan: SweepPlan) -> SweepScores:
-    return SweepScores(_plan, Store(folder).read().columns)
-
-
-RECORDINGS = Path(__file__).parent / "recordings"
-
-
-@functools.cache
-def recorded() -> list[tuple[SweepPlan, Store]]:
-    """Return the recorded sweeps with their plans."""
-    stores = [Store(folder) for folder in sorted(RECORDINGS.iterdir()) if folder.is_dir()]
-    return [(store.plan(), store) for store in stores]
-
-
-def recording_of(plan: SweepPlan | None) -> Store | None:
-    """Return the recording of a plan; None if there is none."""
-    return next((store for known, store in recorded() if known == plan), None)
 
 
 def shows_settings() -> bool:
@@ -166,49 +117,27 @@ def main() -> None:
         messages.note(reason)
         links.write(PAGE.name, links.texts_of(Settings.values()))
         return
-    chains = open_chains(shown.plan)
-    PAGE.preset_caption(chains)
+    race = open_chains(shown.plan)
+    PAGE.preset_caption(race)
     # The chains come right after the map, where a phone has one column; all that is about both, below.
     left, right = st.columns([5, 2], gap="medium") if has_chains(shown.plan) else (st.container(), None)
     # Redrawn each second while the sweep runs.
     with left:
-        while_running(lambda: show_map(shown, chains, present), shown.active)
+        while_running(lambda: show_map(shown, race, present), shown.active)
     if right is not None:
         with right:
-            draw_chains(chains, shown.plan, present)
+            draw_chains(race, shown.plan, present)
     else:
-        write_address(chains, shown.plan)
+        write_address(race, shown.plan)
     if not present:
         with st.container(key="tune_evidence"):
-            while_running(lambda: evidence(shown, chains), shown.active)
+            while_running(lambda: evidence(shown, race), shown.active)
 
 
-def write_address(chains: Chains, plan: SweepPlan) -> None:
+def write_address(race: PageRace[Any], plan: SweepPlan) -> None:
     """Write the address; the chains' fragment does it, because a turned knob redraws only that fragment."""
     on = [model_on_screen(plan)] if plan.models else []
-    PAGE.write_address(chains, more={"on": [] if on == list(plan.models[:1]) else on})
-
-
-def planned() -> tuple[SweepPlan | None, str]:
-    """Return the plan set by the controls, or None and the reason why there is no plan."""
-    try:
-        plan = plan_of(Settings.values_now())
-        check_size(plan)
-        return plan, ""
-    except BadInput as error:
-        return None, str(error)
-
-
-def shown_sweep(plan: SweepPlan | None) -> Shown | None:
-    """Return the sweep to show: the one chosen in the list or by the link, or else the planned one."""
-    if Settings.sweep.value != NEW_SWEEP:
-        try:
-            job = own_sweeps().get(Settings.sweep.value) or sweep_jobs().get(Settings.sweep.value)
-            return Shown(job.plan, job)
-        except BadInput as error:
-            session.add_link_warning(error, "tune")
-            session.set_undrawn({"sweep": NEW_SWEEP})
-    return None if plan is None else Shown(plan, None, recording_of(plan))
+    PAGE.write_address(race, more={"on": [] if on == list(plan.models[:1]) else on})
 
 
 def model_on_screen(plan: SweepPlan) -> str:
@@ -231,92 +160,10 @@ def setup_of(plan: SweepPlan) -> SamplingSetup:
     return PAGE.setup_of(values)._replace(seed=plan.seeds[0])  # the seed of each cell's first run
 
 
-# Sweep
-
-
-def title_of(plan: SweepPlan) -> str:
-    """Describe a plan: its samplers and models, or its trainers and data."""
-    names = " and ".join(TABLES[plan.kind].read(text).label for text in plan.algorithms)
-    return f"{names} on {' and '.join(map(title_of_model, plan.models)) or data_label(plan.data)}"
-
-
-def begin_row(plan: SweepPlan | None, reason: str, shown: Shown, lacks: str | None) -> None:
-    """Draw the choice of the sweep, its size, and its commands; lacks : data that are not there."""
-
-    def start() -> None:
-        if plan is None:
-            messages.refused(reason)
-            return
-        own = own_content(plan)
-        try:
-            job = sweep_jobs().start(plan, title_of(plan), links.owner(), own)
-        except (BadInput, OutputFailure) as error:
-            messages.refused(error)
-            return
-        if own:
-            own_sweeps()[job.name] = job
-        session.show({"sweep": job.name})
-
-    def delete(job: Job) -> None:
-        sweep_jobs().delete(job)
-        own_sweeps().pop(job.name, None)
-        session.show({"sweep": NEW_SWEEP})
-
-    # This visitor's private sweeps, then the server's, newest first.
-    listed = [*list(own_sweeps().values())[::-1], *sweep_jobs().list()]
-    labels = {job.name: describe(job) for job in listed}
-    made = shown.recording.about()["made"] if shown.recording else ""
-    labels = {NEW_SWEEP: f"Recorded sweep, {made}" if made else "New sweep", **labels}
-    controls.select(
-        Settings.sweep,
-        list(labels),
-        format_func=labels.__getitem__,
-        variant=" ".join(labels.values()),  # the labels show the status
-        width=340,
-        label_visibility="collapsed",
-    )
-    if shown.job is None:
-        cost = f"{shown.plan.size:,} runs of {shown.plan.budget.amount:,.10g} {shown.plan.budget.unit}."
-        st.button(
-            "Compute again" if shown.recording else "Start",
-            icon=":material/play_circle:",
-            type="secondary" if shown.recording else "primary",
-            on_click=start,
-            key="tune start",
-            disabled=card.holds_play(PAGE.name) or lacks is not None,
-            help=f"{cost} One sweep runs at a time, at low priority. Runs of earlier sweeps are reused.",
-        )
-        if not shown.recording:
-            st.caption(cost, width="content")
-    elif shown.job.belongs_to(links.owner()):
-        commands: list[tuple[str, str, Callable[[Job], None]]] = [("Delete", "delete", delete)]
-        if shown.job.active:
-            commands.insert(0, ("Pause sweep", "pause_circle", sweep_jobs().pause))
-        elif shown.status != "finished" or shown.job.error:
-            commands.insert(0, ("Resume sweep", "play_circle", sweep_jobs().resume))
-        for label, icon, act in commands:
-            st.button(label, icon=f":material/{icon}:", on_click=act, args=(shown.job,), key=f"tune {label}")
-    else:
-        st.caption("Started by another visitor or made elsewhere: view only.", width="content")
-    if shown.job.own if shown.job else own_content(shown.plan):
-        st.caption(PRIVATE, width="content")
-    messages.show_toasts()
-
-
-def describe(job: Job) -> str:
-    """Return the list entry of a sweep."""
-    grid = " × ".join(str(len(axis.values)) for axis in job.plan.axes)
-    name = job.name  # 20261122-140500-...
-    when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if name[:8].isdecimal() else ""
-    # Status first: a closed list cannot show the whole line.
-    whose = ", yours" if job.own else ""
-    return f"{job.status.title()}{whose}: {job.title}, {grid or 1} × {len(job.plan.seeds)} seeds{when}"
-
-
 # Map, and chains beside it
 
 
-def show_map(shown: Shown, chains: Chains, present: bool) -> None:
+def show_map(shown: Shown, race: PageRace[Any], present: bool) -> None:
     """Draw the map; a click on a cell opens its setting beside it, or closes it."""
     before, status = (shown.job.active if shown.job else False), shown.status
     scores = shown.scores()
@@ -325,7 +172,7 @@ def show_map(shown: Shown, chains: Chains, present: bool) -> None:
     choices = scores.choices(view.point, view.effort, view.by)
     if view.setting is not None and view.setting != FOLLOWED.value and has_chains(shown.plan):
         FOLLOWED.set(view.setting)
-        follow(chains, scores.settings[view.setting].algorithm)
+        follow(race, scores.settings[view.setting].algorithm)
     over, left = status == "finished", shown.job.seconds_left(scores.n_done) if shown.job else None
     seconds = max(left or 0, 1)
     in_words = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
@@ -342,20 +189,20 @@ def show_map(shown: Shown, chains: Chains, present: bool) -> None:
         progress=scores.n_done / shown.plan.size,
         over=over and not (shown.job and shown.job.error),
         telling=scores.telling_point(view.effort, view.by) if over else None,
-        open_settings=open_settings(chains, scores),
+        open_settings=open_settings(race, scores),
         key=MAP,
-        on_open=lambda i: toggle(chains, shown.plan, scores, i),
+        on_open=lambda i: toggle(race, shown.plan, scores, i),
     )
-    if drawn_beside(chains) != session.DRAWN_BESIDE.value or before != shown.active:
-        session.DRAWN_BESIDE.set(drawn_beside(chains))
+    if drawn_beside(race) != DRAWN_BESIDE.value or before != shown.active:
+        DRAWN_BESIDE.set(drawn_beside(race))
         st.rerun()  # the chains have their own fragment; an ended sweep has other buttons
     messages.show_toasts()
 
 
-def follow(chains: Chains, setting: str) -> None:
+def follow(race: PageRace[Any], setting: str) -> None:
     """Set the live knobs of the pointer's chain to the values of a setting, if both have the same sampler."""
     algorithm = samplers.read(setting)
-    for panel in chains.panels:
+    for panel in race.panels:
         if panel.key == POINTER_PANEL.value and panel.algorithm.name == algorithm.name:
             now = values_of(panel.algorithm)
             wanted = {
@@ -363,40 +210,40 @@ def follow(chains: Chains, setting: str) -> None:
             }
             changed = {name: value for name, value in wanted.items() if now[name] != value}
             if changed:
-                chains.set_live_knobs(panel.key, **changed)
+                race.set_live_knobs(panel.key, **changed)
 
 
-def open_chains(plan: SweepPlan) -> Chains:
+def open_chains(plan: SweepPlan) -> PageRace[Any]:
     """Open the chains beside the map; none beside a map of trainers."""
 
-    def fill(new: Chains, wanted: list[Any]) -> None:
+    def fill(new: PageRace[Any], wanted: list[Any]) -> None:
         if wanted or links.link_values(PAGE.name, PAGE.spec.panels_key):
             PAGE.fill(new, wanted)
         else:
             new.add(middle_of(plan))
 
-    chains = PAGE.open(setup_of(plan), fill if has_chains(plan) else lambda new, wanted: None)
-    chains.cost_unit = "sweeps"
+    race = PAGE.open(setup_of(plan), fill if has_chains(plan) else lambda new, wanted: None)
+    race.cost_unit = "sweeps"
     if not has_chains(plan):
-        if chains.panels:  # a preset of trainers has closed them, and can be undone
-            for panel in list(chains.panels):
-                chains.remove(panel.key)
-            chains.drop_undo()
-        return chains
-    keys = [panel.key for panel in chains.panels]
+        if race.panels:  # a preset of trainers has closed them, and can be undone
+            for panel in list(race.panels):
+                race.remove(panel.key)
+            race.drop_undo()
+        return race
+    keys = [panel.key for panel in race.panels]
     if POINTER_PANEL.value not in keys:
         POINTER_PANEL.set(keys[0] if keys else None)
     names = [text.partition(":")[0] for text in plan.algorithms]
     try:
-        if not keys or chains[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
-            chains.replace(chains.setup, [middle_of(plan)])
-            POINTER_PANEL.set(chains.panels[0].key)
-            chains.drop_undo()
-            chains.resume()
+        if not keys or race[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
+            race.replace(race.setup, [middle_of(plan)])
+            POINTER_PANEL.set(race.panels[0].key)
+            race.drop_undo()
+            race.resume()
     except BadInput as error:
         messages.note(error)
-    session.DRAWN_BESIDE.set(drawn_beside(chains))
-    return chains
+    DRAWN_BESIDE.set(drawn_beside(race))
+    return race
 
 
 def middle_of(plan: SweepPlan) -> Any:
@@ -406,33 +253,33 @@ def middle_of(plan: SweepPlan) -> Any:
     return samplers.read(own[len(own) // 2].algorithm)
 
 
-def open_panels(chains: Chains) -> list[Any]:
+def open_panels(race: PageRace[Any]) -> list[Any]:
     """Return the panels of open settings, without the panel that follows the pointer."""
-    return [panel for panel in chains.panels if panel.key != POINTER_PANEL.value]
+    return [panel for panel in race.panels if panel.key != POINTER_PANEL.value]
 
 
-def open_settings(chains: Chains, scores: SweepScores) -> list[int | None]:
+def open_settings(race: PageRace[Any], scores: SweepScores) -> list[int | None]:
     """Return the open settings' indices, with None where a turned knob means that no cell matches."""
     plan = scores.plan
     if not has_chains(plan):
         return []
     on = model_on_screen(plan)
     indices = {samplers.read(each.algorithm): i for i, each in enumerate(scores.settings) if each.model == on}
-    return [indices.get(panel.algorithm) for panel in open_panels(chains)]
+    return [indices.get(panel.algorithm) for panel in open_panels(race)]
 
 
-def drawn_beside(chains: Chains) -> tuple[int, ...]:
+def drawn_beside(race: PageRace[Any]) -> tuple[int, ...]:
     """Return the keys and runs of the panels beside the map; the page redraws the panels if these change."""
-    return tuple(n for key, snapshot in chains.peek() for n in (key, snapshot.run))
+    return tuple(n for key, snapshot in race.peek() for n in (key, snapshot.run))
 
 
-def toggle(chains: Chains, plan: SweepPlan, scores: SweepScores, index: int) -> None:
+def toggle(race: PageRace[Any], plan: SweepPlan, scores: SweepScores, index: int) -> None:
     """Open a setting beside the map, or close it."""
     if not has_chains(plan):
         return
     setting = scores.settings[index]
     algorithm = samplers.read(setting.algorithm)
-    open_ones = open_panels(chains)
+    open_ones = open_panels(race)
     same = [panel.key for panel in open_ones if panel.algorithm == algorithm]
     if not same and len(open_ones) >= MAX_OPEN:
         messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
@@ -441,40 +288,40 @@ def toggle(chains: Chains, plan: SweepPlan, scores: SweepScores, index: int) -> 
     session.set_undrawn({"on": setting.model})
     try:
         setup = setup_of(plan)
-        other_model = setup != chains.setup
+        other_model = setup != race.setup
         if other_model:  # all panels switch to this model, so one of them may already have the setting
-            chains.change(setup)
+            race.change(setup)
         if not same:
-            chains.add(algorithm)
+            race.add(algorithm)
         elif not other_model:
-            chains.remove(same[0])
+            race.remove(same[0])
     except BadInput as error:
         session.set_undrawn({"on": before})
         messages.refused(error)
 
 
 @st.fragment
-def draw_chains(chains: Chains, plan: SweepPlan, present: bool) -> None:
+def draw_chains(race: PageRace[Any], plan: SweepPlan, present: bool) -> None:
     """Draw the chain under the pointer, and the open settings."""
-    if POINTER_PANEL.value not in (None, *(panel.key for panel in chains.panels)):
+    if POINTER_PANEL.value not in (None, *(panel.key for panel in race.panels)):
         st.rerun()  # the pointer's chain was closed: open_chains makes another one follow the pointer
     on_axis, numbers = [axis.knob for axis in plan.axes], itertools.count(1)
     sample_grid(
-        chains,
+        race,
         view="sequence",
         pixels="binary",
         side=CHAIN_SIDE,
         front=lambda knob: knob.name in on_axis,
         knobs_follow=True,
         marks=[
-            "Pointer" if panel.key == POINTER_PANEL.value else str(next(numbers)) for panel in chains.panels
+            "Pointer" if panel.key == POINTER_PANEL.value else str(next(numbers)) for panel in race.panels
         ],
-        **PAGE.mounted(chains, "tune samplers"),
+        **PAGE.mounted(race, "tune samplers"),
     )
     if not present:
-        if about := about_chains(chains, plan):
+        if about := about_chains(race, plan):
             st.caption(about)
-        opened = open_panels(chains) or list(chains.panels[:1])
+        opened = open_panels(race) or list(race.panels[:1])
         if st.button(
             "Open in Sample",
             icon=":material/grid_view:",
@@ -482,16 +329,16 @@ def draw_chains(chains: Chains, plan: SweepPlan, present: bool) -> None:
             help="Open these settings (or the one under the pointer) on the Sample page, with the same data "
             "and seed.",
         ):
-            send(plan, chains, [panel.algorithm for panel in opened])
-    catch_up_page(chains)
-    write_address(chains, plan)
+            send(plan, race, [panel.algorithm for panel in opened])
+    catch_up_page(race)
+    write_address(race, plan)
 
 
-def about_chains(chains: Chains, plan: SweepPlan) -> str:
+def about_chains(race: PageRace[Any], plan: SweepPlan) -> str:
     """Note the cells and knobs that the pointer's chain ignores, and the model of all chains; may be ""."""
     sentences = []
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
-        label = chains[POINTER_PANEL.value].algorithm.label
+        label = race[POINTER_PANEL.value].algorithm.label
         sentences.append(f"*Pointer* follows cells of {label} only; a click opens a cell of another sampler.")
     fixed = [knob.label for axis in plan.axes if not (knob := plan.knob(axis.knob)).live]
     if fixed:
@@ -505,22 +352,17 @@ def about_chains(chains: Chains, plan: SweepPlan) -> str:
     return " ".join(sentences)
 
 
-def send(plan: SweepPlan, chains: Chains, algorithms: list[Any]) -> None:
+def send(plan: SweepPlan, race: PageRace[Any], algorithms: list[Any]) -> None:
     """Open settings as panels of the Sample page, replacing its panels."""
     settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC, "seed": plan.seeds[0]}
     settings |= {"start": plan.start, "kernel": plan.kernel}
-    try:
-        pages.live_page("sample").show(chains.setup, algorithms, settings)
-    except BadInput as error:
-        messages.note(error)
-        return
-    st.switch_page(pages.file_of("sample"))
+    pages.live_page("sample").open_with(race.setup, algorithms, settings)
 
 
 # Evidence
 
 
-def evidence(shown: Shown, chains: Chains) -> None:
+def evidence(shown: Shown, race: PageRace[Any]) -> None:
     """Draw curves, slices, the table and the downloads at the point of the map."""
     scores = shown.scores()
     view = asked_view(scores, MAP)
@@ -534,7 +376,7 @@ def evidence(shown: Shown, chains: Chains) -> None:
                 "Curves, slices through the best cell and the table of all settings come with the scores."
             )
         return
-    draw_evidence(scores, view, choice, chains)
+    draw_evidence(scores, view, choice, race)
     robust_table(scores, view)
     if shown.store is not None and not shown.active:
         store = shown.store
@@ -555,24 +397,18 @@ def files_of(store: Store, scores: SweepScores, choices: Mapping[str, Choice]) -
 
 def origin_of(store: Store, scores: SweepScores) -> dict[str, Any]:
     """Return the origin of a sweep's files, with the digests of its models and data."""
-    columns = scores.columns
-
-    def digests(name: str) -> dict[str, str]:
-        pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
-        return {value: digest for value, digest in pairs if value}
-
     code = (
         "from rbmviz.sweeps import Axis, Budget, Store, SweepPlan, cells, run; "
         f"plan = {scores.plan!r}; store = Store('sweep'); store.prepare(plan); run(cells(plan), store)"
     )
     source = origin(store.about()["command"] or code, seeds=scores.plan.seeds) | {"code": code}
-    return source | {"models": digests("model"), "data": digests("data")}
+    return source | digests_in(scores.columns)
 
 
-def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, chains: Chains) -> None:
+def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, race: PageRace[Any]) -> None:
     """Draw the charts and the table of one model's settings."""
     plan = scores.plan
-    opened = ((str(i), index) for i, index in enumerate(open_settings(chains, scores), start=1))
+    opened = ((str(i), index) for i, index in enumerate(open_settings(race, scores), start=1))
     best = scores.index_of(choice.best)
     named = chosen_names(scores, [("best", best), ("pointer", view.setting), *opened])
     on = f" on {choice.best.model}" if len(plan.models) > 1 else ""

@@ -9,7 +9,7 @@ from rbmviz.metrics.effort import Unit
 from rbmviz.sweeps import Choice, SweepPlan, answer, measures
 from rbmviz.sweeps.choose import MOSTLY_BLANK, undirected
 from rbmviz.sweeps.plan import TABLES, GridSetting
-from rbmviz.sweeps.scores import SweepScores, first_measure, units_of
+from rbmviz.sweeps.scores import SweepScores, units_of
 from rbmviz_app.component import component
 from rbmviz_app.session import sent_by
 
@@ -60,7 +60,7 @@ def asked_view(scores: SweepScores, key: str) -> MapView:
     effort: Any = asked.get("cost_unit", usual)
     effort = effort if effort in units else usual
     by: Any = asked.get("by")
-    by = by if by in plan.metrics else first_measure(plan.metrics)
+    by = by if by in plan.metrics else plan.first_measure
     point, setting = asked.get("point"), asked.get("setting")
     ends = scores.range(effort)
     if not isinstance(point, int | float) or not math.isfinite(point) or point <= 0 or ends is None:

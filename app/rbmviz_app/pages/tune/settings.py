@@ -11,13 +11,17 @@ from rbmviz.pages.settings import FreeText
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.sweeps import list_measures, measures
-from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
+from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS, PARTS_OF_AXIS
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, session
-from rbmviz_app.session import AXES_PUT_AWAY, PageSettings
+from rbmviz_app.session import Entry, PageSettings
+
+AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
+"""Values of the settings that name knobs, for the kind not tuned now, by kind (samplers, trainers)."""
+
 
 Settings = PageSettings(
     {
@@ -95,7 +99,7 @@ def tuned() -> list[type]:
     """Return the classes of the tuned algorithms."""
     kind = KIND_OF[Settings.tune_what.value]
     setting = Settings.tune_samplers if kind == "sampler" else Settings.tune_trainers
-    return list(algorithms_of(kind, setting.value or setting.default).values())
+    return [TABLES[kind][name] for name in setting.value or setting.default]
 
 
 def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
@@ -168,7 +172,7 @@ def _choose_axis(axis: Literal["x", "y"], options: list[str], knobs: dict[str, K
         )
         off = name == NO_AXIS
         for end in (lo, hi):
-            controls.real_number(end, disabled=off, width=90)
+            controls.number(end, disabled=off, width=90)
         controls.number(n, width=105, disabled=off)
         controls.choose(scale, disabled=off)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Level, Rows, Style, styled
-from rbmviz.charts.style import GREY, colours, named_apart
+from rbmviz.charts.style import GREY, colours_of_slots, named_apart
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.session import WeightSnapshot
 from rbmviz.trainers.batches import USUAL_BATCH
@@ -32,7 +32,7 @@ def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
 
 def _styles(named: Named, slots: Sequence[int], *more: Style) -> tuple[Style, ...]:
     """Return the styles of all series, in the panels' colours and dashes, and those of reference lines."""
-    tones = colours([snapshot.algorithm for _, snapshot in named])
+    tones = colours_of_slots(slots or range(len(named)))
     return (*styled([name for name, _ in named], tones, slots), *more)
 
 

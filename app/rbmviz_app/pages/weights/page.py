@@ -8,7 +8,7 @@ from rbmviz.charts import Chart
 from rbmviz.files.metadata import data_name
 from rbmviz.ledger import STORED_FOLDER, figure_name, stored, verdict_text
 from rbmviz.pages import PAGES
-from rbmviz.session import Race, WeightSetup
+from rbmviz.session import WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
@@ -17,89 +17,24 @@ from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import FOLDED_HEIGHT, LivePage, downloads, live_chart, places
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
+from rbmviz_app.pages.weights.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
-from rbmviz_app.presets import Preset
+from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
 from rbmviz_app.transport import Transport
 
 TITLE, ICON, PLACE = "Weights", "balance", 6
 Settings = PageSettings(PAGES["weights"].settings)
-PRESETS = (
-    Preset(
-        "An even batch can lie",
-        "Even weights, yet log Z comes out 3.4 nats too low; a mixture of proposals comes closest.",
-        PAGES["weights"].default_panels,
-        claims=(
-            "panel1.ess_share > 65 at 300 batches",
-            "panel2.ess_share > 65 at 300 batches",
-            "panel3.ess_share > 65 at 300 batches",
-            "panel4.ess_share > 65 at 300 batches",
-            "panel1.gap > 3.2 at 300 batches, not of panel4",
-            "panel2.gap > 3.2 at 300 batches, not of panel4",
-            "panel3.gap > 3.2 at 300 batches, not of panel4",
-            "panel4.gap > 1 at 300 batches",
-            "panel4.gap < 1.5 at 300 batches, not of panel1",
-            "panel1.std_error < 0.05 at 300 batches",
-        ),
-    ),
-    Preset(
-        "One weight takes all",
-        "500 hidden units: one sample in a hundred holds three quarters of the weight on average, and one "
-        "in a thousand still more than half, so a batch ten times as large gains little: the paper’s limit "
-        "(section 4.2). A mixture of ten hidden states does not help.",
-        (
-            "pop_cd:n_chains=10",
-            "pop_cd:n_chains=100",
-            "pop_cd:n_chains=1000",
-            "pop_cd:n_chains=100,proposal=mixture",
-        ),
-        {"weights_model": "mnist_fpcd"},
-        (
-            "panel1.max_share > 70 at 30 batches",
-            "panel2.max_share > 60 at 30 batches",
-            "panel2.ess_share < 4 at 30 batches",
-            "panel3.max_share > 40 at 5 batches",
-            "panel3.ess_share < 1 at 5 batches, not of panel2",
-            "panel4.max_share > 60 at 30 batches",
-        ),
-    ),
-    Preset(
-        "More sweeps even the weights out",
-        "CD-1 training left a trap away from the data. After 100 sweeps the samples have fallen into it and "
-        "weigh the same, and the estimate of log Z is nearly a hundred nats higher. After one sweep nothing "
-        "shows it.",
-        tuple(f"pop_cd:n_chains=100,k={k}" for k in (1, 10, 30, 100)),
-        {"weights_model": "mnist_cd1"},
-        (
-            "panel1.ess_share < 5 at 10 batches",
-            "panel4.ess_share > 20 at 1 batches, not of panel1",
-            "panel4.log_z > panel1.log_z@10 + 70 at 1 batches",
-            "panel4.log_z < panel1.log_z@10 + 120 at 1 batches",
-        ),
-    ),
-    Preset(
-        "A better proposal",
-        "The same samples, weighed with larger and larger mixtures of p(v|h) as proposal. Once they cover "
-        "all patterns, log Z is right, at a cost that grows with the mixture (section 3.4).",
-        ("pop_cd:n_chains=100", *(f"pop_cd:n_chains=100,proposal=mixture,mixture={r}" for r in (3, 10, 100))),
-        claims=(
-            "panel1.gap > 3 at 300 batches, not of panel4",
-            "panel2.gap < panel1.gap - 0.5 at 300 batches",
-            "panel3.gap < panel2.gap - 0.5 at 300 batches",
-            "panel4.gap < 0.2 at 300 batches, not of panel3",
-            "panel4.gap > -0.2 at 300 batches",
-        ),
-    ),
-)
-
-
 READING_NOTES = (
     f"**The chart** shows the newest samples (at most {MAX_WEIGHTS:,}), heaviest first, and their cumulative "
     "share of the weight. See how steeply the curve rises; at its left end is the single heaviest sample. "
     "CD weighs all samples the same and is biased (sections 3, 3.2).",
     "**Even weights can lie** On Bars and Stripes each hidden state covers one of 30 patterns, so log Z is "
     "log 30 = 3.4 nats too low: samples that would show the other patterns come once in 10¹⁶.",
-    "**Try** the preset *One weight takes all*.",
+    "**One weight takes all** Of a hundred digits one holds three quarters of the weight on average, of a "
+    "thousand still more than half: the paper’s limit (section 4.2). A mixture of ten hidden states does not "
+    "help.",
+    "**Try** the preset *An even batch can lie*.",
 )
 
 
@@ -137,8 +72,8 @@ def main() -> None:
             setup, reason = PAGE.setup_now()
             line = st.container()
         PAGE.menu()
-    comparison = PAGE.open(setup)
-    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, setup.model)
+    race = PAGE.open(setup, shown=(name, setup.model))
+    shown_name, shown_model = race.shown_model
     with line:
         controls.model_line(shown_name, shown_model)
     with PAGE.notes():
@@ -147,36 +82,36 @@ def main() -> None:
             offer_download(data_name(setup.model.meta), "weights")
     left, right = places()
     with left:
-        offer = "population", "balance", lambda: draw_adders(comparison)
-        PAGE.draw_panels(comparison, "weights_grid", weights_grid, offer)
+        offer = "population", "balance", lambda: draw_adders(race)
+        PAGE.draw_panels(race, "weights_grid", weights_grid, offer)
     with right:
         live_chart(
-            comparison,
+            race,
             "weights shares",
-            lambda: (figures.shares_chart(PAGE.named(comparison), comparison.slots), ()),
+            lambda: (figures.shares_chart(PAGE.named(race), race.slots), ()),
             PAGE.question,
         )
     if not present:
         with controls.fold(Settings.weights_more, "More charts") as is_open:
             if is_open:
-                draw_more(comparison)
+                draw_more(race)
                 draw_stored()
-        setup = comparison.setup
+        setup = race.setup
         starts_at = setup.dataset.name if setup.dataset is not None and setup.start_from == "data" else None
 
         def code() -> str:
-            return weights_code(shown_name, starts_at, algorithms_of(comparison), setup.seed)
+            return weights_code(shown_name, starts_at, algorithms_of(race), setup.seed)
 
         # The code draws other random numbers.
-        downloads(comparison, {shown_name: shown_model}, code, by_link=True)
+        downloads(race, {shown_name: shown_model}, code, by_link=True)
 
 
-def draw_adders(comparison: Race[WeightSetup]) -> None:
+def draw_adders(race: PageRace[WeightSetup]) -> None:
     """Draw the buttons that add a panel."""
     controls.adders(
         "weights",
         {name: name for name in ("visible", "joint", "mixture")},
-        lambda proposal: comparison.add(make_trainer("pop_cd", n_chains=100, proposal=proposal)),
+        lambda proposal: race.add(make_trainer("pop_cd", n_chains=100, proposal=proposal)),
     )
 
 
@@ -193,28 +128,28 @@ CAPTIONS = {
 }
 
 
-def draw_more(comparison: Race[WeightSetup]) -> None:
+def draw_more(race: PageRace[WeightSetup]) -> None:
     """Draw effective sizes and estimates of log Z."""
     drawn = {
         "sizes": (
             "What is a batch worth?",
-            lambda: (figures.sizes_chart(PAGE.named(comparison), comparison.slots), ()),
+            lambda: (figures.sizes_chart(PAGE.named(race), race.slots), ()),
         ),
-        "log_z": ("Is the mean weight Z?", lambda: make_log_z(comparison)),
+        "log_z": ("Is the mean weight Z?", lambda: make_log_z(race)),
     }
     for column, (name, (title, make)) in zip(st.columns(2, gap="large"), drawn.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
-            live_chart(comparison, f"weights {name}", make, title, height=FOLDED_HEIGHT)
+            live_chart(race, f"weights {name}", make, title, height=FOLDED_HEIGHT)
             st.caption(CAPTIONS[name])
 
 
-def make_log_z(comparison: Race[WeightSetup]) -> tuple[Chart, Sequence[str]]:
+def make_log_z(race: PageRace[WeightSetup]) -> tuple[Chart, Sequence[str]]:
     """Return the chart of the estimates of log Z, and a warning of a doubtful reference."""
-    named = PAGE.named(comparison)
+    named = PAGE.named(race)
     references = [snapshot.reference for _, snapshot in named if snapshot.reference]
     warning = f"⚠ AIS: {references[0].warning}" if references and references[0].warning else ""
-    return figures.log_z_chart(named, comparison.slots), [warning]
+    return figures.log_z_chart(named, race.slots), [warning]
 
 
 def draw_stored() -> None:

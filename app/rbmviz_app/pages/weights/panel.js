@@ -57,6 +57,14 @@ class WeightPanel extends Panel {
 
   makePictures() { return this.rows.map(row => row.node); }
 
+  get tiles() { return this.rows.map(({ picture }) => picture); }
+
+  /** @param {Mosaic} mosaic @param {number} slot */
+  tileText(mosaic, slot) {
+    const row = /** @type {TileRow} */ (this.rows.find(({ picture }) => picture === mosaic));
+    return { title: `Sample ${slot + 1} of the ${row.name}`, line: `${row.shares.children[slot]?.textContent ?? 'No share'} of the weight in its batch` };
+  }
+
   arrange() {
     const { shape: [rows, columns], tiles } = /** @type {WeightPageData} */ (this.grid.data);
     this.stage.classList.add('stacked');

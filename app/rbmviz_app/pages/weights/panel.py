@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.charts.style import colours_of_slots
 from rbmviz.metrics.numbers import OF_WEIGHTS, Number
-from rbmviz.session import Race, WeightSetup, WeightSnapshot
+from rbmviz.session import WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
 from rbmviz.trainers.batches import USUAL_BATCH
@@ -14,6 +15,7 @@ from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import finite, shape_of
 from rbmviz_app.pages.weights.charts import population_titles
 from rbmviz_app.panel import Canvas, algorithms_of, panel_specs
+from rbmviz_app.race import PageRace
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -84,17 +86,18 @@ def encode(snapshot: WeightSnapshot, request: FrameRequest, client: ClientState)
 _canvas = Canvas(Path(__file__).parent)
 
 
-def weights_grid(comparison: Race[WeightSetup], **mounted: Any) -> None:
+def weights_grid(race: PageRace[WeightSetup], **mounted: Any) -> None:
     """Draw the panels of pop-CD; ``mounted`` holds further arguments of ``Canvas.mount``."""
-    model, dataset = comparison.setup.model, comparison.setup.dataset
+    model, dataset = race.setup.model, race.setup.dataset
     specs = panel_specs(
-        comparison,
+        race,
         readouts,
         front=lambda knob: knob.name != "mixture",
-        names=population_titles(algorithms_of(comparison)),
+        names=population_titles(algorithms_of(race)),
         formulas_of=lambda trainer: trainer.equation,  # without the update, because nothing is trained
     )
-    for spec in specs:
+    for spec, tone in zip(specs, colours_of_slots(race.slots), strict=True):
+        spec["colour"] = tone
         spec["knobs"] = [
             knob | dict(zip(("label", "help"), WEIGHT_KNOBS[knob["name"]], strict=True))
             for knob in spec["knobs"]
@@ -104,6 +107,7 @@ def weights_grid(comparison: Race[WeightSetup], **mounted: Any) -> None:
         spec["values"] = {name: spec["values"][name] for name in WEIGHT_KNOBS}
     n_visible = model.rbm.n_visible
     _canvas.mount(
+        race,
         specs,
         view="weights",
         n_visible=n_visible,

@@ -1,37 +1,36 @@
-"""A session's comparisons and private sweeps, and the lifetime of their work and memory.
+"""A session's races and private sweeps, and the lifetime of their work and memory.
 
-A comparison (its panels, chains and scores) is kept in the session state. It is open while the session holds
+A race (its panels, chains and scores) is kept in the session state. It is open while the session holds
 a cached resource, which Streamlit releases on every disconnect; after a reconnect or a reload the same
-comparison continues (see ``tabs``). Ten seconds after a disconnect, the memory of its runs is freed; a
+race continues (see ``tabs``). Ten seconds after a disconnect, the memory of its runs is freed; a
 reconnect within ten minutes, while Streamlit still has the session, rebuilds the runs.
 """
 
-import secrets
 import weakref
 from collections.abc import MutableMapping
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
-from rbmviz.session import Race
 from rbmviz.session.race import Setup
 from rbmviz_app import messages
 from rbmviz_app.jobs import Job
-from rbmviz_app.session import COMPARISONS, OWN_SWEEPS, SHARED_PAGE, Tab, tab_of_session
+from rbmviz_app.race import PageRace
+from rbmviz_app.session import OWN_SWEEPS, RACES, SHARED_PAGE, Tab, tab_of_session
 from rbmviz_app.shared import sweep_jobs
 
 S = TypeVar("S", bound=Setup)
 
 
 @st.cache_resource(show_spinner=False)
-def comparisons_by_token() -> MutableMapping[str, Race]:
-    """Return this process's comparisons by their unguessable tokens, for the live path."""
+def races_by_token() -> MutableMapping[str, PageRace[Any]]:
+    """Return this process's races by their unguessable tokens, for the live path."""
     return weakref.WeakValueDictionary()
 
 
 def panels_at_work() -> int:
     """Return the number of panels, of all visitors, that may make steps now."""
-    races = list(comparisons_by_token().values())
+    races = list(races_by_token().values())
     return sum(len(race.panels) for race in races if race.is_awake)
 
 
@@ -53,7 +52,7 @@ def _until_disconnect(_connection: _Connection) -> _Connection:
 
 
 def connect() -> None:
-    """Close this session's comparisons, sweeps and share once its connection is lost."""
+    """Close this session's races, sweeps and share once its connection is lost."""
     if (entered := tab_of_session()) is not None:
         _until_disconnect(_Connection(*entered))
         if (share := entered[0].values.get(SHARED_PAGE.key)) is not None:
@@ -66,39 +65,39 @@ def close_work(tab: Tab, for_good: bool = False) -> None:
     Runs that somebody watches go on, unless the tab has gone ``for_good``.
     """
     share = tab.values.get(SHARED_PAGE.key)
-    watched = share.view.comparison if share is not None and share.watchers and not for_good else None
-    for comparison, _ in list(tab.values.get(COMPARISONS.key, {}).values()):
+    watched = share.view.race if share is not None and share.watchers and not for_good else None
+    for race in list(tab.values.get(RACES.key, {}).values()):
         if for_good:
-            comparison.close()
-            comparison.free()
-        elif comparison is not watched:
-            comparison.leave()
+            race.close()
+            race.free()
+        elif race is not watched:
+            race.leave()
     for job in list(tab.values.get(OWN_SWEEPS.key, {}).values()):
         sweep_jobs().pause(job)
     if share is not None:
         share.leave()
 
 
-def open_comparison(page: str, setup: S, rate: float) -> tuple[Race[S], bool]:
-    """Open this session's comparison of a page; return it and whether it is new.
+def open_race(page: str, setup: S, rate: float) -> tuple[PageRace[S], bool]:
+    """Open this session's race of a page; return it and whether it is new.
 
-    setup, rate : of a new comparison; an existing one keeps its own
+    setup, rate : of a new race; an existing one keeps its own
     """
-    comparisons = COMPARISONS.ensure()
-    is_new = page not in comparisons
+    races = RACES.ensure()
+    is_new = page not in races
     if is_new:
-        comparisons[page] = Race(setup, rate, limited=True), secrets.token_urlsafe(24)
-    comparison, token = comparisons[page]
-    comparisons_by_token()[token] = comparison
+        races[page] = PageRace(page, setup, rate)
+    race = races[page]
+    races_by_token()[race.token] = race
     connect()  # before opening it, so that a disconnect in between cannot leave it open
-    if not comparison.is_open:
-        comparison.open()
-    if comparison.lost:
-        comparison.lost = False
+    if not race.is_open:
+        race.open()
+    if race.lost:
+        race.lost = False
         messages.inform(
             "The trainings are gone: nobody was here for ten minutes. To keep one, save its checkpoint."
         )
-    return comparison, is_new
+    return race, is_new
 
 
 def own_sweeps() -> dict[str, Job]:
@@ -115,8 +114,8 @@ def discard_sweeps_of(content: object) -> None:
             OWN_SWEEPS.value.pop(name, None)
 
 
-def drop_empty_comparison(page: str) -> None:
-    """Forget this session's comparison of a page if it has no panel: the next visit creates a new one."""
-    comparisons = COMPARISONS.value
-    if page in comparisons and not comparisons[page][0].panels:
-        del comparisons[page]
+def drop_empty_race(page: str) -> None:
+    """Forget this session's race of a page if it has no panel: the next visit creates a new one."""
+    races = RACES.value
+    if page in races and not races[page].panels:
+        del races[page]

@@ -8,7 +8,7 @@ import json
 import logging
 import time
 import weakref
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any
@@ -42,10 +42,10 @@ _threads = ThreadPoolExecutor(1, thread_name_prefix="charts")
 
 
 class Parts:
-    """The charts of one comparison, in the order of the page."""
+    """The charts of one race, in the order of the page."""
 
-    def __init__(self, comparison: Race[Any]) -> None:
-        self.comparison = comparison
+    def __init__(self, race: Race[Any]) -> None:
+        self.race = race
         self.newest = NO_CHARTS
         """The newest content of each chart; what has not changed is the same object."""
         self._offered: dict[str, tuple[Make, str]] = {}
@@ -113,7 +113,7 @@ class Parts:
 
     def _state(self) -> tuple[Any, ...]:
         """Return the runs, their steps, and references to their snapshots, which are equal for the same."""
-        newest = self.comparison.peek()
+        newest = self.race.peek()
         runs = [(key, each.run, each.status, each.algorithm) for key, each in newest]
         return runs, [each.n for _, each in newest], [weakref.ref(each) for _, each in newest]
 
@@ -147,19 +147,3 @@ class Parts:
                 log.exception("The chart '%s' cannot be drawn.", key)
             return {}
         return content
-
-
-_parts: MutableMapping[int, Parts] = weakref.WeakValueDictionary()
-"""The parts that sessions hold, by the id of their comparison, which they keep alive."""
-
-
-def parts_of(comparison: Race[Any]) -> Parts | None:
-    """Return the charts of a comparison; None if no page has offered any."""
-    return _parts.get(id(comparison))
-
-
-def offering(held: MutableMapping[str, Parts], page: str, comparison: Race[Any]) -> Parts:
-    """Return the charts of a page's comparison; ``held``, by page, is the session's."""
-    if page not in held or held[page].comparison is not comparison:
-        held[page] = _parts[id(comparison)] = Parts(comparison)
-    return held[page]
