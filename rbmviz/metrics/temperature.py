@@ -107,9 +107,9 @@ class PseudoLikelihood:
             at, largest = self.at(beta), max(abs(beta) / 2, 0.25)
             change = np.clip(at.slope / at.information, -largest, largest) if at.information > 0 else 0.0
             before, beta = beta, float(np.clip(beta + change, *TRIED_BETAS))
-            if abs(beta - before) < HALF_STEP**2:
+            if abs(beta - before) < HALF_STEP:  # Newton's next step would be far smaller
                 break
-        return beta, at
+        return beta, self.at(beta)
 
     def end(self, beta: float, quantile: float) -> float:
         """Return where, below beta or above for a negative quantile, the slope is so many standard errors.

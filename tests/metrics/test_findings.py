@@ -117,17 +117,17 @@ def test_samples_may_come_in_parts(n_chains, n):
     np.testing.assert_array_equal(kept.rows(), expected)
 
 
-def test_findings_wait_until_there_is_a_fifth_more():
+def test_findings_wait_until_there_is_a_quarter_more():
     v = drawn("bas_pcd", 3000, 8)
     watch = Watch(load_model("bas_pcd").rbm)
     watch.update(v[:99])
     assert (watch.findings().verdict, watch.findings().sentence) == ("unsure", "Too few samples to tell: 99.")
     watch.update(v[99:1000])
     first = watch.findings()
-    watch.update(v[1000:1199])
+    watch.update(v[1000:1249])
     assert watch.findings() is first
-    watch.update(v[1199:1201])
-    assert watch.findings().n == 1201
+    watch.update(v[1249:1251])
+    assert watch.findings().n == 1251
 
 
 def test_verdicts_and_their_data():
