@@ -75,10 +75,10 @@ def processor_seconds(processes: list[psutil.Process]) -> dict[str, float]:
     total, workers = 0.0, 0.0
     for process in processes:
         for task in Path(f"/proc/{process.pid}/task").iterdir():
-            fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+            fields = (task / "stat").read_text("utf-8").rsplit(")", 1)[1].split()
             seconds = (int(fields[11]) + int(fields[12])) / HERTZ
             total += seconds
-            workers += seconds if "Worker" in (task / "comm").read_text() else 0
+            workers += seconds if "Worker" in (task / "comm").read_text("utf-8") else 0
     return {"all": total, "workers": workers}
 
 
@@ -105,7 +105,7 @@ def running(browser: Browser, file: Path, seconds: float, speed: int) -> None:
 
 def names_of(process: psutil.Process) -> list[str]:
     """Return the names of a process's threads."""
-    return [(task / "comm").read_text() for task in Path(f"/proc/{process.pid}/task").iterdir()]
+    return [(task / "comm").read_text("utf-8") for task in Path(f"/proc/{process.pid}/task").iterdir()]
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from rbmviz.cli import COMMANDS as COMMAND_LINE
 from tests.attack.visitor import Visitor
-from tests.contract.test_packages import FOLDERS, OF_THE_CHECKOUT
+from tests.contract.test_packages import FOLDERS
 
 ROOT = Path(__file__).parents[1]
 MAX_WHEEL_MB = 25
@@ -66,6 +66,9 @@ COMMANDS = (
     ("warmup", ""),
 )
 """Each command of the command line, and the extra without which it refuses."""
+
+OF_THE_CHECKOUT = {"README.md", "jsconfig.json"}
+"""Files in the folders of the packages that do not travel."""
 
 START = ("__init__.py", "main.py", "shell.py", ".streamlit/config.toml")
 """Files of app/ itself, which starts the app."""

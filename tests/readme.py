@@ -11,15 +11,14 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 from tests.browser.live import Live, open_chromium
+from tests.waiting import free_port, wait_for_answer
 
 ROOT = Path(__file__).parents[1]
 PATIENCE = 900.0
@@ -58,10 +57,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 def app(line: str, clone: Path, variables: dict[str, str]) -> None:
     """Run the line until the server is healthy and every panel has a picture."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    begin = time.monotonic()
+    port, begin = free_port(), time.monotonic()
     process = subprocess.Popen(
         ["bash", "-c", line],
         cwd=clone,
@@ -70,14 +66,7 @@ def app(line: str, clone: Path, variables: dict[str, str]) -> None:
     )
     try:
         address = f"http://127.0.0.1:{port}"
-        while True:
-            assert process.poll() is None, "README's line of the app has ended"
-            try:
-                urllib.request.urlopen(f"{address}/_stcore/health", timeout=5).read()
-                break
-            except OSError:
-                assert time.monotonic() - begin < PATIENCE, "the server does not answer"
-                time.sleep(0.2)
+        wait_for_answer(f"{address}/_stcore/health", process)
         healthy = time.monotonic() - begin
         with open_chromium() as browser:
             live = Live(browser.new_page(), address)

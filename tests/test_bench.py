@@ -398,19 +398,3 @@ def test_the_command_gives_rows(capsys, monkeypatch):
     knobs = "rates_fpcd:eps=0.1,k=2, gibbs,gibbs:k=3"
     found = run(capsys, NAME, "quality", "--models", "bas_pcd", "--samplers", knobs, "--seeds", 1, "-n", 40)
     assert [row["sampler"] for row in found["rows"]] == ["rates_fpcd:eps=0.1,k=2", "gibbs", "gibbs:k=3"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["speed", "--rows", "gibs_784x500"], "did you mean 'gibbs_784x500'"),
-        (["visitor", "--seeds", "3"], "--seeds belongs to 'benchmarks quality'"),
-        (["quality", "--models", "bas_pcd", "--dataset", "digits"], "64 units"),
-    ],
-)
-def test_the_command_refuses(arguments, message, capsys):
-    assert bench(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert message in captured.err

@@ -106,8 +106,6 @@ def test_the_seed_decides(rbm, data):
 def test_gradient_quality_refuses_bad_arguments(rbm, data):
     with pytest.raises(BadInput, match="whole number from 40 up"):
         gradient_quality(rbm, data, "cd", 39)
-    with pytest.raises(BadInput, match="burn_in"):
-        gradient_quality(rbm, data, "pcd", 40, burn_in=-1)
     with pytest.raises(BadInput, match=r"fpcd.*choose pcd"):
         gradient_quality(rbm, data, "fpcd", 40)
     large = RBM(np.zeros((30, 26)), np.zeros(30), np.zeros(26))

@@ -1,7 +1,5 @@
 """RBM and Model: checks, means, free energy, rates, and model files."""
 
-import pickle
-
 import naive
 import numpy as np
 import pytest
@@ -54,26 +52,6 @@ def test_file_round_trip(model, tmp_path, name):
     assert back.meta == model.meta
     with pytest.raises(BadInput, match=r"\.safetensors or \.npz, not 'm.txt'"):
         save_model(model, tmp_path / "m.txt")
-
-
-def test_bad_files_are_refused_in_one_sentence(model, tmp_path):
-    good = tmp_path / "good.safetensors"
-    save_model(model, good)
-    (tmp_path / "cut.safetensors").write_bytes(good.read_bytes()[:-9])
-    (tmp_path / "cut.npz").write_bytes(b"PK\x03\x04 not a zip")
-    (tmp_path / "pickle.safetensors").write_bytes(pickle.dumps({"W": [1]}))
-    (tmp_path / "pickle.npz").write_bytes(pickle.dumps({"W": [1]}))
-    np.savez(tmp_path / "short.npz", W=model.rbm.W)
-    np.savez(tmp_path / "shape.npz", W=model.rbm.W, b=model.rbm.c, c=model.rbm.b)
-    np.savez(tmp_path / "rates.npz", b=model.rbm.b, c=model.rbm.c, **{"rates.W": model.rbm.W})
-    np.savez(tmp_path / "meta.npz", W=model.rbm.W, b=model.rbm.b, c=model.rbm.c, rbmviz=np.array("{"))
-    np.savez(tmp_path / "nan.npz", W=model.rbm.W * np.nan, b=model.rbm.b, c=model.rbm.c)
-    bad = [p for p in tmp_path.iterdir() if p != good] + [tmp_path / "absent.safetensors"]
-    assert len(bad) == 10
-    for path in bad:
-        with pytest.raises(BadInput, match=path.name) as caught:
-            load_model(path)
-        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["m.safetensors", "m.npz"])

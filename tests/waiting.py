@@ -1,7 +1,11 @@
-"""Waiting for other threads, without any assumption about their speed."""
+"""Waiting for other threads and programs, without any assumption about their speed."""
 
 import asyncio
+import contextlib
+import socket
+import subprocess
 import time
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 PATIENCE = 600.0  # seconds: longer than any machine needs, also one that compiles beside other work
@@ -13,6 +17,24 @@ def wait(condition, what):
     while not condition():
         assert time.monotonic() < end, f"never happened: {what}"
         time.sleep(0.005)
+
+
+def free_port() -> int:
+    """Return a port of this machine on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def wait_for_answer(address: str, process: subprocess.Popen) -> None:
+    """Return once a server answers; fail if its process has ended."""
+
+    def answers():
+        assert process.poll() is None, f"{process.args} has ended with {process.returncode}"
+        with contextlib.suppress(OSError):
+            return urllib.request.urlopen(address, timeout=5).close() is None
+        time.sleep(0.1)
+
+    wait(answers, f"an answer of {address}")
 
 
 def wait_for_pause(race, n=None):

@@ -1,8 +1,10 @@
 """Widgets shared by the pages, each for one setting; downloads; the uploader of models."""
 
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -110,6 +112,12 @@ def about(page: str, *paragraphs: str, caption: str = "") -> None:
             st.markdown(paragraph)
         if caption:
             st.caption(caption)
+
+
+def picture(file: Path) -> str:
+    """Return a small picture as HTML; what it shows is said beside it."""
+    source = f"data:image/{file.suffix[1:]};base64,{b64encode(file.read_bytes()).decode()}"
+    return f'<img class="small-picture" alt="" src="{source}">'
 
 
 def heading(page: str, question: str, about_page: str) -> None:

@@ -229,9 +229,8 @@ def forget_gone(page: str) -> None:
                 reset[name] = left if several else setting.default
     if reset:
         session.set_undrawn(reset)
-        session.note_drawn(
-            page, settings={**session.last_drawn(page).settings, **reset}
-        )  # Undo must not restore them
+        if (race := session.RACES.value.get(page)) is not None:  # Undo must not restore them
+            race.drawn_settings = race.drawn_settings | reset
 
 
 def _can_be(setting: session.Setting[Any], text: str) -> bool:

@@ -158,11 +158,14 @@ class LivePage(Generic[S]):
     def menu(self) -> None:
         """Draw the menu of presets."""
         key = session.popover_key(f"{self.name} presets")
-        with st.popover("Presets", key=key):
+        with st.popover("Presets", key=key), st.container(key=f"{self.name} cards of presets"):
             for preset in self.presets:
                 key = f"{self.name} preset {preset.label}"
-                st.button(preset.label, key=key, on_click=self.apply, args=(preset,), type="tertiary")
-                st.caption(preset.caption)
+                with st.container(border=True):
+                    if (file := presets.picture_file(self.name, preset)).is_file():
+                        st.html(controls.picture(file))
+                    st.button(preset.label, key=key, on_click=self.apply, args=(preset,), type="tertiary")
+                    st.caption(preset.caption)
 
     def open(
         self,
@@ -207,7 +210,7 @@ class LivePage(Generic[S]):
                     messages.alert("setup", f"{error} The panels continue as they were.")
                 else:
                     on_change(race)
-                changed = session.changed_settings(session.last_drawn(self.name).settings)
+                changed = session.changed_settings(race.drawn_settings)
                 race.undo_settings = race.undoable_commands, changed
                 if not changed:
                     race.drop_undo()  # a file was uploaded or removed: no setting restores it
@@ -227,7 +230,7 @@ class LivePage(Generic[S]):
         messages.draw_link_warnings(self.name)
         messages.show_toasts()
         self._note_shown_preset(race)
-        session.note_drawn(self.name, settings=values)
+        race.drawn_settings = values
         with self._of_run.transport_place:
             draw_transport(self, race)
             if links.presenting():
@@ -380,7 +383,7 @@ class LivePage(Generic[S]):
     def _note_shown_preset(self, race: PageRace[S]) -> Preset | None:
         """Return the preset that the screen shows, and remember it."""
         on_screen = next((preset for preset in self.presets if self._is_on_screen(preset, race)), None)
-        session.note_drawn(self.name, preset=on_screen.slug if on_screen else "")
+        race.preset = on_screen.slug if on_screen else ""
         return on_screen
 
     def preset_caption(self, race: PageRace[S]) -> None:
@@ -390,25 +393,24 @@ class LivePage(Generic[S]):
         in_lesson = card.opened(self.name) is not None  # the card of a lesson explains the page
         text = preset.caption if preset and not in_lesson else ""
         if text:
-            session.note_drawn(self.name, caption=text)
+            race.caption = text
         # A removed caption keeps its space, so that the slider being dragged does not move. The global style
         # sheet hides struck-out text.
-        gone = "" if in_lesson or links.presenting() else session.last_drawn(self.name).caption
+        gone = "" if in_lesson or links.presenting() else race.caption
         with st.container(key="caption"):
             # Streamlit does not draw empty containers.
             st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
         publish.tell(caption=marked(text))
 
-    def shown_preset(self) -> Preset | None:
+    def shown_preset(self, race: PageRace[S]) -> Preset | None:
         """Return the preset that the screen showed when it was last drawn; None if there was none."""
-        slug = session.last_drawn(self.name).preset
-        return next((preset for preset in self.presets if preset.slug == slug), None)
+        return next((preset for preset in self.presets if preset.slug == race.preset), None)
 
     def write_address(
         self, race: PageRace[S], more: Mapping[str, Sequence[str]] = MappingProxyType({})
     ) -> None:
         """Write the panels, the preset that the screen shows, the settings and ``more`` into the address."""
-        preset, panels = self.shown_preset(), write_panels(self.linkable(race), self.only_knobs)
+        preset, panels = self.shown_preset(race), write_panels(self.linkable(race), self.only_knobs)
         parts = {self.spec.panels_key: panels, presets.KEY: [preset.slug] if preset else []}
         links.write(self.name, parts | links.texts_of(self.settings.values()) | dict(more))
 
@@ -487,19 +489,18 @@ def catch_up_page(race: PageRace[Any]) -> None:
     Redraws the page if the command to undo or the panels have changed, and shows why clicks and drags were
     refused.
     """
-    drawn, keys = session.last_drawn(race.page), [panel.key for panel in race.panels]
-    if drawn.command != race.undoable_commands or drawn.panels != keys:
+    keys = [panel.key for panel in race.panels]
+    if race.drawn_command != race.undoable_commands or race.drawn_panels != keys:
         st.rerun()  # Undo and what depends on the panels are drawn with the whole page
     messages.show_toasts()
 
 
-def catch_up_settings(page: str) -> None:
+def catch_up_settings(race: PageRace[Any]) -> None:
     """Redraw the page if this fragment changed a setting, because the address is written elsewhere.
 
     Call it in each fragment with settings.
     """
-    before = session.last_drawn(page).settings
-    if before != session.settings_now(before):
+    if session.changed_settings(race.drawn_settings):
         st.rerun()
 
 
@@ -511,7 +512,7 @@ def draw_transport(live: LivePage[Any], race: PageRace[Any]) -> None:
         held = "The lesson asks first: choose an answer on its card." if card.holds_play(page) else ""
         transport.draw(page, race.path, race.running, texts, held)
         number = race.undoable_commands
-        session.note_drawn(page, command=number, panels=[panel.key for panel in race.panels])
+        race.drawn_command, race.drawn_panels = number, [panel.key for panel in race.panels]
         # The shell's style sheet hides the button when there is nothing to undo, and after UNDO_SECONDS. It
         # is never disabled, because that would lose a click made while there was something to undo. An
         # animation keeps the time, which restarts only if its name changes: hence one each for even and odd.
@@ -535,7 +536,7 @@ def draw_transport(live: LivePage[Any], race: PageRace[Any]) -> None:
         )
         if rate != race.rate:
             race.set_rate(rate)
-    catch_up_settings(page)
+    catch_up_settings(race)
 
 
 def undo(page: str, race: PageRace[Any]) -> None:

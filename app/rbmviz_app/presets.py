@@ -13,6 +13,7 @@ seeds.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 KEY = "preset"
@@ -45,3 +46,8 @@ class Preset:
     def slug(self) -> str:
         """Its name in the address: ``gibbs-sticks``."""
         return re.sub(r"[^a-z0-9]+", "-", self.label.lower()).strip("-")
+
+
+def picture_file(page: str, preset: Preset) -> Path:
+    """Return the file of a preset's picture: its panels after a while. Some presets have none."""
+    return Path(__file__).parent / "pages" / page / "pictures" / f"{preset.slug}.webp"

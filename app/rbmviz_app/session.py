@@ -8,18 +8,16 @@ session state is what a browser tab keeps between these runs.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-import numpy as np
 import streamlit as st
 
 from rbmviz import Model
 from rbmviz.pages import SettingSpec
 from rbmviz.pages.links import address_texts
-from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.jobs import Job
 from rbmviz_app.race import PageRace
 from rbmviz_app.share.view import Share
@@ -281,81 +279,14 @@ TOASTS: Entry[tuple[tuple[str, str], ...]] = Entry("toasts", tuple)
 """Messages about recent clicks and drags, with their icons, until they are shown."""
 
 
-class Drawn(NamedTuple):
-    """State of a page when it was last drawn.
-
-    settings : its settings, by name, which Undo restores after the next change
-    command : the command that its Undo button undoes, see ``Race.undoable_commands``
-    preset : name (in the address) of the preset whose caption is shown; "": none
-    caption : the last caption of a preset, whose space is reserved
-    panels : keys of its panels
-    """
-
-    settings: Mapping[str, Any] = MappingProxyType({})
-    command: int = 0
-    preset: str = ""
-    caption: str = ""
-    panels: Sequence[int] = ()
-
-
-DRAWN_PAGES: Entry[dict[str, Drawn]] = Entry("drawn", dict)
-"""State of each page when it was last drawn."""
-
-
-def last_drawn(page: str) -> Drawn:
-    """Return the state of a page when it was last drawn."""
-    return DRAWN_PAGES.value.get(page, Drawn())
-
-
-def note_drawn(page: str, **parts: Any) -> None:
-    """Record the current state of a page."""
-    DRAWN_PAGES.set(DRAWN_PAGES.value | {page: last_drawn(page)._replace(**parts)})
-
-
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Number of picks in each popover. It is part of the key: after a pick, a new, closed popover appears."""
-
-OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
-"""Train: the uploaded checkpoint for which a panel was opened."""
-
-EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None, of_tab=False)
-"""How it works: the editor's initial matrix, float64 (states, states); None: the preset's."""
-
-TABLE_VERSION: Entry[int] = Entry("table version", int, of_tab=False)
-"""How it works: number of refills of the editor. As part of its key, it makes a refill discard edits."""
-
-AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
-"""Tune: values of the settings that name knobs, for the kind not tuned now, by kind (samplers, trainers)."""
-
-CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
-"""How it works: the start state of a chain, by its number of states."""
-
-LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
-"""How it works: the last table that was a transition matrix, and the names of its states."""
-
-LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
-"""How it works: lambda, subtracted from the diagonal; None: half of the largest possible."""
-
-DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
-"""How it works: the small model whose units are drawn one by one."""
 
 SHOWN_SCORES: Entry[Any] = Entry("shown scores", lambda: None)
 """Tune: the scores on the screen (``SweepScores``); None: no sweep is shown."""
 
 OWN_SWEEPS: Entry[dict[str, Job]] = Entry("own sweeps", dict)
 """Tune: this visitor's private sweeps, of the visitor's own models and data, by name."""
-
-POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
-"""Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
-
-FOLLOWED: Entry[int | None] = Entry("followed", lambda: None)
-"""Tune: the setting whose knobs the pointer's chain has taken last."""
-
-DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
-"""Train: names of the panels, by key, in the last drawn row."""
-
-DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
-"""Tune: keys and runs of the panels beside the map when the whole page was last drawn."""
 
 
 class LessonStep(NamedTuple):
@@ -411,15 +342,9 @@ def widget_value(key: str) -> Any:
     return st.session_state.get(key)
 
 
-def settings_now(names: Iterable[str]) -> dict[str, Any]:
-    """Return the values of settings, by name."""
-    return {name: ALL_SETTINGS[name].value for name in names}
-
-
 def changed_settings(before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the earlier values of the settings that have changed since."""
-    now = settings_now(before)
-    return {name: value for name, value in before.items() if now[name] != value}
+    return {name: value for name, value in before.items() if ALL_SETTINGS[name].value != value}
 
 
 def close_popover(name: str) -> None:

@@ -11,20 +11,20 @@ from rbmviz.datasets.fields import part_fields
 from rbmviz.datasets.raw import Arrays, Publication, arrays
 from rbmviz.registry import dataset
 
-FILE = "sklearn/datasets/data/digits.csv.gz"
+DIGITS_FILE = "sklearn/datasets/data/digits.csv.gz"
 
 
 def _decoded(files: dict[str, bytes]) -> Arrays:
-    table = np.loadtxt(gzip.decompress(files[FILE]).decode().splitlines(), np.uint8, delimiter=",")
+    table = np.loadtxt(gzip.decompress(files[DIGITS_FILE]).decode().splitlines(), np.uint8, delimiter=",")
     return {"x": table[:, :64], "y": table[:, 64]}
 
 
-PUBLISHED = Publication(
-    {"x": (1797, 64), "y": (1797,)}, package="scikit-learn", files={FILE: None}, decode=_decoded
+SMALL_DIGITS = Publication(
+    {"x": (1797, 64), "y": (1797,)}, package="scikit-learn", files={DIGITS_FILE: None}, decode=_decoded
 )
 
 
-@dataset("digits", label="Digits 8 × 8", published=PUBLISHED)
+@dataset("digits", label="Digits 8 × 8", published=SMALL_DIGITS)
 def digits(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 8 x 8, bundled with scikit-learn: 1,197 / 300 / 300, shuffled with a fixed seed.
 

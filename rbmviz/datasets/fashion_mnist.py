@@ -19,7 +19,7 @@ CLASSES = (
 )
 
 
-PUBLISHED = Publication(
+PUBLISHED_GARMENTS = Publication(
     parts(60_000, 10_000, 28, 28),
     (
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
@@ -36,7 +36,7 @@ PUBLISHED = Publication(
 )
 
 
-@dataset("fashion_mnist", label="Fashion-MNIST", published=PUBLISHED)
+@dataset("fashion_mnist", label="Fashion-MNIST", published=PUBLISHED_GARMENTS)
 def fashion_mnist(binarise: str | float = "0.5") -> Dataset:
     """Garments 28 x 28: 50,000 / 10,000 / 10,000.
 

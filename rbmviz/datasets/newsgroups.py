@@ -23,7 +23,7 @@ def _decoded(files: dict[str, bytes]) -> Arrays:
     }
 
 
-PUBLISHED = Publication(
+PUBLISHED_NEWSGROUPS = Publication(
     {"x": (16_242, 100), "y": (16_242,), "words": (100,), "groups": (4,)},
     ("https://cs.nyu.edu/~roweis/data/", "http://www.cs.toronto.edu/~roweis/data/"),
     files={"20news_w100.mat": None},
@@ -33,7 +33,7 @@ PUBLISHED = Publication(
 )
 
 
-@dataset("newsgroups", label="Newsgroup words", published=PUBLISHED)
+@dataset("newsgroups", label="Newsgroup words", published=PUBLISHED_NEWSGROUPS)
 def newsgroups() -> Dataset:
     """Presence of 100 words in 16,242 messages: 80 / 10 / 10 %, shuffled with a fixed seed.
 

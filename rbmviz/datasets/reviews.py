@@ -6,14 +6,14 @@ from rbmviz.datasets import Dataset
 from rbmviz.datasets.raw import Publication, arrays
 from rbmviz.registry import dataset
 
-PUBLISHED = Publication(
+PUBLISHED_REVIEWS = Publication(
     {"x_train": (32_776, 125), "x_valid": (4097, 125), "x_test": (4098, 125)}
     | {"n_features": (), "stems": (1000,)},
     array_file="reviews_bow",
 )
 
 
-@dataset("reviews", label="Restaurant reviews", published=PUBLISHED)
+@dataset("reviews", label="Restaurant reviews", published=PUBLISHED_REVIEWS)
 def reviews() -> Dataset:
     """Presence of 1,000 word stems in 40,971 restaurant reviews: 32,776 / 4,097 / 4,098 (no download).
 

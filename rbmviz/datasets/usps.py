@@ -26,7 +26,7 @@ def _decoded(files: dict[str, bytes]) -> Arrays:
     return arrays
 
 
-PUBLISHED = Publication(
+PUBLISHED_USPS = Publication(
     parts(7291, 2007, 16, 16),
     ("https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/",),
     files={
@@ -38,7 +38,7 @@ PUBLISHED = Publication(
 )
 
 
-@dataset("usps", label="USPS digits", published=PUBLISHED)
+@dataset("usps", label="USPS digits", published=PUBLISHED_USPS)
 def usps(binarise: str | float = "0.3") -> Dataset:
     """Zip-code digits 16 x 16: 6,291 / 1,000 / 2,007 (rates-FPCD, section 5).
 

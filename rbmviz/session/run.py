@@ -64,9 +64,6 @@ class Run(abc.ABC):
     is_left : returns whether nobody waits for the run any more, so that a long step stops after a sweep
     """
 
-    has_background_work: ClassVar[bool] = False
-    """Whether ``background_work`` ever does anything; if not, it is never called."""
-
     knobs_at_once: ClassVar[bool] = False
     """Whether to apply new knobs even if no step is due, because the snapshot depends on them."""
 
@@ -170,6 +167,11 @@ class Run(abc.ABC):
             self.chunk, self.step_seconds = 1, math.inf  # the next step may be a long one
         self.algorithm = algorithm
         self.log.note(self.n, algorithm)
+
+    @property
+    def has_background_work(self) -> bool:
+        """Whether ``background_work`` may do anything; if not, it is not called."""
+        return False
 
     def background_work(self, paused: bool) -> bool:
         """Do one slice (at most CHUNK_SECONDS) of background work; return False if there is none."""

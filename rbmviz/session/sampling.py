@@ -13,6 +13,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.files.budget import check_state
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
+from rbmviz.metrics.findings import Findings
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
@@ -20,6 +21,7 @@ from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
 from rbmviz.samplers.target_likelihood import TargetLikelihood
 from rbmviz.session import isl_points
 from rbmviz.session.again import RunLog, again
+from rbmviz.session.diagnosis import Diagnosis
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.improvement import Improvement
 from rbmviz.session.recorder import HELD_SAMPLES, Recorder
@@ -79,6 +81,8 @@ class SamplingSnapshot(Snapshot):
     covered : coverage by the newest samples; up to 64 of them may not be counted yet
     visited_in_all, spurious_in_all : as ``covered.visited`` and ``covered.spurious``, for the whole run
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
+    findings : what speaks against trusting the samples since the last turn of a knob, or of a part of them;
+        None before the first look
     start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample, the starts of the
         chains, bits packed along the rows; None: not given
     """
@@ -101,6 +105,7 @@ class SamplingSnapshot(Snapshot):
     visited_in_all: tuple[int, int] | None = None
     spurious_in_all: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
+    findings: Findings | None = None
     start_picture: np.ndarray | None = None
 
     @property
@@ -201,6 +206,7 @@ class SamplingRun(Run):
         self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, one array per chunk
         self._held_means = 0
         self.fast_norm: float | None = None
+        self._diagnosis: Diagnosis | None = None
         self._improvement: Improvement | None = None
         self._made_with = sampler  # with the knobs of the newest sample,
         self._past_with = sampler  # and with the knobs of the last sample before the last turn
@@ -219,6 +225,7 @@ class SamplingRun(Run):
         self._state = follow_norm(self.algorithm.init(model, seed, self._v0))
         n_chains = self.algorithm.n_chains
         self._scores = Scores(dataset, kernel, n_chains) if dataset is not None else None
+        self._diagnosis = Diagnosis(model.rbm, dataset, n_chains)
         self.prepared = True
 
     def max_steps(self) -> int:
@@ -243,6 +250,10 @@ class SamplingRun(Run):
         self.seconds += time.thread_time() - began
         if self._scores is not None:
             self._scores.update(samples)
+        assert self._diagnosis is not None
+        self._diagnosis.update(samples.v)
+        if self.watched:
+            self._diagnosis.request()
         self._add_means(np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8))
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
@@ -270,6 +281,8 @@ class SamplingRun(Run):
             self._past_with = before
         if self._scores is not None:
             self._scores.begin_again()
+        if self._diagnosis is not None:
+            self._diagnosis.begin_again()
         were = values_of(self._past_with)
         self._turned = {name: x for name, x in values_of(self.algorithm).items() if were[name] != x}
         self._before = {name: were[name] for name in self._turned}
@@ -321,6 +334,18 @@ class SamplingRun(Run):
         """Stop averaging."""
         self._improvement = None
 
+    @property
+    def has_background_work(self) -> bool:
+        """Whether the samples are being looked at, or will be."""
+        return self._diagnosis is not None and self._diagnosis.is_open
+
+    def background_work(self, paused: bool) -> bool:
+        """Take the newest findings, and look again if it is time; return whether there were any."""
+        assert self._diagnosis is not None
+        self._diagnosis.request()
+        news, self._diagnosis.has_news = self._diagnosis.has_news, False
+        return news
+
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""
         if self.prepared and self._scores is not None:
@@ -366,6 +391,7 @@ class SamplingRun(Run):
             visited_in_all=scores.visited_in_all if scores else None,
             spurious_in_all=scores.spurious_in_all if scores else None,
             live_numbers=scores.live_numbers if scores and not too_few else {},
+            findings=self._diagnosis.newest if self._diagnosis else None,
             start_picture=start,
         )
 

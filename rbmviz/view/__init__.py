@@ -22,6 +22,7 @@ SHARED_SCRIPTS = tuple(
         "equation",
         "mosaic",
         "loupe",
+        "verdict",
         "presses",
         "parts",
         "base",

@@ -7,9 +7,9 @@ from urllib.parse import parse_qs, urlencode
 import numpy as np
 import pytest
 from page_settings import button, race_of, set_settings, settings_of, transport_of
-from preset_runs import live_page
 from waiting import wait
 
+from benchmarks.presets import live_pages
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import knobs_of
@@ -29,7 +29,7 @@ STEPS = [(name, step) for name in shipped_lessons() for step in load_lesson(name
 @pytest.mark.parametrize("page", SPECS)
 def test_every_setting_of_a_preset_fits_in_a_link(page):
     spec = SPECS[page]
-    for preset in live_page(page).presets:
+    for preset in live_pages()[page].presets:
         said = [(spec.panels_key, text) for text in preset.panels]
         for name, value in preset.settings.items():
             said += [(name, address_text(one)) for one in (value if isinstance(value, list) else [value])]
@@ -96,7 +96,7 @@ def test_a_step_sets_all_of_its_page(page, about):
     name, step = FIRST[about]
     place = load_lesson(name).steps.index(step) + 1
     test = page(about, shell=True, lesson=name, step=str(place))
-    race, live = race_of(test, about), live_page(about)
+    race, live = race_of(test, about), live_pages()[about]
     assert [one.algorithm for one in race.panels] == step.state.algorithms()
     assert not race.running
     assert race.rate == step.state.settings[live.speed.key]

@@ -20,6 +20,7 @@ from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, compar
 from rbmviz.sweeps import scores as scores_module
 from rbmviz.sweeps.scores import SweepScores
 from rbmviz_app.jobs import JOB_FILE, Jobs
+from tests.sweeps.tables import same
 
 
 def plan_of(values=2, seeds=2, samples=50, **given):
@@ -50,10 +51,7 @@ def test_sweep_runs_in_a_child_to_the_scores_of_its_cells(jobs):
     job = ended(jobs.start(plan_of(), "Steps", "me"))
     assert (job.done, job.error, jobs.list()) == (4, "", [job])
     found = Store(job.folder).read(cells(job.plan))
-    want = table(CellRun(cell).finish() for cell in cells(job.plan))
-    for name in want:
-        if name != "seconds":
-            np.testing.assert_array_equal(found[name], want[name], err_msg=name)
+    same(found, table(CellRun(cell).finish() for cell in cells(job.plan)))
     assert job.folder.parent.stat().st_mode & 0o777 == 0o700
     scores = SweepScores(job.plan, found)
     assert (scores.n_done, len(scores.final_choice().settings)) == (4, 2)

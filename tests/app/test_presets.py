@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 from page_settings import race_of, settings_of
-from preset_runs import PAGES, claims_of, live_page, measured
 
+from benchmarks.presets import claims_of, live_pages, measured
 from rbmviz import make_trainer
 from rbmviz.files.metadata import data_name
 from rbmviz.models import load_pretrained
 
-PRESETS = [(name, preset) for name in PAGES for preset in live_page(name).presets]
+LIVE = live_pages()
+PRESETS = [(name, preset) for name, live in LIVE.items() for preset in live.presets]
 EVERYWHERE = {"bas", "modes", "digits", "mnist5k", "simulated"}
 """Data that every installation has: they are generated, or come with a package that is required."""
 
@@ -26,7 +27,7 @@ def named(values):
 @pytest.mark.parametrize(("name", "preset"), PRESETS, ids=named(PRESETS))
 def test_claims_of_a_preset_hold(name, preset):
     """At its own seed, after as many steps as a visitor sees; and it is not so of the panel beside it."""
-    live = live_page(name)
+    live = LIVE[name]
     claims = claims_of(live, preset)
     assert claims
     controls = [claim.of_control() for claim in claims if claim.control is not None]
@@ -36,7 +37,7 @@ def test_claims_of_a_preset_hold(name, preset):
 
 @pytest.mark.parametrize(("name", "preset"), PRESETS, ids=named(PRESETS))
 def test_a_preset_can_be_read_and_needs_no_download(name, preset):
-    live = live_page(name)
+    live = LIVE[name]
     assert set(preset.settings) <= set(live.settings)
     values = live.values_of(preset)
     assert values[live.speed.key] in live.speed.spec.allowed
@@ -57,15 +58,15 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
 
 
 def test_the_documentation_lists_every_claim():
-    """In the order of the pages; ``preset_runs`` writes the rows."""
+    """In the order of the pages; ``benchmarks.presets`` writes the rows."""
     rows = (Path(__file__).parents[2] / "docs" / "presets.md").read_text().split("| --- |\n")[-1]
     listed = [tuple(row.split(" | ")[:2]) for row in rows.splitlines()]
     claims = [
         (f"| {name}: {preset.label}", claim.text)
         for name, preset in PRESETS
-        for claim in claims_of(live_page(name), preset)
+        for claim in claims_of(LIVE[name], preset)
     ]
-    assert listed == claims, "docs/presets.md: 'python tests/app/preset_runs.py 5 PAGE' prints its rows"
+    assert listed == claims, "docs/presets.md: 'python -m benchmarks.presets 5 PAGE' prints its rows"
 
 
 def captions(test):
@@ -91,7 +92,7 @@ CHOSEN = {
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name):
     slug, turn = CHOSEN[name]
-    live = live_page(name)
+    live = LIVE[name]
     preset = next(preset for preset in live.presets if preset.slug == slug)
     other = next(preset for preset in live.presets if preset.slug != slug)
     test = page(name, preset=slug)
@@ -131,7 +132,7 @@ def test_parameters_of_a_link_override_its_preset(page):
     [("sample", "set-it-free", "eps", 0.02), ("coupling", "weights-grow", "scale", 0.3)],
 )
 def test_caption_goes_with_the_turn_that_it_asks_for(page, address_of, name, slug, knob, turned):
-    [preset] = [preset for preset in live_page(name).presets if preset.slug == slug]
+    [preset] = [preset for preset in LIVE[name].presets if preset.slug == slug]
     test = page(name, preset=slug)
     race = test.session_state["races"][name]
     panel = next(panel for panel in race.panels if hasattr(panel.algorithm, knob))

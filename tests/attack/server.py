@@ -2,16 +2,15 @@
 
 import contextlib
 import os
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from tests.waiting import free_port, wait_for_answer
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,9 +62,7 @@ def serving(
 
     ``open_files`` is the number of file descriptors that the process may have, for good.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = command or [sys.executable, "-m", "streamlit", "run", str(root / "app" / "main.py")]
     environment |= {
         "STREAMLIT_SERVER_HEADLESS": "true",
@@ -83,15 +80,7 @@ def serving(
         )
     server = Server(f"http://127.0.0.1:{port}", process, log)
     try:
-        end = time.monotonic() + 120
-        while True:
-            try:
-                urllib.request.urlopen(f"{server.address}/_stcore/health", timeout=5).read()
-                break
-            except OSError:
-                if process.poll() is not None or time.monotonic() > end:
-                    raise RuntimeError(f"the server does not answer: {log.read_text()}") from None
-                time.sleep(0.2)
+        wait_for_answer(f"{server.address}/_stcore/health", process)
         yield server
     finally:
         process.terminate()

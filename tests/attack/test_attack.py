@@ -9,22 +9,28 @@ from waiting import run
 pytestmark = pytest.mark.attack
 
 
-def test_damaged_inputs_are_refused_in_a_sentence_or_work(minutes, report):
+def report(capsys, *lines):
+    """Print what was seen, also where a test passes."""
+    with capsys.disabled():
+        print("", *lines, sep="\n")  # noqa: T201
+
+
+def test_damaged_inputs_are_refused_in_a_sentence_or_work(minutes, capsys):
     from tests.attack import fuzz
 
     outcomes = fuzz.fuzz(minutes)
-    report(fuzz.table(outcomes))
+    report(capsys, fuzz.table(outcomes))
     defects = fuzz.kinds(outcomes)
     assert not defects, f"inputs in {fuzz.KEEP.resolve()}:\n{defects}"
 
 
-def test_flooded_server_goes_on(minutes, report, tmp_path):
+def test_flooded_server_goes_on(minutes, capsys, tmp_path):
     from tests.attack import floods
     from tests.attack.server import serving
 
     with serving(tmp_path / "log.txt", RBMVIZ_SERVER_MB="1000") as server:
         before, rates, told = run(floods.floods(server, 4 * max(minutes, 1)))
-        report("\n".join(told))
+        report(capsys, *told)
         assert min(rates.values()) > before / 2, told
         # None is larger than half of what is left.
         ends = run(floods.uploads(server))
@@ -34,7 +40,7 @@ def test_flooded_server_goes_on(minutes, report, tmp_path):
         assert not server.tracebacks
 
 
-def test_pages_that_were_left_take_no_descriptors_from_the_next(minutes, report, tmp_path):
+def test_pages_that_were_left_take_no_descriptors_from_the_next(minutes, capsys, tmp_path):
     """Nor memory: a page without room is told so; its memory comes back ten seconds after it was left."""
     from tests.attack import floods
     from tests.attack.server import serving
@@ -42,6 +48,6 @@ def test_pages_that_were_left_take_no_descriptors_from_the_next(minutes, report,
     with serving(tmp_path / "log.txt", open_files=1024) as server:
         count = 100 * round(max(minutes, 1))
         drawn = run(floods.page_loads(server, count))
-    report(f"{count} page loads: {dict(drawn)}")
+    report(capsys, f"{count} page loads: {dict(drawn)}")
     assert drawn["drawn"] > 0
     assert drawn["drawn"] + drawn["told that there is no room"] == count

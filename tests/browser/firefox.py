@@ -3,7 +3,6 @@
 import contextlib
 import json
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,11 +11,13 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
+from tests.waiting import free_port, wait
+
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 
 
 class Firefox:
-    """One window of Firefox; see ``smoke.Browser``."""
+    """One window of Firefox."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection, self._number = connection, 0
@@ -78,10 +79,7 @@ class Firefox:
 def firefox(folder: Path) -> Iterator[Firefox]:
     """Start Firefox without a window on the screen, with a profile below this folder; end it afterwards."""
     assert FIREFOX is not None, "no Firefox on this machine: 'apt install firefox-esr'"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    profile = folder / "firefox"
+    port, profile = free_port(), folder / "firefox"
     profile.mkdir()
     # A profile of its own that asks the network for nothing.
     lines = ("app.update.enabled", "datareporting.policy.dataSubmissionEnabled", "app.normandy.enabled")
@@ -94,15 +92,8 @@ def firefox(folder: Path) -> Iterator[Firefox]:
             stderr=subprocess.STDOUT,
         )
     try:
-        end = time.monotonic() + 60
-        while True:
-            try:
-                connection = connect(f"ws://127.0.0.1:{port}/session", max_size=None, origin=None)
-                break
-            except OSError:
-                assert time.monotonic() < end, "Firefox does not answer"
-                time.sleep(0.2)
-        with connection:
+        wait(lambda: "BiDi listening" in (folder / "firefox.txt").read_text(), "Firefox listens")
+        with connect(f"ws://127.0.0.1:{port}/session", max_size=None, origin=None) as connection:
             yield Firefox(connection)
     finally:
         process.terminate()

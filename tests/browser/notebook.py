@@ -3,23 +3,20 @@
 By hand, because JupyterLab is no dependency of the tests::
 
     pip install jupyterlab
-    python -m tests.browser.notebook --pictures /tmp
+    python -m tests.browser.notebook
 """
 
-import argparse
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from urllib.request import urlopen
 
 from tests.browser.live import open_chromium
-from tests.waiting import PATIENCE
+from tests.waiting import free_port, wait, wait_for_answer
 
 CELLS = (
     'import json, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\n'
@@ -37,11 +34,9 @@ HOST = """(() => { const within = root => [...root.querySelectorAll('*')].flatMa
 
 def until(page, script, what):
     """Wait until a script returns something true, and return that."""
-    end = time.monotonic() + PATIENCE
-    while not (value := page.evaluate(script)):
-        assert time.monotonic() < end, f"never happened: {what}"
-        time.sleep(0.2)
-    return value
+    found = []
+    wait(lambda: found.append(page.evaluate(script)) or found[-1], what)
+    return found[-1]
 
 
 class JupyterLab:
@@ -71,18 +66,11 @@ class JupyterLab:
         )
 
 
-def walk(page, notebook, pictures):
+def walk(page, notebook):
     """Run the cells, drag a slider, and compare; raise AssertionError if something is wrong."""
-
-    def shot(what):
-        page.evaluate(f"{HOST}.scrollIntoView()")
-        if pictures:
-            page.screenshot(path=str(pictures / f"{what}.png"))
-
     notebook.run(page, 0)
     until(page, f"{HOST} && {HOST}.rbmviz.panels.length === 2", "panels")
     until(page, f"{HOST}.rbmviz.panels.every(panel => panel.n > 100)", "samples")
-    shot("light")
     notebook.run(page, 1)
     alpha = f"{HOST}.shadowRoot.querySelectorAll('.panel')[1].querySelectorAll('.knob input.value')[1].value"
     until(page, f"{alpha} === '0.95'", "the page follows Python")
@@ -96,15 +84,12 @@ def walk(page, notebook, pictures):
     until(page, f"{HOST}.rbmviz.panels[0].n > {n} + 50", "samples after the turn")
     notebook.change_theme(page)
     until(page, f"{HOST}.dataset.theme === 'dark'", "the notebook's theme")
-    shot("dark")
     notebook.run(page, 2)
     until(page, f"{HOST}.shadowRoot.querySelector('.play').textContent === 'Play'", "the page pauses")
     time.sleep(2)  # it tells Python what it has done
     notebook.run(page, 3)
-    file, end = Path("made.json"), time.monotonic() + PATIENCE
-    while not file.exists() or not file.read_text():
-        assert time.monotonic() < end, "Python writes what it knows"
-        time.sleep(0.2)
+    file = Path("made.json")
+    wait(lambda: file.exists() and file.read_text(), "Python writes what it knows")
     made = json.loads(file.read_text())
     assert abs(made["knobs"][0]["temperature"] - temperature) < 1e-3, made
     assert (made["knobs"][1]["alpha"], made["knobs"][1]["eps"], made["seed"]) == (0.95, 0.05, 2), made
@@ -114,30 +99,16 @@ def walk(page, notebook, pictures):
 
 def main():
     """Walk through one notebook."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pictures", type=Path)
-    args = parser.parse_args()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     folder = Path(tempfile.mkdtemp())
     os.chdir(folder)
-    notebook = JupyterLab(folder, port)
+    notebook = JupyterLab(folder, free_port())
     homes = ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "XDG_CONFIG_HOME")
     environment = os.environ | dict.fromkeys(homes, str(folder / "home"))
     with open(folder / "log.txt", "w") as log:
         command = [sys.executable, "-m", *notebook.command]
         server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                urlopen(notebook.address).close()
-                break
-            except OSError:
-                if time.monotonic() > end or server.poll() is not None:
-                    raise SystemExit((folder / "log.txt").read_text()) from None
-                time.sleep(0.3)
+        wait_for_answer(notebook.address, server)
         with open_chromium() as browser:
             page = browser.new_page(viewport={"width": 1280, "height": 720})
             said = []
@@ -145,7 +116,7 @@ def main():
             page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
             try:
                 page.goto(notebook.address)
-                print(json.dumps(walk(page, notebook, args.pictures)))  # noqa: T201
+                print(json.dumps(walk(page, notebook)))  # noqa: T201
             finally:
                 print(*said, sep="\n", file=sys.stderr)  # noqa: T201
     finally:

@@ -19,7 +19,7 @@ RULES = {
 MOST_WORDS_OF_PAGE = 250
 """With its folds closed."""
 
-WORDIEST = {"papers": ".papers-entry", "glossary": "main li", "learn": ".lesson-picture"}
+WORDIEST = {"papers": ".papers-entry", "glossary": "main li", "learn": ".small-picture"}
 """The last to come on pages that ``test_first_screen`` does not open."""
 
 DARK = "rgb(23, 22, 20)"

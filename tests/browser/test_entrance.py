@@ -28,4 +28,4 @@ def test_the_line_opens_learn_and_moves_nothing_when_it_is_closed(live):
     line.click()
     browser.wait_for_url("**/learn*")
     expect(browser.get_by_role("button", name="See it in two minutes")).to_be_visible()
-    expect(browser.locator("img.lesson-picture").first).to_be_visible()
+    expect(browser.locator("img.small-picture").first).to_be_visible()

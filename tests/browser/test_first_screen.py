@@ -46,6 +46,8 @@ def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
     assert len(found["words"]) <= MOST_WORDS, " ".join(found["words"])
     assert len(found["controls"]) <= MOST_CONTROLS, found["controls"]
     assert found["page"] <= MOST_WORDS_OF_PAGE
+    if path == "train":
+        assert page.page.locator("[data-picture=samples]").first.bounding_box()["width"] >= 150
     ends = page.ask(ENDS)
     assert max(ends.values()) <= LAPTOP["height"], ends
     if path == "tune":  # the answer is there, above the end of the map

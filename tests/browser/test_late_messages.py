@@ -8,9 +8,9 @@ from tests.browser.live import SETTLED
 
 pytestmark = pytest.mark.browser
 
-NAME = "One weight takes all"
+NAME = "More sweeps even the weights out"
 GRID = "panels[0].getRootNode().rbmviz"
-PRESET = {"preset": "one-weight-takes-all", "weights_model": "mnist_fpcd"}
+PRESET = {"preset": "more-sweeps-even-the-weights-out", "weights_model": "mnist_cd1"}
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_preset_stays_where_a_slider_is_moved_before_its_answer_and_takes_back
     for pace in (30, 100):  # the slider keeps the focus
         move_speed(page)
         page.page.wait_for_url(f"**weights_pace={pace}**")
-    assert "weights_model=mnist_fpcd" in page.url
+    assert "weights_model=mnist_cd1" in page.url
 
 
 def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):

@@ -1,11 +1,11 @@
-"""The card of a lesson; ``walk_lessons`` walks through all lessons, at two sizes, in both themes."""
+"""The card of a lesson."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from rbmviz.lessons import load_lesson
+from rbmviz.lessons import load_lesson, shipped_lessons
 from tests.browser.live import LAPTOP, PHONE
 from tests.browser.walk_lessons import walk
 
@@ -33,11 +33,12 @@ def answered(page, lesson, step):
 
 
 @pytest.mark.slow
-def test_a_lesson_is_walked_to_its_end(live):
-    """Each step is done to the letter, and turns green."""
-    page = live(viewport=PHONE)
-    lesson = load_lesson("rbm")
-    walk(page, lesson, None)
+@pytest.mark.parametrize(("at", "name"), [*enumerate(shipped_lessons())])
+def test_a_lesson_is_walked_to_its_end(live, at, name):
+    """Each step is done to the letter, and turns green; on a phone, or in the dark on a laptop."""
+    page = live(PHONE) if at % 2 == 0 else live(LAPTOP, color_scheme="dark")
+    lesson = load_lesson(name)
+    walk(page, lesson)
     # This browser remembers it, in another session, too.
     page.page.reload()
     entry = page.page.locator(f"[class*=st-key-lesson-entry-{lesson.name}]")

@@ -130,7 +130,9 @@ def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened)
 
 def test_a_tile_is_what_python_says_of_the_sample(opened):
     page = opened("scored.html#gibbs,rates_fpcd")
-    page("rbmviz.ready.then(() => document.querySelector('.play').click())")
+    page("rbmviz.ready")
+    wait(lambda: page("rbmviz.panels[1].n") > 36, "a sample in each cell")
+    page.page.locator(".play").click()
     wait(lambda: page("new Set(rbmviz.panels.map(panel => panel.n)).size") == 1, "all pause")
     model = rbmviz.load_model("bas_pcd").rbm
     data = rbmviz.load_dataset("bas")

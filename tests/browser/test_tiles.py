@@ -90,6 +90,17 @@ def test_a_tile_is_reached_by_keyboard_and_by_touch(live):
     page.page.keyboard.press("ArrowLeft")
     page.until(f"{LOUPE}.ariaLabel.includes('Sample {newest - 1}: ')")
     assert f"Sample {newest - 1}: counts as" in slider.get_attribute("aria-valuetext")
+    # All pictures are one stop, also of several panels.
+    page.pick("Add a sampler", "rates-FPCD")
+    page.until("panels.length === 2 && Number(panels[1].dataset.n) > 0")
+    assert page.ask("panels.map(p => p.querySelector('canvas.picture').tabIndex)") == [0, -1]
+    page.ask("panels[0].querySelector('canvas.picture').focus({ focusVisible: true })")
+    page.page.keyboard.press("Home")
+    cells = page.ask("panels[0].getRootNode().rbmviz.side") ** 2
+    for _ in range(cells):
+        page.page.keyboard.press("ArrowRight")
+    page.until(f"{HELD}.at?.panel.key === Number(panels[1].dataset.key) && {HELD}.at.slot === 0")
+    page.until(f"{LOUPE}.ariaLabel.includes('Large tile: Sample 1: ')")
     page.page.evaluate(AXE)
     assert page.page.evaluate(RUN, RULES) == []
     page.page.keyboard.press("Escape")

@@ -30,3 +30,24 @@ def test_weights_come_in_and_a_slider_changes_them(live):
     page.page.wait_for_url("**k=10**")
     page.until("panels[0].querySelector('h3').title.startsWith('pop-CD-10')")
     page.charts.first.wait_for()
+
+
+def test_the_page_opens_on_one_weight_its_panels_keep_their_colours_and_presets_are_cards(live):
+    page = live().open("weights")
+    page.page.wait_for_url("**preset=one-weight-takes-all**")
+    tones = "panels.map(p => p.style.getPropertyValue('--accent'))"
+    before = page.ask(tones)
+    assert len(set(before)) == 4
+    page.page.locator("summary").filter(has_text="More").first.click()
+    page.page.get_by_role("button", name="Remove pop-CD-1, 10 samples").click()
+    page.until("panels.length === 3")
+    assert page.ask(tones) == before[1:]
+    card = page.page.locator("[data-testid=stPopoverBody] .small-picture").nth(2)
+    page.menu("Presets", card)
+    assert card.evaluate("image => image.naturalWidth") > 200
+    assert card.evaluate("image => image.src.length") < 15_000  # a few kB
+    box = card.bounding_box()
+    page.page.mouse.click(box["x"] + 30, box["y"] + 30)  # the whole card is its button
+    page.page.wait_for_url("**preset=more-sweeps-even-the-weights-out**")
+    page.until("panels.length === 4")
+    assert page.ask(tones) == before

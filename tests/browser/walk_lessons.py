@@ -1,32 +1,18 @@
-"""Every lesson walked to its end in Chromium: each step answered, played until its card is green, revealed.
-
-By hand; it takes the time that a reader takes, half a minute a step, and leaves pictures of each step: as it
-opens (a), while it plays (b), and with its answer (c)::
-
-    python -m tests.browser.walk_lessons FOLDER            # 1280 pixels, light
-    python -m tests.browser.walk_lessons FOLDER --width 390 --theme dark stick push
+"""A lesson walked to its end in a browser: each step answered, played until its card is green, revealed.
 
 Each step is done to the letter: its text says how often the key of one step is pressed, or up to which
 number of samples the page plays, and there it is paused. Challenges are only looked at.
 """
 
-import argparse
 import contextlib
-import functools
 import re
-import sys
-import tempfile
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-from rbmviz.lessons import Lesson, Step, load_lesson, shipped_lessons
+from rbmviz.lessons import Lesson, Step
 from tests import waiting
-from tests.attack.server import serving
-from tests.browser.live import Live, open_chromium
+from tests.browser.live import Live
 from tests.lessons.doing import plays, presses
 
 GREEN = ".st-key-lesson[data-seen]"
@@ -69,11 +55,8 @@ def branch(page: Live, step: Step) -> None:
     page.pick("Branch", popover.get_by_role("button", name=label, exact=True))
 
 
-def do(page: Live, step: Step, look: Callable[[], None]) -> None:
-    """Do what the text of a step says, and no more; wait until the card is green, if it claims anything.
-
-    look : called while it is done
-    """
+def do(page: Live, step: Step) -> None:
+    """Do what the text of a step says, and no more; wait until the card is green, if it claims anything."""
     browser = page.page
     press_step(page, presses(step))
     if step.state.page == "tune":
@@ -87,7 +70,6 @@ def do(page: Live, step: Step, look: Callable[[], None]) -> None:
                 browser.locator(GREEN).wait_for(timeout=PATIENCE)
             else:
                 page.until(f"panels.length && panels.every(panel => Number(panel.dataset.n) >= {n})")
-            look()
             browser.get_by_role("button", name=re.compile("^Pause")).click()
     if step.claims:
         browser.locator(GREEN).wait_for(timeout=PATIENCE)
@@ -106,29 +88,18 @@ def reveal(page: Page, step: Step) -> None:
     page.locator(".st-key-lesson_reveal").wait_for(timeout=PATIENCE)
 
 
-def walk(page: Live, lesson: Lesson, folder: Path | None, first: int = 1) -> None:
-    """Walk through a lesson from its link to the page Learn; leave pictures of each step in a folder.
-
-    first : the step with which it begins, from 1
-    """
+def walk(page: Live, lesson: Lesson) -> None:
+    """Walk through a lesson from its link to the page Learn."""
     browser = page.page
-
-    def picture(number: int, when: str) -> None:
-        if folder is not None:
-            browser.wait_for_timeout(700)
-            browser.screenshot(path=folder / f"{lesson.name}-{number}-{when}.png")
-
-    page.goto(f"learn?lesson={lesson.name}&step={first}")
-    for number in range(first, len(lesson.steps) + 1):
+    page.goto(f"learn?lesson={lesson.name}")
+    for number in range(1, len(lesson.steps) + 1):
         step = open_step(browser, lesson, number)
         if step.state.settings.get("little", "landscape") == "landscape" and step.state.page != "tune":
             page.until(f"panels.length === {len(step.state.panels)}")
-        picture(number, "a")
         answer(browser, step)
         if not step.goal:
-            do(page, step, functools.partial(picture, number, "b"))
+            do(page, step)
         reveal(browser, step)
-        picture(number, "c")
         wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{lesson.name} {number}: {wide} pixels too wide"
         # In a row of answers the arrow would choose another.
@@ -137,39 +108,3 @@ def walk(page: Live, lesson: Lesson, folder: Path | None, first: int = 1) -> Non
     browser.wait_for_url("**/learn*")
     browser.wait_for_function("!location.search.includes('lesson=')")  # until then a reload opens the step
     expect(browser.locator("h1")).to_have_text("What do you want to understand?")
-
-
-def main() -> None:
-    """Walk through the lessons that are named, or all."""
-    parser = argparse.ArgumentParser(description="Walk through the lessons in Chromium.")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "lessons", nargs="*", default=shipped_lessons(), help="as stick, or stick:3 from step 3"
-    )
-    parser.add_argument("--width", type=int, default=1280)
-    parser.add_argument("--theme", choices=("light", "dark"), default="light")
-    args = parser.parse_intermixed_args()
-    args.folder.mkdir(parents=True, exist_ok=True)
-    size = {"width": args.width, "height": 844 if args.width < 640 else 800}
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt") as server:
-        with open_chromium() as browser:
-            for text in args.lessons:
-                name, _, first = text.partition(":")
-                begin = time.monotonic()
-                context = browser.new_context(viewport=size, color_scheme=args.theme)
-                page = Live(context.new_page(), server.address)
-                try:
-                    walk(page, load_lesson(name), args.folder, int(first or 1))
-                except Exception:
-                    page.page.screenshot(path=args.folder / f"{name}-failed.png")
-                    sys.stdout.write(f"{page.page.url} {page.errors}\n{server.log.read_text()[-3000:]}\n")
-                    raise
-                context.close()
-                assert not page.errors, page.errors
-                sys.stdout.write(f"{name}: {time.monotonic() - begin:.0f} s\n")
-                sys.stdout.flush()
-        assert not server.tracebacks, server.tracebacks
-
-
-if __name__ == "__main__":
-    main()

@@ -7,13 +7,13 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import free_port, wait_for_answer
 
 HOOK = """if (!window.rbmvizTold) { window.rbmvizTold = [];
     const say = console.error;
@@ -27,7 +27,7 @@ PATIENCE_MS = 300_000
 
 
 class WebKit:
-    """One window of WebKitGTK; see ``smoke.Browser``."""
+    """One window of WebKitGTK."""
 
     def __init__(self, driver: str) -> None:
         self._driver, self._session = driver, ""
@@ -75,9 +75,7 @@ def webkit(folder: Path) -> Iterator[WebKit]:
     """Start WebKitGTK on a screen of its own; end it afterwards."""
     for program in ("WebKitWebDriver", "Xvfb"):
         assert shutil.which(program), f"no {program} on this machine: 'apt install webkit2gtk-driver xvfb'"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     display = f":{port % 5000 + 100}"
     # WebKit draws without a graphics card, and its sandbox needs what a container does not allow.
     settings = {"DISPLAY": display, "LIBGL_ALWAYS_SOFTWARE": "1", "WEBKIT_DISABLE_DMABUF_RENDERER": "1"}
@@ -91,14 +89,7 @@ def webkit(folder: Path) -> Iterator[WebKit]:
             environment = os.environ | settings
             processes.append(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment))
     try:
-        end = time.monotonic() + 30
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/status", timeout=5).read()
-                break
-            except OSError:
-                assert time.monotonic() < end, "WebKitWebDriver does not answer"
-                time.sleep(0.2)
+        wait_for_answer(f"http://127.0.0.1:{port}/status", processes[-1])
         browser = WebKit(f"http://127.0.0.1:{port}")
         yield browser
         browser.close()

@@ -91,19 +91,6 @@ def test_sample_refuses(capsys, model_file, tmp_path):
     assert not (tmp_path / "s.npz").exists()
 
 
-def test_init_from_data_begins_each_chain_at_an_example_of_its_own(capsys, tmp_path):
-    """Of the data that the model names."""
-    words = ["sample", *"--sampler gibbs --n-chains 5 -n 20 --init data --out".split(), tmp_path / "s.npz"]
-    run(capsys, *words, "--model", "bas_pcd")
-    model = load_model("bas_pcd")
-    starts = rbmviz.session.SamplingSetup(model, rbmviz.load_dataset("bas"), 0).starts(5)
-    with np.load(tmp_path / "s.npz") as got:
-        want = sample(model, make_sampler("gibbs", n_chains=5), 20, v0=starts).v
-        np.testing.assert_array_equal(got["v"], want)
-    save_model(rbmviz.Model(model.rbm), tmp_path / "nameless.safetensors")
-    assert "--init random" in refused(capsys, *words, "--model", tmp_path / "nameless.safetensors")
-
-
 def test_interrupted_samples_are_kept(model_file, tmp_path):
     out = tmp_path / "s.npz"
     words = ["sample", "--model", model_file, "--sampler", "gibbs", "-n", 10**8, "--no-means", "--out", out]

@@ -219,5 +219,5 @@ def test_wrong_models_and_data_are_refused(rbm, toy):
             refused(rbmviz.load_model, wrong)
             refused(rbmviz.from_arrays, {"W": rbm.W, "b": rbm.b, "c": rbm.c}, wrong or 5)
     for wrong in (None, [[0, 1]], "bits"):
-        assert "uint8 rows" in refused(rbmviz.Dataset, "x", wrong, toy.validation, toy.test, "", "")
-        assert "uint8 rows" in refused(rbmviz.Dataset, "x", toy.train, wrong, toy.test, "", "")
+        assert "x: train" in refused(rbmviz.Dataset, "x", wrong, toy.validation, toy.test, "", "")
+        assert "x: validation" in refused(rbmviz.Dataset, "x", toy.train, wrong, toy.test, "", "")

@@ -26,6 +26,7 @@ from rbmviz.datasets import (
     simulated,
 )
 from rbmviz.errors import OutputFailure
+from tests.attack.mutate import zipped
 
 SIZES = {
     "bas": (32, 32, 32, 16),
@@ -323,8 +324,8 @@ def test_invalid_own_files_are_refused(tmp_path):
     (tmp_path / "short.txt").write_text("A document of more than five words.\n" * 2)
     (tmp_path / "numbers.txt").write_text("1 2 3\n" * 50)
     (tmp_path / "latin1.txt").write_bytes("caf\xe9 au lait\n".encode("latin-1") * 50)
-    (tmp_path / "none.zip").write_bytes(zipped({"a.txt": b"x"}))
-    (tmp_path / "half.zip").write_bytes(zipped({"a.png": png(np.eye(4))})[:-30])
+    (tmp_path / "none.zip").write_bytes(zipped(None, {"a.txt": b"x"}))
+    (tmp_path / "half.zip").write_bytes(zipped(None, {"a.png": png(np.eye(4))})[:-30])
     (tmp_path / "model.pkl").write_bytes(b"x")
     (tmp_path / "damaged.npz").write_bytes(damage((tmp_path / "nan.npz").read_bytes()))
     (tmp_path / "half.npz").write_bytes((tmp_path / "nan.npz").read_bytes()[:200])
@@ -449,14 +450,6 @@ def png(grey, mode="L", **how) -> bytes:
     return content.getvalue()
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for name, file in files.items():
-            archive.writestr(name, file)
-    return content.getvalue()
-
-
 def unzip(content: bytes, folder):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         archive.extractall(folder)
@@ -467,8 +460,8 @@ def test_images_by_class_in_a_folder_and_in_a_zip(tmp_path):
     grey = g.integers(0, 256, (30, 5, 4), dtype=np.uint8)
     files = {f"top/{'ab'[i % 3 == 0]}/{i:02}.PNG": png(grey[i]) for i in range(30)}
     files |= {"__MACOSX/top/a/00.png": b"x", "top/a/.hidden.png": b"x", "top/readme.txt": b"x"}
-    (tmp_path / "own.zip").write_bytes(zipped(files))
-    unzip(zipped(files), tmp_path / "folder")
+    (tmp_path / "own.zip").write_bytes(zipped(None, files))
+    unzip(zipped(None, files), tmp_path / "folder")
     bits = {bytes((image > 127).astype(np.uint8)): "ab"[i % 3 == 0] for i, image in enumerate(grey)}
     for source in ("own.zip", "folder", "folder/", "folder/top"):
         data = load_dataset(f"{tmp_path}/{source}")
@@ -506,7 +499,7 @@ def test_images_of_several_sizes_become_one():
         "large.png": png(np.kron(half, np.ones((3, 3)))),
         "blank.png": png(np.zeros((9, 9))),
     }
-    data = load_bytes(zipped(files), "own.zip")
+    data = load_bytes(zipped(None, files), "own.zip")
     assert data.image_shape == (28, 28)
     assert "images of 3 sizes resized to 28 x 28" in data.binarisation
     assert data.classes == ()
@@ -521,11 +514,11 @@ def test_images_of_several_sizes_become_one():
 def test_large_images_of_one_size_are_resized():
     g = np.random.default_rng(0)
     files = {f"{i}.png": png(g.integers(0, 256, (65, 64))) for i in range(4)}
-    data = load_bytes(zipped(files), "own.zip")
+    data = load_bytes(zipped(None, files), "own.zip")
     assert data.image_shape == (28, 28)
     assert "images of 65 x 64 resized to 28 x 28" in data.binarisation
     files = {name: png(g.integers(0, 256, (64, 64))) for name in files}
-    assert load_bytes(zipped(files), "own.zip").image_shape == (64, 64)
+    assert load_bytes(zipped(None, files), "own.zip").image_shape == (64, 64)
 
 
 def test_malformed_images_are_refused(tmp_path):
@@ -539,10 +532,10 @@ def test_malformed_images_are_refused(tmp_path):
         ("sub/a.png", good["1.png"], r"images in sub-folders and '0\.png' beside"),
     ):
         with pytest.raises(BadInput, match=why) as caught:
-            load_bytes(zipped(good | {name: content}), "own.zip")
+            load_bytes(zipped(None, good | {name: content}), "own.zip")
         assert "\n" not in str(caught.value)
     with pytest.raises(BadInput, match="no training example differs"):
-        load_bytes(zipped(dict.fromkeys(good, good["1.png"])), "own.zip")
+        load_bytes(zipped(None, dict.fromkeys(good, good["1.png"])), "own.zip")
 
 
 def test_names_come_before_folders(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from numpy_form import numpy_form
 from rbmviz import make_sampler, rng, sample
 from rbmviz.kernels import fast_weights, gibbs, layers
 from rbmviz.kernels.fast_weights import history
+from rbmviz.registry import samplers
 from rbmviz.samplers.fast_weights import follow_norm
 
 
@@ -16,11 +17,18 @@ def start() -> np.ndarray:
     return np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
 
 
-@pytest.mark.parametrize(("alpha", "k"), [(1.0, 1), (0.99, 2), (0.9, 2), (0.5, 1)])
-def test_driven_chains_are_the_numpy_form(wide, start, alpha, k):
+@pytest.mark.parametrize(
+    ("name", "alpha", "k"),
+    [
+        *(("rates_fpcd", alpha, k) for alpha, k in ((1.0, 1), (0.99, 2), (0.9, 2), (0.5, 1), (0.0, 1))),
+        *(("sample_penalization", alpha, 1) for alpha in (1.0, 0.3)),
+    ],
+)
+def test_driven_chains_are_the_numpy_form(wide, start, name, alpha, k):
     """300 samples, the same bits: theta_F is written out after 256 of them, and a history rests after 24."""
-    theta, R = ([getattr(part, name) for name in "Wbc"] for part in (wide.rbm, wide.rates))
-    sampler = make_sampler("rates_fpcd", eps=0.05, alpha=alpha, k=k)
+    theta, R = ([getattr(part, x) for x in "Wbc"] for part in (wide.rbm, wide.rates))
+    R = R if samplers[name].needs_rates else [0, 0, 0]
+    sampler = make_sampler(name, eps=0.05, alpha=alpha, k=k)
     state = sampler.init(wide, 4, start)
     follow_norm(state)
     got = sampler.step(state, 300)

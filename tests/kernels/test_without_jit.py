@@ -1,12 +1,8 @@
 """Kernels as Python (``.ci/without-jit``), or for other processors, against those compiled for this one."""
 
-from pathlib import Path
-
 import numba
 import pytest
 from small_runs import RUNS, check_same, results_of
-
-from rbmviz.kernels import bits, random
 
 in_python = pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="only with NUMBA_DISABLE_JIT=1")
 
@@ -32,10 +28,3 @@ def test_kernels_for_another_processor_make_the_same_bits(processor, tmp_path):
     results = results_of(tmp_path, **other)
     for name in RUNS:
         check_same(name, results)
-
-
-@in_python
-def test_kernels_are_python():
-    """A debugger that is told to break at a kernel, or at an intrinsic, finds the file and the line."""
-    for found, name in ((random.bernoulli, "random.py"), (bits.whole_word, "bits.py")):
-        assert Path(found.__code__.co_filename).name == name

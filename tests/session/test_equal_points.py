@@ -7,48 +7,26 @@ import numpy as np
 import pytest
 from waiting import wait
 
-from rbmviz.metrics import ISL, Coverage, paired_error
+from rbmviz.metrics import ISL, paired_error
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
-    SamplingPlan,
     TrainingPlan,
     TrainingSetup,
     isl_points,
 )
 from rbmviz.session import equal_points as points
 from rbmviz.trainers import make_trainer
-
-
-def run_of(model, toy, sampler, n, seed=5):
-    """Return a prepared run after n samples, with all that waits scored."""
-    run = SamplingPlan(model, seed=seed, dataset=toy).run(1, sampler)
-    run.prepare()
-    return advance(run, n)
+from tests.session.runs import begun, from_scratch
 
 
 def places(runs, cost_unit):
     return [snapshot.compared for snapshot in points.at_one_point(runs, cost_unit)]
 
 
-def advance(run, n):
-    end = run.n + n
-    while run.n < end:
-        run.record_steps(run.advance(min(run.max_steps(), end - run.n)))
-    run.complete()
-    return run
-
-
-def naive(toy, v):
-    score = ISL(toy.test, toy.validation).update(v).value()
-    coverage = Coverage(toy)
-    coverage.update(v)
-    return score, coverage
-
-
 @pytest.mark.parametrize(("cost_unit", "per_sample"), [("samples", 1), ("sweeps", 3)])
 def test_scores_at_a_point_are_those_of_the_samples_up_to_it(model, toy, cost_unit, per_sample):
     sampler = make_sampler("gibbs", k=3)
-    shown = run_of(model, toy, sampler, 300).view("paused")
+    shown = begun(model, toy, sampler, 300).view("paused")
     v = sample(model, sampler, 300, seed=5).v
     for point in points.POINTS[cost_unit]:
         scores = isl_points.scores_at(shown, cost_unit, point)
@@ -56,7 +34,7 @@ def test_scores_at_a_point_are_those_of_the_samples_up_to_it(model, toy, cost_un
             assert scores is None
             continue
         n = int(point) // per_sample
-        score, coverage = naive(toy, v[:n])
+        score, coverage = from_scratch(toy, v[:n])
         assert scores.isl.spent[:2] == (n, 3 * n)
         assert scores.counts.n == n
         if n in [one.n for one in shown.curve]:
@@ -73,9 +51,7 @@ def test_scores_at_a_point_are_those_of_the_samples_up_to_it(model, toy, cost_un
 
 
 def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
-    shown = [
-        run_of(model, toy, make_sampler("gibbs", k=k), n).view("paused") for k, n in ((1, 300), (5, 100))
-    ]
+    shown = [begun(model, toy, make_sampler("gibbs", k=k), n).view("paused") for k, n in ((1, 300), (5, 100))]
     assert points.common_point(shown, "samples") == max(n for n in points.POINTS["samples"] if n <= 100)
     scored = shown[0].curve[-1].n  # of 300 sweeps; the other has 500
     assert points.common_point(shown, "sweeps") == max(n for n in points.POINTS["sweeps"] if n <= scored)
@@ -86,7 +62,7 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     assert (first.behind, second.behind) == (True, False)
     assert (first.held_back, second.held_back) == (False, True)
     # A late panel does not hold the others back, and neither does a failed one.
-    late = run_of(model, toy, make_sampler("gibbs"), 3).view("paused")
+    late = begun(model, toy, make_sampler("gibbs"), 3).view("paused")
     for away in ((late, True), (replace(late, status="failed"), False)):
         *_, compared = places([(shown[0], False), (shown[1], False), away], "samples")
         assert compared.scores is None
@@ -101,7 +77,7 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
 
 
 def test_differences_are_paired_point_by_point(model, toy):
-    shown = [run_of(model, toy, make_sampler("gibbs", k=k), 100).view("paused") for k in (1, 2)]
+    shown = [begun(model, toy, make_sampler("gibbs", k=k), 100).view("paused") for k in (1, 2)]
     found = isl_points.differences(*shown, "samples")
     assert [one.point for one in found] == [n for n in points.POINTS["samples"] if n <= 100]
     for one in found[10:]:

@@ -81,8 +81,14 @@ def test_panels_are_in_step_through_pauses_rates_and_steps(page):
 def test_samples_are_those_of_the_sampler_at_any_pace(page, model, toy):
     run_for(page)
     n, start = steps(page)[0], page.setup.first_state()
-    for v, sampler in zip(held(page), FOUR, strict=True):
-        np.testing.assert_array_equal(v, sample(model, sampler, n, seed=4, v0=start).v)
+    for v, sampler, (_, shown) in zip(held(page), FOUR, page.peek(), strict=True):
+        want = sample(model, sampler, n, seed=4, v0=start, fast_norm=True)
+        np.testing.assert_array_equal(v, want.v)
+        newest = shown.newest_samples
+        np.testing.assert_array_equal(np.unpackbits(newest.v, axis=1, count=5), want.v[-len(newest.v) :])
+        np.testing.assert_array_equal(newest.p, np.rint(255 * want.p[-len(newest.p) :]))
+        assert shown.sweeps == want.info["sweeps"].sum()
+        assert shown.fast_norm == want.info.get("fast_norm", [None])[-1]
 
 
 def test_at_full_speed_a_pause_leaves_each_panel_where_it_is_and_all_go_on_together(page):
@@ -305,6 +311,7 @@ def test_freed_runs_repeat_their_steps_to_the_same_bits(open_race, model, toy, k
         page.apply_knobs(0, **knobs)
     wait_for_pause(page, 80)
     before = page.poll()[0][1]
+    page.close()  # while it is open the run is repeated at once, on a busy machine before anybody looks
     page.free()
     wait(lambda: page.panels[0].is_freed, "the memory")
     shown = page.peek()[0][1]
@@ -312,7 +319,7 @@ def test_freed_runs_repeat_their_steps_to_the_same_bits(open_race, model, toy, k
     assert kind != "sampling" or not len(shown.newest_samples.v)
     with pytest.raises(BadInput, match="are being repeated"):
         page[0].read(lambda run: None)
-    page.wake()
+    page.open()
     wait(lambda: not page.panels[0].is_freed, "the steps again")
     wait_for_pause(page, 80)
     assert arrays(page.poll()[0][1])[2:] == arrays(before)[2:] or kind == "sampling"

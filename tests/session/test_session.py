@@ -6,7 +6,7 @@ from waiting import wait
 
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import log_likelihood
-from rbmviz.samplers import interleave, make_sampler, sample
+from rbmviz.samplers import interleave, make_sampler
 from rbmviz.session import (
     SamplingPlan,
     SamplingRun,
@@ -15,27 +15,6 @@ from rbmviz.session import (
 )
 from rbmviz.session.recorder import Recorder
 from rbmviz.trainers import make_trainer, train
-
-
-def unpacked(snapshot):
-    return np.unpackbits(snapshot.newest_samples.v, axis=1, count=snapshot.newest_samples.n_visible)
-
-
-def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
-    sampler = make_sampler("rates_fpcd", eps=0.1)
-    worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), sampler)
-    for n in (1, 9, 20):
-        worker.step(n)
-    wait(lambda: worker.request_snapshot().n == 30, "thirty samples")
-    wait(lambda: worker.request_snapshot().status == "paused", "a pause after the steps")
-    want = sample(model, sampler, 30, seed=5, fast_norm=True)
-    np.testing.assert_array_equal(unpacked(worker.request_snapshot()), want.v)
-    np.testing.assert_array_equal(worker.request_snapshot().newest_samples.p, np.rint(want.p * 255))
-    first, v = worker.read(SamplingRun.held_samples)
-    assert first == 0
-    np.testing.assert_array_equal(v, want.v)
-    assert worker.request_snapshot().sweeps == 30
-    assert worker.request_snapshot().fast_norm == want.info["fast_norm"][-1]
 
 
 def test_held_samples_are_the_newest_whatever_the_parts_in_which_they_came():

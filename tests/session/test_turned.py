@@ -6,40 +6,18 @@ import numpy as np
 import pytest
 from waiting import wait
 
-from rbmviz.metrics import Coverage, isl
+from rbmviz.metrics import isl
 from rbmviz.samplers import make_sampler
-from rbmviz.session import SamplingPlan, SamplingSetup, isl_points
+from rbmviz.session import SamplingSetup, isl_points
 from rbmviz.session import equal_points as points
 from rbmviz.session.snapshot import NOTHING_SPENT, Spent
-
-
-def begun(model, toy, sampler, n, seed=5, kernel="binary"):
-    """Return a prepared run after n samples."""
-    run = SamplingPlan(model, seed=seed, dataset=toy, kernel=kernel).run(1, sampler)
-    run.prepare()
-    return advance(run, n)
-
-
-def advance(run, n):
-    """Make n more samples, then stop."""
-    end = run.n + n
-    while run.n < end:
-        run.record_steps(run.advance(min(run.max_steps(), end - run.n)))
-    run.complete()
-    return run
+from tests.session.runs import advance, begun, from_scratch
 
 
 def turn(run, n, **knobs):
     """Make n samples with other knobs."""
     run.set_knobs(make_sampler(run.algorithm.name, **knobs))
     return advance(run, n)
-
-
-def from_scratch(toy, v):
-    """Return the score and the coverage of these samples alone."""
-    coverage = Coverage(toy)
-    coverage.update(v)
-    return isl(v, toy.test, toy.validation), coverage
 
 
 def counted(shown):
@@ -66,8 +44,7 @@ def test_after_a_turn_all_numbers_are_of_the_samples_since(model, toy):
     expected = coverage.switches, (coverage.visited, 2), coverage.class_coverage
     assert counted(shown) == (*expected, coverage.blank, coverage.spurious, coverage.ink)
     # The class history and two counts are of the whole run.
-    whole = Coverage(toy)
-    whole.update(v)
+    _, whole = from_scratch(toy, v)
     assert (shown.visited_in_all, shown.spurious_in_all) == (
         (whole.visited, 2),
         pytest.approx(whole.spurious),
@@ -147,9 +124,10 @@ def test_repeated_run_has_the_same_scores(open_race, model, toy, kernel):
     step(20, eps=0.7)
     step(57, eps=0.8, alpha=0.9)
     before = shown()
+    race.close()  # while it is open the run is repeated at once, on a busy machine before anybody looks
     race.free()
     wait(lambda: race[0].is_freed, "the memory")
-    race.wake()
+    race.open()
     wait(lambda: not race[0].is_freed and shown().status == "paused", "the run again")
     after = shown()
     assert len(before.past) == 3

@@ -26,6 +26,7 @@ from rbmviz.sweeps import cell as cell_module
 from rbmviz.sweeps import table as table_of
 from rbmviz.sweeps.cell import forget, provide, version_of
 from rbmviz.sweeps.measures import columns_of_measures
+from tests.sweeps.tables import same
 
 
 def plan(**given):
@@ -45,13 +46,6 @@ def table(plan_):
 
 def finished(cell):
     return table_of([CellRun(cell).finish()])
-
-
-def same(one, other, without=("seconds",)):
-    assert list(one) == list(other)
-    for name in one:
-        if name not in without:
-            np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
 @pytest.mark.parametrize("sampler", ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"])

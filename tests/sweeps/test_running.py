@@ -19,6 +19,7 @@ from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, run
 from rbmviz.sweeps.store import Store
+from tests.sweeps.tables import same
 
 running = importlib.import_module("rbmviz.sweeps.run")  # the package has a function of this name
 
@@ -60,14 +61,6 @@ def store(plan, tmp_path):
     found = Store(tmp_path / "sweep")
     found.prepare(plan)
     return found
-
-
-def same(one, other):
-    """All columns but the processor time are the same bits."""
-    assert list(one) == list(other)
-    for name in one:
-        if name != "seconds":
-            np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -2,12 +2,12 @@
 
 import sqlite3
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from rbmviz import BadInput
 from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, store, table
+from tests.sweeps.tables import same
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +30,6 @@ def written(plan, results, tmp_path):
     for result in results[::-1]:
         made.write(result)
     return made
-
-
-def same(one, other):
-    assert list(one) == list(other)
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
 def test_store_reads_in_the_order_of_the_plan(written, plan, results):

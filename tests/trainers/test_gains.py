@@ -2,8 +2,8 @@
 
 import pytest
 
+from benchmarks.gains import CONDITIONS, STOCHASTIC, gain, row
 from rbmviz import BadInput, load_dataset
-from tests.trainers.gains import CONDITIONS, STOCHASTIC, gain, row
 
 
 @pytest.mark.compiled

@@ -8,8 +8,7 @@ from naive import same_parameters
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rbmviz import RBM, BadInput, make_trainer, pop_weights, rng, train
-from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
-from rbmviz.registry import trainers
+from rbmviz.metrics import log_z, model_statistics
 from rbmviz.trainers import STATS, batches, initial_rbm, list_trainers, training
 from rbmviz.trainers.batches import Batches
 from rbmviz.trainers.herding import climb
@@ -148,16 +147,6 @@ def test_one_sample_has_no_others(start, bits):
     with pytest.raises(BadInput, match="One sample has no others: turn off leave_one_out"):
         trainer.step(state, 1)
     assert dataclasses.replace(trainer, n_chains=2).step(state, 1).update == 1
-
-
-def test_exact_follows_the_gradient(start, bits):
-    trainer = make_trainer("exact", learning_rate=0.5, batch_size=60)
-    state = trainer.init(start, bits, 0)
-    progress = trainer.step(state, 1)
-    want = start.W + 0.5 * exact_gradient(start, bits).W
-    np.testing.assert_allclose(progress.rbm.W, want, atol=1e-6)
-    likelihoods = [log_likelihood(trainer.step(state, 20).rbm, bits) for _ in range(10)]
-    assert likelihoods == sorted(likelihoods)
 
 
 def test_climbs_end_where_nothing_changes(start):
@@ -382,19 +371,11 @@ def test_a_warm_start_has_hidden_units_of_its_own(bits):
 
 
 def test_bad_input(bits):
-    with pytest.raises(BadInput, match="warm start has 5"):
-        next(train(bits, make_trainer("cd"), warm_start=RBM(np.zeros((5, 2)), np.zeros(5), np.zeros(2))))
     with pytest.raises(BadInput, match="iterations = 0 is not valid"):
         next(train(bits, make_trainer("cd"), iterations=0))
-    for nothing in (bits[:0], bits[0], bits[:, :0]):
-        with pytest.raises(BadInput, match="training data: the shape is"):
-            train(nothing, make_trainer("cd"))
     with pytest.raises(BadInput, match="training data: the shape is"):
         make_trainer("cd").init(initial_rbm(bits, 3, 0), bits[:0], 0)
     with pytest.raises(BadInput, match="batch_size = 61 is more than the 60 rows"):
         train(bits, make_trainer("cd", batch_size=61))
     with pytest.raises(BadInput, match="All 60 training rows are the same"):
         train(bits[[0] * 60], make_trainer("cd"))
-    with pytest.raises(BadInput, match="not all values are 0 or 1"):
-        train(bits * 2, make_trainer("cd"))
-    assert trainers["cd"].name == "cd"

@@ -27,7 +27,7 @@ from rbmviz_app.share.prose import marked
 PLAY_FOLDER = SHARE_FOLDER.parent / "play"
 
 MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
-"""Picture of the matrix part of the page How it works (``python -m tests.browser.pictures matrix``)."""
+"""Picture of the matrix part of the page How it works (``.ci/doc-pictures matrix``)."""
 
 BROWSER_NUMBERS = {
     "sample": {"sweeps", "largest_class"} | {number.name for number in SCORES} - {"ink"},

@@ -20,7 +20,7 @@ from rbmviz_app.share.page import sentence_page, watchers_page
 from rbmviz_app.share.publish import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Audience, Watcher
-from rbmviz_app.stream.requests import tile_request
+from rbmviz_app.stream.requests import TileRequest, checked
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 from rbmviz_app.stream.tiles import TILE_SECONDS, tile_of
 
@@ -144,7 +144,7 @@ async def _read(socket: WebSocket, share: Share, watcher: Watcher) -> None:
         elif tile := TILE.fullmatch(text):
             view = share.view
             if view.race is not None and view.hidden == "nothing":
-                asked = tile_request(int(tile[1]), int(tile[2]))
+                asked = checked(TileRequest, {"panel": int(tile[1]), "sample": int(tile[2])})
                 answer = await anyio.to_thread.run_sync(tile_of, view.race, asked)
                 watcher.put(json.dumps({"tile": answer}))
             await asyncio.sleep(TILE_SECONDS)

@@ -101,7 +101,7 @@ def registered_views() -> set[str]:
 VALUES_OF_PICTURES = ("state", "bins_before")
 """Values needed to draw a panel's pictures: a frame that hides names has only these."""
 
-WORDS_OF_NUMBERS = ("standing", "since")
+WORDS_OF_NUMBERS = ("standing", "since", "verdict", "findings")
 """Values with numbers in sentences: a frame that hides numbers leaves them empty."""
 
 BLOCKS_OF_NUMBERS = ("trace", "histogram")

@@ -6,7 +6,7 @@ limits the length of messages.
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, NamedTuple
 
 from rbmviz import BadInput
@@ -79,9 +79,46 @@ class TileRequest(NamedTuple):
 
 Received = FrameRequest | KnobChange | Press | TileRequest
 
+Holds = Callable[[Any], bool]
+
+
+def _whole(least: int, most: int) -> Holds:
+    return lambda x: isinstance(x, int) and not isinstance(x, bool) and least <= x <= most
+
+
+_is_panel = _whole(0, 2**31)
+
+
+def _are_knobs(knobs: Any) -> bool:
+    """Return whether these may be knobs; values out of range and unknown names are refused later."""
+    if not isinstance(knobs, dict) or not 1 <= len(knobs) <= 30:
+        return False
+    # A very large integer does not fit a float: comparing the two would fail.
+    large = any(isinstance(value, int) and abs(value) > MAX_INTEGER for value in knobs.values())
+    return not large and all(isinstance(value, int | float | str) for value in knobs.values())
+
+
+MAY_BE: dict[type[Received], dict[str, Holds]] = {
+    FrameRequest: {
+        "fps": lambda fps: isinstance(fps, int | float) and not isinstance(fps, bool) and 1 <= fps <= MAX_FPS,
+        "view": lambda view: isinstance(view, str),
+        "pixels": PIXELS.__contains__,
+        **{name: _whole(1, most) for name, most in MOST.items()},
+        "panels": lambda x: isinstance(x, list) and len(x) <= MAX_PANELS and all(map(_is_panel, x)),
+    },
+    KnobChange: {"panel": _is_panel, "knobs": _are_knobs},
+    Press: {
+        "press": PRESSES.__contains__,
+        "page": lambda page: isinstance(page, str) and PAGE_OF_PRESSES.fullmatch(page) is not None,
+        "n": _whole(1, MAX_INTEGER),
+    },
+    TileRequest: {"panel": _is_panel, "sample": _whole(0, MAX_INTEGER)},
+}
+"""What each entry of a message may be."""
+
 
 def read_message(text: str, views: Collection[str]) -> Received:
-    """Parse a message, with one of these views; BadInput if the text is not JSON, or not a valid message.
+    """Return the message in a text from a browser, which may ask for one of these views.
 
     Raises BadInput if the text is not JSON, or not a valid message.
     """
@@ -89,73 +126,22 @@ def read_message(text: str, views: Collection[str]) -> Received:
         message = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise BadInput("A message is not JSON, or nested too deeply.") from None
-    if not isinstance(message, dict):
-        raise BadInput("A message is not an object.")
-    if set(message) == {"panel", "knobs"}:
-        return _knob_change(message)
-    if set(message) == set(Press._fields):
-        return _press(message)
-    if set(message) == set(TileRequest._fields):
-        return tile_request(message["panel"], message["sample"])
-    if set(message) == set(FrameRequest._fields):
-        return _frame_request(message, views)
-    raise BadInput(
-        f"A message has neither panel and knobs, nor panel and sample, nor {', '.join(Press._fields)}, "
-        f"nor {', '.join(FrameRequest._fields)}."
-    )
+    for kind, entries in MAY_BE.items():
+        if isinstance(message, dict) and set(message) == set(entries):
+            read = checked(kind, message)
+            if isinstance(read, FrameRequest) and read.view not in views:
+                raise BadInput("A message asks for an unknown view.")
+            return read
+    raise BadInput("A message has other entries than any that a page sends.")
+
+
+def checked(kind: type[Received], entries: Mapping[str, Any]) -> Any:
+    """Return a message with these entries; BadInput if one of them cannot be."""
+    for name, may_be in MAY_BE[kind].items():
+        if not may_be(entries[name]):
+            raise BadInput(f"A message has another {name} than any that a page sends.")
+    return kind(**entries)
 
 
 def _no_number(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
-
-
-def _knob_change(message: dict[str, Any]) -> KnobChange:
-    panel, knobs = message["panel"], message["knobs"]
-    # Values out of range and unknown names are refused later, by ``knobs``.
-    if not _whole(panel, 0, 2**31) or not isinstance(knobs, dict) or not 1 <= len(knobs) <= 30:
-        raise BadInput("panel is not the number of a panel, or knobs is not an object of 1 to 30 knobs.")
-    if not all(isinstance(value, int | float | str) for value in knobs.values()):
-        raise BadInput("The value of a knob is neither a number nor a text.")
-    # A very large integer does not fit a float: comparing the two would fail.
-    if any(isinstance(value, int) and abs(value) > MAX_INTEGER for value in knobs.values()):
-        raise BadInput("The value of a knob is a whole number beyond 2^53.")
-    return KnobChange(panel, knobs)
-
-
-def tile_request(panel: Any, sample: Any) -> TileRequest:
-    """Return the request for a tile; BadInput if its numbers are not whole, or out of range."""
-    if not _whole(panel, 0, 2**31) or not _whole(sample, 0, MAX_INTEGER):
-        raise BadInput("panel is not the number of a panel, or sample not the number of a sample.")
-    return TileRequest(panel, sample)
-
-
-def _press(message: dict[str, Any]) -> Press:
-    press = Press(**message)
-    if press.press not in PRESSES:
-        raise BadInput(f"press is not one of {', '.join(PRESSES)}.")
-    if not isinstance(press.page, str) or not PAGE_OF_PRESSES.fullmatch(press.page):
-        raise BadInput("page is not 16 hexadecimal digits.")
-    if not _whole(press.n, 1, MAX_INTEGER):
-        raise BadInput("n is not a whole number from 1.")
-    return press
-
-
-def _frame_request(message: dict[str, Any], views: Collection[str]) -> FrameRequest:
-    request = FrameRequest(**message)
-    fps, panels = request.fps, request.panels
-    if isinstance(fps, bool) or not isinstance(fps, int | float) or not 1 <= fps <= MAX_FPS:
-        raise BadInput(f"fps is not a number from 1 to {MAX_FPS}.")
-    if not isinstance(request.view, str) or request.view not in views or request.pixels not in PIXELS:
-        raise BadInput("view or pixels is unknown.")
-    for name, most in MOST.items():
-        if not _whole(message[name], 1, most):
-            raise BadInput(f"{name} is not a whole number from 1 to {most}.")
-    if not isinstance(panels, list) or len(panels) > MAX_PANELS:
-        raise BadInput(f"panels is not a list of at most {MAX_PANELS} numbers.")
-    if not all(_whole(panel, 0, 2**31) for panel in panels):
-        raise BadInput("panels holds something other than numbers of panels.")
-    return request
-
-
-def _whole(value: Any, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

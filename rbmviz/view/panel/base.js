@@ -469,6 +469,7 @@ class Grid {
     root.style.setProperty('--columns', columns);
     root.dataset.columns = columns;
     for (const panel of this.panels.values()) panel.arrange();
+    this.loupe.setStop();
     if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrames(); // a page at rest would otherwise get no answer
   }
 

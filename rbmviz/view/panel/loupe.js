@@ -93,7 +93,7 @@ class Loupe {
     };
   }
 
-  /** Let the reader point at the pictures of a panel: one stop of the keyboard for all of them. @param {Panel} panel */
+  /** Let the reader point at the pictures of a panel. @param {Panel} panel */
   watch(panel) {
     const { tiles } = panel;
     tiles.forEach((mosaic, i) => {
@@ -104,21 +104,30 @@ class Loupe {
       canvas.addEventListener('pointerleave', event => { if (event.pointerType === 'mouse' && !canvas.matches(':focus-visible')) this.close(); });
       canvas.addEventListener('click', point); // a tap
       if (i) return;
-      for (const [name, value] of Object.entries({ role: 'slider', tabindex: '0', 'aria-valuemin': '1', 'aria-valuenow': '1', 'aria-roledescription': 'pictures' })) canvas.setAttribute(name, value);
+      for (const [name, value] of Object.entries({ role: 'slider', tabindex: '-1', 'aria-valuemin': '1', 'aria-valuenow': '1', 'aria-roledescription': 'pictures' })) canvas.setAttribute(name, value);
       canvas.addEventListener('focus', () => { if (canvas.matches(':focus-visible')) this.point(panel, mosaic, Math.max(panel.newestSlot, 0)); });
       canvas.addEventListener('blur', () => this.close());
       canvas.addEventListener('keydown', event => this.step(panel, event));
     });
   }
 
+  /** Make one stop of the keyboard for the pictures of all panels. */
+  setStop() {
+    const stops = [...this.grid.panels.values()].flatMap(({ tiles }) => tiles.slice(0, 1)), active = stops.find(({ canvas }) => canvas.matches(':focus')) ?? stops[0];
+    for (const stop of stops) stop.canvas.tabIndex = stop === active ? 0 : -1;
+  }
+
   /** @param {Panel} panel @param {KeyboardEvent} event */
   step(panel, event) {
-    const { tiles } = panel, { at } = this, now = at?.panel === panel ? at : { mosaic: tiles[0], slot: 0 };
-    const all = tiles.filter(({ canvas }) => !canvas.hidden).flatMap(mosaic => Array.from({ length: mosaic.slots }, (_, slot) => ({ mosaic, slot })));
-    const i = all.findIndex(({ mosaic, slot }) => mosaic === now.mosaic && slot === now.slot), { across } = now.mosaic, newest = Math.max(panel.newestSlot, 0);
-    const to = { arrowleft: i - 1, arrowright: i + 1, arrowup: i - across, arrowdown: i + across, home: 0, end: newest }[plainKey(event)];
+    const { at } = this, now = at?.panel === panel ? at : { mosaic: panel.tiles[0], slot: 0 }, panels = [...this.grid.panels.values()];
+    const all = panels.flatMap(each => each.tiles.filter(({ canvas }) => !canvas.hidden).flatMap(mosaic => Array.from({ length: mosaic.slots }, (_, slot) => ({ panel: each, mosaic, slot }))));
+    const i = all.findIndex(({ mosaic, slot }) => mosaic === now.mosaic && slot === now.slot), first = all.findIndex(each => each.panel === panel), { across } = now.mosaic;
+    const to = { arrowleft: i - 1, arrowright: i + 1, arrowup: i - across, arrowdown: i + across, home: first, end: first + Math.max(panel.newestSlot, 0) }[plainKey(event)];
     if (to === undefined) return;
-    if (all[to]) this.point(panel, all[to].mosaic, all[to].slot);
+    const tile = all[to];
+    if (tile && tile.panel !== panel) tile.panel.tiles[0].canvas.focus();
+    if (tile) this.point(tile.panel, tile.mosaic, tile.slot);
+    this.setStop();
     event.preventDefault();
     event.stopPropagation(); // the page has these keys, too
   }

@@ -22,6 +22,17 @@ class SamplePanel extends Panel {
 
   makePictures() { return [this.picture.canvas]; }
 
+  build() {
+    super.build();
+    this.verdict = new Verdict(this.spec.label);
+    this.readouts.lead.after(this.verdict.button, this.verdict.text);
+  }
+
+  draw() {
+    super.draw();
+    this.verdict?.draw(/** @type {VerdictHead} */ (this.head ?? {}));
+  }
+
   get tiles() { return [this.picture]; }
 
   get newestSlot() {

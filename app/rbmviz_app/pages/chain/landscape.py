@@ -181,4 +181,4 @@ def draw_walks(race: PageRace[LandscapeSetup]) -> None:
 
     live_chart(race, "walks", make, title, "The curves begin with the first sample.")
     controls.choose(Settings.land_curve, label_visibility="collapsed")
-    catch_up_settings(PAGE.name)
+    catch_up_settings(race)

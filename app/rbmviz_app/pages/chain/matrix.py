@@ -49,14 +49,26 @@ from rbmviz_app.pages.chain.matrix_texts import (
 from rbmviz_app.pages.chain.panel import Settings
 from rbmviz_app.panel import live_slider
 from rbmviz_app.session import (
-    CHAIN_STARTS,
-    EDITED_MATRIX,
-    LAMBDA,
-    LAST_CHAIN,
     RACES,
-    TABLE_VERSION,
+    Entry,
     Setting,
 )
+
+EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None, of_tab=False)
+"""The editor's initial matrix, float64 (states, states); None: the preset's."""
+
+TABLE_VERSION: Entry[int] = Entry("table version", int, of_tab=False)
+"""Number of refills of the editor. As part of its key, it makes a refill discard edits."""
+
+CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
+"""The start state of a chain, by its number of states."""
+
+LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
+"""The last table that was a transition matrix, and the names of its states."""
+
+LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
+"""Lambda, subtracted from the diagonal; None: half of the largest possible."""
+
 
 MIN_STATES, MAX_STATES = 3, 8
 MAX_MATRIX_VISIBLE = 8

@@ -8,8 +8,12 @@ from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app import card, keys, links, messages, session
 from rbmviz_app.component import component
 from rbmviz_app.pages.chain.panel import Settings
-from rbmviz_app.session import DRAWN_UNITS
+from rbmviz_app.session import Entry
 from rbmviz_app.share import publish
+
+DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
+"""The small model whose units are drawn one by one."""
+
 
 UNITS_QUESTION = "How does a model draw an image, one unit at a time?"
 UNITS_ABOUT = (

@@ -170,7 +170,7 @@ def draw_main_chart(race: PageRace[CouplingSetup], present: bool) -> None:
             said = "Shares of pairs by rejected proposals"
             key = "rejected proposals"
             offer(race, key, lambda found: (charts.rejected_chart(found.pairs), ()), said, 0)
-    catch_up_settings("coupling")
+    catch_up_settings(race)
 
 
 @st.fragment
@@ -183,7 +183,7 @@ def draw_more(race: PageRace[CouplingSetup]) -> None:
         draw_distance(race)
     with right:
         draw_estimate(race)
-    catch_up_settings("coupling")
+    catch_up_settings(race)
 
 
 def main_charts_text(results: Results) -> str:

@@ -1,6 +1,5 @@
 """The Learn page: three doors for newcomers, the lessons as a path of cards, and the challenges."""
 
-from base64 import b64encode
 from pathlib import Path
 
 import streamlit as st
@@ -87,8 +86,7 @@ def picture(lesson: str) -> str:
     file = PICTURES / f"{lesson}.png"
     if not file.is_file():
         return ""
-    source = f"data:image/png;base64,{b64encode(file.read_bytes()).decode()}"
-    return f'<img class="lesson-picture" alt="" src="{source}">'
+    return controls.picture(file)
 
 
 def _steps_read(lesson: Lesson) -> int:

@@ -186,7 +186,7 @@ def charts(race: PageRace[SamplingSetup], dataset: Dataset | None) -> None:
             label_visibility="collapsed",
             format_func=lambda kind: kind.partition(" ")[0],
         )
-    catch_up_settings(PAGE.name)
+    catch_up_settings(race)
 
 
 def make_chart(
@@ -210,7 +210,7 @@ def make_chart(
 
 def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
     """Offer the data of the charts, code that repeats the runs, and a page in which they run."""
-    setup, side, preset = race.setup, Settings.cells.value, PAGE.shown_preset()
+    setup, side, preset = race.setup, Settings.cells.value, PAGE.shown_preset(race)
     caption = preset.caption if preset else ""
     starts_at = setup.dataset.name if setup.dataset is not None and setup.first_state() is not None else None
 

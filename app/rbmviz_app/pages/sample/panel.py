@@ -75,6 +75,17 @@ def turn_text(snapshot: SamplingSnapshot) -> str:
     )
 
 
+def verdict_of(snapshot: SamplingSnapshot) -> dict[str, Any]:
+    """Return whether the samples can be trusted: a mark, one line, and below it what was found."""
+    findings = snapshot.findings
+    if findings is None:
+        return {"mark": "unsure", "verdict": "Too few samples to tell.", "findings": []}
+    more = [(one.sentence, one.source) for one in findings]
+    looked_at = f"{findings.n:,} samples: {', '.join(findings.looked_at)}" if findings.looked_at else ""
+    line = "Nothing speaks against these samples." if findings.verdict == "fine" else findings.sentence
+    return {"mark": findings.verdict, "verdict": line, "findings": [*more, ("Looked at", looked_at)]}
+
+
 def standing_text(snapshot: SamplingSnapshot) -> str:
     """Describe the point of a panel's scores; "" if there is nothing to compare."""
     if snapshot.compared is None or not any(segment.curve for segment in snapshot.segments):
@@ -121,6 +132,7 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
         since = f"Since sample {snapshot.begin.samples + 1:,}: {turned}"
     said: dict[str, Any] = {"standing": standing_text(snapshot), "since": since}
     said["knobs"] = numeric_knobs(snapshot.algorithm)
+    said |= verdict_of(snapshot)
     occupancy, blanks = snapshot.occupancy, snapshot.blanks
     if occupancy is not None and blanks is not None and occupancy.size:
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class

@@ -99,7 +99,7 @@ def draw_charts(race: PageRace[TrainingSetup], levels: Levels) -> None:
     said = f"{LIKELIHOOD.label} against {unit}, one curve per panel, each labelled at its end"
     live_chart(race, "likelihood", make, said, "The first estimate is under way.")
     draw_statistic(race)
-    catch_up_settings("train")
+    catch_up_settings(race)
 
 
 def make_likelihoods(

@@ -27,9 +27,16 @@ from rbmviz_app.pages.train.drawing import draw_charts, levels_of
 from rbmviz_app.pages.train.panel import Settings, fresh_starts, train_grid
 from rbmviz_app.pages.train.presets import PRESETS
 from rbmviz_app.race import PageRace
-from rbmviz_app.session import OPENED_CHECKPOINT, RACES
+from rbmviz_app.session import RACES, Entry
 from rbmviz_app.shared import data, own_data, own_models, pretrained, title_of_model
 from rbmviz_app.transport import Transport
+
+OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
+"""The uploaded checkpoint for which a panel was opened."""
+
+DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
+"""Names of the panels, by key, in the last drawn row."""
+
 
 TITLE, ICON, PLACE = "Train", "school", 3
 READING_NOTES = (
@@ -88,7 +95,6 @@ def main() -> None:
         draw_downloads(race, chosen)
 
 
-DATA_WIDTH = 180
 BEGIN_AT = "begin"
 
 
@@ -126,7 +132,7 @@ def choose_setup() -> tuple[TrainingSetup, Any, str]:
         controls.choose(Settings.train_pixels)
         controls.choose(Settings.train_cells)
     with data_box:
-        name = controls.data_set(Settings.train_data, width=DATA_WIDTH, label_visibility="collapsed")
+        name = controls.data_set(Settings.train_data, width=180, label_visibility="collapsed")
     try:
         dataset = data(name)
     except BadInput as error:  # the page lives on with its previous data
@@ -193,7 +199,7 @@ def grid(race: PageRace[TrainingSetup], **mounted: Any) -> None:
         side=Settings.train_cells.value,
         **mounted,
     )
-    if not mounted["present"] and names_of(race) != session.DRAWN_TRAINERS.value:
+    if not mounted["present"] and names_of(race) != DRAWN_TRAINERS.value:
         st.rerun()  # the results row, drawn with the whole page, shows the old names
 
 
@@ -231,10 +237,10 @@ OTHER_PAGES = {
 def draw_results(race: PageRace[TrainingSetup]) -> int | None:
     """Offer to branch from a trained model, or to send it to other pages; return the chosen panel, if any."""
     if not race.panels:
-        session.DRAWN_TRAINERS.set({})
+        DRAWN_TRAINERS.set({})
         return None
     names = names_of(race)
-    session.DRAWN_TRAINERS.set(names)
+    DRAWN_TRAINERS.set(names)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
         st.caption("Use the model trained by", width="content")
         key = st.selectbox(

@@ -37,9 +37,19 @@ from rbmviz_app.pages.tune.panel import MapView, asked_view, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import Settings, choose_axes, choose_rest, choose_what, fitting_axes
 from rbmviz_app.race import PageRace
-from rbmviz_app.session import FOLLOWED, POINTER_PANEL, SHOWN_SCORES
+from rbmviz_app.session import SHOWN_SCORES, Entry
 from rbmviz_app.shared import is_known_model, model_called, title_of_model
 from rbmviz_app.transport import Transport
+
+POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
+"""Key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
+
+FOLLOWED: Entry[int | None] = Entry("followed", lambda: None)
+"""The setting whose knobs the pointer's chain has taken last."""
+
+DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
+"""Keys and runs of the panels beside the map when the whole page was last drawn."""
+
 
 TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
@@ -183,8 +193,8 @@ def show_map(shown: Shown, race: PageRace[Any], present: bool) -> None:
         key=MAP,
         on_open=lambda i: toggle(race, shown.plan, scores, i),
     )
-    if drawn_beside(race) != session.DRAWN_BESIDE.value or before != shown.active:
-        session.DRAWN_BESIDE.set(drawn_beside(race))
+    if drawn_beside(race) != DRAWN_BESIDE.value or before != shown.active:
+        DRAWN_BESIDE.set(drawn_beside(race))
         st.rerun()  # the chains have their own fragment; an ended sweep has other buttons
     messages.show_toasts()
 
@@ -232,7 +242,7 @@ def open_chains(plan: SweepPlan) -> PageRace[Any]:
             race.resume()
     except BadInput as error:
         messages.note(error)
-    session.DRAWN_BESIDE.set(drawn_beside(race))
+    DRAWN_BESIDE.set(drawn_beside(race))
     return race
 
 

@@ -17,7 +17,11 @@ from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, session
-from rbmviz_app.session import AXES_PUT_AWAY, PageSettings
+from rbmviz_app.session import Entry, PageSettings
+
+AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
+"""Values of the settings that name knobs, for the kind not tuned now, by kind (samplers, trainers)."""
+
 
 Settings = PageSettings(
     {

@@ -1,39 +1,34 @@
 """What presets claim, measured as the claims of lessons are: the same runs, without a browser.
 
-``python tests/app/preset_runs.py 5`` writes the numbers of every claim for five seeds, a table in Markdown;
+``python -m benchmarks.presets 5`` writes the numbers of every claim for five seeds, a table in Markdown;
 ``--preset gibbs-sticks`` only those of presets with this name in the address.
 """
 
 import argparse
-import importlib
 import itertools
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from rbmviz.lessons import PageState, measure_claims
-from rbmviz.lessons.claims import parse_claim, read_claim
+from rbmviz.lessons.claims import Measured, StepClaim, parse_claim, read_claim
+from rbmviz.pages import PAGES
 from rbmviz.sweeps import CellRun, cells, measures, table
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import TABLES
-
-PAGES = {
-    "sample": "rbmviz_app.pages.sample.page",
-    "train": "rbmviz_app.pages.train.page",
-    "coupling": "rbmviz_app.pages.coupling.page",
-    "weights": "rbmviz_app.pages.weights.page",
-    "chain": "rbmviz_app.pages.chain.landscape",
-    "tune": "rbmviz_app.pages.tune.page",
-}
+from rbmviz_app.page import LivePage
+from rbmviz_app.pages import page_modules
+from rbmviz_app.presets import Preset
 
 
-def live_page(name):
-    """Return the ``LivePage`` of a page."""
-    return importlib.import_module(PAGES[name]).PAGE
+def live_pages() -> dict[str, LivePage]:
+    """Return the pages with live panels, by name."""
+    return {name: page_modules()[name].PAGE for name in PAGES}
 
 
-def state_of(live, preset, seed=None):
+def state_of(live: LivePage, preset: Preset, seed: int | None = None) -> PageState:
     """Return the page as a preset sets it, its variants as further panels; seed: instead of its own."""
     values = live.spec.defaults() | dict(preset.settings)
     if seed is not None:
@@ -41,7 +36,7 @@ def state_of(live, preset, seed=None):
     return PageState(live.name, (*preset.panels, *preset.variants), values)
 
 
-def claims_of(live, preset):
+def claims_of(live: LivePage, preset: Preset) -> list[StepClaim]:
     """Return the claims of a preset, read."""
     state = state_of(live, preset)
     if live.name != "tune":
@@ -54,7 +49,9 @@ def claims_of(live, preset):
     return claims
 
 
-def measured(live, preset, claims, seed=None):
+def measured(
+    live: LivePage, preset: Preset, claims: list[StepClaim], seed: int | None = None
+) -> list[Measured]:
     """Return the claims with their numbers."""
     state = state_of(live, preset, seed)
     return (
@@ -64,13 +61,13 @@ def measured(live, preset, claims, seed=None):
     )
 
 
-def _measure_settings(state, claims, first_seed):
+def _measure_settings(state: PageState, claims: list[StepClaim], first_seed: int) -> list[Measured]:
     """Return claims about settings of a sweep: each number is the mean of two seeds, up to n on the curve."""
     found = {}
     for panel in {panel for claim in claims for panel, _, _ in claim.points}:
         plan = plan_of(state.settings)
         algorithm = TABLES[plan.kind].read(state.panels[panel])
-        plan = replace(plan, algorithms=(algorithm,), axes=(), seeds=range(first_seed, first_seed + 2))
+        plan = replace(plan, algorithms=(algorithm,), axes=(), seeds=(first_seed, first_seed + 1))
         assert plan.settings()[0].algorithm in {one.algorithm for one in plan_of(state.settings).settings()}
         points = [point for claim in claims for point in claim.points if point[0] == panel]
         runs = [CellRun(cell) for cell in cells(plan)]
@@ -84,7 +81,7 @@ def _measure_settings(state, claims, first_seed):
     return [claim.judged(*(found[point] for point in claim.points)) for claim in claims]
 
 
-def rows(live, preset, seeds):
+def rows(live: LivePage, preset: Preset, seeds: int) -> Iterator[tuple[str, ...]]:
     """Yield for each claim what it is about, its least and largest value, and how often it holds."""
     claims = claims_of(live, preset)
     of_seeds = [measured(live, preset, claims, seed) for seed in range(seeds)]
@@ -95,20 +92,20 @@ def rows(live, preset, seeds):
         yield f"{live.name}: {preset.label}", claim.text, f"{min(values):.4g}", f"{max(values):.4g}", held
 
 
-def main():
+def main() -> None:
     """Write what all claims have been measured at, for several seeds."""
     parser = argparse.ArgumentParser()
     parser.add_argument("seeds", type=int)
-    parser.add_argument("pages", nargs="*", default=list(PAGES))
+    parser.add_argument("pages", nargs="*", default=list(live_pages()))
     parser.add_argument("--preset", help="only presets with this name in the address")
     args = parser.parse_args()
     head = ("preset", "claim", "least", "most", "holds")
     lines = itertools.chain(
         (head, ["---"] * len(head)),
         *(
-            rows(live_page(name), one, args.seeds)
+            rows(live_pages()[name], one, args.seeds)
             for name in args.pages
-            for one in live_page(name).presets
+            for one in live_pages()[name].presets
             if args.preset in (None, one.slug)
         ),
     )

@@ -1,11 +1,12 @@
 """What trainers with their default knobs gain over independent units, on small data of four kinds.
 
-``python -m tests.trainers.gains`` prints the table of docs/algorithms/index.md, in some five
-minutes.
+``python -m benchmarks.gains`` prints the table of docs/algorithms/index.md, in some five minutes.
 """
 
 import argparse
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -46,16 +47,16 @@ class Gain:
     error: float
 
 
-def write_own(path):
+def write_own(path: Path) -> Path:
     """Write handwritten digits as a table of one's own: a header, labels, and bits."""
     digits = load_dataset("digits")
-    table = np.column_stack([digits.train_labels, digits.train])
+    table = np.column_stack([np.asarray(digits.train_labels), digits.train])
     header = ",".join(["label", *(f"pixel{i}" for i in range(digits.n_visible))])
     np.savetxt(path, table, fmt="%d", delimiter=",", header=header, comments="")
     return path
 
 
-def gain(trainer, data, n_hidden, updates, seed=0):
+def gain(trainer: str, data: str | Path, n_hidden: int, updates: int, seed: int = 0) -> Gain:
     """Train with default knobs, and return the gain; its error is that of annealed importance sampling."""
     dataset = load_dataset(str(data))
     *_, last = train(dataset, make_trainer(trainer), n_hidden, updates, seed, every=updates)
@@ -64,25 +65,22 @@ def gain(trainer, data, n_hidden, updates, seed=0):
     return Gain(value - independent_log_likelihood(rows), error)
 
 
-def row(condition, folder, seed=0):
+def row(condition: Condition, folder: Path, seed: int = 0) -> dict[str, Gain]:
     """Return the gain of every trainer that is judged on these data, by name."""
-    data, n_hidden, updates = condition
-    data = write_own(folder / OWN) if data == OWN else data
+    name, n_hidden, updates = condition
+    data = write_own(folder / OWN) if name == OWN else name
     found = {trainer: gain(trainer, data, n_hidden, updates, seed) for trainer in STOCHASTIC}
     if condition.data == "bas" and seed == 0:
         found["exact"] = gain("exact", data, n_hidden, EXACT_UPDATES, seed)
     return found
 
 
-def main():
+def main() -> None:
     """Print the table: means over seeds, and their standard errors."""
-    import tempfile
-    from pathlib import Path
-
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--seeds", type=int, default=2)
-    options.add_argument("--data", nargs="*", default=[condition.data for condition in CONDITIONS])
-    options = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--data", nargs="*", default=[condition.data for condition in CONDITIONS])
+    options = parser.parse_args()
     print("| data | hidden | updates |", " | ".join(f"`{name}`" for name in STOCHASTIC), "| `exact` |")  # noqa: T201
     print("|---|--:|--:|" + "--:|" * (len(STOCHASTIC) + 1))  # noqa: T201
     for condition in (one for one in CONDITIONS if one.data in options.data):

@@ -1,0 +1,77 @@
+"""What speaks against trusting a run's samples, found on another thread while the run goes on."""
+
+import copy
+import functools
+import logging
+import time
+from typing import Any
+
+import numpy as np
+
+from rbmviz.datasets import Dataset
+from rbmviz.metrics.findings import FEWEST_SAMPLES, Findings, Watch
+from rbmviz.rbm import RBM
+from rbmviz.session.pools import FULL_SPEED
+
+SHARE = 100
+"""Minimum time between the starts of two looks, as a multiple of the processor time of the last one."""
+
+MAX_SECONDS = 10.0
+"""Maximum of this time: the first look of all compiles a kernel and loads statistics."""
+
+GROWTH = 1.5
+"""Factor by which the samples grow between two looks."""
+
+log = logging.getLogger(__name__)
+
+
+class Diagnosis:
+    """The findings of a run's samples since the last turn of a knob, or of all if there was none.
+
+    newest : the newest findings; None before the first, and after a turn
+    """
+
+    def __init__(self, rbm: RBM, dataset: Dataset | None, n_chains: int) -> None:
+        self._new_watch = functools.partial(Watch, rbm, dataset, n_chains)
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Forget all samples, because a knob is turned."""
+        self._watch = self._new_watch()
+        self._kept = self._watch.kept  # grows with the run, while the watch looks at a copy
+        self.newest: Findings | None = None
+        self._busy = self.has_news = False
+        self._began_at, self._took = 0.0, 0.0
+
+    def update(self, v: np.ndarray) -> None:
+        """Take the next samples, uint8 (n, n_visible)."""
+        self._kept.update(v)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a look is in progress or due, or has ended with findings that nobody has taken."""
+        return self._busy or self.has_news or self._is_due
+
+    @property
+    def _is_due(self) -> bool:
+        looked_at = 0 if self.newest is None else self.newest.n
+        return self._kept.n >= max(FEWEST_SAMPLES, GROWTH * looked_at)
+
+    def request(self) -> None:
+        """Begin to look at the samples on another thread, if there are enough new ones and it is time."""
+        now = time.monotonic()
+        if self._busy or not self._is_due or now < self._began_at + min(SHARE * self._took, MAX_SECONDS):
+            return
+        self._busy, self._began_at = True, now
+        watch, watch.kept = self._watch, copy.copy(self._kept)  # its arrays are replaced, never changed
+        FULL_SPEED.submit(functools.partial(self._look, watch))
+
+    def _look(self, watch: Any) -> None:
+        begin, found = time.thread_time(), None
+        try:
+            found = watch.findings()
+        except Exception:  # the run goes on without a verdict
+            log.exception("a run's samples could not be looked at")
+        if watch is self._watch:  # no knob was turned meanwhile
+            self.newest, self.has_news = found, True
+            self._took, self._busy = time.thread_time() - begin, False
