@@ -294,8 +294,11 @@ class Watch:
             who = "The chain has never" if len(classes) == 1 else "None of the chains has ever"
             return [_finding("one_class", 1, who=who, which=which, n=f"{n:,}")]
         missing = np.flatnonzero((counts == 0) & ((1 - shares) ** n < CHANCE))
-        listed = " or ".join(str(names[c]) for c in missing)
-        return [_finding("missing_classes", len(missing), names=listed, n=f"{n:,}")] if listed else []
+        if not len(missing):
+            return []
+        *most, last = (str(names[c]) for c in missing)
+        listed = f"{', '.join(most)} or {last}" if most else last
+        return [_finding("missing_classes", len(missing), names=listed, n=f"{n:,}")]
 
     def _repeats(self, values: np.ndarray) -> list[Finding]:
         """Look for an autocorrelation that rises again, as of a chain that runs in a circle."""
