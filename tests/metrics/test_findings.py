@@ -47,7 +47,9 @@ def test_broken_draws_are_found(model):
     frozen = exact.copy()
     frozen[:, 3] = 0
     settling = np.concatenate([noise[:600], exact[600:]])
-    assert "units" in names(frozen, name, data)
+    [unit] = [x for x in findings(frozen, name, _data(data)) if x.name == "units"]
+    assert unit.sentence.startswith("Unit 3 is on in 0% of the samples")
+    assert unit.value < -0.3
     assert {"spurious", "temperature"} <= names(noise, name, data)
     assert "drift" in names(settling, name, data)
     assert "repeats" in names(exact[np.arange(6000) % 17], name, data)
