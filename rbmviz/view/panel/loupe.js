@@ -86,7 +86,7 @@ class Loupe {
     this.to = new Uint8Array(0);
     this.fadedAt = 0;
     this.fading = 0;
-    this.ask = paced(ASK_MS, (/** @type {number} */ panel, /** @type {number} */ sample) => { if (this.at) grid.askForTile(panel, sample); });
+    this.ask = paced(ASK_MS, (/** @type {number} */ panel, /** @type {number} */ sample) => { if (this.at) grid.askForTile?.(panel, sample); });
     this.onAnother = (/** @type {Event} */ event) => {
       const onTile = this.at && event.composedPath().includes(this.at.mosaic.canvas);
       if (event instanceof KeyboardEvent ? event.key === 'Escape' : event.type === 'scroll' || !onTile) this.close();
@@ -98,6 +98,7 @@ class Loupe {
     const { tiles } = panel;
     tiles.forEach((mosaic, i) => {
       const { canvas } = mosaic;
+      canvas.dataset.large = '';
       /** @param {PointerEvent | MouseEvent} event */
       const point = event => this.point(panel, mosaic, mosaic.slotAt(event));
       canvas.addEventListener('pointermove', event => { if (event.pointerType === 'mouse') point(event); });
@@ -218,7 +219,8 @@ class Loupe {
     const { at } = this, { vocabulary } = panel, [, mean, nearest] = this.pictures, { rows, columns } = mosaic, bits = tile?.nearest ? bytesOf(tile.nearest.v) : null;
     const example = bits ? unpackBits({ dtype: 'bits', shape: [1, mosaic.size], data: bits }).map(bit => 255 * bit) : null;
     this.images.hidden = vocabulary.length > 0;
-    mean.node.hidden = nearest.node.hidden = sample < 0 || panel.isBlind; // their places are there before the answer
+    mean.node.hidden = sample < 0 || panel.isBlind || !this.grid.askForTile; // their places are there before the answer
+    nearest.node.hidden = mean.node.hidden || (tile !== null && !example);
     if (tile?.p) mean.draw(bytesOf(tile.p), rows, columns, mosaic.ink);
     if (example) nearest.draw(example, rows, columns, mosaic.ink);
     mean.node.classList.toggle('waits', !tile?.p);
