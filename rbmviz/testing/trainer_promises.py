@@ -14,7 +14,7 @@ from rbmviz.testing.promises import Check, Runner, bits, require, same, variants
 from rbmviz.trainers import STATS, Progress
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Parameters, Rows
 
 _COMMON = {field.name for field in dataclasses.fields(CommonKnobs)}
 """Knobs that all trainers inherit together with their code."""
@@ -95,11 +95,11 @@ def _live_knobs(cls: Any) -> None:
 
 
 class _Uncached(FixedParameters):
-    """Parameters that compute every product from scratch."""
+    """Parameters that compare the rows of every array with the last ones."""
 
-    def up(self, v: np.ndarray) -> np.ndarray:
-        self._seen = None
-        return super().up(v)
+    def inputs(self, v: np.ndarray) -> np.ndarray:
+        self._seen = None if self._seen is None else self._seen.copy()  # not the same array
+        return super().inputs(v)
 
 
 def _gradient(cls: Any) -> None:
@@ -117,10 +117,11 @@ def _gradient(cls: Any) -> None:
         batch = rows[0].copy()
         negative = trainer.negative(states[0], FixedParameters(*states[0].theta), rows[0])
         name = type(negative).__name__
-        require(isinstance(negative, Parameters), f"negative returns {name}: return Parameters.")
+        require(isinstance(negative, Parameters | Rows), f"negative returns {name}: return Parameters.")
+        negative = Parameters(*negative)
         require(np.array_equal(batch, rows[0]), "negative writes to the mini-batch: take a copy.")
         uncached = trainer.negative(states[1], _Uncached(*states[1].theta), rows[1])
-        kept = same(negative, uncached)
+        kept = same(negative, Parameters(*uncached))
         require(kept, "negative writes to an array whose product theta has kept: take a new one.")
         fixed = trainer.positive(states[2]) if hasattr(trainer, "positive") else None
         moved, positive = trainer.step(states[2], 1).rbm, fixed or begin.rates(batch)
