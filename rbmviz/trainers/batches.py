@@ -84,8 +84,7 @@ def sweep(theta: FixedParameters, v: np.ndarray, stream: np.ndarray) -> np.ndarr
     theta : FixedParameters
         Parameters of the model that is sampled.
     v : float32 (rows, n_visible)
-        States of the chains, values 0 and 1; not written to, and not to be written to before the update ends:
-        see ``FixedParameters.inputs``.
+        States of the chains, values 0 and 1; not written to.
     stream : uint32 (4, STREAM_LANES)
         Random stream, advanced in place.
 

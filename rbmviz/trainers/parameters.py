@@ -71,8 +71,7 @@ class Padded(Parameters):
 class FixedParameters(Parameters):
     """The parameters of one update, which do not change while this object exists."""
 
-    _seen: np.ndarray | None = None
-    _sweeps = 0
+    _rows = _sweeps = 0
 
     @cached_property
     def padded(self) -> Padded:
@@ -89,19 +88,16 @@ class FixedParameters(Parameters):
     def inputs(self, v: np.ndarray) -> np.ndarray:
         """Return c + v W, float32 (rows, n_hidden and more), until the next call of a method.
 
-        The last is kept, because the chains of CD start at the mini-batch, for which the positive statistics
-        need the same. v is recognised by identity: copy an array before its rows change between two calls.
+        Rows that are as in the last call are not computed again.
         """
         work, n = self.padded.work(len(v)), len(self.c)
-        if self._seen is not v:
-            if self._seen is None or len(self._seen) != len(v):
-                work.v[:] = 0  # other parameters: no rows that are as they were
-            if kernels.updates.pack(np.ascontiguousarray(v, np.float32), work.units, work.w):
-                self._run(work, _NO_STREAM, 1.0, np.empty((0, v.shape[1]), np.float32))
-            else:
-                np.add(v @ self.W, self.c, out=work.x[:, :n])
-                work.v[:] = 0
-            self._seen = v
+        if self._rows != len(v):
+            work.v[:], self._rows = 0, len(v)  # of other parameters
+        if kernels.updates.pack(np.ascontiguousarray(v, np.float32), work.units, work.w):
+            self._run(work, _NO_STREAM, 1.0, np.empty((0, v.shape[1]), np.float32))
+        else:
+            np.add(v @ self.W, self.c, out=work.x[:, :n])
+            work.v[:] = 0
         return work.x
 
     def sweep(self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0) -> np.ndarray:
@@ -112,7 +108,6 @@ class FixedParameters(Parameters):
         if self._sweeps % kernels.layers.REBUILD_SWEEPS == 0:
             work.v[:] = 0  # no bits from which the next input could be updated
         self._run(work, stream, beta, out)
-        self._seen = out
         return out
 
     def _run(self, work: Any, stream: np.ndarray, beta: float, out: np.ndarray) -> None:

@@ -192,7 +192,7 @@ def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Paramete
     state.batch = batch
     if hasattr(trainer, "positive"):
         return difference(trainer.positive(state), trainer.negative(state, theta, batch))
-    h = mean_hidden(theta, batch)  # first, see FixedParameters.inputs
+    h = mean_hidden(theta, batch)  # first: chains that start at the batch need the same product
     negative = trainer.negative(state, theta, batch)
     return Rows(batch, h, minus=negative)
 
