@@ -150,6 +150,7 @@ def chains_roofline(model: Model, v: np.ndarray) -> tuple[Contestant, str]:
     """Return the roofline of a sweep of chains at v, counted in their next sweeps."""
     sampler, (m, n) = make_sampler("gibbs", n_chains=len(v)), model.rbm.W.shape
     state: Any = sampler.init(model, 0, v)
+    sampler.step(state, len(v))
     additions, sweeps = 0, 20
     for _ in range(sweeps):
         sampler.step(state, len(v))

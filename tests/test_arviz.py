@@ -1,14 +1,13 @@
 """Samples for ArviZ: chains x draws, by Python and by the command line."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 import xarray
 from arviz_stats import ess
 
-from rbmviz import BadInput, load_dataset, sample
+from rbmviz import load_dataset, sample
 from rbmviz.cli import main
 from rbmviz.metrics import Coverage, findings
 
@@ -51,14 +50,3 @@ def test_the_command_writes_the_tree(tmp_path, more, capsys):
     assert ("p" in tree.samples) == (not more)
     assert ("class" in tree.posterior) == bool(more)
     assert json.loads(tree.attrs["meta"])["origin"]["seeds"] == [4]
-
-
-def test_without_arviz(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(sys.modules, "arviz_base", None)
-    with pytest.raises(BadInput, match=r'package arviz-base, .*pip install "rbmviz\[arviz\]"'):
-        sample("bas_pcd", "gibbs", 5).to_arviz()
-    command = ["sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "5", "--out"]
-    assert main([*command, str(tmp_path / "x.nc")]) == 2
-    assert "needs the package arviz-base" in capsys.readouterr().err
-    assert main([*command, str(tmp_path / "x.txt")]) == 2
-    assert "must end in .npz or .nc" in capsys.readouterr().err

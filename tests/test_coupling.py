@@ -81,8 +81,6 @@ def test_seeds_and_bad_input():
     np.testing.assert_array_equal(a.tau, b.tau)
     assert (a.tau != other.tau).any()
     np.testing.assert_array_equal(couple(rbm, v0[:20], seed=1).tau, a.tau[:20])
-    with pytest.raises(BadInput, match=r"\(n, 5\)"):
-        couple(rbm, v0[:, :4])
     with pytest.raises(BadInput, match="rbm, general, half_step"):
         couple(rbm, v0, "maximal")
     with pytest.raises(BadInput, match="from 6 up"):

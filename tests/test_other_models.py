@@ -2,7 +2,6 @@
 
 import io
 import itertools
-import sys
 
 import h5py
 import numpy as np
@@ -188,10 +187,3 @@ def test_damaged_archives_are_refused(tmp_path):
         with pytest.raises(BadInput, match="is not a readable model file"):
             load_model(path)
     assert same(load_model_bytes(whole, "m.h5"))
-
-
-def test_without_h5py(monkeypatch, tmp_path):
-    path = archive(tmp_path / "m.h5")
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(BadInput, match=r'needs the package h5py.*pip install "rbmviz\[models\]"'):
-        load_model(path)

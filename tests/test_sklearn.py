@@ -1,6 +1,5 @@
 """``rbmviz.sklearn.BernoulliRBM`` in place of scikit-learn's class: its contract, and their tests of it."""
 
-import importlib
 import pickle
 import subprocess
 import sys
@@ -126,13 +125,3 @@ def test_a_model_becomes_an_estimator_of_scikit_learn():
     assert np.allclose(estimator._free_energy(rows), model.rbm.free_energy(rows), rtol=1e-5)
     assert (rbmviz.from_sklearn(estimator).rbm.W == model.rbm.W).all()
     estimator.partial_fit(rows)
-
-
-def test_without_scikit_learn(monkeypatch):
-    for module in ("sklearn", "sklearn.neural_network"):
-        monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.delitem(sys.modules, "rbmviz.sklearn", raising=False)
-    with pytest.raises(BadInput, match=r'scikit-learn.*pip install "rbmviz\[sklearn\]"'):
-        importlib.import_module("rbmviz.sklearn")
-    with pytest.raises(BadInput, match="to_sklearn needs"):
-        rbmviz.to_sklearn("bas_pcd")

@@ -1,6 +1,5 @@
 """``rbmviz.play``, as the kernel of a notebook sees it: traits, and messages to and from the page."""
 
-import sys
 import zlib
 from dataclasses import dataclass
 
@@ -64,15 +63,6 @@ def test_refused_in_a_sentence(live, use, sentence):
     with pytest.raises(rbmviz.BadInput) as refused:
         use(live)
     assert sentence in str(refused.value)
-
-
-def test_without_anywidget_a_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.delitem(sys.modules, "rbmviz.view.widget", raising=False)
-    monkeypatch.setitem(sys.modules, "anywidget", None)
-    with pytest.raises(rbmviz.BadInput) as refused:
-        rbmviz.play("bas_pcd", ["gibbs"])
-    assert str(refused.value).startswith("A live page in a notebook needs the package anywidget")
-    assert str(refused.value).endswith("""run 'pip install "rbmviz[notebook]"'.""")
 
 
 def test_knobs_unsupported_in_browsers_are_not_offered():

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels._jit import inner, kernel, private
-from rbmviz.kernels.chains import Layer, draw, update
-from rbmviz.kernels.chains import start as start_chains
+from rbmviz.kernels.chains import Layer, draw, of_chains, update
 from rbmviz.kernels.random import sigmoid
 from rbmviz.kernels.vectors import WIDTH, product, total
 
@@ -74,20 +73,19 @@ class Annealed(NamedTuple):
 def start(
     layers: tuple[Layer, Layer], base: np.ndarray, tilt: np.ndarray, c: np.ndarray, streams: np.ndarray
 ) -> Annealed:
-    """Draw chains from the model without weights; ``layers`` are of the model without biases."""
+    """Return chains that ``anneal`` draws from the model without weights; ``layers`` have no biases."""
     chains, m, n = len(streams), len(base), len(c)
-    hidden, visible = start_chains(layers, np.zeros((chains, m), np.uint8))
-    scale, place, offset_v = np.zeros(chains, f32), np.zeros(chains, np.int64), base.astype(f32)
-    mean_h, mean_v = np.empty((1, n), f32), np.empty((1, m), f32)
-    draw(visible, streams, scale, offset_v, mean_v, place, 0, 0, chains)
-    factors, terms = np.empty(UNIT_GROUP), np.empty(max(UNIT_GROUP, -(-m // WIDTH) * WIDTH))
-    work = np.empty(n, f32), offset_v, mean_h, mean_v, np.empty(n, f32), factors, terms
-    return Annealed(hidden, visible, streams, base, tilt, c, np.zeros(chains), scale, place, *work)
+    hidden, visible = (of_chains(layer.n, layer.weights, layer.bias, chains) for layer in layers)
+    hidden.updates[:] = -1  # still to be drawn
+    work = [np.empty(shape, f32) for shape in (n, m, (1, n), (1, m), n)]
+    sums = np.empty(UNIT_GROUP), np.empty(max(UNIT_GROUP, -(-m // WIDTH) * WIDTH))
+    own = np.zeros(chains), np.zeros(chains, f32), np.zeros(chains, np.int64)
+    return Annealed(hidden, visible, *(streams, base, tilt, c, *own, *work, *sums))
 
 
 @inner
 def anneal(chains, warm, cold):
-    """Weigh the chains from one inverse temperature to the next, and make a sweep there, unless it is 1."""
+    """Make a sweep at one inverse temperature, at first a draw from the base; weigh up to the next."""
     hidden, visible, c, x = chains.hidden, chains.visible, chains.c, chains.x
     factors, terms = chains.factors, chains.terms
     count, m, n, padded = chains.log_weights.shape[0], visible.n, hidden.n, -(-visible.n // WIDTH) * WIDTH
@@ -96,6 +94,19 @@ def anneal(chains, warm, cold):
     sizes = sizes and factors.shape[0] == UNIT_GROUP and terms.shape[0] == max(UNIT_GROUP, padded)
     if not (sizes and hidden.updates.shape[0] == chains.scale.shape[0] == count):
         raise ValueError("anneal: the arrays do not fit each other")
+    for r in range(count):
+        chains.scale[r] = f32(warm)
+    for j in range(n):
+        chains.offset_h[j] = f32(warm * c[j])
+    for i in range(m):
+        chains.offset_v[i] = f32(chains.base[i] + warm * chains.tilt[i])
+    if count > 0 and hidden.updates[0] < 0:
+        for r in range(count):
+            hidden.updates[r] = 0
+    else:
+        draw(hidden, chains.streams, chains.scale, chains.offset_h, chains.mean_h, chains.place, 0, 0, count)
+        update(visible, hidden.units, 0, count)
+    draw(visible, chains.streams, chains.scale, chains.offset_v, chains.mean_v, chains.place, 0, 0, count)
     update(hidden, visible.units, 0, count)
     for r in range(count):
         for i in range(m):
@@ -107,16 +118,6 @@ def anneal(chains, warm, cold):
             x[j] = hidden.value[j // 64, r, j % 64]
         at_cold = _softplus_sum(x, cold, c, factors, terms)
         chains.log_weights[r] += at_cold - _softplus_sum(x, warm, c, factors, terms)
-    if cold < 1.0:
-        for r in range(count):
-            chains.scale[r] = f32(cold)
-        for j in range(n):
-            chains.offset_h[j] = f32(cold * c[j])
-        for i in range(m):
-            chains.offset_v[i] = f32(chains.base[i] + cold * chains.tilt[i])
-        draw(hidden, chains.streams, chains.scale, chains.offset_h, chains.mean_h, chains.place, 0, 0, count)
-        update(visible, hidden.units, 0, count)
-        draw(visible, chains.streams, chains.scale, chains.offset_v, chains.mean_v, chains.place, 0, 0, count)
 
 
 @kernel

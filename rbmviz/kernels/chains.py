@@ -29,7 +29,8 @@ class Layer(NamedTuple):
     order: np.ndarray  # int64 (chains,): 0, 1, ..., the place of means
 
 
-def _of_chains(n: int, weights: np.ndarray, bias: np.ndarray, chains: int) -> Layer:
+def of_chains(n: int, weights: np.ndarray, bias: np.ndarray, chains: int) -> Layer:
+    """Return a layer of n units of chains whose other layer is off; its value is not computed yet."""
     tiles, n_in, _ = weights.shape
     on, off, active = np.zeros((3, chains, n_in + 4), np.int32)
     counts = np.zeros(chains, FlipCounts.layout)  # type: ignore[attr-defined]
@@ -48,14 +49,14 @@ def make_layers(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[Layer, Lay
         padded = np.zeros((rows + 1, columns), np.float32)
         padded[:n_in, :n], padded[rows, :n] = weights, bias
         tiles[:] = padded[:rows].reshape(rows, -1, STREAM_LANES).swapaxes(0, 1)
-        return _of_chains(n, tiles, padded[rows].reshape(-1, STREAM_LANES), 0)
+        return of_chains(n, tiles, padded[rows].reshape(-1, STREAM_LANES), 0)
 
     return layer(W, c), layer(W.T, b)
 
 
 def start(layers: tuple[Layer, Layer], v: np.ndarray) -> tuple[Layer, Layer]:
     """Return both layers with chains at v, uint8 (chains, n_visible); the next step draws h."""
-    hidden, visible = (_of_chains(layer.n, layer.weights, layer.bias, len(v)) for layer in layers)
+    hidden, visible = (of_chains(layer.n, layer.weights, layer.bias, len(v)) for layer in layers)
     visible.units[:, : v.shape[1]] = v
     hidden.updates[:] = -1  # this update belongs to no sweep
     update(hidden, visible.units, 0, len(v))

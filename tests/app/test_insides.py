@@ -31,10 +31,6 @@ def server(clock):
     return SimpleNamespace(_session_mgr=manager, _uploaded_file_mgr=files)
 
 
-def run(test):
-    waiting.run(asyncio.wait_for(test(), 60))
-
-
 def open_page(server, session=None):
     return server._session_mgr.connect_session(SimpleNamespace(), SCRIPT, {}, existing_session_id=session)
 
@@ -51,7 +47,7 @@ def test_sessions_expire_though_no_visitor_comes(server, clock):
         insides.tidy()
         assert len(storage._cache._data) == 0
 
-    run(test)
+    waiting.run(asyncio.wait_for(test(), 60))
 
 
 def test_server_runs_unpatched_on_unknown_streamlit(server, caplog):

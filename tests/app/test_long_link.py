@@ -3,9 +3,9 @@
 import asyncio
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import run
 
 from tests.attack.server import serving
 from tests.attack.visitor import Visitor
@@ -14,11 +14,6 @@ LONG = "train_data=digits&hidden=2000&t=pcd:n_chains=10000,k=1000"
 """An update takes more than four minutes of a core."""
 
 pytestmark = pytest.mark.slow
-
-
-def run(coroutine):
-    with ThreadPoolExecutor(1) as thread:  # Playwright has a loop in this one
-        return thread.submit(asyncio.run, coroutine).result()
 
 
 async def open_long(server):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from command_line import refused
 
 from rbmviz import BadInput, Model, cli
 from rbmviz.datasets import load_registered
@@ -50,8 +51,7 @@ def test_only_pretrained_models_are_loaded_by_name(here, name):
 def test_chains_open_no_file_named_by_a_model(here, rbm, capsys):
     save_model(Model(rbm, None, {"dataset": str(here / "data.csv")}), "model.npz")
     command = "sample --model model.npz --sampler gibbs -n 5 --init data --out out.npz".split()
-    assert cli.main(command) == 2
-    said = capsys.readouterr().err
+    said = refused(capsys, *command)
     assert "registered data sets only, not files" in said
     assert said.strip().endswith("Give --dataset, or use --init random.")
     assert cli.main([*command, "--dataset", "data.csv"]) == 0  # the person's own word
@@ -62,8 +62,7 @@ def test_samples_are_scored_against_no_file_that_they_name(here, field, capsys):
     meta = {"model": "named.npz", "model_meta": {field: str(here / "data.csv")}}
     v = np.random.default_rng(1).integers(0, 2, (30, 5), dtype=np.uint8)
     np.savez("samples.npz", v=v, meta=np.array(json.dumps(meta)))
-    assert cli.main(["score", "samples.npz"]) == 2
-    assert "Give --dataset." in capsys.readouterr().err
+    assert "Give --dataset." in refused(capsys, "score", "samples.npz")
     assert cli.main(["score", "samples.npz", "--dataset", "data.csv", "--json"]) == 0
     output = capsys.readouterr()
     assert "ess_free_energy" not in json.loads(output.out)

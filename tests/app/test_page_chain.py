@@ -129,8 +129,6 @@ def test_rows_can_be_made_to_sum_to_one_and_states_added(page):
     test = page(little="matrix", state=edited([0.5, 0.4, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]))
     assert "Row 1 sums to 0.9" in test.error[0].value
     next(button for button in test.button if button.label == "Make every row sum to 1").click().run()
-    assert not test.error
-    assert "Second eigenvalue" in text_of(test)
     next(box for box in test.number_input if box.label == "States").set_value(5).run()
     assert not test.exception
     assert not test.error

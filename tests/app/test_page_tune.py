@@ -208,31 +208,27 @@ def clicked(page, monkeypatch):
     return opened
 
 
-def texts_beside(race):
-    return [write_changed_panel(panel.algorithm) for panel in race.panels[1:]]
-
-
 def test_a_click_opens_a_setting_and_a_second_one_closes_it(clicked):
     race, click = clicked("rates_fpcd")
     assert click("bas_pcd") == []
-    assert texts_beside(race) == ["rates_fpcd:eps=1.0,alpha=0.9"]
+    assert texts_of(race)[1:] == ["rates_fpcd:eps=1.0,alpha=0.9"]
     drawn = drawn_beside(race)
     assert click("modes_pcd") == []  # the same knobs on another model
-    assert texts_beside(race) == ["rates_fpcd:eps=1.0,alpha=0.9"]
+    assert texts_of(race)[1:] == ["rates_fpcd:eps=1.0,alpha=0.9"]
     assert race.setup.dataset.name == "modes"
     assert drawn_beside(race) != drawn  # the same panels, but other runs: they are drawn again
     assert click("modes_pcd") == []
-    assert texts_beside(race) == []
+    assert texts_of(race)[1:] == []
 
 
 def test_refused_click_changes_nothing(clicked):
     texts = [f"rates_fpcd:eps={eps}" for eps in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)][:MAX_OPEN]
     race, click = clicked("rates_fpcd", *texts)
-    setup, before = race.setup, texts_beside(race)
+    setup, before = race.setup, texts_of(race)[1:]
     assert len(before) == MAX_OPEN
     [sentence] = click("modes_pcd")
     assert "close one of them first" in sentence
-    assert (race.setup, texts_beside(race)) == (setup, before)
+    assert (race.setup, texts_of(race)[1:]) == (setup, before)
 
 
 def test_impossible_plan_says_why(page):

@@ -1,7 +1,5 @@
 """The Weights page without a browser: contents, frames and downloads."""
 
-import functools
-
 import numpy as np
 import pytest
 from page_settings import origin_of_files
@@ -43,7 +41,7 @@ def named(race):
 
 def test_files_name_a_link_that_opens_the_same_batches(page):
     panels = ["pop_cd:n_chains=40", "pop_cd:n_chains=7,k=3"]
-    test = page(w=panels, weights_model="bas_pcd", weights_start="random", weights_seed="5")
+    test = page("weights", w=panels, weights_model="bas_pcd", weights_start="random", weights_seed="5")
     command = origin_of_files(test)["command"]
     state = read_state(command.removeprefix("rbmviz app; "))
     setup = state.setup()
@@ -130,12 +128,6 @@ def test_a_large_batch_is_sent_in_part_with_its_ends_and_its_whole_weight(race, 
 # The page
 
 
-@pytest.fixture
-def page(page):
-    """Run the page."""
-    return functools.partial(page, "weights")
-
-
 def test_the_stored_figure_of_bias_has_its_verdict(page):
-    said = " ".join(text.value for text in page(weights_more="true").markdown)
+    said = " ".join(text.value for text in page("weights", weights_more="true").markdown)
     assert "- *holds*: On generated data with 16 hidden units the bias of pop-CD is much smaller" in said

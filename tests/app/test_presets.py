@@ -5,16 +5,12 @@ from pathlib import Path
 import pytest
 from page_settings import race_of, settings_of
 
-from benchmarks.presets import claims_of, live_pages, measured
 from rbmviz import make_trainer
-from rbmviz.files.metadata import data_name
-from rbmviz.models import load_pretrained
+from tests.app.preset_runs import claims_of, live_pages, measured
+from tests.lessons.doing import EVERYWHERE, data_of
 
 LIVE = live_pages()
 PRESETS = [(name, preset) for name, live in LIVE.items() for preset in live.presets]
-EVERYWHERE = {"bas", "modes", "digits", "mnist5k", "simulated"}
-"""Data that every installation has: they are generated, or come with a package that is required."""
-
 TEXTS = ("tune_knobs", "sweep", "on")
 """Settings that may be empty."""
 
@@ -49,16 +45,11 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
             assert all(map(make_trainer, text))
         else:
             assert live.read(text)[1] == []
-    used = {values[key] for key in ("train_data", "tune_train_data") if key in values}
-    used |= {data_name(load_pretrained(model).meta) for model in values.get("tune_models", ())}
-    for key in ("model", "weights_model", "coupling_model"):
-        if values.get(key, "random") != "random":
-            used.add(data_name(load_pretrained(values[key]).meta))
-    assert {data.partition("@")[0] for data in used} <= EVERYWHERE
+    assert data_of(values) <= EVERYWHERE
 
 
 def test_the_documentation_lists_every_claim():
-    """In the order of the pages; ``benchmarks.presets`` writes the rows."""
+    """In the order of the pages; ``preset_runs`` writes the rows."""
     rows = (Path(__file__).parents[2] / "docs" / "presets.md").read_text().split("| --- |\n")[-1]
     listed = [tuple(row.split(" | ")[:2]) for row in rows.splitlines()]
     claims = [
@@ -66,7 +57,7 @@ def test_the_documentation_lists_every_claim():
         for name, preset in PRESETS
         for claim in claims_of(LIVE[name], preset)
     ]
-    assert listed == claims, "docs/presets.md: 'python -m benchmarks.presets 5 PAGE' prints its rows"
+    assert listed == claims, "docs/presets.md: 'python -m tests.app.preset_runs 5 PAGE' prints its rows"
 
 
 def captions(test):

@@ -1,17 +1,15 @@
 """What is shared with those who watch: when it ends, what they are sent, and that they can change nothing."""
 
-import asyncio
 import json
 import re
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 from page_settings import race_of
 from routes import HOME, closed, served
 from starlette.middleware import Middleware
-from waiting import wait
+from waiting import run, wait
 
 from rbmviz import make_sampler
 from rbmviz.charts import ChartAxis, Curves, styled
@@ -66,11 +64,6 @@ async def sent(watcher):
             frames.append(read_frame(zlib.decompress(message)))
         watcher._sending = False
     return texts, frames
-
-
-def run(test):
-    with ThreadPoolExecutor(1) as other:  # after browser tests this thread has an event loop that runs
-        other.submit(asyncio.run, test()).result()
 
 
 def test_a_token_cannot_be_guessed_and_can_be_typed():
@@ -138,7 +131,7 @@ def test_watchers_get_the_same_bytes_and_latecomers_a_key_frame(share, race, clo
         assert len(key.panels[0].blocks["v"]) == 4  # as many as the panel shows
         assert key.panels[0].blocks["v"].tolist()[-1] == new.panels[0].blocks["v"].tolist()[0]
 
-    run(test)
+    run(test())
 
 
 def test_slow_watcher_gets_one_key_frame(share, race, clock):
@@ -162,7 +155,7 @@ def test_slow_watcher_gets_one_key_frame(share, race, clock):
         assert {"page", "canvas", "card", "knobs"} <= set(texts)
         assert key.panels[0].head["n"] == 29
 
-    run(test)
+    run(test())
 
 
 def test_changes_of_the_page_are_sent_once_it_is_drawn(share, clock):
@@ -188,7 +181,7 @@ def test_changes_of_the_page_are_sent_once_it_is_drawn(share, clock):
         broadcast.step()
         assert (await sent(watcher))[0] == {"alive": True}
 
-    run(test)
+    run(test())
 
 
 def test_runs_of_a_page_that_was_left_go_on_while_somebody_watches(share, race):
@@ -202,7 +195,7 @@ def test_runs_of_a_page_that_was_left_go_on_while_somebody_watches(share, race):
             assert (share.away, share.rests, race.closed_at) == (True, False, None)
         assert share.rests
 
-    run(test)
+    run(test())
     close_work(tab)
     assert race.closed_at is not None
 
@@ -264,7 +257,7 @@ def test_asking_step_sends_watchers_no_answer(share, race, clock, monkeypatch, h
         revealed = (*names, "alpha", '"copy":true') if hides == "names" else hidden
         assert [word for word in (*revealed, '"charts":[{', '"charts":{"isl"') if word not in told] == []
 
-    run(test)
+    run(test())
 
 
 # The routes

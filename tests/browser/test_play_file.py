@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from command_line import refused
 from waiting import wait
 
 import rbmviz
@@ -296,6 +297,5 @@ def test_lessons_that_browsers_cannot_run_are_refused(tmp_path, capsys):
         ("--lesson", "break-gibbs"): "a challenge or a branch has no form for browsers",
         ("--lesson", "push", "--model", "bas_pcd"): "leave model out",
     }.items():
-        assert main(["play", *given, "--out", str(out)]) == 2
-        assert why in capsys.readouterr().err
+        assert why in refused(capsys, "play", *given, "--out", out)
     assert not out.exists()

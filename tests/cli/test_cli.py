@@ -86,6 +86,7 @@ def test_sample_refuses(capsys, model_file, tmp_path):
     assert "needs a value" in refused(capsys, *usual, "--k")
     assert "There is no model file" in refused(capsys, *instead(usual, "--model", tmp_path / "x.npz"))
     assert "GB of memory" in refused(capsys, *instead(usual, "-n", "1e9"))
+    assert "must end in .npz or .nc" in refused(capsys, *instead(usual, "--out", tmp_path / "x.txt"))
     model_file.write_bytes(model_file.read_bytes()[:-3])
     assert "not a readable model file" in refused(capsys, *usual)
     assert not (tmp_path / "s.npz").exists()

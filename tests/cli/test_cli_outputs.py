@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import refused
 from data_mirror import republish
 from file_limits import largest_file
 from numba.core.compiler_lock import global_compiler_lock
@@ -32,15 +33,6 @@ from rbmviz.models import load_model
 TRAIN = "train --dataset bas --trainer cd --n-hidden 5 --iterations 20".split()
 SAMPLE = "sample --model bas_pcd --sampler gibbs -n 50".split()
 PYTHON = [sys.executable, "-m", "rbmviz"]
-
-
-def ends(capsys, status, *arguments) -> str:
-    """Run a command that must fail with this status and without a result; return its one sentence."""
-    assert main([str(word) for word in arguments]) == status
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1, captured.err
-    return captured.err
 
 
 def names(folder) -> list[str]:
@@ -72,7 +64,7 @@ def test_every_number_has_a_range(command, capsys):
         assert argument.parameter.converter is not None, argument.name
         flag = max(argument.names, key=len)
         for wrong in ("-1", "nan", "1e400", "1.5", "many", "", "0x10", "1_0", "9" * 5000):
-            message = ends(capsys, 2, command, f"{flag}={wrong}")
+            message = refused(capsys, command, f"{flag}={wrong}")
             assert "is not a whole number" in message
             assert argument.name in message
             assert len(message) < 300
@@ -97,7 +89,7 @@ def test_knobs_beyond_their_range_are_refused(value):
 )
 def test_commands_beyond_memory_are_refused(words, capsys, tmp_path):
     out = [tmp_path / "m.safetensors"] if words[-1] == "--out" else []
-    assert "GB of memory" in ends(capsys, 2, *words, *out)
+    assert "GB of memory" in refused(capsys, *words, *out)
 
 
 @pytest.mark.parametrize(
@@ -113,19 +105,19 @@ def test_commands_beyond_memory_are_refused(words, capsys, tmp_path):
     ],
 )
 def test_meaningless_words_are_refused(words, sentence, capsys):
-    assert sentence in ends(capsys, 2, *words)
+    assert sentence in refused(capsys, *words)
 
 
 def test_play_refuses_models_too_large_for_a_page(capsys, monkeypatch, tmp_path):
     large, out = tmp_path / "large.npz", tmp_path / "live.html"
     np.savez(large, W=np.zeros((3300, 3300), np.float32), b=np.zeros(3300), c=np.zeros(3300))
     play = "play", "--out", out, "--samplers"
-    said = ends(capsys, 2, *play, "gibbs", "--model", large)
+    said = refused(capsys, *play, "gibbs", "--model", large)
     assert "3,300 x 3,300 units" in said
     assert "44 MB, and 40 MB is the limit" in said
-    assert "n_chains = 1 only, and not 2" in ends(capsys, 2, *play, "gibbs:n_chains=2", "--model", "bas_pcd")
+    assert "n_chains = 1 only, and not 2" in refused(capsys, *play, "gibbs:n_chains=2", "--model", "bas_pcd")
     monkeypatch.delattr(registry.samplers["gibbs"], "kernel")
-    said = ends(capsys, 2, *play, "rates_fpcd", "gibbs", "--model", "bas_pcd")
+    said = refused(capsys, *play, "rates_fpcd", "gibbs", "--model", "bas_pcd")
     assert "gibbs has no form for browsers: take rates_fpcd" in said
     assert not out.exists()
 
@@ -155,7 +147,7 @@ def test_one_file_under_two_names(out, history, capsys, tmp_path, monkeypatch):
     before = names(tmp_path)
     monkeypatch.setattr("rbmviz.cli.train.load_dataset", None)  # nothing is read before
     history = tmp_path / history.format(here=tmp_path.name)
-    assert "same file" in ends(capsys, 2, *TRAIN, "--out", tmp_path / out, "--history", history)
+    assert "same file" in refused(capsys, *TRAIN, "--out", tmp_path / out, "--history", history)
     assert names(tmp_path) == before
     assert (tmp_path / "hard").read_text() == "precious"
 
@@ -181,7 +173,7 @@ def test_commands_do_not_overwrite_their_inputs(capsys, tmp_path, monkeypatch, b
         ["export-model", "--model", model, "--out", model],
         ["export-model", "--model", tmp_path / "link.safetensors", "--out", tmp_path / "." / "m.safetensors"],
     ):
-        assert "would overwrite the input" in ends(capsys, 2, *words)
+        assert "would overwrite the input" in refused(capsys, *words)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -205,7 +197,7 @@ def test_invalid_file_names_are_refused(capsys, tmp_path, monkeypatch):
         "": "",
         "line\nbreak\x1b[2J.txt": "",
     }.items():
-        assert why in ends(capsys, 2, *SAMPLE, "--out", out)
+        assert why in refused(capsys, *SAMPLE, "--out", out)
     assert names(tmp_path) == before
     longest = "x" * 251 + ".npz"
     assert main([*SAMPLE, "--out", longest]) == 0
@@ -216,7 +208,7 @@ def test_a_write_protected_file_is_not_replaced(capsys, tmp_path, monkeypatch):
     out = tmp_path / "m.npz"
     out.write_text("precious")
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != out)  # root may write everything
-    message = ends(capsys, 1, "export-model", "--model", "bas_pcd", "--out", out)
+    message = refused(capsys, "export-model", "--model", "bas_pcd", "--out", out, status=1)
     assert "write-protected" in message
     assert out.read_text() == "precious"
 
@@ -257,7 +249,7 @@ def test_unwritable_checkpoint_stops_no_training(capsys, tmp_path):
     assert "file too large. Training continues" in captured.err
     assert (out.read_bytes(), names(tmp_path)) == (want, ["m.safetensors"])
     with largest_file(1000):
-        message = ends(capsys, 1, *TRAIN, "--out", out)
+        message = refused(capsys, *TRAIN, "--out", out, status=1)
     assert "file too large" in message
     assert (out.read_bytes(), names(tmp_path)) == (want, ["m.safetensors"])
 
@@ -318,7 +310,7 @@ def test_internal_errors_are_one_sentence(error, sentence, capsys, monkeypatch):
 
     monkeypatch.delenv("RBMVIZ_TRACEBACK", raising=False)
     monkeypatch.setattr("rbmviz.metrics.log_z", fails)
-    assert sentence in ends(capsys, 1, "log-z", "--model", "bas_pcd")
+    assert sentence in refused(capsys, "log-z", "--model", "bas_pcd", status=1)
     monkeypatch.setenv("RBMVIZ_TRACEBACK", "1")
     assert main(["log-z", "--model", "bas_pcd"]) == 1
     assert "Traceback" in capsys.readouterr().err
@@ -490,7 +482,7 @@ def test_interrupts_that_libraries_lose_are_interrupts(capsys, monkeypatch):
     reached: list[str] = []
     for log_z in (another_error, in_a_destructor, in_llvm):
         monkeypatch.setattr("rbmviz.metrics.log_z", log_z)
-        assert ends(capsys, 130, "log-z", "--model", "bas_pcd") == "Interrupted.\n"
+        assert refused(capsys, "log-z", "--model", "bas_pcd", status=130) == "Interrupted.\n"
     assert reached == ["the end of the compilation"]
 
 

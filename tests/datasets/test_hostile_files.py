@@ -11,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import command_line
 import h5py
 import numpy as np
 import pandas
@@ -29,9 +30,9 @@ from rbmviz_app import outside
 from tests.attack.mutate import zipped
 
 
-def npz(**arrays) -> bytes:
+def npz(save=np.savez, **arrays) -> bytes:
     content = io.BytesIO()
-    np.savez(content, **arrays)
+    save(content, **arrays)
     return content.getvalue()
 
 
@@ -85,16 +86,10 @@ def one_chunk_each() -> bytes:
     return content.getvalue()
 
 
-def packed(**arrays) -> bytes:
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)
-    return content.getvalue()
-
-
 def bombs() -> dict[str, bytes]:
     """Return small files that would take more than 300 MB, by name."""
     wide = np.zeros((16_000, 20_000), np.uint8)
-    grey = packed(W=wide, x=wide, b=wide[:, 0], c=wide[0])
+    grey = npz(np.savez_compressed, W=wide, x=wide, b=wide[:, 0], c=wide[0])
     return {
         "grey.npz": grey,
         "model.npz": grey,
@@ -385,11 +380,9 @@ def test_malformed_texts_are_refused():
 )
 def test_malformed_sample_files_are_refused(arrays, why, tmp_path, capsys):
     np.savez(tmp_path / "s.npz", **arrays)
-    assert main(["score", str(tmp_path / "s.npz"), "--dataset", "bas"]) == 2
-    said = capsys.readouterr().err
+    said = command_line.refused(capsys, "score", tmp_path / "s.npz", "--dataset", "bas")
     assert why in said
     assert "s.npz" in said
-    assert said.count("\n") == 1
 
 
 # What a model may ask of the exact methods
@@ -399,8 +392,8 @@ def test_models_too_large_to_enumerate(capsys, tmp_path, monkeypatch):
     rbm = RBM(np.zeros((1100, 1100)), np.zeros(1100), np.zeros(1100))
     assert "2^1100 = 10^331 states" in too_large(rbm)
     (tmp_path / "m.safetensors").write_bytes(model_bytes(Model(rbm)))
-    assert main(["log-z", "--model", str(tmp_path / "m.safetensors")]) == 2
-    assert "more than a hundred millennia" in capsys.readouterr().err
+    said = command_line.refused(capsys, "log-z", "--model", tmp_path / "m.safetensors")
+    assert "more than a hundred millennia" in said
     flat = RBM(np.zeros((25, 100_000)), np.zeros(25), np.zeros(100_000))
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "50")
     for do in (log_z, model_statistics):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rbmviz import BadInput
-from rbmviz.files.metadata import data_name
 from rbmviz.lessons import (
     check_lesson,
     load_folder,
@@ -20,13 +19,10 @@ from rbmviz.lessons import (
 from rbmviz.lessons.claims import read_claim
 from rbmviz.metrics import eigenvalues, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
-from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
+from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.pages import PAGES, Sources
 from rbmviz.samplers import make_sampler, sample
-from tests.lessons.doing import plays, presses
-
-EVERYWHERE = {"bas", "modes", "digits", "mnist5k", "simulated"}
-"""Data that every installation has: they are generated, or come with a package that is required."""
+from tests.lessons.doing import EVERYWHERE, data_of, plays, presses
 
 GOOD = """
 title = "A lesson"
@@ -69,12 +65,7 @@ def test_claims_of_a_lesson_hold(name):
 def test_a_lesson_needs_no_download_and_asks_each_question_whole(name):
     lesson = load_lesson(name)
     for step in lesson.steps:
-        values = step.state.settings
-        used = {values[key] for key in ("train_data",) if key in values}
-        for key in ("model", "weights_model", "coupling_model"):
-            if values.get(key, "random") != "random":
-                used.add(data_name(load_pretrained(values[key]).meta))
-        assert {data.partition("@")[0] for data in used} <= EVERYWHERE
+        assert data_of(step.state.settings) <= EVERYWHERE
         assert step.reveal
         assert not step.question or 0 <= step.right < len(step.answers)
 

@@ -7,17 +7,10 @@ import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, Model, load_dataset, make_trainer, metrics, rng
-from rbmviz.datasets import Dataset
 from rbmviz.metrics.importance_weights import LogMean, ess_by_size, heaviest_shares
 from rbmviz.session import WeightSetup, importance_weights
 from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import pop_weights
-
-
-@pytest.fixture
-def toy() -> Dataset:
-    rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
-    return Dataset("toy", rows[:30], rows[30:35], rows[35:], "bits", "none")
 
 
 def begun(plan, algorithm):

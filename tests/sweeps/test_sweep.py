@@ -72,8 +72,6 @@ def test_a_model_object_and_a_class_of_ones_own(tmp_path, monkeypatch):
     [
         ({"models": 3}, "not a model"),
         ({"samplers": 3}, "not a sampler"),
-        ({"grid": {"epss": [1]}}, "did you mean 'eps'"),
-        ({"n": 0}, "budget"),
         ({"replications": 0}, "replications = 0"),
         ({"seed": "x"}, "seed = 'x'"),
         ({"grid": 5}, "the grid is 5"),
