@@ -41,13 +41,15 @@ class Rule:
     """A kind of finding, as data.
 
     looked_at : what is examined
-    sentence : what was found, with {fields}
+    line : what was found, in a few words, with {fields}
+    sentence : the same in a sentence
     threshold : what the number is compared with; where chance alone does more, that counts instead
     source : where the measure comes from
     of_data : whether it needs the data of the model
     """
 
     looked_at: str
+    line: str
     sentence: str
     threshold: float
     source: str
@@ -57,40 +59,52 @@ class Rule:
 RULES: Mapping[str, Rule] = {
     "spurious": Rule(
         "spurious samples",
+        "{share} unlike the data",
         "{share} of the samples look like nothing in the data, blank ones among them: {blank}.",
         *(0.5, NEAREST, True),
     ),
-    "one_class": Rule("classes", "{who} left {which} in {n} samples looked at.", 1, NEAREST, True),
+    "one_class": Rule(
+        "classes", "never left {which}", "{who} left {which} in {n} samples looked at.", *(1, NEAREST, True)
+    ),
     "missing_classes": Rule(
-        "classes", "Among {n} samples looked at there is no {names}, which the data have.", 0, NEAREST, True
+        "classes",
+        "no {names} yet",
+        "Among {n} samples looked at there is no {names}, which the data have.",
+        *(0, NEAREST, True),
     ),
     "repeats": Rule(
         "repetitions",
+        "goes in a circle",
         "The chain repeats itself: every {lag} samples it is where it was.",
         *(0.5, "autocorrelation of the free energy, and equal bits"),
     ),
     "drift": Rule(
         "early and late samples",
+        "early and late differ",
         "Early samples differ from late ones: {scalar} {early}, then {late}.",
         *(0, "Geweke (1992), with batch means"),
     ),
     "rhat": Rule(
         "R-hat",
+        "parts disagree: R-hat {rhat}",
         "{who} disagree about the {scalar}: R-hat is {rhat}, above {threshold}.",
         *(1.01, VEHTARI),
     ),
     "units": Rule(
         "single units",
+        "unit {unit}: on in {on}",
         "Unit {unit} is on in {on} of the samples; given the others, the model says {expected}.",
         *(0.02, "p(v_i | the other units)"),
     ),
     "temperature": Rule(
         "effective temperature",
+        "{warmer} than the model: T {temperature}",
         "Unit by unit, the samples look {warmer} than the model: like temperature {temperature}, not 1.",
         *(0.02, "metrics.effective_temperature"),
     ),
     "ess": Rule(
         "effective sample size",
+        "only {ess} effective samples",
         "Effective samples: {ess} of {n}, by the {scalar}; {threshold} are needed.",
         *(100, VEHTARI),
     ),
@@ -106,8 +120,8 @@ class Finding:
     ----------
     name : str
         Its kind, a key of ``RULES``.
-    sentence : str
-        What was found, in words.
+    line, sentence : str
+        What was found, in a few words and in a sentence.
     value, error, threshold : float
         The number, its standard error (NaN where none is known), and the threshold that it is beyond.
     source : str
@@ -115,6 +129,7 @@ class Finding:
     """
 
     name: str
+    line: str
     sentence: str
     value: float
     error: float
@@ -370,8 +385,10 @@ def _finding(
 ) -> Finding:
     rule, threshold = RULES[name], RULES[name].threshold if threshold is None else threshold
     source = MARGOSSIAN if fields.get("nested") else rule.source
-    sentence = rule.sentence.format(threshold=f"{threshold:.4g}", **fields)
-    return Finding(name, sentence, float(value), float(error), float(threshold), source)
+    line, sentence = (
+        text.format(threshold=f"{threshold:.4g}", **fields) for text in (rule.line, rule.sentence)
+    )
+    return Finding(name, line, sentence, float(value), float(error), float(threshold), source)
 
 
 def _superchains(start: np.ndarray | None, n_chains: int) -> np.ndarray | None:

@@ -14,7 +14,7 @@ class Verdict {
   constructor(label) {
     this.sign = element('span', { class: 'sign' });
     this.line = element('span', { class: 'line' });
-    this.button = element('button', { class: 'verdict', type: 'button', hidden: true }, this.sign, this.line);
+    this.button = element('button', { class: 'trust', type: 'button', hidden: true }, this.sign, this.line);
     this.list = element('dl', { class: 'found' });
     this.text = explain(this.button, `Can the samples of ${label} be trusted?`, element('h4', { text: 'Can these samples be trusted?' }), this.list);
     this.key = '';
@@ -27,7 +27,7 @@ class Verdict {
     if (key === this.key) return;
     this.key = key;
     this.button.dataset.mark = mark;
-    this.button.title = verdict;
+    this.button.title = findings[0]?.[0] ?? verdict;
     put(this.sign, SIGNS[mark]);
     put(this.line, verdict);
     this.button.setAttribute('aria-label', `${MEANINGS[mark]}: ${verdict}`);

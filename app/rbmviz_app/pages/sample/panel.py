@@ -79,11 +79,11 @@ def verdict_of(snapshot: SamplingSnapshot) -> dict[str, Any]:
     """Return whether the samples can be trusted: a mark, one line, and below it what was found."""
     findings = snapshot.findings
     if findings is None:
-        return {"mark": "unsure", "verdict": "Too few samples to tell.", "findings": []}
-    more = [(one.sentence, one.source) for one in findings]
-    looked_at = f"{findings.n:,} samples: {', '.join(findings.looked_at)}" if findings.looked_at else ""
-    line = "Nothing speaks against these samples." if findings.verdict == "fine" else findings.sentence
-    return {"mark": findings.verdict, "verdict": line, "findings": [*more, ("Looked at", looked_at)]}
+        return {"mark": "unsure", "verdict": "too early", "findings": []}
+    more = [(one.sentence, one.source) for one in findings] or [(findings.sentence, "")]
+    line = findings[0].line if findings else "nothing found" if findings.looked_at else "too early"
+    said = f"{findings.n:,} samples: {', '.join(findings.looked_at)}"
+    return {"mark": findings.verdict, "verdict": line, "findings": [*more, ("Looked at", said)]}
 
 
 def standing_text(snapshot: SamplingSnapshot) -> str:
