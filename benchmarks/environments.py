@@ -65,7 +65,7 @@ def python_of(name: str) -> Path:
     if not python.exists():
         install = [str(python), "-m", "pip", "install", "--quiet", *PACKAGES[name]]
         for command in [[sys.executable, "-m", "venv", str(environment)], install]:
-            done = subprocess.run(command, capture_output=True, text=True)
+            done = subprocess.run(command, capture_output=True, encoding="utf-8")
             if done.returncode:
                 shutil.rmtree(environment, ignore_errors=True)
                 raise Absent(f"cannot be installed: {_last_line(done.stderr or done.stdout)}")
@@ -92,7 +92,7 @@ class Library:
         pipe = subprocess.PIPE
         with self._errors.open("w") as errors:
             return subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=errors, text=True, env=environment
+                command, stdin=pipe, stdout=pipe, stderr=errors, encoding="utf-8", env=environment
             )
 
     @property
@@ -109,7 +109,7 @@ class Library:
         except BrokenPipeError:
             answer = ""
         if not answer:
-            raise Absent(f"ended: {_last_line(self._errors.read_text())}")
+            raise Absent(f"ended: {_last_line(self._errors.read_text('utf-8'))}")
         reply: dict[str, Any] = json.loads(answer)
         if "error" in reply:
             raise Absent(reply["error"])

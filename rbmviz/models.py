@@ -195,6 +195,10 @@ def random_model(n_visible: int, n_hidden: int, scale: float, seed: rng.Seed = 0
     return Model(rbm, model_statistics(rbm))
 
 
+AUTOMATIC = "automatic"
+"""The choice of data for "the data that the model was trained on"."""
+
+
 def data_of(
     model: Model, name: str | None = None, load: Callable[[str], Dataset] = load_registered
 ) -> Dataset:

@@ -18,9 +18,8 @@ def layers_of(drawing, mark):
 def test_canvas_draws_only_finite_points():
     points = [("a", 10, 0.123456789), ("a", 1, 2), ("b", 0, 4), ("b", 2.0, float("nan")), ("b", 3, None)]
     rows = [{"kind": "point", "name": name, "x": x, "y": y} for name, x, y in points]
-    rows += [
-        {"kind": "end", "name": "a", "x": 10, "y": 3, "label": "a", "narrow": "", "label_y": 3, "note": "a"}
-    ]
+    place = {"kind": "end", "name": "a", "x": 10, "y": 3, "label_y": 3}
+    rows.append(place | {"label": "a", "narrow": "", "note": "a", "tone": ""})
     chart = Curves(X, Y, "name", AB, kinds=("end",)).of(rows)
     content = chart.plot.content(chart.rows, "Shares")
     assert (content["label"], content["x"]["title"], content["x"]["scale"]) == ("Shares", "Samples", "log")

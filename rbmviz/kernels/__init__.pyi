@@ -13,6 +13,7 @@ from . import (
     layers,
     random,
     records,
+    updates,
     vectors,
     webassembly,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "layers",
     "random",
     "records",
+    "updates",
     "vectors",
     "webassembly",
 ]

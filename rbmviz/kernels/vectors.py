@@ -23,10 +23,13 @@ from rbmviz.kernels._llvm import (
     in_llvm,
     loop,
     pick,
+    spread,
     vector,
     word_of,
 )
 from rbmviz.kernels.bits import as_word
+
+f32 = np.float32
 
 WIDTH = 16
 """Rows are padded to multiples of 16 floats, 64 bytes: a cache line, a vector of AVX-512."""
@@ -130,17 +133,17 @@ def ones_below(build, z, p, start):
 def _sum_tile(name, vectors):
     """Return the intrinsic that does ``sum_rows`` for ``vectors`` vectors of columns, from ``start`` on."""
 
-    def meaning(base, out, rows, start, on, n_on, off, n_off):
+    def meaning(base, out, keep, factor, rows, start, on, n_on, off, n_off):
         columns = slice(start, start + WIDTH * vectors)
         total = np.zeros(WIDTH * vectors, np.float32)
         for i in on[:n_on]:
             total = total + rows[i, columns]
         for i in off[:n_off]:
             total = total - rows[i, columns]
-        out[columns] = base[columns] + total
+        out[columns] = keep * base[columns] + factor * total
 
-    def sum_tile(build, base, out, rows, start, on, n_on, off, n_off):
-        """Do ``sum_rows`` for some columns.
+    def sum_tile(build, base, out, keep, factor, rows, start, on, n_on, off, n_off):
+        """Do ``add_rows`` for some columns.
 
         Gain: 1.6 times as fast for 40 rows of 512 numbers, 1.4 times for 16: the sum stays in registers,
         where a loop loads and stores it at every row.
@@ -153,15 +156,18 @@ def _sum_tile(name, vectors):
                 for column, column_sum in zip(columns, sums, strict=True):
                     column_sum.write(join(column_sum.read(), rows.load(build.add(row, column), WIDTH)))
         for column, column_sum in zip(columns, sums, strict=True):
-            out.store(column, build.fadd(base.load(column, WIDTH), column_sum.read()))
+            kept = build.fmul(spread(build, keep, WIDTH), base.load(column, WIDTH))
+            product = build.fmul(spread(build, factor, WIDTH), column_sum.read())
+            out.store(column, build.fadd(kept, product))
 
     sum_tile.__name__ = name
-    listed = "int32[::1], int64"
-    signature = f"void(float32[::1], float32[::1], float32[:, ::1], int64, {listed}, {listed})"
+    given = "float32[::1], float32[::1], float32, float32, float32[:, ::1], int64"
+    signature = f"void({given}, int32[::1], int64, int32[::1], int64)"
     return in_llvm(signature, means=meaning)(sum_tile)
 
 
 _sum_wide, _sum_narrow = _sum_tile("_sum_wide", 4), _sum_tile("_sum_narrow", 1)
+_sum_widest = _sum_tile("_sum_widest", 8)
 
 
 @private
@@ -173,8 +179,52 @@ def sum_rows(base, out, rows, on, n_on, off, n_off):
     """
     start = 0
     while start + 4 * WIDTH <= out.shape[0]:
-        _sum_wide(base, out, rows, start, on, n_on, off, n_off)
+        _sum_wide(base, out, f32(1.0), f32(1.0), rows, start, on, n_on, off, n_off)
         start += 4 * WIDTH
     while start < out.shape[0]:
-        _sum_narrow(base, out, rows, start, on, n_on, off, n_off)
+        _sum_narrow(base, out, f32(1.0), f32(1.0), rows, start, on, n_on, off, n_off)
         start += WIDTH
+
+
+@private
+def add_rows(base, out, keep, factor, rows, start, stop, on, n_on, off, n_off):
+    """Do ``out = keep base + factor`` (the sum of ``sum_rows``) from start to stop.
+
+    Eight vectors hide each other's latency.
+    """
+    while start + 8 * WIDTH <= stop:
+        _sum_widest(base, out, keep, factor, rows, start, on, n_on, off, n_off)
+        start += 8 * WIDTH
+    while start < stop:
+        _sum_narrow(base, out, keep, factor, rows, start, on, n_on, off, n_off)
+        start += WIDTH
+
+
+def _transposed_in_python(a, row, column, out, out_row, out_column):
+    block = a[row : row + WIDTH, column : column + WIDTH]
+    out[out_row : out_row + WIDTH, out_column : out_column + WIDTH] = block.T
+
+
+@in_llvm("void(float32[:, ::1], int64, int64, float32[:, ::1], int64, int64)", means=_transposed_in_python)
+def transpose_block(build, a, row, column, out, out_row, out_column):
+    """Transpose WIDTH x WIDTH numbers of a, from a place on, to a place of out.
+
+    In four rounds pairs of rows exchange blocks of 1, 2, 4 and 8 columns.
+
+    Gain: 4 times as fast; a loop over numbers moves one at a time.
+    """
+
+    def place(array, first_row, first_column, k):
+        return build.add(build.mul(build.add(first_row, constant(WORD, k)), array.shape[1]), first_column)
+
+    rows = [a.load(place(a, row, column, k), WIDTH) for k in range(WIDTH)]
+    for step in (1, 2, 4, 8):
+        low = [WIDTH + (k ^ step) if k & step else k for k in range(WIDTH)]
+        high = [WIDTH + k if k & step else k | step for k in range(WIDTH)]
+        before = list(rows)
+        for i in (i for i in range(WIDTH) if not i & step):
+            for k, lanes in ((i, low), (i | step, high)):
+                pair = before[i], before[i | step], constant(vector(INT, WIDTH), lanes)
+                rows[k] = build.shuffle_vector(*pair)
+    for k, lanes in enumerate(rows):
+        out.store(place(out, out_row, out_column, k), lanes)

@@ -24,7 +24,7 @@ CHANCE = 1e-4
 PATIENCE = 5000
 """Samples from which on too few effective samples are a finding, and not a reason to wait."""
 
-GROWTH = 1.2
+GROWTH = 1.25
 """Factor by which a run grows before its findings are made again."""
 
 VEHTARI = "Vehtari et al. (2021), doi:10.1214/20-BA1221"
@@ -246,7 +246,7 @@ class Watch:
         self.kept.update(v, packed)
 
     def findings(self) -> Findings:
-        """Return the findings; the same as before until there are a fifth more samples."""
+        """Return the findings; the same as before until there are a quarter more samples."""
         n = self.kept.n
         if n < FEWEST_SAMPLES or self.kept.rounds < FEWEST_DRAWS:
             return Findings([], n, ())
@@ -294,8 +294,11 @@ class Watch:
             who = "The chain has never" if len(classes) == 1 else "None of the chains has ever"
             return [_finding("one_class", 1, who=who, which=which, n=f"{n:,}")]
         missing = np.flatnonzero((counts == 0) & ((1 - shares) ** n < CHANCE))
-        listed = " or ".join(str(names[c]) for c in missing)
-        return [_finding("missing_classes", len(missing), names=listed, n=f"{n:,}")] if listed else []
+        if not len(missing):
+            return []
+        *most, last = (str(names[c]) for c in missing)
+        listed = f"{', '.join(most)} or {last}" if most else last
+        return [_finding("missing_classes", len(missing), names=listed, n=f"{n:,}")]
 
     def _repeats(self, values: np.ndarray) -> list[Finding]:
         """Look for an autocorrelation that rises again, as of a chain that runs in a circle."""

@@ -102,12 +102,15 @@ class PseudoLikelihood:
         return Slope(float(by_row.sum()), information, max(float(batch_variance(by_row)), information))
 
     def highest(self, beta: float = 1.0) -> tuple[float, Slope]:
-        """Return where in TRIED_BETAS the pseudo-likelihood is highest, by Newton's method from beta on."""
+        """Return where in TRIED_BETAS the pseudo-likelihood is highest, and the slope beside it.
+
+        By Newton's method from beta on.
+        """
         for _ in range(50):
             at, largest = self.at(beta), max(abs(beta) / 2, 0.25)
             change = np.clip(at.slope / at.information, -largest, largest) if at.information > 0 else 0.0
             before, beta = beta, float(np.clip(beta + change, *TRIED_BETAS))
-            if abs(beta - before) < HALF_STEP**2:
+            if abs(beta - before) < HALF_STEP:  # the next step would be far smaller
                 break
         return beta, at
 

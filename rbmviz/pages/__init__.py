@@ -7,9 +7,10 @@ setting, add a ``SettingSpec`` to the page's file; the page in ``app/`` draws it
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
+from rbmviz.models import AUTOMATIC
 from rbmviz.pages import chain, coupling, sample, train, tune, weights
 from rbmviz.pages.settings import SettingSpec
-from rbmviz.pages.spec import AUTOMATIC, RANDOM_MODEL, PageSpec, Sources
+from rbmviz.pages.spec import RANDOM_MODEL, PageSpec, Sources
 
 PAGES: dict[str, PageSpec] = {
     module.SPEC.name: module.SPEC for module in (sample, train, coupling, weights, chain, tune)

@@ -9,9 +9,9 @@ from rbmviz.datasets import list_datasets
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import Number
-from rbmviz.models import list_models
+from rbmviz.models import AUTOMATIC, list_models
 from rbmviz.pages.settings import SettingSpec, seed_setting
-from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
+from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
 from rbmviz.samplers.interleave import MAX_CHAINS

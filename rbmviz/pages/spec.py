@@ -13,9 +13,6 @@ from rbmviz.registry import Table
 from rbmviz.session.run import Run
 from rbmviz.sweeps import SweepPlan
 
-AUTOMATIC = "automatic"
-"""The choice of data for "the data that the model was trained on"."""
-
 RANDOM_MODEL = "random"
 """The choice of a model with random parameters."""
 

@@ -6,17 +6,16 @@ from typing import Any, get_args
 
 from rbmviz.datasets import list_datasets
 from rbmviz.metrics import Kernel
-from rbmviz.models import list_models
+from rbmviz.models import AUTOMATIC, list_models
 from rbmviz.pages.sample import scored_data
 from rbmviz.pages.settings import FreeText, RealNumber, SettingSpec, Several, Whole
-from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
+from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup, Start
-from rbmviz.sweeps import list_measures
 from rbmviz.sweeps.axis import SCALES
 from rbmviz.sweeps.from_settings import KIND_OF, plan_of
-from rbmviz.sweeps.measures import MAX_UNITS_EACH_POINT
+from rbmviz.sweeps.measures import MAX_UNITS_EACH_POINT, list_measures
 from rbmviz.trainers import list_trainers
 
 MAX_SAMPLES_OF_CELL = 1_000_000

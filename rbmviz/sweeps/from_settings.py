@@ -5,12 +5,13 @@ from typing import Any, Literal
 
 from rbmviz.errors import BadInput
 from rbmviz.knobs import read_algorithms, split_knobs
+from rbmviz.models import AUTOMATIC
 from rbmviz.sweeps.axis import Axis, knob_named
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan
 
-AUTOMATIC_DATA, NO_AXIS = "automatic", "none"
-"""Choices on the page: each model's own data, and no axis."""
+NO_AXIS = "none"
+"""The choice of no axis."""
 
 What = Literal["samplers", "trainers"]
 """Kind of the tuned algorithms, as in the address."""
@@ -44,7 +45,7 @@ def plan_of(values: Mapping[str, Any]) -> SweepPlan:
     return SweepPlan(
         **common,
         models=values["tune_models"],
-        data="" if values["tune_data"] == AUTOMATIC_DATA else values["tune_data"],
+        data="" if values["tune_data"] == AUTOMATIC else values["tune_data"],
         budget=Budget(values["tune_unit"], values["tune_n"]),
         metrics=(*DEFAULT_MEASURES["sampler"], *values["tune_measures"]),
         kernel=values["tune_kernel"],

@@ -178,14 +178,15 @@ class Trainer(Protocol):
             trainer draws samples, it stores them as ``state.samples``, which ``free_energy_gap`` needs. It
             adds the sweeps of all its chains to ``state.sweeps``, by which trainings are compared.
         theta : parameters.FixedParameters
-            The parameters of the state, which do not change during the update; products with them are cached.
+            The parameters of the state, which do not change during the update.
         batch : float32 (n, n_visible)
             The mini-batch, values 0 and 1.
 
         Returns
         -------
-        parameters.Parameters
-            float32, shaped like theta: estimates of <v h'>, <v>, <h> under the model.
+        parameters.Parameters or parameters.Rows
+            float32, shaped like theta: estimates of <v h'>, <v>, <h> under the model. ``batches.statistics``
+            returns Rows, which an update adds to W one by one, without a matrix of their sum.
         """
 
     def step(self, state: Any, n: int) -> Progress:

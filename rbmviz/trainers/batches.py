@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.support.stopping import stop_point
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Rows
 
 MAX_COMPARED_CHAINS = 256
 """Chains of an update whose statistics are compared for their variance."""
@@ -71,9 +71,8 @@ class Batches:
 
 def mean_hidden(theta: FixedParameters, v: np.ndarray) -> np.ndarray:
     """Return E[h|v], float32 (rows, n_hidden), for v float32 (rows, n_visible)."""
-    x = theta.up(v)
-    h = np.empty_like(x)
-    kernels.random.mean_rows(x, theta.c, h)
+    h = np.empty((len(v), len(theta.c)), np.float32)
+    kernels.updates.means(theta.inputs(v), np.float32(1), h)
     return h
 
 
@@ -85,8 +84,7 @@ def sweep(theta: FixedParameters, v: np.ndarray, stream: np.ndarray) -> np.ndarr
     theta : FixedParameters
         Parameters of the model that is sampled.
     v : float32 (rows, n_visible)
-        States of the chains, values 0 and 1; not written to, and not to be written to before the update ends:
-        see ``FixedParameters.up``.
+        States of the chains, values 0 and 1; not written to.
     stream : uint32 (4, STREAM_LANES)
         Random stream, advanced in place.
 
@@ -96,18 +94,12 @@ def sweep(theta: FixedParameters, v: np.ndarray, stream: np.ndarray) -> np.ndarr
         Their states after the sweep, values 0 and 1.
     """
     stop_point()
-    x = theta.up(v)
-    h = np.empty_like(x)
-    kernels.random.bernoulli_rows(stream, x, theta.c, h, h)
-    y = theta.down(h)
-    kernels.random.bernoulli_rows(stream, y, theta.b, y, y)
-    return y
+    return theta.sweep(v, stream)
 
 
-def statistics(v: np.ndarray, h: np.ndarray) -> Parameters:
-    """Return <v h'>, <v>, <h> over the rows of v float32 (rows, n_visible) and h float32 (rows, n_hidden)."""
-    n = len(v)
-    return Parameters(kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
+def statistics(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -> Rows:
+    """Return <v h'>, <v>, <h> over rows of v float32 (rows, n_visible) and h float32 (rows, n_hidden)."""
+    return Rows(v, h, weights)
 
 
 def variances(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -> dict[str, float]:

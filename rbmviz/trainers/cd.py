@@ -9,7 +9,7 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -38,7 +38,7 @@ class CD(CommonKnobs):
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         return training.start(self, rbm, data, seed)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         v = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch
         v = training.sweep_chains(state, theta, v, self.k)

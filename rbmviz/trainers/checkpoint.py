@@ -191,7 +191,7 @@ def seed_name(seed: rng.Seed) -> Any:
 def _pack(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """Return x as JSON; arrays in it are added to ``arrays`` under their names, which begin with ``name``."""
     if isinstance(x, np.ndarray):
-        arrays[name] = x
+        arrays[name] = np.ascontiguousarray(x)  # safetensors writes memory as it lies
         return {"$array": name}
     if isinstance(x, np.random.Generator):
         return {"$generator": x.bit_generator.state}

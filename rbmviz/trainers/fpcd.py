@@ -1,6 +1,6 @@
 """Fast persistent contrastive divergence: PCD whose chains run under theta + theta_F."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -11,16 +11,17 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Padded, Parameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
 @dataclass
 class FastWeightState:
-    """Persistent chains, and the fast parameters theta_F under which they move."""
+    """Persistent chains, the fast parameters theta_F, and theta + theta_F, under which the chains move."""
 
     chains: np.ndarray
     fast: Parameters
+    moved: Padded | None = field(default=None, metadata={"saved": False})
 
 
 @trainer("fpcd", label="FPCD", colour="#bd4c0c", paper="Tieleman, Hinton (2009); rates-FPCD, section 2")
@@ -73,19 +74,17 @@ class FPCD(CommonKnobs):
         state.own_state = FastWeightState(chains, parameters.zeros_like(state.theta))
         return state
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         own: FastWeightState = state.own_state
-        moved = FixedParameters(*parameters.plus(theta, own.fast))
+        own.fast, own.moved = Padded.of(own.fast), own.moved or Padded.of(theta)
+        np.add(theta.padded.matrix, own.fast.matrix, out=own.moved.matrix)
+        moved = FixedParameters.at(own.moved)
         own.chains = training.sweep_chains(state, moved, own.chains, self.k)
         return batches.statistics(own.chains, batches.mean_hidden(moved, own.chains))
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates."""
-        alpha, eps = np.float32(self.alpha), np.float32(self.eps)
-        fast_weights = state.own_state.fast
         for gradient in training.updates(self, state, n):
-            for fast, g in zip(fast_weights, gradient, strict=True):
-                fast *= alpha
-                fast += eps * g
-        return training.progress(self, state, fast_norm=parameters.norm(fast_weights))
+            parameters.add(state.own_state.fast, self.alpha, gradient, self.eps)
+        return training.progress(self, state, fast_norm=parameters.norm(state.own_state.fast))

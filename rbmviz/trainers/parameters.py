@@ -1,10 +1,15 @@
 """Parameters of an RBM in writable arrays, and directions in parameter space, such as gradients."""
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbmviz import kernels
+
+MOST_KEPT = 4
+"""Numbers of rows for which parameters keep work space."""
 
 
 class Parameters(NamedTuple):
@@ -20,30 +25,193 @@ class Parameters(NamedTuple):
     c: np.ndarray
 
 
+_NO_STREAM = np.zeros((4, 64), np.uint32)
+
+
+class Padded(Parameters):
+    """Parameters that are views of one matrix, in which kernels read and change them.
+
+    Attributes
+    ----------
+    matrix : float32
+        See ``kernels.updates.pad``.
+    """
+
+    matrix: np.ndarray
+
+    @classmethod
+    def of(cls, theta: Parameters) -> "Padded":
+        """Return ``theta`` if it is padded, else a copy that is."""
+        if isinstance(theta, cls):
+            return theta
+        matrix, (m, n) = kernels.updates.pad(*theta), theta.W.shape
+        padded = cls(matrix[:m, :n], matrix[:m, n], matrix[m, :n])
+        padded.matrix = matrix
+        return padded
+
+    def __reduce__(self) -> Any:  # a copy of each array alone would not be a view
+        return Padded.of, (Parameters(*self),)
+
+    @cached_property
+    def work(self) -> Any:
+        """Work space of the kernels by number of rows, of which the last few are kept."""
+        return lru_cache(MOST_KEPT)(partial(kernels.updates.make_work, *self.W.shape))
+
+    @cached_property
+    def scratch(self) -> "Padded":
+        """Work space for a direction, zero beyond the units."""
+        return Padded.of(zeros_like(self))
+
+    @cached_property
+    def sums(self) -> Any:
+        """Work space of the kernels by numbers of rows."""
+        return lru_cache(MOST_KEPT)(partial(kernels.updates.make_sums, *self.W.shape))
+
+
 class FixedParameters(Parameters):
     """The parameters of one update, which do not change while this object exists."""
 
-    _seen: tuple[np.ndarray, np.ndarray] | None = None
+    _rows = _sweeps = 0
+
+    @cached_property
+    def padded(self) -> Padded:
+        """The same parameters, where kernels read them."""
+        return Padded.of(self)
+
+    @classmethod
+    def at(cls, padded: Padded) -> "FixedParameters":
+        """Return padded parameters for an update."""
+        fixed = cls(padded.W, padded.b.copy(), padded.c)  # b would be a column of the matrix
+        fixed.padded = padded
+        return fixed
+
+    def inputs(self, v: np.ndarray) -> np.ndarray:
+        """Return c + v W, float32 (rows, n_hidden and more), until the next call of a method.
+
+        Rows that are as in the last call are not computed again.
+        """
+        work, n = self.padded.work(len(v)), len(self.c)
+        if self._rows != len(v):
+            work.v[:], self._rows = 0, len(v)  # of other parameters
+        if kernels.updates.pack(np.ascontiguousarray(v, np.float32), work.units, work.w):
+            self._run(work, _NO_STREAM, 1.0, np.empty((0, v.shape[1]), np.float32))
+        else:
+            np.add(v @ self.W, self.c, out=work.x[:, :n])
+            work.v[:] = 0
+        return work.x
+
+    def sweep(self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0) -> np.ndarray:
+        """Return the rows after one Gibbs sweep at an inverse temperature, see ``batches.sweep``."""
+        self.inputs(v)
+        work, out = self.padded.work(len(v)), np.empty(v.shape, np.float32)
+        self._sweeps += 1
+        if self._sweeps % kernels.layers.REBUILD_SWEEPS == 0:
+            work.v[:] = 0  # no bits from which the next input could be updated
+        self._run(work, stream, beta, out)
+        return out
+
+    def _run(self, work: Any, stream: np.ndarray, beta: float, out: np.ndarray) -> None:
+        kernels.updates.sweep(self.padded.matrix, stream, np.float32(beta), len(self.c), work, out)
+
+    def hidden(self, rows: int) -> np.ndarray:
+        """Return the h that the last sweep of so many rows has drawn, float32 (rows, n_hidden)."""
+        words = np.ascontiguousarray(self.padded.work(rows).h[:, :rows].T)
+        bits = np.unpackbits(words.view(np.uint8), axis=1, count=len(self.c), bitorder="little")
+        return bits.astype(np.float32)
+
+    def inputs_of_visible(self, rows: int) -> np.ndarray:
+        """Return b + h W' for this h, float32 (rows, n_visible)."""
+        return self.padded.work(rows).y[:, : len(self.b)]
+
+    @cached_property
+    def _dense(self) -> np.ndarray:
+        return np.ascontiguousarray(self.W)
 
     def up(self, v: np.ndarray) -> np.ndarray:
-        """Return v W, float32 (rows, n_hidden), not to be written to.
-
-        The last product is cached, because the chains of CD start at the mini-batch, for which the positive
-        statistics need the same product. The cache compares identity: an array whose rows change
-        between two calls must be copied first.
-        """
-        if self._seen is None or self._seen[0] is not v:
-            self._seen = v, kernels.batch.times(v, self.W)
-        return self._seen[1]
+        """Return v W, float32 (rows, n_hidden)."""
+        return kernels.batch.times(v, self._dense)
 
     def down(self, h: np.ndarray) -> np.ndarray:
         """Return h W', float32 (rows, n_visible)."""
-        return kernels.batch.times_transposed(h, self.W)
+        return kernels.batch.times_transposed(h, self._dense)
 
 
-def plus(a: Parameters, b: Parameters) -> Parameters:
-    """Return a + b."""
-    return Parameters(a.W + b.W, a.b + b.b, a.c + b.c)
+class Rows:
+    """The statistics <v h'>, <v>, <h> of rows, formed only if somebody asks for W, b or c.
+
+    v, h : float32 (rows, n_visible), (rows, n_hidden); not to be written to before the update ends
+    weights : float32 (rows,); default: equal ones
+    minus : statistics that are subtracted
+    """
+
+    def __init__(
+        self,
+        v: np.ndarray,
+        h: np.ndarray,
+        weights: np.ndarray | None = None,
+        minus: "Rows | Parameters | None" = None,
+    ) -> None:
+        self.v, self.h, self.minus = v, h, minus
+        self.weights = np.full(len(v), 1 / len(v), np.float32) if weights is None else weights
+
+    W = property(lambda self: self.formed.W)
+    b = property(lambda self: self.formed.b)
+    c = property(lambda self: self.formed.c)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter(self.formed)
+
+    @cached_property
+    def formed(self) -> Parameters:
+        """The statistics as arrays."""
+        m, n = self.v.shape[1], self.h.shape[1]
+        zeros = Padded.of(Parameters(*(np.zeros(size, np.float32) for size in ((m, n), m, n))))
+        self.add_to(zeros)
+        return Parameters(*(np.ascontiguousarray(x) for x in zeros))
+
+    _sums: Any = None
+
+    def add_to(self, theta: Padded, keep: float = 1.0, rate: float = 1.0, measured: bool = False) -> float:
+        """Make theta = keep theta + rate times the statistics; return the norm of these if it is measured."""
+        squares, minus = np.zeros(theta.matrix.shape[1] if measured else 0), self.minus
+        rows = minus if isinstance(minus, Rows) else Rows(self.v[:0], self.h[:0], self.weights[:0])
+        anew, (m, _) = self._sums is None, theta.W.shape
+        sums = self._sums = self._sums or theta.sums(len(self.v), len(rows.v))
+        if anew:
+            self._of_bits = all(
+                kernels.updates.pack(np.ascontiguousarray(v, np.float32), sums.units, bits)
+                for v, bits in ((self.v, sums.v), (rows.v, sums.w))
+            )
+        if self._of_bits:
+            given = (
+                np.ascontiguousarray(x, np.float32) for x in (self.h, self.weights, rows.h, rows.weights)
+            )
+            rule = np.float32(keep), np.float32(rate)
+            kernels.updates.add(theta.matrix, *rule, m, *given, sums, anew, squares)
+        else:
+            weighted = self.weights[:, None] * self.h
+            own = Parameters(self.v.T @ weighted, self.weights @ self.v, weighted.sum(axis=0))
+            add(theta, keep, own, rate)
+            if isinstance(minus, Rows):
+                minus.add_to(theta, 1.0, -rate)
+        if isinstance(minus, Parameters):
+            add(theta, 1.0, minus, -rate)
+        elif self._of_bits:
+            return float(np.sqrt(squares.sum()))
+        return norm(self.formed) if measured else 0.0
+
+
+def add(theta: Padded, keep: float, step: Parameters | Rows, rate: float, measured: bool = False) -> float:
+    """Make theta = keep theta + rate step; return the norm of the step if it is measured."""
+    if isinstance(step, Rows):
+        return step.add_to(theta, keep, rate, measured)
+    # numpy is ten times as fast for the whole matrix as for its rows without the padding.
+    for x, g in zip(theta.scratch, step, strict=True):
+        x[:] = g
+    theta.scratch.matrix[:] *= np.float32(rate)
+    theta.matrix *= np.float32(keep)
+    theta.matrix += theta.scratch.matrix
+    return norm(step) if measured else 0.0
 
 
 def zeros_like(a: Parameters) -> Parameters:
@@ -51,13 +219,13 @@ def zeros_like(a: Parameters) -> Parameters:
     return Parameters(*(np.zeros_like(x) for x in a))
 
 
-def difference(positive: Parameters, negative: Parameters) -> Parameters:
+def difference(positive: Parameters, negative: Parameters | Rows) -> Parameters:
     """Return the gradient, positive minus negative statistics (overwrites the positive ones)."""
     for p, q in zip(positive, negative, strict=True):
         p -= q
     return positive
 
 
-def norm(theta: Parameters) -> float:
+def norm(theta: Iterable[np.ndarray]) -> float:
     """Return the Euclidean norm over all parameters."""
     return float(np.sqrt(sum(float(np.vdot(x, x)) for x in theta)))

@@ -9,7 +9,7 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -38,7 +38,7 @@ class PCD(CommonKnobs):
         chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
         return training.start(self, rbm, data, seed, chains)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         state.own_state = v = training.sweep_chains(state, theta, state.own_state, self.k)
         return batches.statistics(v, batches.mean_hidden(theta, v))

@@ -15,7 +15,7 @@ from rbmviz.support import checks
 from rbmviz.support.notebook import short_repr
 from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 PROPOSALS = ("visible", "joint", "mixture")
@@ -89,18 +89,16 @@ def populate(
     _, b, c = theta
     for _ in range(k - 1):
         v0 = batches.sweep(theta, v0, stream)
-    up = theta.up(v0)
-    h = np.empty_like(up)
-    kernels.random.bernoulli_rows(stream, up, c, h, h)
-    down = theta.down(h)
-    v = np.empty_like(down)
-    kernels.random.bernoulli_rows(stream, down, b, v, v)
+    up = theta.inputs(v0)[:, : len(c)] - c
+    v = batches.sweep(theta, v0, stream)
+    down = theta.inputs_of_visible(len(v)) - b
     log_weights, add_softplus = np.zeros(len(v)), kernels.annealing.add_softplus
     if proposal == "joint":  # the biases c of p~(h) and p(h|v') cancel
         add_softplus(down, b, np.zeros_like(down), log_weights)
-        add_softplus(up, c, h, log_weights)
+        add_softplus(up, c, theta.hidden(len(v)), log_weights)
         return Population(v, log_weights)
-    add_softplus(theta.up(v), c, np.zeros_like(h), log_weights)
+    up = theta.inputs(v)[:, : len(c)] - c
+    add_softplus(up, c, np.zeros_like(up), log_weights)
     if proposal == "visible":  # the biases b of p~(v) and p(v|h) cancel
         add_softplus(down, b, v, log_weights)
         return Population(v, log_weights)
@@ -212,7 +210,7 @@ class PopCD(CommonKnobs):
         nothing = Population(np.zeros((1, rbm.n_visible), np.float32), np.full(1, np.nan))
         return training.start(self, rbm, data, seed, nothing)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         v0 = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch
         population = populate(theta, v0, self.k, self.proposal, self.mixture, state.stream)
@@ -221,10 +219,7 @@ class PopCD(CommonKnobs):
         weights = (population.leave_one_out() if self.leave_one_out else population.weights).astype(
             np.float32
         )
-        h = batches.mean_hidden(theta, population.v)
-        return Parameters(
-            kernels.batch.correlate(population.v, weights[:, None] * h), weights @ population.v, weights @ h
-        )
+        return batches.statistics(population.v, batches.mean_hidden(theta, population.v), weights)
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the weights belong to the last mini-batch."""

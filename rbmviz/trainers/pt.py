@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rbmviz import kernels, rng
+from rbmviz import rng
 from rbmviz.knobs import knob
 from rbmviz.metrics.tempering import inverse_temperatures, swaps_taken
 from rbmviz.rbm import RBM
@@ -13,7 +13,7 @@ from rbmviz.registry import trainer
 from rbmviz.support.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -45,17 +45,13 @@ def tempered_sweep(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (v, h) after one Gibbs sweep of every row under p^beta."""
     stop_point()
-    h = beta * theta.up(v)
-    kernels.random.bernoulli_rows(stream, h, beta * theta.c, h, h)
-    x = beta * theta.down(h)
-    kernels.random.bernoulli_rows(stream, x, beta * theta.b, x, x)
-    return x, h
+    return theta.sweep(v, stream, float(beta)), theta.hidden(len(v))
 
 
 def energy(theta: FixedParameters, v: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Return E(v, h) of every row, float64."""
-    interaction = np.einsum("ri,ri->r", theta.up(v), h, dtype=np.float64)
-    return -(interaction + v.astype(np.float64) @ theta.b + h.astype(np.float64) @ theta.c)
+    given_h = np.einsum("ri,ri->r", theta.inputs(v)[:, : h.shape[1]], h, dtype=np.float64)
+    return -(given_h + v.astype(np.float64) @ theta.b)
 
 
 @trainer(
@@ -109,14 +105,14 @@ class PT(CommonKnobs):
         own = TemperedState(np.stack([cold] * self.n_temperatures), rng.generator(seed, "swaps"))
         return training.start(self, rbm, data, seed, own)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         own: TemperedState = state.own_state
         betas = self.betas
         energies = np.empty(own.v.shape[:2])
         for rung, beta in enumerate(betas):
-            own.v[rung], h = tempered_sweep(theta, own.v[rung], beta, state.stream)
-            energies[rung] = energy(theta, own.v[rung], h)
+            own.v[rung], h = v, h = tempered_sweep(theta, own.v[rung], beta, state.stream)
+            energies[rung] = energy(theta, v, h)
         self.swap(own, energies, betas, first=own.swaps % 2)
         own.swaps += 1
         state.samples = cold = own.v[0]

@@ -18,12 +18,14 @@ from rbmviz.errors import BadInput
 from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
 from rbmviz.support.blas import one_blas_thread
 from rbmviz.trainers import Progress, check_data
-from rbmviz.trainers.batches import Batches, mean_hidden, statistics, sweep, too_large, variances
+from rbmviz.trainers.batches import Batches, mean_hidden, sweep, too_large, variances
 from rbmviz.trainers.parameters import (
     FixedParameters,
+    Padded,
     Parameters,
+    Rows,
+    add,
     difference,
-    norm,
     zeros_like,
 )
 
@@ -102,7 +104,7 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: A
         raise BadInput(f"The data have {data.shape[1]} columns and the model {rbm.n_visible} visible units.")
     if trainer.batch_size > len(data):
         raise too_large(trainer.batch_size, len(data))
-    theta = Parameters(rbm.W.copy(), rbm.b.copy(), rbm.c.copy())
+    theta = Padded.of(Parameters(rbm.W, rbm.b, rbm.c))
     batches = Batches(data, rng.generator(seed, "data"))
     return TrainingState(
         theta, batches, rng.kernel_state(seed, "chain"), rng.generator(seed, "starts"), own_state
@@ -135,7 +137,7 @@ def learning_rate_at(trainer: Any, t: int) -> float:
     return trainer.learning_rate / ((1 + t) ** 0.5 if trainer.schedule == "inverse_sqrt" else 1.0)
 
 
-def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
+def apply(trainer: Any, state: TrainingState, gradient: Parameters | Rows, measured: bool = False) -> None:
     """Make one update: theta <- clip(theta + learning_rate_at(t) (g - weight_decay W)), with momentum.
 
     Arrays change in place. If the knob ``box`` is not 0, every parameter is clipped to [-box, box] (paper
@@ -147,25 +149,32 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
         The knobs of the rule, see ``common_knobs.CommonKnobs``.
     state : TrainingState
         Its theta, velocity, mean and counts are updated in place.
-    gradient : Parameters
-        float32, overwritten.
+    gradient : Parameters or Rows
+        float32.
+    measured : bool
+        Whether the norm of the gradient is stored.
     """
-    scratch = gradient
-    if trainer.weight_decay:
-        gradient.W[:] -= np.float32(trainer.weight_decay) * state.theta.W
+    theta = state.theta = Padded.of(state.theta)
+    rate = learning_rate_at(trainer, state.update)
     if trainer.momentum:
-        state.velocity = state.velocity or zeros_like(state.theta)
-        for velocity, g in zip(state.velocity, gradient, strict=True):
-            velocity *= np.float32(trainer.momentum)
-            velocity += g
-        gradient = state.velocity
+        velocity = state.velocity = Padded.of(state.velocity or zeros_like(theta))
+        length = add(velocity, trainer.momentum, gradient, 1.0, measured)
+        if trainer.weight_decay:
+            b, c = velocity.b.copy(), velocity.c.copy()  # which do not decay
+            velocity.matrix -= np.float32(trainer.weight_decay) * theta.matrix
+            velocity.b[:], velocity.c[:] = b, c
+        theta.matrix += np.float32(rate) * velocity.matrix
     else:
         state.velocity = None
-    learning_rate = np.float32(learning_rate_at(trainer, state.update))
-    for x, g, step in zip(state.theta, gradient, scratch, strict=True):
-        np.multiply(learning_rate, g, out=step)
-        x += step
-        if trainer.box:
+        if trainer.weight_decay:
+            b, c = theta.b.copy(), theta.c.copy()
+            theta.matrix *= np.float32(1 - rate * trainer.weight_decay)
+            theta.b[:], theta.c[:] = b, c
+        length = add(theta, 1.0, gradient, rate, measured)
+    if measured:
+        state.gradient_norm = length
+    if trainer.box:
+        for x in theta:
             np.clip(x, -trainer.box, trainer.box, out=x)
     state.update += 1
     if not trainer.average:
@@ -177,14 +186,15 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
         mean += (x - mean) / state.averaged
 
 
-def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters:
-    theta = FixedParameters(*state.theta)
+def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters | Rows:
+    state.theta = Padded.of(state.theta)
+    theta = FixedParameters.at(state.theta)
     state.batch = batch
     if hasattr(trainer, "positive"):
         return difference(trainer.positive(state), trainer.negative(state, theta, batch))
-    h = mean_hidden(theta, batch)  # first, see FixedParameters.up
+    h = mean_hidden(theta, batch)  # first: chains that start at the batch need the same product
     negative = trainer.negative(state, theta, batch)
-    return difference(statistics(batch, h), negative)
+    return Rows(batch, h, minus=negative)
 
 
 @contextmanager
@@ -208,7 +218,7 @@ def gradient(trainer: Any, state: TrainingState, batch: np.ndarray | None = None
     """
     rows = state.batches.next(trainer.batch_size) if batch is None else batch.astype(np.float32)
     with _one_blas_thread_no_warnings():
-        return _gradient(trainer, state, rows)
+        return Parameters(*_gradient(trainer, state, rows))
 
 
 def check_finite(state: TrainingState) -> None:
@@ -217,7 +227,7 @@ def check_finite(state: TrainingState) -> None:
         raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps).")
 
 
-def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
+def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters | Rows]:
     """Make n updates; yield each gradient before it is applied.
 
     Raises
@@ -234,10 +244,8 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
             except BadInput:  # from a trainer that needs finite parameters: say that training diverged
                 check_finite(state)
                 raise
-            if not left:
-                state.gradient_norm = norm(direction)
             yield direction
-            apply(trainer, state, direction)
+            apply(trainer, state, direction, measured=not left)
     state.seconds += time.perf_counter() - begin
 
 
@@ -249,7 +257,7 @@ def advance(trainer: Any, state: TrainingState, n: int) -> None:
 
 def free_energy(theta: FixedParameters, v: np.ndarray) -> float:
     """Return the mean of F(v) over the rows, in float32."""
-    x = theta.up(v) + theta.c
+    x = theta.inputs(v)[:, : len(theta.c)]
     softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0)
     return float(-(v @ theta.b + softplus.sum(axis=1)).mean())
 
@@ -289,7 +297,7 @@ def progress(
     BadInput
         If the parameters are no longer finite.
     """
-    theta, nan = FixedParameters(*state.theta), float("nan")
+    theta, nan = FixedParameters.at(Padded.of(state.theta)), float("nan")
     check_finite(state)
     reconstruction = gap = nan
     variance = dict.fromkeys(("variance_W", "variance_b", "variance_c"), nan)

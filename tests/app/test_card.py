@@ -9,7 +9,6 @@ import pytest
 from page_settings import button, race_of, set_settings, settings_of, transport_of
 from waiting import wait
 
-from benchmarks.presets import live_pages
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import knobs_of
@@ -21,6 +20,7 @@ from rbmviz_app import shared
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.chain.units import sentence
 from rbmviz_app.session import LessonStep
+from tests.app.preset_runs import live_pages
 from tests.lessons.test_lessons import GOOD
 
 STEPS = [(name, step) for name in shipped_lessons() for step in load_lesson(name).steps]

@@ -75,7 +75,7 @@ def test_page_leaves_a_removed_model(page, sample, address_of, name, setting):
         test.session_state["uploads"].clear()
     assert not test.run().exception
     default = settings_of(test)[setting]
-    assert default in ("bas_pcd", "random", "two halves")
+    assert default in ("mnist_fpcd", "random", "two halves")
     assert (test.selectbox(key=setting).value, address_of(test)[setting]) == (default, [default])
     assert not race_of(test, name).can_undo  # no setting restores the file
 

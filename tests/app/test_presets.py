@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from page_settings import race_of, settings_of
 
-from benchmarks.presets import claims_of, live_pages, measured
 from rbmviz import make_trainer
+from tests.app.preset_runs import claims_of, live_pages, measured
 from tests.lessons.doing import EVERYWHERE, data_of
 
 LIVE = live_pages()
@@ -49,7 +49,7 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
 
 
 def test_the_documentation_lists_every_claim():
-    """In the order of the pages; ``benchmarks.presets`` writes the rows."""
+    """In the order of the pages; ``preset_runs`` writes the rows."""
     rows = (Path(__file__).parents[2] / "docs" / "presets.md").read_text().split("| --- |\n")[-1]
     listed = [tuple(row.split(" | ")[:2]) for row in rows.splitlines()]
     claims = [
@@ -57,7 +57,7 @@ def test_the_documentation_lists_every_claim():
         for name, preset in PRESETS
         for claim in claims_of(LIVE[name], preset)
     ]
-    assert listed == claims, "docs/presets.md: 'python -m benchmarks.presets 5 PAGE' prints its rows"
+    assert listed == claims, "docs/presets.md: 'python -m tests.app.preset_runs 5 PAGE' prints its rows"
 
 
 def captions(test):

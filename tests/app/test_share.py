@@ -324,7 +324,7 @@ def test_the_last_vote_of_a_connection_counts_at_most_two_a_second_until_the_ans
     assert share.votes() == [1, 0, 0]
 
 
-def test_a_watcher_is_told_about_a_tile_but_not_while_the_card_asks(client, share):
+def test_a_watcher_is_told_about_a_tile_but_not_while_the_card_asks(client, race, share):
     def answer(socket, text, kind):
         """Send a message; return the next one of this kind, and those that come before it."""
         socket.send_text(text)
@@ -338,9 +338,11 @@ def test_a_watcher_is_told_about_a_tile_but_not_while_the_card_asks(client, shar
         assert isinstance(answer(socket, "tile 0 1", "tile")[0]["energy"], float)
         assert "energy" not in answer(socket, "tile 0 1000", "tile")[0]
         share.begin_run("sample", "Sample", "numbers")
+        share.publish(canvas="sample", data=DATA, race=race)
         share.end_run()
+        answer(socket, "key", "charts")  # all that is new has come
         socket.send_text("tile 0 1")
-        _, before = answer(socket, "key", "page")
+        _, before = answer(socket, "key", "charts")
         assert not any('"tile"' in said for said in before)
 
 

@@ -56,9 +56,14 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         watcher.until(f"JSON.stringify(panels.map(p => Number(p.dataset.n))) === '{counts}'".replace(" ", ""))
         watcher.page.get_by_text("Paused", exact=True).wait_for()
     light = watchers[0]
+    # A picture that a watcher points at is large; what there is to say of it comes from the server.
+    light.page.locator("canvas.picture").first.hover()
+    light.page.locator(".loupe figcaption").first.filter(has_text="free energy −").wait_for()
     for watcher in watchers:  # barriers, in both themes
         watcher.page.evaluate(AXE)
         assert watcher.page.evaluate(RUN, RULES) == []
+    light.page.mouse.move(0, 0)
+    light.page.locator(".loupe").wait_for(state="detached")
     assert light.ask(BITS) == teacher.ask(BITS)
 
     # A knob that is let go, and the page that is opened, are followed.

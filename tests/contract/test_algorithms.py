@@ -349,19 +349,11 @@ def test_nearly_right_sampler_is_refused(what, tables):
         check_sampler(sampler("nearly", label="Nearly", paper="none")(cls))
 
 
-def negative_in_place(self, state, theta, data):
-    v = data.copy()
-    for _ in range(2):
-        v[:] = sweep(theta, v, state.stream)
-    return statistics(v, mean_hidden(theta, v))
-
-
 SUBTLE_TRAINERS = {
     "two trainings share their chains": (
         "states share an array or a generator",
         {"init": init_shared_chains, "negative": negative_of_shared_chains},
     ),
-    "chains are written over in place": ("negative writes to an array", {"negative": negative_in_place}),
 }
 
 

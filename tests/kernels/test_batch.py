@@ -7,8 +7,6 @@ from naive import sum_of_rows
 
 from rbmviz import rng
 from rbmviz.kernels import batch
-from rbmviz.rbm import RBM
-from rbmviz.trainers import list_trainers, make_trainer, training
 
 SIZES = [(1, 7, 5), (9, 33, 31), (5, 40, 32), (13, 64, 65), (301, 21, 100)]
 
@@ -86,50 +84,3 @@ def test_index_lists_are_used_for_sparse_products():
     assert not batch.beats_blas(100 * 784 // 2, 100, 784, 500)
     assert not batch.beats_blas(100 * 16 // 4, 100, 16, 16)
     assert not batch.beats_blas(784 // 4, 1, 784, 500)
-
-
-@pytest.mark.parametrize("name", sorted(set(list_trainers()) - {"exact"}))
-def test_trainers_by_lists_and_by_blas(name, monkeypatch):
-    """One update of a model large enough for lists, and the same by BLAS."""
-    data = random_bits(120, 150, 0.1).astype(np.uint8)
-    start = RBM(0.1 * random_matrix(150, 130), np.full(150, -2.0), np.full(130, -1.5))
-    trainer = make_trainer(name, batch_size=110)
-
-    def updated():
-        state = trainer.init(start, data, 0)
-        if name not in ("cd", "pop_cd", "ucd"):
-            chains = random_bits(100, 150, 0.1, seed=1)
-            if name == "pt":
-                state.own_state.v[:] = chains
-            elif name == "pcd":
-                state.own_state = chains
-            else:
-                state.own_state.chains = chains
-        calls = []
-        sums = batch.sum_listed_rows
-        monkeypatch.setattr(batch, "sum_listed_rows", lambda *given: calls.append(1) or sums(*given))
-        found = training.gradient(trainer, state)
-        monkeypatch.setattr(batch, "sum_listed_rows", sums)
-        return found, len(calls)
-
-    by_lists, n = updated()
-    assert n >= 2
-    monkeypatch.setattr(batch, "beats_blas", lambda *sizes: False)
-    by_blas, n = updated()
-    assert n == 0
-    for x, y in zip(by_lists, by_blas, strict=True):
-        np.testing.assert_allclose(x, y, atol=1e-6)
-
-
-def test_the_mini_batch_meets_W_once(monkeypatch):
-    """CD's chains start at the mini-batch whose statistics are taken, too."""
-    data = random_bits(40, 30, 0.3).astype(np.uint8)
-    start, asked = RBM(random_matrix(30, 20), np.zeros(30), np.zeros(20)), []
-    times = batch.times
-    monkeypatch.setattr(batch, "times", lambda x, matrix: asked.append(x) or times(x, matrix))
-    for name, want in (("cd", 2), ("pop_cd", 2), ("pcd", 3)):
-        trainer = make_trainer(name)
-        state = trainer.init(start, data, 0)
-        asked.clear()
-        training.gradient(trainer, state)
-        assert len(asked) == want, name

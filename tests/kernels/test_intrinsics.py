@@ -38,7 +38,9 @@ def sums_of_rows(n_out, start):
     for rows in floats(7, n_out):
         for base in floats(n_out):
             for on, off in ((none, none), (some, none), (none, some), (all_, some)):
-                yield base, np.ones(n_out, f32), rows, start, on, len(on), off, len(off)
+                for keep, factor in ((f32(1), f32(1)), (f32(0.9), f32(-1 / 3))):
+                    given = base, np.ones(n_out, f32), keep, factor
+                    yield *given, rows, start, on, len(on), off, len(off)
 
 
 def cases():
@@ -79,6 +81,12 @@ def cases():
             yield "ones_below", z, p, 8
     yield from (("_sum_wide", *case) for case in sums_of_rows(80, 16))
     yield from (("_sum_narrow", *case) for case in sums_of_rows(80, 64))
+    yield from (("_sum_widest", *case) for case in sums_of_rows(144, 16))
+    for block in floats(20, 40):
+        yield "transpose_block", block, 3, 17, np.ones((24, 48), f32), 5, 30
+    for words in (np.zeros((2, 128), u64), G.integers(0, 2**64, (2, 128), dtype=u64)):
+        for at, unit in ((0, 0), (64, 63), (192, 17)):
+            yield "column", words, at, unit
     for panel in floats(9, batch.TILE_WIDTH):
         panel[8] = 0
         for index in (np.zeros(0), [3, 3, 8, 8], [0, 1, 2, 3, 4, 5, 6, 7]):

@@ -6,7 +6,7 @@ from numba.core.errors import TypingError
 
 from rbmviz import make_sampler
 from rbmviz.coupling import pair_streams
-from rbmviz.kernels import annealing, batch, chains, coupling, gibbs, hamming, layers, random
+from rbmviz.kernels import annealing, batch, chains, coupling, gibbs, hamming, layers, random, updates
 from rbmviz.kernels import enumerate as states_kernel
 from rbmviz.kernels.fast_weights import norm, regime
 from rbmviz.kernels.fast_weights import sample as driven
@@ -61,6 +61,19 @@ def test_draws():
     check(random.bernoulli_rows, (state, x, bias, mean, out))
     check(random.bernoulli_chains, (np.stack([state] * 3), x, bias, mean, out))
     check(random.mean_rows, (x, bias, mean))
+
+
+def test_updates():
+    rows, others = 3, 2
+    P = updates.pad(np.zeros((M, N), f32), np.zeros(M, f32), np.zeros(N, f32))
+    work, sums = updates.make_work(M, N, rows), updates.make_sums(M, N, rows, others)
+    v, p, weights = np.zeros((rows, M), f32), np.zeros((rows, N), f32), np.zeros(rows, f32)
+    check(updates.pack, (v, work.units, work.w), [((0,), 0), ((0,), 1), ((2,), 1)])  # there is room for more
+    check(updates.means, (work.x, f32(1), p), [((0,), 1), ((2,), 1)])
+    check(updates.sweep, (P, kernel_state(0, "x"), f32(1), N, work, v), [((5,), 1)])
+    call = (P, f32(1), f32(1), M, p, weights, p[:others].copy(), weights[:others].copy(), sums, True)
+    unused = [((8, 3), axis) for axis in (0, 1)]
+    check(updates.add, (*call, np.zeros(P.shape[1])), unused)
 
 
 def test_gibbs(wide):

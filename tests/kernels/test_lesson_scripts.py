@@ -119,7 +119,8 @@ def test_units_are_drawn_as_in_python(tmp_path):
     state = UnitByUnit.begin()
     for i, (said, last, following, v, h) in enumerate(by_node(tmp_path, units=units_data())["drawn"]):
         assert said == sentence(state)
-        assert last == (None if state.last is None else [state.last.layer, state.last.unit])
+        drawn = state.last
+        assert last == (drawn and pytest.approx([drawn.layer, drawn.unit, drawn.p, drawn.u]))
         assert (tuple(following), v, h) == (state.next_unit, state.v.tolist(), state.h.tolist())
         if i % 7 == 3:
             state = state.draw("visible", i % 6)

@@ -47,27 +47,25 @@ def test_broken_draws_are_found(model):
     frozen = exact.copy()
     frozen[:, 3] = 0
     settling = np.concatenate([noise[:600], exact[600:]])
-    assert "units" in names(frozen, name, data)
+    [unit] = [x for x in findings(frozen, name, _data(data)) if x.name == "units"]
+    assert unit.sentence.startswith("Unit 3 is on in 0% of the samples")
+    assert unit.value < -0.3
     assert {"spurious", "temperature"} <= names(noise, name, data)
     assert "drift" in names(settling, name, data)
     assert "repeats" in names(exact[np.arange(6000) % 17], name, data)
     assert "rhat" in names(np.stack([exact[:3000], noise[3000:]]), name, data)
     assert "ess" in names(exact[np.arange(6000) // 100], name, data)
-    on = load_dataset(data).train.sum(axis=1)
-    alone = np.flatnonzero(load_dataset(data).train_labels == 0)
-    assert "one_class" in names(
-        load_dataset(data).train[np.random.default_rng(3).choice(alone, 400)], name, data
-    ), on
+    one = _data(data).train[_data(data).train_labels == 0]
+    assert "one_class" in names(np.random.default_rng(3).choice(one, 400), name, data)
 
 
-def test_a_chain_without_one_of_the_classes_is_found():
-    labels = load_dataset("modes").train_labels
-    without = load_dataset("modes").train[labels != 2]
-    sentence = next(
-        x.sentence for x in findings(without, "modes_pcd", "modes") if x.name == "missing_classes"
-    )
-    assert "there is no right half" in sentence
-    assert "missing_classes" not in names(load_dataset("modes").train, "modes_pcd", "modes")
+def test_a_chain_without_some_of_the_classes_is_found():
+    modes = _data("modes")
+    for left_out, said in (([2], "no right half,"), ([0, 1], "no all 0 or all 1,")):
+        without = modes.train[~np.isin(modes.train_labels, left_out)]
+        found = {x.name: x.sentence for x in findings(without, "modes_pcd", modes)}
+        assert said in found["missing_classes"]
+    assert "missing_classes" not in names(modes.train, "modes_pcd", "modes")
 
 
 def test_chains_that_stay_in_their_classes_are_found_together():
@@ -80,9 +78,10 @@ def test_chains_that_stay_in_their_classes_are_found_together():
 
 def test_rare_spikes_at_equal_distances_are_no_repetition():
     """Their autocorrelation is as high as that of a circle; the bits in between are not the same."""
-    exact = drawn("modes_pcd", 2000, 4)
-    exact[[100, 400, 700, 1000]] = 1 - np.eye(16, dtype=np.uint8)[0] * exact[0]
-    assert "repeats" not in names(exact, "modes_pcd", None)
+    prototypes = np.unique(_data("modes").train, axis=0, return_counts=True)
+    rows = prototypes[0][prototypes[1] > 100][np.random.default_rng(4).integers(0, 4, 2000)]
+    rows[[100, 400, 700, 1000]] = np.arange(16) % 2
+    assert "repeats" not in names(rows, "modes_pcd", None)
 
 
 def test_many_short_chains_with_common_starts_are_judged_by_starts():
@@ -109,25 +108,24 @@ def test_samples_may_come_in_parts(n_chains, n):
     again, once = parts.findings(), whole.findings()
     assert [x.name for x in once] == [x.name for x in again] != []
     for x, y in zip(once, again, strict=True):
-        np.testing.assert_allclose(
-            [x.value, x.error, x.threshold], [y.value, y.error, y.threshold], rtol=1e-3
-        )
+        np.testing.assert_allclose([x.value, x.threshold], [y.value, y.threshold], rtol=1e-3)
+        np.testing.assert_allclose(x.error, y.error, rtol=0.1)  # of a temperature: beside the best one
     kept = whole.kept
     expected = v[: n // n_chains * n_chains].reshape(-1, n_chains, 16)[:: kept.stride].swapaxes(0, 1)
     np.testing.assert_array_equal(kept.rows(), expected)
 
 
-def test_findings_wait_until_there_is_a_fifth_more():
+def test_findings_wait_until_there_is_a_quarter_more():
     v = drawn("bas_pcd", 3000, 8)
     watch = Watch(load_model("bas_pcd").rbm)
     watch.update(v[:99])
     assert (watch.findings().verdict, watch.findings().sentence) == ("unsure", "Too few samples to tell: 99.")
     watch.update(v[99:1000])
     first = watch.findings()
-    watch.update(v[1000:1199])
+    watch.update(v[1000:1249])
     assert watch.findings() is first
-    watch.update(v[1199:1201])
-    assert watch.findings().n == 1201
+    watch.update(v[1249:1251])
+    assert watch.findings().n == 1251
 
 
 def test_verdicts_and_their_data():

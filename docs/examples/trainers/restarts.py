@@ -10,7 +10,7 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
+from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -42,7 +42,7 @@ class Restarts(CommonKnobs):
         chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
         return training.start(self, rbm, data, seed, chains)
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
         """Return the negative statistics of one update; see Trainer."""
         v = state.own_state
         anew = state.starts_generator.random(len(v)) < self.restart

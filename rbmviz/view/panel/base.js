@@ -413,6 +413,8 @@ class Grid {
     /** Colour of each value, for pictures of signed values. @type {Uint32Array} */
     this.signed = new Uint32Array(256);
     this.gap = 0;
+    /** Asks about a sample; null: nobody would answer. @type {((panel: number, sample: number) => void) | null} */
+    this.askForTile = (panel, sample) => this.send({ panel, sample });
     this.loupe = new Loupe(this);
     this.onShow = () => { if (!document.hidden && this.askWhenShown) this.askForFrames(); };
     document.addEventListener('visibilitychange', this.onShow);
@@ -572,9 +574,6 @@ class Grid {
     return { fps, view, pixels, cells: this.side ** 2, n_visible, panels: [...this.panels.keys()], frames: FRAMES_ASKED };
   }
 
-  /** @param {number} panel @param {number} sample */
-  askForTile(panel, sample) { this.send({ panel, sample }); }
-
   askForFrames() {
     this.askWhenShown = document.hidden;
     if (this.askWhenShown) return;
@@ -700,12 +699,11 @@ class ShownGrid extends Grid {
   constructor(root, data, PanelOfPage) {
     super(root, data, () => {}, PanelOfPage);
     this.host.classList.add('shown');
+    /** @type {Grid['askForTile']} */
+    this.askForTile = null;
   }
 
   connect() {}
-
-  /** @param {number} _panel @param {number} _sample */
-  askForTile(_panel, _sample) {}
 
   /** @param {number} _key @param {Record<string, KnobValue>} _knobs */
   changeKnobs(_key, _knobs) {}

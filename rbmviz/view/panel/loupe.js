@@ -25,15 +25,15 @@ const bytesOf = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(
 /**
  * What there is to say about a sample.
  * @param {number} sample number, from 0 @param {Tile | null} tile @param {string[]} classes
- * @param {ArrayLike<number>} shares of the classes in the run @param {number[]} data_shares
+ * @param {ArrayLike<number>} shares of the classes in the run @param {number[]} data_shares @param {string} unit name of what a visible unit is
  */
-function sampleText(sample, tile, classes, shares, data_shares) {
+function sampleText(sample, tile, classes, shares, data_shares, unit) {
   if (sample < 0) return { title: 'Start of the chain', line: '' };
   const title = `Sample ${whole.format(sample + 1)}`, nearest = tile?.nearest;
   if (!nearest) return { title, line: '' };
   const of = nearest.of === null ? '' : classes[nearest.of], share = nearest.of === null ? undefined : shares[nearest.of];
   const looks = nearest.blank ? 'blank' : nearest.unlike ? 'unlike all training examples' : of && `counts as ${of}`;
-  const differ = `${whole.format(nearest.differ)} pixels differ`;
+  const differ = nearest.differ === 1 ? `1 ${unit} differs` : `${whole.format(nearest.differ)} ${unit}s differ`;
   const line = share === undefined ? differ : `${differ}. ${of}: ${percent(share)} of the samples, ${percent(data_shares[/** @type {number} */ (nearest.of)])} of the data`;
   return { title: looks ? `${title}: ${looks}` : title, line };
 }
@@ -86,7 +86,7 @@ class Loupe {
     this.to = new Uint8Array(0);
     this.fadedAt = 0;
     this.fading = 0;
-    this.ask = paced(ASK_MS, (/** @type {number} */ panel, /** @type {number} */ sample) => { if (this.at) grid.askForTile(panel, sample); });
+    this.ask = paced(ASK_MS, (/** @type {number} */ panel, /** @type {number} */ sample) => { if (this.at) grid.askForTile?.(panel, sample); });
     this.onAnother = (/** @type {Event} */ event) => {
       const onTile = this.at && event.composedPath().includes(this.at.mosaic.canvas);
       if (event instanceof KeyboardEvent ? event.key === 'Escape' : event.type === 'scroll' || !onTile) this.close();
@@ -98,6 +98,7 @@ class Loupe {
     const { tiles } = panel;
     tiles.forEach((mosaic, i) => {
       const { canvas } = mosaic;
+      canvas.dataset.large = '';
       /** @param {PointerEvent | MouseEvent} event */
       const point = event => this.point(panel, mosaic, mosaic.slotAt(event));
       canvas.addEventListener('pointermove', event => { if (event.pointerType === 'mouse') point(event); });
@@ -218,7 +219,8 @@ class Loupe {
     const { at } = this, { vocabulary } = panel, [, mean, nearest] = this.pictures, { rows, columns } = mosaic, bits = tile?.nearest ? bytesOf(tile.nearest.v) : null;
     const example = bits ? unpackBits({ dtype: 'bits', shape: [1, mosaic.size], data: bits }).map(bit => 255 * bit) : null;
     this.images.hidden = vocabulary.length > 0;
-    mean.node.hidden = nearest.node.hidden = sample < 0 || panel.isBlind; // their places are there before the answer
+    mean.node.hidden = sample < 0 || panel.isBlind || !this.grid.askForTile; // their places are there before the answer
+    nearest.node.hidden = mean.node.hidden || (tile !== null && !example);
     if (tile?.p) mean.draw(bytesOf(tile.p), rows, columns, mosaic.ink);
     if (example) nearest.draw(example, rows, columns, mosaic.ink);
     mean.node.classList.toggle('waits', !tile?.p);
@@ -228,7 +230,7 @@ class Loupe {
     this.pictures.forEach(({ number }, i) => put(number, numbers[i]));
     /** @param {Uint8Array} values */
     const words = values => vocabulary.filter(([, i]) => values[i] > 127).map(([word]) => word).join(' ') || 'no word';
-    if (vocabulary.length) lines.unshift(`Words: ${words(this.to)}. ${numbers[0]}`, ...(example ? [`Nearest in training: ${words(example)}. ${numbers[2]}`] : []));
+    if (vocabulary.length) lines.unshift(`Words: ${words(this.to)}; ${numbers[0]}`, ...(example ? [`Nearest in training: ${words(example)}; ${numbers[2]}`] : []));
     put(this.title, title);
     put(this.said, lines.join('\n'));
     const text = [title, ...(vocabulary.length ? [] : numbers.slice(0, 1)), ...lines].filter(Boolean).join('. '), stop = panel.tiles[0].canvas;

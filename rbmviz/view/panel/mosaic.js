@@ -30,9 +30,6 @@ function diverging(low, middle, high) {
   return table;
 }
 
-/** @param {number} colour of a ramp @returns {string} */
-const cssOf = colour => `rgb(${colour & 255},${colour >> 8 & 255},${colour >> 16 & 255})`;
-
 // Pictures side by side on one canvas, with values of 0 to 255.
 
 class Mosaic {
@@ -124,7 +121,7 @@ class Mosaic {
       x.strokeRect(((slot % across) * wide + GAP / 2) * scale, (Math.floor(slot / across) * tall + GAP / 2) * scale, wide * scale, tall * scale);
     };
     if (ring) frame(ring.slot, ring.colour);
-    if (this.pointed >= 0) frame(this.pointed, cssOf(ink[255]));
+    if (this.pointed >= 0) frame(this.pointed, getComputedStyle(this.canvas).color);
   }
 }
 

@@ -47,7 +47,7 @@ class SamplePanel extends Panel {
   }
 
   /** @param {Mosaic} mosaic @param {number} slot @param {number} sample @param {Tile | null} tile */
-  tileText(mosaic, slot, sample, tile) { return sampleText(sample, tile, this.page.classes, this.shares, this.page.data_shares); }
+  tileText(mosaic, slot, sample, tile) { return sampleText(sample, tile, this.page.classes, this.shares, this.page.data_shares, this.vocabulary.length ? 'word' : 'pixel'); }
 
   arrange() {
     const { view, shape: [rows, columns], classes } = this.page, { side } = this.grid, single = view === 'single';

@@ -1,6 +1,6 @@
 """What presets claim, measured as the claims of lessons are: the same runs, without a browser.
 
-``python -m benchmarks.presets 5`` writes the numbers of every claim for five seeds, a table in Markdown;
+``python -m tests.app.preset_runs 5`` writes the numbers of every claim for five seeds, a table in Markdown;
 ``--preset gibbs-sticks`` only those of presets with this name in the address.
 """
 
