@@ -24,8 +24,9 @@ class SamplePanel extends Panel {
 
   build() {
     super.build();
-    this.verdict = new Verdict(this.spec.label);
-    this.readouts.lead.after(this.verdict.button, this.verdict.text);
+    this.verdict = new Verdict();
+    this.readouts.lead.after(this.verdict.node);
+    this.more.append(this.verdict.list); // last, because its height changes
   }
 
   draw() {
