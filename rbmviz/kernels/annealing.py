@@ -49,7 +49,7 @@ def _softplus_sum(x, scale, bias, factors, terms):
     return summed
 
 
-class Annealed(NamedTuple):
+class AnnealedChains(NamedTuple):
     """Chains of AIS: their states and weights, the models at both ends, and work space for one chain."""
 
     hidden: Layer
@@ -72,7 +72,7 @@ class Annealed(NamedTuple):
 
 def start(
     layers: tuple[Layer, Layer], base: np.ndarray, tilt: np.ndarray, c: np.ndarray, streams: np.ndarray
-) -> Annealed:
+) -> AnnealedChains:
     """Return chains that ``anneal`` draws from the model without weights; ``layers`` have no biases."""
     chains, m, n = len(streams), len(base), len(c)
     hidden, visible = (of_chains(layer.n, layer.weights, layer.bias, chains) for layer in layers)
@@ -80,7 +80,7 @@ def start(
     work = [np.empty(shape, f32) for shape in (n, m, (1, n), (1, m), n)]
     sums = np.empty(UNIT_GROUP), np.empty(max(UNIT_GROUP, -(-m // WIDTH) * WIDTH))
     own = np.zeros(chains), np.zeros(chains, f32), np.zeros(chains, np.int64)
-    return Annealed(hidden, visible, *(streams, base, tilt, c, *own, *work, *sums))
+    return AnnealedChains(hidden, visible, *(streams, base, tilt, c, *own, *work, *sums))
 
 
 @inner

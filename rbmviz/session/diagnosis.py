@@ -13,13 +13,13 @@ from rbmviz.metrics.findings import FEWEST_SAMPLES, Findings, Watch
 from rbmviz.rbm import RBM
 from rbmviz.session.pools import FULL_SPEED
 
-SHARE = 100
+LOOK_SHARE = 100
 """Minimum time between the starts of two looks, as a multiple of the processor time of the last one."""
 
 MAX_SECONDS = 10.0
 """Maximum of this time: the first look of all compiles a kernel and loads statistics."""
 
-GROWTH = 1.5
+NEW_SAMPLES = 1.5
 """Factor by which the samples grow between two looks."""
 
 log = logging.getLogger(__name__)
@@ -55,12 +55,12 @@ class Diagnosis:
     @property
     def _is_due(self) -> bool:
         looked_at = 0 if self.newest is None else self.newest.n
-        return self._kept.n >= max(FEWEST_SAMPLES, GROWTH * looked_at)
+        return self._kept.n >= max(FEWEST_SAMPLES, NEW_SAMPLES * looked_at)
 
     def request(self) -> None:
         """Begin to look at the samples on another thread, if there are enough new ones and it is time."""
         now = time.monotonic()
-        if self._busy or not self._is_due or now < self._began_at + min(SHARE * self._took, MAX_SECONDS):
+        if self._busy or not self._is_due or now < self._began_at + min(LOOK_SHARE * self._took, MAX_SECONDS):
             return
         self._busy, self._began_at = True, now
         watch, watch.kept = self._watch, copy.copy(self._kept)  # its arrays are replaced, never changed

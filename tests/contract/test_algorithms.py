@@ -222,8 +222,8 @@ def only(monkeypatch):
 def test_a_broken_sampler_is_refused_by_name(promise, tables, only):
     only(promise)
     cls = type("Broken", (Skeleton,), {"__doc__": "Broken.", **BROKEN_SAMPLERS[promise]})
-    with pytest.raises(AssertionError, match=f"^broken does not keep its promise '{promise}"):
-        check_sampler(sampler("broken", label="Broken", paper="none")(cls))
+    with pytest.raises(AssertionError, match=f"^faulty does not keep its promise '{promise}"):
+        check_sampler(sampler("faulty", label="Broken", paper="none")(cls))
 
 
 # A broken trainer for each promise

@@ -415,7 +415,7 @@ for m, n in ((9, 4), (4, 9), (13, 12)):
     ais_log_z(rbm, n_chains=2, betas=3)
     ais_log_z(rbm, rows[:, :m], n_chains=2, betas=np.array([0, 1]))
 kernels = hamming.count_distances, hamming.nearest, hamming.log_mixtures
-for kernel in (*kernels, enumerate.log_weights, annealing.add_log_ratio):
+for kernel in (*kernels, enumerate.log_weights, annealing.anneal):
     assert len(kernel.signatures) == 1, (kernel, kernel.signatures)
 assert len(hamming.add_counts.signatures) == 3  # counters of 8, 16 and 32 bits
 """

@@ -27,6 +27,6 @@ class Verdict {
     this.node.title = findings[0]?.[0] ?? verdict;
     put(this.sign, SIGNS[mark]);
     put(this.line, verdict);
-    this.list.replaceChildren(...findings.flatMap(([said, source]) => [element('dt', { text: said }), element('dd', { text: source })]));
+    this.list.replaceChildren(...Array.from(findings, ([said, source]) => [element('dt', { text: said }), element('dd', { text: source })]).flat()); // '' where numbers are hidden
   }
 }
