@@ -65,13 +65,17 @@ def words(n: int) -> int:
     return -(-n // 64)
 
 
-def pad(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return the matrix P of parameters, whose rows are an odd number of cache lines long.
+def zeros(m: int, n: int) -> np.ndarray:
+    """Return a matrix for m visible and n hidden units, whose rows are an odd number of cache lines long.
 
     Rows of 2,048 bytes would share a quarter of the sets of the first cache.
     """
-    m, n = W.shape
-    P = aligned_zeros(64 * words(m + 1), 64 * words(n) + WIDTH)
+    return aligned_zeros(64 * words(m + 1), 64 * words(n) + WIDTH)
+
+
+def pad(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Return the matrix P of parameters."""
+    (m, n), P = W.shape, zeros(*W.shape)
     P[:m, :n], P[:m, n], P[m, :n] = W, b, c
     return P
 

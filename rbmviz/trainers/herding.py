@@ -12,7 +12,7 @@ from rbmviz.registry import trainer
 from rbmviz.support.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters, Rows
+from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.training import TrainingState
 
 
@@ -93,13 +93,13 @@ class Herding(CommonKnobs):
         state.own_state = HerdingState(chains, parameters.zeros_like(state.theta), data.mean(axis=0))
         return state
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         own: HerdingState = state.own_state
         own.chains, h, own.sweeps = climb(theta, own.chains, self.max_sweeps)
         state.samples = own.chains
         state.sweeps += own.sweeps * len(own.chains)
-        negative = batches.statistics(own.chains, h)
+        negative = batches.statistics(own.chains, h).formed
         own.climbs += 1
         share = np.float32(1 / own.climbs)
         for mean, x in zip(own.mean, negative, strict=True):

@@ -44,7 +44,15 @@ class Padded(Parameters):
         """Return ``theta`` if it is padded, else a copy that is."""
         if isinstance(theta, cls):
             return theta
-        matrix, (m, n) = kernels.updates.pad(*theta), theta.W.shape
+        return cls._in(kernels.updates.pad(*theta), *theta.W.shape)
+
+    @classmethod
+    def zeros(cls, m: int, n: int) -> "Padded":
+        """Return the direction 0."""
+        return cls._in(kernels.updates.zeros(m, n), m, n)
+
+    @classmethod
+    def _in(cls, matrix: np.ndarray, m: int, n: int) -> "Padded":
         padded = cls(matrix[:m, :n], matrix[:m, n], matrix[m, :n])
         padded.matrix = matrix
         return padded
@@ -60,7 +68,7 @@ class Padded(Parameters):
     @cached_property
     def scratch(self) -> "Padded":
         """Work space for a direction, zero beyond the units."""
-        return Padded.of(zeros_like(self))
+        return Padded.zeros(*self.W.shape)
 
     @cached_property
     def sums(self) -> Any:
@@ -71,7 +79,8 @@ class Padded(Parameters):
 class FixedParameters(Parameters):
     """The parameters of one update, which do not change while this object exists."""
 
-    _rows = _sweeps = 0
+    _seen: np.ndarray | None = None
+    _sweeps = 0
 
     @cached_property
     def padded(self) -> Padded:
@@ -88,11 +97,15 @@ class FixedParameters(Parameters):
     def inputs(self, v: np.ndarray) -> np.ndarray:
         """Return c + v W, float32 (rows, n_hidden and more), until the next call of a method.
 
-        Rows that are as in the last call are not computed again.
+        The array of the last call is not read again, so do not write to it before the update ends. Rows of
+        another one that are as in the last are not summed again.
         """
         work, n = self.padded.work(len(v)), len(self.c)
-        if self._rows != len(v):
-            work.v[:], self._rows = 0, len(v)  # of other parameters
+        if v is self._seen:
+            return work.x
+        if self._seen is None or len(self._seen) != len(v):
+            work.v[:] = 0  # of other parameters
+        self._seen = v
         if kernels.updates.pack(np.ascontiguousarray(v, np.float32), work.units, work.w):
             self._run(work, _NO_STREAM, 1.0, np.empty((0, v.shape[1]), np.float32))
         else:
@@ -108,6 +121,7 @@ class FixedParameters(Parameters):
         if self._sweeps % kernels.layers.REBUILD_SWEEPS == 0:
             work.v[:] = 0  # no bits from which the next input could be updated
         self._run(work, stream, beta, out)
+        self._seen = out
         return out
 
     def _run(self, work: Any, stream: np.ndarray, beta: float, out: np.ndarray) -> None:
@@ -164,8 +178,7 @@ class Rows:
     @cached_property
     def formed(self) -> Parameters:
         """The statistics as arrays."""
-        m, n = self.v.shape[1], self.h.shape[1]
-        zeros = Padded.of(Parameters(*(np.zeros(size, np.float32) for size in ((m, n), m, n))))
+        zeros = Padded.zeros(self.v.shape[1], self.h.shape[1])
         self.add_to(zeros)
         return Parameters(*(np.ascontiguousarray(x) for x in zeros))
 
@@ -209,7 +222,8 @@ def add(theta: Padded, keep: float, step: Parameters | Rows, rate: float, measur
     for x, g in zip(theta.scratch, step, strict=True):
         x[:] = g
     theta.scratch.matrix[:] *= np.float32(rate)
-    theta.matrix *= np.float32(keep)
+    if keep != 1:
+        theta.matrix *= np.float32(keep)
     theta.matrix += theta.scratch.matrix
     return norm(step) if measured else 0.0
 
