@@ -143,7 +143,7 @@ class FixedParameters(Parameters):
 
     def up(self, v: np.ndarray) -> np.ndarray:
         """Return v W, float32 (rows, n_hidden)."""
-        return kernels.batch.times(v, self._dense)
+        return self.inputs(v)[:, : len(self.c)] - self.c
 
     def down(self, h: np.ndarray) -> np.ndarray:
         """Return h W', float32 (rows, n_visible)."""
@@ -178,9 +178,10 @@ class Rows:
     @cached_property
     def formed(self) -> Parameters:
         """The statistics as arrays."""
-        zeros = Padded.zeros(self.v.shape[1], self.h.shape[1])
-        self.add_to(zeros)
-        return Parameters(*(np.ascontiguousarray(x) for x in zeros))
+        weighted = self.weights[:, None] * self.h
+        W = kernels.batch.correlate(self.v, weighted)
+        own = Parameters(W, self.weights @ self.v, weighted.sum(axis=0))
+        return own if self.minus is None else difference(own, Parameters(*self.minus))
 
     _sums: Any = None
 
@@ -195,23 +196,14 @@ class Rows:
                 kernels.updates.pack(np.ascontiguousarray(v, np.float32), sums.units, bits)
                 for v, bits in ((self.v, sums.v), (rows.v, sums.w))
             )
-        if self._of_bits:
-            given = (
-                np.ascontiguousarray(x, np.float32) for x in (self.h, self.weights, rows.h, rows.weights)
-            )
-            rule = np.float32(keep), np.float32(rate)
-            kernels.updates.add(theta.matrix, *rule, m, *given, sums, anew, squares)
-        else:
-            weighted = self.weights[:, None] * self.h
-            own = Parameters(self.v.T @ weighted, self.weights @ self.v, weighted.sum(axis=0))
-            add(theta, keep, own, rate)
-            if isinstance(minus, Rows):
-                minus.add_to(theta, 1.0, -rate)
+        if not self._of_bits:
+            return add(theta, keep, self.formed, rate, measured)
+        given = (np.ascontiguousarray(x, np.float32) for x in (self.h, self.weights, rows.h, rows.weights))
+        kernels.updates.add(theta.matrix, np.float32(keep), np.float32(rate), m, *given, sums, anew, squares)
         if isinstance(minus, Parameters):
             add(theta, 1.0, minus, -rate)
-        elif self._of_bits:
-            return float(np.sqrt(squares.sum()))
-        return norm(self.formed) if measured else 0.0
+            return norm(self.formed) if measured else 0.0
+        return float(np.sqrt(squares.sum()))
 
 
 def add(theta: Padded, keep: float, step: Parameters | Rows, rate: float, measured: bool = False) -> float:
