@@ -25,7 +25,7 @@ from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.trainers import batches, make_trainer, training
-from rbmviz.trainers.parameters import FixedParameters
+from rbmviz.trainers.parameters import FixedParameters, Padded, Parameters
 
 OURS, ROOFLINE = "rbmviz", "roofline"
 BEST = "best peer"
@@ -231,10 +231,11 @@ def batch_row(model: Model, n_chains: int, peers: Peers | None) -> Match:
     """Return the row for many chains in one batch, as trainers run them: no copies of W are kept."""
     rbm, state = model.rbm, rng.kernel_state(0, "chain")
     v = batches.random_chains(n_chains, rbm.n_visible, 0)
+    theta = Padded.of(Parameters(rbm.W, rbm.b, rbm.c))
 
     def sweep() -> None:
         nonlocal v
-        v = batches.sweep(FixedParameters(rbm.W, rbm.b, rbm.c), v, state)
+        v = batches.sweep(FixedParameters.at(theta), v, state)
 
     for _ in range(BENCH_BURN_IN // 20):
         sweep()

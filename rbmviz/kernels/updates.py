@@ -35,7 +35,7 @@ class Work(NamedTuple):
     v: np.ndarray  # uint64 (words of units and the one that is always 1, rows): the bits of x
     w: np.ndarray  # the same: the bits that come next
     h: np.ndarray  # uint64 (words, rows)
-    x: np.ndarray  # float32 (rows, length of a row of P): v P, which is c + v W
+    x: np.ndarray  # float32 (rows, whole words): v P, which is c + v W
     y: np.ndarray  # float32 (rows, whole words): b + h W'
     units: np.ndarray  # uint8 (rows, whole words): the bits w
     on: np.ndarray  # int32: lists of a row
@@ -43,7 +43,7 @@ class Work(NamedTuple):
     starts: np.ndarray  # int64 (words of h, rows + 1)
     hidden: np.ndarray  # int32: lists of the active units of each word of h
     tile: np.ndarray  # float32 (STREAM_LANES, STRIP)
-    row: np.ndarray  # float32 (length of a row of P or whole words,): zeros
+    row: np.ndarray  # float32 (length of a row of P,): zeros
     mean: np.ndarray  # float32 (STREAM_LANES,)
 
 
@@ -65,34 +65,38 @@ def words(n: int) -> int:
     return -(-n // 64)
 
 
-def pad(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return the matrix P of parameters, whose rows are an odd number of cache lines long.
+def zeros(m: int, n: int) -> np.ndarray:
+    """Return a matrix for m visible and n hidden units, whose rows are an odd number of cache lines long.
 
     Rows of 2,048 bytes would share a quarter of the sets of the first cache.
     """
-    m, n = W.shape
-    P = aligned_zeros(64 * words(m + 1), 64 * words(n) + WIDTH)
+    return aligned_zeros(64 * words(m + 1), ((n + WIDTH) // WIDTH | 1) * WIDTH)
+
+
+def pad(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Return the matrix P of parameters."""
+    (m, n), P = W.shape, zeros(*W.shape)
     P[:m, :n], P[:m, n], P[m, :n] = W, b, c
     return P
 
 
 def make_work(m: int, n: int, rows: int) -> Work:
     """Return work space for some number of rows."""
-    M, N, padded = 64 * words(m + 1), 64 * words(n) + WIDTH, 64 * words(rows)
-    v, w, h = (np.zeros((size // 64, padded), np.uint64) for size in (M, M, N - WIDTH))
+    M, N, padded = 64 * words(m + 1), 64 * words(n), 64 * words(rows)
+    v, w, h = (np.zeros((size // 64, padded), np.uint64) for size in (M, M, N))
     on, off, hidden = (np.zeros(size + 4, np.int32) for size in (M, M, rows * n))
     units = np.zeros((rows, M), np.uint8)
     units[:, m] = 1
     return Work(
         *(v, w, h, aligned_zeros(rows, N), aligned_zeros(rows, M), units, on, off),
         *(np.zeros((len(h), rows + 1), np.int64), hidden, aligned_zeros(STREAM_LANES, STRIP)),
-        *(aligned_zeros(max(M, N)), aligned_zeros(STREAM_LANES)),
+        *(aligned_zeros(zeros(m, n).shape[1]), aligned_zeros(STREAM_LANES)),
     )
 
 
 def make_sums(m: int, n: int, rows: int, others: int) -> Sums:
     """Return work space for some numbers of rows."""
-    M, N = 64 * words(m + 1), 64 * words(n) + WIDTH
+    M, N = zeros(m, n).shape
     v, w = (np.zeros((M // 64, 64 * words(size)), np.uint64) for size in (rows, others))
     units = np.zeros((max(rows, others), M), np.uint8)
     units[:, m] = 1
@@ -144,13 +148,14 @@ def move(P, n, work):
 @private
 def fits(P, work, rows, m, n):
     """Return whether P and work space have the sizes of these rows and units."""
-    M, N, padded = (m + 64) // 64 * 64, (n + 63) // 64 * 64 + WIDTH, (rows + 63) // 64 * 64
+    M, N, padded = (m + 64) // 64 * 64, (n + 63) // 64 * 64, (rows + 63) // 64 * 64
     bits = work.v.shape == (M // 64, padded) and work.w.shape == work.v.shape
     bits = bits and work.h.shape == (N // 64, padded) and work.starts.shape == (N // 64, rows + 1)
-    sums = work.x.shape == (rows, N) and work.y.shape == (rows, M) and work.row.shape[0] == max(M, N)
+    sums = work.x.shape == (rows, N) and work.y.shape == (rows, M) and work.row.shape[0] == P.shape[1]
     lists = work.on.shape[0] == M + 4 and work.off.shape[0] == M + 4 and work.hidden.shape[0] == rows * n + 4
     room = work.units.shape == (rows, M) and work.mean.shape[0] == STREAM_LANES
-    return bits and sums and lists and room and work.tile.shape == (STREAM_LANES, STRIP) and P.shape == (M, N)
+    room = room and work.tile.shape == (STREAM_LANES, STRIP)
+    return bits and sums and lists and room and P.shape[0] == M and P.shape[1] > n and P.shape[1] % WIDTH == 0
 
 
 @inner
@@ -286,7 +291,14 @@ def add(P, keep, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
     both = first_w + w.shape[1]
     given = q.shape[1] == n and weights_p.shape[0] == rows and weights_q.shape[0] == others
     room = sums.rows.shape == (both, N) and on.shape[0] == off.shape[0] == 2 * both + 4
-    room = room and n < N and N == total.shape[0] and rows <= first_w and others <= both - first_w
+    room = (
+        room
+        and n < N
+        and N % WIDTH == 0
+        and N == total.shape[0]
+        and rows <= first_w
+        and others <= both - first_w
+    )
     bits = 64 * v.shape[0] == P.shape[0] == 64 * w.shape[0] and m < P.shape[0]
     whole = first_w % 64 == w.shape[1] % 64 == 0 and sums.alike.shape[0] == 1
     if not (given and room and bits and whole and (not measured or squares.shape[0] == N)):

@@ -167,7 +167,6 @@ def _sum_tile(name, vectors):
 
 
 _sum_wide, _sum_narrow = _sum_tile("_sum_wide", 4), _sum_tile("_sum_narrow", 1)
-_sum_widest = _sum_tile("_sum_widest", 8)
 
 
 @private
@@ -188,13 +187,10 @@ def sum_rows(base, out, rows, on, n_on, off, n_off):
 
 @private
 def add_rows(base, out, keep, factor, rows, start, stop, on, n_on, off, n_off):
-    """Do ``out = keep base + factor`` (the sum of ``sum_rows``) from start to stop.
-
-    Eight vectors hide each other's latency.
-    """
-    while start + 8 * WIDTH <= stop:
-        _sum_widest(base, out, keep, factor, rows, start, on, n_on, off, n_off)
-        start += 8 * WIDTH
+    """Do ``out = keep base + factor`` (the sum of ``sum_rows``) from start to stop."""
+    while start + 4 * WIDTH <= stop:
+        _sum_wide(base, out, keep, factor, rows, start, on, n_on, off, n_off)
+        start += 4 * WIDTH
     while start < stop:
         _sum_narrow(base, out, keep, factor, rows, start, on, n_on, off, n_off)
         start += WIDTH

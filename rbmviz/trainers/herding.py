@@ -12,7 +12,7 @@ from rbmviz.registry import trainer
 from rbmviz.support.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters, Rows
+from rbmviz.trainers.parameters import FixedParameters, Padded, Parameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -45,7 +45,7 @@ def climb(theta: FixedParameters, v: np.ndarray, max_sweeps: int) -> tuple[np.nd
     while sweeps < max_sweeps and not np.array_equal(before, v):
         stop_point()
         sweeps += 1
-        h = (theta.up(v) + theta.c > 0).astype(np.float32)
+        h = (theta.inputs(v)[:, : len(theta.c)] > 0).astype(np.float32)
         before, v = v, (theta.down(h) + theta.b > 0).astype(np.float32)
     return v, h, sweeps
 
@@ -101,9 +101,8 @@ class Herding(CommonKnobs):
         state.sweeps += own.sweeps * len(own.chains)
         negative = batches.statistics(own.chains, h)
         own.climbs += 1
-        share = np.float32(1 / own.climbs)
-        for mean, x in zip(own.mean, negative, strict=True):
-            mean += share * (x - mean)
+        mean = own.mean = Padded.of(own.mean)
+        parameters.add(mean, 1 - 1 / own.climbs, negative, 1 / own.climbs)
         return negative
 
     def step(self, state: TrainingState, n: int) -> Progress:

@@ -44,7 +44,15 @@ class Padded(Parameters):
         """Return ``theta`` if it is padded, else a copy that is."""
         if isinstance(theta, cls):
             return theta
-        matrix, (m, n) = kernels.updates.pad(*theta), theta.W.shape
+        return cls._in(kernels.updates.pad(*theta), *theta.W.shape)
+
+    @classmethod
+    def zeros(cls, m: int, n: int) -> "Padded":
+        """Return the direction 0."""
+        return cls._in(kernels.updates.zeros(m, n), m, n)
+
+    @classmethod
+    def _in(cls, matrix: np.ndarray, m: int, n: int) -> "Padded":
         padded = cls(matrix[:m, :n], matrix[:m, n], matrix[m, :n])
         padded.matrix = matrix
         return padded
@@ -60,7 +68,7 @@ class Padded(Parameters):
     @cached_property
     def scratch(self) -> "Padded":
         """Work space for a direction, zero beyond the units."""
-        return Padded.of(zeros_like(self))
+        return Padded.zeros(*self.W.shape)
 
     @cached_property
     def sums(self) -> Any:
@@ -71,7 +79,8 @@ class Padded(Parameters):
 class FixedParameters(Parameters):
     """The parameters of one update, which do not change while this object exists."""
 
-    _rows = _sweeps = 0
+    _seen: np.ndarray | None = None
+    _sweeps = 0
 
     @cached_property
     def padded(self) -> Padded:
@@ -88,11 +97,15 @@ class FixedParameters(Parameters):
     def inputs(self, v: np.ndarray) -> np.ndarray:
         """Return c + v W, float32 (rows, n_hidden and more), until the next call of a method.
 
-        Rows that are as in the last call are not computed again.
+        The array of the last call is not read again, so do not write to it before the update ends. Rows of
+        another one that are as in the last are not summed again.
         """
         work, n = self.padded.work(len(v)), len(self.c)
-        if self._rows != len(v):
-            work.v[:], self._rows = 0, len(v)  # of other parameters
+        if v is self._seen:
+            return work.x
+        if self._seen is None or len(self._seen) != len(v):
+            work.v[:] = 0  # of other parameters
+        self._seen = v
         if kernels.updates.pack(np.ascontiguousarray(v, np.float32), work.units, work.w):
             self._run(work, _NO_STREAM, 1.0, np.empty((0, v.shape[1]), np.float32))
         else:
@@ -108,6 +121,7 @@ class FixedParameters(Parameters):
         if self._sweeps % kernels.layers.REBUILD_SWEEPS == 0:
             work.v[:] = 0  # no bits from which the next input could be updated
         self._run(work, stream, beta, out)
+        self._seen = out
         return out
 
     def _run(self, work: Any, stream: np.ndarray, beta: float, out: np.ndarray) -> None:
@@ -129,7 +143,7 @@ class FixedParameters(Parameters):
 
     def up(self, v: np.ndarray) -> np.ndarray:
         """Return v W, float32 (rows, n_hidden)."""
-        return kernels.batch.times(v, self._dense)
+        return self.inputs(v)[:, : len(self.c)] - self.c
 
     def down(self, h: np.ndarray) -> np.ndarray:
         """Return h W', float32 (rows, n_visible)."""
@@ -164,10 +178,10 @@ class Rows:
     @cached_property
     def formed(self) -> Parameters:
         """The statistics as arrays."""
-        m, n = self.v.shape[1], self.h.shape[1]
-        zeros = Padded.of(Parameters(*(np.zeros(size, np.float32) for size in ((m, n), m, n))))
-        self.add_to(zeros)
-        return Parameters(*(np.ascontiguousarray(x) for x in zeros))
+        weighted = self.weights[:, None] * self.h
+        W = kernels.batch.correlate(self.v, weighted)
+        own = Parameters(W, self.weights @ self.v, weighted.sum(axis=0))
+        return own if self.minus is None else difference(own, Parameters(*self.minus))
 
     _sums: Any = None
 
@@ -182,23 +196,14 @@ class Rows:
                 kernels.updates.pack(np.ascontiguousarray(v, np.float32), sums.units, bits)
                 for v, bits in ((self.v, sums.v), (rows.v, sums.w))
             )
-        if self._of_bits:
-            given = (
-                np.ascontiguousarray(x, np.float32) for x in (self.h, self.weights, rows.h, rows.weights)
-            )
-            rule = np.float32(keep), np.float32(rate)
-            kernels.updates.add(theta.matrix, *rule, m, *given, sums, anew, squares)
-        else:
-            weighted = self.weights[:, None] * self.h
-            own = Parameters(self.v.T @ weighted, self.weights @ self.v, weighted.sum(axis=0))
-            add(theta, keep, own, rate)
-            if isinstance(minus, Rows):
-                minus.add_to(theta, 1.0, -rate)
+        if not self._of_bits:
+            return add(theta, keep, self.formed, rate, measured)
+        given = (np.ascontiguousarray(x, np.float32) for x in (self.h, self.weights, rows.h, rows.weights))
+        kernels.updates.add(theta.matrix, np.float32(keep), np.float32(rate), m, *given, sums, anew, squares)
         if isinstance(minus, Parameters):
             add(theta, 1.0, minus, -rate)
-        elif self._of_bits:
-            return float(np.sqrt(squares.sum()))
-        return norm(self.formed) if measured else 0.0
+            return norm(self.formed) if measured else 0.0
+        return float(np.sqrt(squares.sum()))
 
 
 def add(theta: Padded, keep: float, step: Parameters | Rows, rate: float, measured: bool = False) -> float:
@@ -209,7 +214,8 @@ def add(theta: Padded, keep: float, step: Parameters | Rows, rate: float, measur
     for x, g in zip(theta.scratch, step, strict=True):
         x[:] = g
     theta.scratch.matrix[:] *= np.float32(rate)
-    theta.matrix *= np.float32(keep)
+    if keep != 1:
+        theta.matrix *= np.float32(keep)
     theta.matrix += theta.scratch.matrix
     return norm(step) if measured else 0.0
 

@@ -11,7 +11,7 @@ from rbmviz.rbm import RBM, Statistics
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters, Rows, norm
+from rbmviz.trainers.parameters import FixedParameters, Parameters, norm
 from rbmviz.trainers.training import TrainingState
 
 RECENT = 100
@@ -93,12 +93,12 @@ class Polish(CommonKnobs):
         """Return the rates of the first model; see Trainer."""
         return Parameters(*(x.copy() for x in state.own_state.rates))
 
-    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:
+    def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         own: PolishState = state.own_state
         v = own.chains = training.sweep_chains(state, theta, own.chains, self.k)
         h = batches.mean_hidden(theta, v)
-        found = batches.statistics(v, h)
+        found = batches.statistics(v, h).formed
         if (n := len(v)) > 1:
             of_h = np.einsum("ij,ij->i", h, h)
             squares = float(((1 + v.sum(axis=1)) * (1 + of_h) - 1).mean())  # |s_i|^2, on average over chains

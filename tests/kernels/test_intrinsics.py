@@ -81,7 +81,6 @@ def cases():
             yield "ones_below", z, p, 8
     yield from (("_sum_wide", *case) for case in sums_of_rows(80, 16))
     yield from (("_sum_narrow", *case) for case in sums_of_rows(80, 64))
-    yield from (("_sum_widest", *case) for case in sums_of_rows(144, 16))
     for block in floats(20, 40):
         yield "transpose_block", block, 3, 17, np.ones((24, 48), f32), 5, 30
     for words in (np.zeros((2, 128), u64), G.integers(0, 2**64, (2, 128), dtype=u64)):

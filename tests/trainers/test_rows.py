@@ -7,7 +7,7 @@ import pytest
 from naive import same_parameters
 
 from rbmviz import RBM, make_trainer, rng
-from rbmviz.trainers import batches, training
+from rbmviz.trainers import training
 from rbmviz.trainers.parameters import FixedParameters, norm
 
 G = np.random.default_rng(0)
@@ -75,14 +75,6 @@ def test_sweeps_have_their_law(beta):
         chi2, wrong = (((ones - shift * mean) ** 2 / variance).sum() for shift in (1, 1.02))
         assert abs(chi2 - len(ones)) < 4 * (2 * len(ones)) ** 0.5 < wrong - len(ones)
     np.testing.assert_allclose(theta.inputs(v)[:, :70], START.c + v @ START.W, atol=1e-4)
-
-
-def test_chains_that_are_written_to_are_seen():
-    """Products are kept by the values of the rows, not by the array."""
-    theta, v = FixedParameters(START.W, START.b, START.c), DATA[:20].astype(np.float32)
-    batches.mean_hidden(theta, v)
-    v[3] = 1 - v[3]
-    np.testing.assert_allclose(batches.mean_hidden(theta, v), START.mean_hidden(v), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["cd", "pop_cd", "fpcd", "ucd"])
