@@ -48,10 +48,10 @@ SCRIPTS_SHARE, SCRIPTS_BURST = 0.3, 5.0
 Python's interpreter, which everybody's pictures need."""
 
 LIVE = Rate(250, 250, 4096)
-"""The live path: at 60 frames a second, a page sends 120 messages a second while a knob is dragged."""
+"""The live path: a dragged knob sends 60 messages a second, and every second frame brings a request."""
 
 WATCHING = Rate(4, 4, 64)
-"""Watchers send three words."""
+"""Watchers send four words."""
 
 PATIENCE_SECONDS = 10.0
 """Maximum seconds that a message waits; a sender further ahead is refused: it is not one of our pages."""

@@ -1,8 +1,8 @@
 """The user's own data: a file, a folder of images, or the bytes of an upload.
 
 A reader takes the content of a file, the name of the data set, and its options, of which ``binarise`` is a
-threshold between 0 and 1, or ``bernoulli``. It raises BadInput if the content is not as described, an option
-is not valid.
+threshold between 0 and 1, or ``bernoulli``. It raises BadInput if the content is not as described, or an
+option is not valid.
 """
 
 import functools

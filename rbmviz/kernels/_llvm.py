@@ -1,4 +1,4 @@
-"""Intrinsics: LLVM instructions for operations that numba does not offer. The only file that uses llvmlite.
+"""Intrinsics: LLVM instructions for operations that numba does not offer. Kernels take LLVM from here.
 
 numba's Python cannot express a vector that stays in registers through a loop, a population count, or sixteen
 comparisons that become sixteen bits of a word; LLVM has instructions for them. The body of an intrinsic

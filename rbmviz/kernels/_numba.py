@@ -1,4 +1,4 @@
-"""Everything that uses numba's undocumented internals: how kernels are compiled, linked and cached.
+"""How kernels are compiled, linked and cached, by numba's undocumented internals.
 
 **Linking.** numba compiles each function to machine code: it links all functions that this one calls,
 optimises them together, and repeats all of that for each caller. Here the LLVM IR of a function that only

@@ -56,7 +56,7 @@ class Step:
     text : background to read first, as Markdown; "": none
     look : target to highlight: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``,
         ``step``, ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``; on Tune ``start`` or ``map``; on
-        Little chain ``drawing`` (of the units) or ``eigenvalues`` (of the matrices); "": no target
+        How it works ``drawing`` (of the units) or ``eigenvalues`` (of the matrices); "": no target
     question : question as Markdown; "": none
     answers : 2 to 6 answers to choose from
     right : index of the right answer, from 0; -1: none

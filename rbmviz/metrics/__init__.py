@@ -1,4 +1,4 @@
-"""Metrics, one module each. Streaming metrics have ``update`` and ``value``; no metric draws a chart."""
+"""Metrics, and what numbers mean (``numbers``). Streaming metrics have ``update``; none draws a chart."""
 
 from rbmviz import registry
 from rbmviz.metrics.ais import Annealed, ais_blocks, ais_log_z

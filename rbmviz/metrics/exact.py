@@ -266,7 +266,7 @@ def model_statistics(rbm: AnyModel) -> Statistics:
     Returns
     -------
     Statistics
-        float64 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,).
+        float32 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,).
 
     Raises
     ------
@@ -318,7 +318,7 @@ def exact_gradient(rbm: AnyModel, v: np.ndarray) -> Statistics:
     Returns
     -------
     Statistics
-        float64 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,).
+        float32 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,).
 
     Raises
     ------

@@ -78,7 +78,7 @@ SPEC = PageSpec(
             "data",
             get_args(Start),
             "Start from",
-            "An unseen test image, or random bits.",
+            "A validation image, or random bits.",
             makes_samples=True,
         ),
         "seed": seed_setting(

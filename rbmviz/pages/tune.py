@@ -117,7 +117,7 @@ SPEC = PageSpec(
             "data",
             get_args(Start),
             "Start from",
-            "Unseen test images, the same for all settings with one seed; or random bits.",
+            "Validation images, the same for all settings with one seed; or random bits.",
         ),
         "tune_measures": SettingSpec([], Several(lambda: list(list_measures("sampler"))), "Measure also"),
         "tune_knobs": SettingSpec("", FreeText(), "Other knobs"),

@@ -1,7 +1,7 @@
 """The threads of all runs: three pools, each of which does its jobs in the order in which they are due.
 
-A page has at most one job in a pool, so that the queue is the fairness: nobody waits for more than one job of
-each other page.
+The job that advances a page is in one pool at a time, so that the queue is the fairness: nobody waits for
+more than one such job of each other page. Preparations, and values only for display, are jobs of their own.
 
 - PACED: light pages at a fixed rate, at the priority of the threads that draw pages.
 - FULL_SPEED: pages at full speed, and all other work, one thread per core at a lower priority.

@@ -1,8 +1,8 @@
 """The runs of one page, side by side on one setup, and the one job that makes their steps.
 
-The pace belongs to the page: one job at a time advances every panel to the page's clock, by chunks until
-15 ms have passed, so that panels are in step by construction. A panel that is late makes more steps a turn.
-On a busy server, jobs come less often and make more steps each time, so that pictures slow down before
+The pace belongs to the page: one job at a time advances every panel to the page's clock, each by
+chunks until 15 ms have passed, so that panels are in step by construction. A late panel makes more steps a
+turn. On a busy server, jobs come less often and make more steps each time, so that pictures slow down before
 samples do.
 
 Only a long step, or a preparation, has a job of its own, one at a time in each pool (``pools``).

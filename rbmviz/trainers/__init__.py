@@ -1,4 +1,4 @@
-"""Trainers: one file per algorithm; to write another, copy ``cd.py``, the shortest that has chains.
+"""Trainers: one file per algorithm; to write another, copy ``cd.py``, one of the shortest.
 
 A trainer is a frozen record of its knobs. ``init(rbm, data, seed)`` makes the state, ``step(state, n)``
 advances it by n updates in place and returns the progress; how a training is divided into steps never changes

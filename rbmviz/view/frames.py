@@ -1,10 +1,10 @@
 """The format of a frame: new pictures and numbers of a page's panels, in one self-describing message.
 
 A frame consists of the length of its header in bytes (uint32), the header (JSON), and the bytes of all
-blocks, without gaps. All numbers are little endian. The header is ``{"request": ..., "panels": [...]}``: the
-request that the frame answers, and an object for each panel, whose entry ``blocks`` lists the name, dtype and
-shape of each of its blocks. The bytes of the blocks follow in the order of these lists. If a
-chart is new, ``"charts"`` has all charts of the page.
+blocks, without gaps. All numbers are little endian. The header has ``"request"``, the request that
+the frame answers, ``"running"``, whether the page runs, and ``"panels"``, an object for each panel, whose
+entry ``blocks`` lists the name, dtype and shape of each of its blocks. The bytes of the blocks follow in the
+order of these lists. If a chart is new, ``"charts"`` has all charts of the page.
 
 A dtype is the name of a numpy dtype, or ``"bits"``: in that case the last axis of the shape counts bits,
 packed along it (``numpy.packbits``), so that each row ends at a byte boundary.

@@ -2,7 +2,8 @@
 
 A broadcast has one encoder for all watchers of a share. Changes are sent to watchers who are up to date. A
 watcher who has just joined, or has fallen too far behind, gets a key frame instead: everything on the page
-now. Watchers send only signs of life, requests for a key frame, and answers.
+now. Watchers send only signs of life, requests for a key frame or a large tile, and
+answers.
 """
 
 import asyncio
