@@ -26,7 +26,8 @@ def without(monkeypatch, tmp_path):
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
 
     def hide(package):
-        monkeypatch.setitem(sys.modules, package, None)  # an import then says that there is none
+        for name in {package, *(one for one in sys.modules if one.startswith(f"{package}."))}:
+            monkeypatch.setitem(sys.modules, name, None)  # an import then says that there is none
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     return hide
