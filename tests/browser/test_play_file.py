@@ -141,7 +141,7 @@ def test_a_tile_is_what_python_says_of_the_sample(opened):
         box = page.page.locator("canvas.picture").nth(panel).bounding_box()
         page.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.6)
         title, energies = page.page.locator(".loupe strong"), page.page.locator(".loupe figcaption")
-        title.filter(has_text=": counts as").wait_for()
+        page.page.locator(".loupe p").filter(has_text="differ").wait_for()
         sample = int(title.text_content().split(":")[0].removeprefix("Sample ").replace(",", "")) - 1
         v = np.array(page(f"[...rbmviz.panels[{panel}].samples({sample}, 1)]"), np.uint8)
         example = data.train[(data.train != v).sum(axis=1).argmin()]
