@@ -9,7 +9,7 @@ pytestmark = pytest.mark.browser
 
 def test_weights_come_in_and_a_slider_changes_them(live):
     panels = "w=pop_cd:n_chains=100&w=pop_cd:n_chains=100,proposal=mixture"
-    page = live().open(f"weights?{panels}&weights_pace=30&weights_more=true")
+    page = live().open(f"weights?{panels}&weights_model=bas_pcd&weights_pace=30&weights_more=true")
     titles = page.ask("panels.map(p => p.querySelector('h3').title)")
     assert titles == ["pop-CD-1", "pop-CD-1, mixture"]
     strips = "panels.map(p => p.querySelector('canvas.strip').toDataURL())"  # the heaviest may be the same
