@@ -15,7 +15,6 @@ from rbmviz.browser.scores import spaced
 from rbmviz.metrics import ISL, Coverage
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from tests.browser.firefox import FIREFOX
-from tests.browser.live import find_chromium
 from tests.kernels.engines import ENGINES, MODELS, SAMPLERS, bits_of, by_processor, chunks_of, frame_of
 
 pytestmark = [
@@ -51,7 +50,11 @@ def test_the_engine_makes_the_samples_of_the_processor(name):
     check_same(by_engine(model, 400), model, 400)
 
 
-PROGRAMS = {"chromium": find_chromium(), "firefox": FIREFOX, "webkit": shutil.which("WebKitWebDriver")}
+PROGRAMS = {
+    "chromium": shutil.which("chromium"),
+    "firefox": FIREFOX,
+    "webkit": shutil.which("WebKitWebDriver"),
+}
 
 
 @pytest.mark.slow

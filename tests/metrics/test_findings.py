@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, load_dataset, load_model, sample
-from rbmviz.kernels import flips
 from rbmviz.metrics import RULES, Watch, effective_temperature, findings, probabilities
 from rbmviz.metrics.temperature import PseudoLikelihood
 from rbmviz.metrics.thinned import Thinned, batch_variance
@@ -143,23 +142,6 @@ def test_verdicts_and_their_data():
     assert [one["sentence"] for one in data["findings"]] == [str(x) for x in found]
     assert [x.name for x in found] == [name for name in RULES if name in {x.name for x in found}]
     assert all(x.sentence.endswith(".") and x.source for x in found)
-
-
-@pytest.mark.parametrize(("m", "n"), [(16, 11), (7, 600)])
-def test_log_odds_of_flips(m, n):
-    rbm, g = naive.random_rbm(m, n, 0.7, 1), np.random.default_rng(2)
-    v = g.integers(0, 2, (5, m), dtype=np.uint8)
-    units = g.integers(0, m, (5, 3)).astype(np.int32)
-    out, x = np.empty(units.shape), v.astype(np.float32) @ rbm.W + rbm.c
-    flips.log_odds(v, units, x, rbm.W, rbm.b, np.float32(1.3), out)
-    hot = RBM(1.3 * rbm.W, 1.3 * rbm.b, 1.3 * rbm.c)
-    for r, q in np.ndindex(units.shape):
-        flipped = v[r].copy()
-        flipped[units[r, q]] ^= 1
-        assert out[r, q] == pytest.approx(hot.free_energy(v[r]) - hot.free_energy(flipped), abs=2e-4)
-    for wrong in (units + m, units[:4]):
-        with pytest.raises(ValueError, match="do not fit"):
-            flips.log_odds(v, wrong, x, rbm.W, rbm.b, np.float32(1.3), out)
 
 
 def test_the_slope_of_the_pseudo_likelihood():
