@@ -2,8 +2,7 @@
 
 A broadcast has one encoder for all watchers of a share. Changes are sent to watchers who are up to date. A
 watcher who has just joined, or has fallen too far behind, gets a key frame instead: everything on the page
-now. Watchers send only signs of life, requests for a key frame or a large tile, and
-answers.
+now. Watchers send signs of life, answers, and requests for a key frame or a tile.
 """
 
 import asyncio
