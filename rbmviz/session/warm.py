@@ -9,6 +9,7 @@ import numpy as np
 from rbmviz import kernels, rng
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z
+from rbmviz.metrics.findings import FEWEST_SAMPLES, findings
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
@@ -48,6 +49,10 @@ def _score() -> None:
     ).update(rows)
 
 
+def _look() -> None:
+    findings(np.tile(_rows(), (FEWEST_SAMPLES, 1)), _model())
+
+
 def _estimate() -> None:
     rows = _rows()
     for counters in (np.uint16, np.uint32):  # uint32 counters are for longer runs
@@ -68,6 +73,7 @@ def _draw_and_enumerate() -> None:
 
 JOBS: dict[str, Callable[[], object]] = {
     "scores": _score,
+    "findings": _look,
     **{
         form: _sample(name, **knobs)
         for name in list_samplers()
@@ -122,5 +128,5 @@ def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:
 
     scored : whether samples are scored against data
     """
-    names = ["scores"] if scored else []
+    names = ["scores", "findings"] if scored else ["findings"]
     return [name for name in (*names, getattr(sampler, "form", sampler.name)) if name in JOBS]

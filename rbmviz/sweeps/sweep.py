@@ -34,10 +34,10 @@ AnySampler = str | Sampler | type[Sampler]
 class SweepResult(dict[str, np.ndarray]):
     """The result of ``rbmviz.sweep``: the table as a dictionary of columns, and the choice of a setting.
 
+    Each column is an ndarray (rows,): a row for each point of each curve. ``columns`` is the object itself.
+
     Attributes
     ----------
-    columns : dict of str to ndarray (rows,)
-        The table, with a row for each point of each cell's curve: the object itself.
     choice : sweeps.Choice
         All settings, compared at the last point that all have reached; ``sweeps.compare`` takes other points.
     plan : sweeps.SweepPlan

@@ -86,7 +86,7 @@ def populate(
     mixture: p~(v) / mean_j p(v|h_j) over the hidden states of a group of ``mixture`` consecutive rows, each
     of which gives one v (the last group may be smaller).
     """
-    _, b, c = theta
+    b, c = np.array(theta.b), np.array(theta.c)  # copies: views of other kinds would be compiled for anew
     for _ in range(k - 1):
         v0 = batches.sweep(theta, v0, stream)
     up = theta.inputs(v0)[:, : len(c)] - c
