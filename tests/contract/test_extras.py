@@ -26,7 +26,7 @@ def without(monkeypatch, tmp_path):
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
 
     def hide(package):
-        for name in (package, "sklearn.neural_network"):  # the second is asked for by itself once it is loaded
+        for name in (package, "sklearn.neural_network"):  # the second may be loaded already
             monkeypatch.setitem(sys.modules, name, None)  # an import then says that there is none
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
