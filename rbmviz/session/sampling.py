@@ -79,7 +79,7 @@ class SamplingSnapshot(Snapshot):
     blanks : int64 (bins,); blank samples in each bin
     bin_width : samples in one bin; the last bin may have fewer
     covered : coverage by the newest samples; up to 64 of them may not be counted yet
-    visited_in_all, spurious_in_all : as ``covered.visited`` and ``covered.spurious``, for the whole run
+    visited_in_all, spurious_in_all : classes with any sample, and spurious share, of the whole run
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
     findings : what speaks against trusting the samples since the last turn of a knob, or of a part of them;
         None before the first look

@@ -17,7 +17,7 @@ import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import Coverage, Kernel, live
-from rbmviz.metrics.coverage import COMPARED_EXAMPLES, visited
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.isl import empty_isl
 from rbmviz.samplers import Samples
 from rbmviz.session.equal_points import POINTS
@@ -237,10 +237,9 @@ class Scores:
 
     @property
     def visited_in_all(self) -> tuple[int, int] | None:
-        """As ``Counts.visited``, for the whole run; None without classes."""
+        """Number of classes with a sample in the whole run, and of classes; None without classes."""
         recognised = self._recognised_before + self._coverage.recognised
-        n = self._n_before + self._n_covered
-        return (visited(recognised, n), len(recognised)) if len(recognised) else None
+        return (int(np.count_nonzero(recognised)), len(recognised)) if len(recognised) else None
 
     @property
     def spurious_in_all(self) -> float | None:
