@@ -29,11 +29,11 @@ def add_log_ratio(x, cold, warm, c, out):
         raise ValueError("add_log_ratio: the arrays do not fit each other")
     factors, terms = np.empty(UNIT_GROUP), np.empty(UNIT_GROUP)
     for r in range(x.shape[0]):
-        out[r] += _softplus_sum(x[r], cold, c, factors, terms) - _softplus_sum(x[r], warm, c, factors, terms)
+        out[r] += softplus_sum(x[r], cold, c, factors, terms) - softplus_sum(x[r], warm, c, factors, terms)
 
 
 @private
-def _softplus_sum(x, scale, bias, factors, terms):
+def softplus_sum(x, scale, bias, factors, terms):
     """Return sum_j softplus(scale (x_j + bias_j)); factors, terms float64 (UNIT_GROUP,): work space."""
     summed = 0.0
     for first in range(0, x.shape[0], UNIT_GROUP):
@@ -116,8 +116,8 @@ def anneal(chains, warm, cold):
         chains.log_weights[r] += (cold - warm) * total(terms[:padded])
         for j in range(n):
             x[j] = hidden.value[j // 64, r, j % 64]
-        at_cold = _softplus_sum(x, cold, c, factors, terms)
-        chains.log_weights[r] += at_cold - _softplus_sum(x, warm, c, factors, terms)
+        at_cold = softplus_sum(x, cold, c, factors, terms)
+        chains.log_weights[r] += at_cold - softplus_sum(x, warm, c, factors, terms)
 
 
 @kernel

@@ -71,7 +71,7 @@ def flip_odds(rbm: RBM, v: np.ndarray, units: np.ndarray, *betas: float) -> np.n
     """
     x, out = v.astype(np.float32) @ rbm.W + rbm.c, np.empty((len(betas), *units.shape))
     for beta, odds in zip(betas, out, strict=True):
-        kernels.flips.log_odds(v, units, x, rbm.W, rbm.b, np.float32(beta), odds)
+        kernels.pseudo_likelihood.log_odds(v, units, x, rbm.W, rbm.b, np.float32(beta), odds)
     return out
 
 

@@ -48,7 +48,7 @@ def test_ten_digits_are_seen_by_heat_in_bursts_as_the_text_says():
 
 
 @pytest.mark.claims
-@pytest.mark.parametrize(("rate", "least", "most"), [(0.02, 0, 0.1), (0.1, 1.3, 4), (0.2, 5, 20)])
+@pytest.mark.parametrize(("rate", "least", "most"), [(0.02, 0, 0.1), (0.1, 1, 3.5), (0.2, 3, 12)])
 def test_pcd_falls_with_the_learning_rates_of_the_text(rate, least, most):
     step = step_of("where-pcd-falls")
     state = step.state._replace(panels=(f"pcd:learning_rate={rate},schedule=constant",))

@@ -16,21 +16,22 @@ PRESETS = (
             "panel3.likelihood > panel3.likelihood@3000 + 0.1 at 6000 updates, not of panel1",
             "panel3.likelihood > panel1.likelihood + 1 at 6000 updates",
             "panel3.likelihood > panel2.likelihood + 1.5 at 6000 updates",
-            "panel4.likelihood < panel3.likelihood - 1.5 at 3000 updates",
-            "panel4.likelihood < panel3.likelihood - 1.5 at 6000 updates",
+            "panel4.likelihood < panel3.likelihood - 0.5 at 3000 updates",
+            "panel4.likelihood < panel3.likelihood - 0.5 at 6000 updates",
         ),
     ),
     Preset(
         "Four prototypes",
-        "Modes far apart. CD explores only the neighbourhood of the data and gets worse and worse. PCD "
-        "improves, but unsteadily. pop-CD and parallel tempering weigh the modes correctly and stay best.",
+        "Modes far apart. CD explores only the neighbourhood of the data and gets worse and worse. pop-CD and "
+        "parallel tempering weigh the modes correctly. PCD gets near them, but unsteadily.",
         ("cd", "pcd", "pop_cd", "pt"),
         {"train_data": "modes", "pace": 200, "statistic": "ess"},
         (
             "panel1.likelihood < panel1.likelihood@500 - 1 at 1000 updates, not of panel3",
             "panel1.likelihood < panel2.likelihood - 3 at 1000 updates",
-            "panel3.likelihood > panel2.likelihood + 0.1 at 1000 updates",
-            "panel4.likelihood > panel2.likelihood + 0.1 at 1000 updates",
+            "panel3.likelihood > panel2.likelihood at 1000 updates",
+            "panel4.likelihood > panel2.likelihood - 0.1 at 1000 updates",
+            "panel4.likelihood > panel1.likelihood + 3 at 1000 updates",
         ),
     ),
     Preset(
