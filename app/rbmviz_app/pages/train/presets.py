@@ -22,8 +22,8 @@ PRESETS = (
     ),
     Preset(
         "Four prototypes",
-        "Modes far apart. CD explores only the neighbourhood of the data and gets worse and worse. pop-CD and "
-        "parallel tempering weigh the modes correctly. PCD gets near them, but unsteadily.",
+        "Modes far apart. CD explores only the neighbourhood of the data and gets worse and worse. pop-CD "
+        "and parallel tempering weigh the modes correctly. PCD gets near them, but unsteadily.",
         ("cd", "pcd", "pop_cd", "pt"),
         {"train_data": "modes", "pace": 200, "statistic": "ess"},
         (
