@@ -6,10 +6,10 @@ each other; callers check the values. Kernels that only this package calls check
 not fit, compiled code writes elsewhere, silently. ``_jit`` has the decorators, ``_llvm`` the vectors and
 words of bits that numba has no name for, ``_numba`` everything that uses numba's internals.
 
-A Gibbs sweep is written five times, because what is worth keeping between two sweeps differs: ``gibbs`` for one
-chain (pre-activations, updated by the units that flipped), ``chains`` for many of one model (the same, by
-tiles), ``updates`` for a model that changes with each update (nothing but bits), ``fast_weights`` for a chain
-that changes its own model (pending rank-1 updates), ``coupling`` for two chains with shared random numbers.
+A Gibbs sweep is written five times, because what is worth keeping between two sweeps differs: ``gibbs`` for
+one chain (pre-activations, updated by the units that flipped), ``chains`` for many of one model (the same, by
+tiles), ``updates`` for a model that is being trained (bits as words), ``fast_weights`` for a chain that
+changes its own model (pending rank-1 updates), ``coupling`` for two chains with shared random numbers.
 
 Other packages call a kernel by its module: ``from rbmviz import kernels``, ``kernels.batch.times(v, W)``.
 A module is imported when it is first named: importing numba takes most of a second, too long for ``rbmviz

@@ -12,7 +12,7 @@ PRESETS = (
         {"statistic": "ess"},
         (
             "panel1.likelihood < panel1.likelihood@3000 - 0.02 at 6000 updates, not of panel3",
-            "panel2.likelihood < panel2.likelihood@3000 - 0.5 at 6000 updates, not of panel3",
+            "panel2.likelihood < panel2.likelihood@3000 - 0.2 at 6000 updates, not of panel3",
             "panel3.likelihood > panel3.likelihood@3000 + 0.1 at 6000 updates, not of panel1",
             "panel3.likelihood > panel1.likelihood + 1 at 6000 updates",
             "panel3.likelihood > panel2.likelihood + 1.5 at 6000 updates",
