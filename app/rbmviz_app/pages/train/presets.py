@@ -88,10 +88,8 @@ PRESETS = (
             "cd:learning_rate=0.5,batch_size=500,initial_scale=0.2",
             "pcd:learning_rate=0.5,batch_size=500,n_chains=500,initial_scale=0.2",
         ),
-        {
-            **{"train_data": "simulated", "hidden": 100, "pace": 200},
-            **{"part": "monte_carlo", "statistic": "free_energy_gap"},
-        },
+        {"train_data": "simulated", "hidden": 100, "pace": 200, "part": "monte_carlo"}
+        | {"statistic": "free_energy_gap"},
         (
             "panel1.likelihood > -55 at 2000 updates",
             "panel2.likelihood > -55 at 2000 updates",
