@@ -102,7 +102,7 @@ class Walk {
     }
     this.n += n;
     this.trail = this.trail.slice(-TRAIL);
-    if (n && this.chain.spec.kind !== 'gibbs') this.fastNorm = this.chain.kernels.floats(this.chain.norm)[n - 1];
+    if (n && this.chain.driven) this.fastNorm = this.chain.kernels.floats(this.chain.norm)[n - 1];
   }
 
   /** @param {Record<string, any>} knobs @returns {LandView} */

@@ -38,6 +38,7 @@ SAMPLERS: dict[str, list[dict[str, Any]]] = {
     "rates_fpcd": [{}, {"alpha": 0.9, "eps": 0.1}, {"statistics": "mean"}],
     "rates_herding": [{}, {"alpha": 0.95, "max_sweeps": 3}],
     "sample_penalization": [{}, {"alpha": 1.0, "k": 2}],
+    "parallel_tempering": [{}, {"k": 2}],
 }
 """Both regimes of all samplers; a run turns its knobs from each setting to the next."""
 
