@@ -20,7 +20,7 @@
  */
 /** @typedef {Record<string, { dtype: string, shape: number[], data: any }>} Blocks */
 
-const NUMBER_BYTES = /** @type {Record<string, number>} */ ({ bool: 1, uint8: 1, int32: 4, uint32: 4, float32: 4, int64: 8, uint64: 8, float64: 8 });
+const NUMBER_BYTES = /** @type {Record<string, number>} */ ({ bool: 1, uint8: 1, int16: 2, int32: 4, uint32: 4, float32: 4, int64: 8, uint64: 8, float64: 8 });
 const BATCH = 128; // samples of one call: a block of kernels/hamming.py
 const MIXTURE_LANES = 8;
 

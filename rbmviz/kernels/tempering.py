@@ -40,7 +40,7 @@ ADAPTATIONS = 4
 """Times that the ladder is spaced anew: after an eighth, a quarter, a half of the burn-in, and its end."""
 
 
-class Ladder(NamedTuple):
+class Replicas(NamedTuple):
     """Replicas of one chain, which keep their states and swap their inverse temperatures."""
 
     hidden: Layer
@@ -76,7 +76,7 @@ def start(
     base: np.ndarray,
     streams: np.ndarray,
     burn_in: int,
-) -> Ladder:
+) -> Replicas:
     """Return replicas at v, uint8 (n_visible,), which have not been drawn yet.
 
     layers : of ``chains.make_layers``, with the biases b - base
@@ -97,7 +97,7 @@ def start(
     places = np.zeros(n, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.int64)
     newest = np.array([burn_in]), np.zeros((PATH, n), np.int16)
     own = beta.copy(), np.arange(n), beta.copy(), base, np.zeros(n_hidden, f32)
-    return Ladder(
+    return Replicas(
         hidden, visible, streams[:n].copy(), streams[n].copy(), *own, *work, *counts, *places, *newest
     )
 

@@ -76,7 +76,7 @@ class TemperedChain:
     """State of one chain: the model, and its ladder of replicas."""
 
     rbm: RBM
-    ladder: "kernels.tempering.Ladder"
+    ladder: "kernels.tempering.Replicas"
 
 
 @sampler(
