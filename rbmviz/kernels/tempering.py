@@ -90,15 +90,14 @@ def start(
     visible.units[:, :n_visible] = v
     hidden.updates[:] = -1  # this update belongs to no sweep
     update(hidden, visible.units, 0, n)
-    work: list[np.ndarray] = [np.empty(shape, f32) for shape in ((n, n_hidden), (n, n_visible))]
-    work += [np.empty(size, f64) for size in (n, STREAM_LANES, n)]
-    work += [np.empty(n, dtype) for dtype in (f32, f32, np.uint8)]
-    counts = [np.zeros(size, np.int64) for size in (n, n)]
-    places = np.zeros(n, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.int64)
-    newest = np.array([burn_in]), np.zeros((PATH, n), np.int16)
-    own = beta.copy(), np.arange(n), beta.copy(), base, np.zeros(n_hidden, f32)
     return Replicas(
-        hidden, visible, streams[:n].copy(), streams[n].copy(), *own, *work, *counts, *places, *newest
+        *(hidden, visible, streams[:n].copy(), streams[n].copy()),
+        *(beta.copy(), np.arange(n), beta.copy(), base, np.zeros(n_hidden, f32)),
+        *(np.empty((n, n_hidden), f32), np.empty((n, n_visible), f32)),
+        *(np.empty(n), np.empty(STREAM_LANES), np.empty(n)),
+        *(np.empty(n, f32), np.empty(n, f32), np.empty(n, np.uint8)),
+        *(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.uint8)),
+        *(np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([burn_in]), np.zeros((PATH, n), np.int16)),
     )
 
 
