@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.charts import Style
-from rbmviz.charts.style import colours, dashes, differing_knobs, titles
+from rbmviz.charts.style import GREY, colours, dashes, differing_knobs, titles
 from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.session import Race
 from rbmviz.session.multiples import multiples_of
@@ -18,6 +18,7 @@ from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
 from rbmviz.view.formulas import equation, equation_of, symbols_of
 from rbmviz.view.replay import panel_data
 from rbmviz.view.specs import knob_spec
+from rbmviz_app import card
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
@@ -94,6 +95,8 @@ class Canvas:
             "reduced_motion": REDUCED_MOTION.value,
             "taken": taken.get(key, 0),
         }
+        if card.hidden_from_watchers(race.page) == "names":
+            panels = [panel | {"colour": GREY} for panel in panels]  # shades would tell who is alike
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, on_events_change=take)
         publish.canvas(self._name, race, common | data)

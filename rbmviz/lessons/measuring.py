@@ -47,6 +47,8 @@ class _MeasuredRun:
                     pass
                 if self._judged_at:
                     self._judged.append(self.run.view("paused").likelihoods[-1])
+        if "findings" in names:
+            self.run.look_now()
         snapshot = self.run.view("paused")
         return dataclasses.replace(snapshot, likelihoods=tuple(self._judged)) if self._judged else snapshot
 

@@ -305,6 +305,15 @@ OF_EVERY_SAMPLER: tuple[Number, ...] = (
 )
 """Numbers of all samplers."""
 
+
+def _findings(snapshot: Any) -> Value:
+    """Return the number of findings; 0 while it is too early for one."""
+    found = snapshot.findings
+    if found is None or not found.looked_at:
+        return None
+    return len(found) if found.verdict == "found" else 0
+
+
 _OF_CLAIMS_SAMPLE = (
     _claimed(
         "beta", "ISL kernel’s β", lambda snapshot: None if snapshot.newest is None else snapshot.newest.beta
@@ -313,6 +322,7 @@ _OF_CLAIMS_SAMPLE = (
     _claimed("visited_in_all", "classes visited in all", lambda snapshot: snapshot.visited_in_all),
     _claimed("spurious_in_all", "spurious in all", lambda snapshot: _percent(snapshot.spurious_in_all), "%"),
     _claimed("spurious_not_blank", "spurious, not blank", _spurious_not_blank, "%"),
+    _claimed("findings", "findings", _findings),
     _claimed("blank_now", "empty among the newest 100 samples", _blank_now, "%"),
 )
 

@@ -346,6 +346,11 @@ class SamplingRun(Run):
         news, self._diagnosis.has_news = self._diagnosis.has_news, False
         return news
 
+    def look_now(self) -> None:
+        """Make the findings of the samples so far."""
+        assert self._diagnosis is not None
+        self._diagnosis.look_now()
+
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""
         if self.prepared and self._scores is not None:
