@@ -124,7 +124,6 @@ SPEC = PageSpec(
             "Samples per second",
             "Slow to follow single samples by eye; fast to see where the ISL curves end.",
         ),
-        "improvement": SettingSpec(False, (False, True), left_alone=True),
     },
     setup=setup,
     own_numbers=live_numbers,

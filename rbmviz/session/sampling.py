@@ -18,12 +18,10 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
-from rbmviz.samplers.target_likelihood import TargetLikelihood
 from rbmviz.session import isl_points
 from rbmviz.session.again import RunLog, again
 from rbmviz.session.diagnosis import Diagnosis
 from rbmviz.session.equal_points import Compared, CostUnit
-from rbmviz.session.improvement import Improvement
 from rbmviz.session.recorder import HELD_SAMPLES, Recorder
 from rbmviz.session.run import Run, seconds_of_step
 from rbmviz.session.scores import Scores
@@ -207,7 +205,6 @@ class SamplingRun(Run):
         self._held_means = 0
         self.fast_norm: float | None = None
         self._diagnosis: Diagnosis | None = None
-        self._improvement: Improvement | None = None
         self._made_with = sampler  # with the knobs of the newest sample,
         self._past_with = sampler  # and with the knobs of the last sample before the last turn
         self._begin = NOTHING_SPENT
@@ -241,11 +238,7 @@ class SamplingRun(Run):
             self._begin_segment()
         self._made_with = self.algorithm
         begin, began = time.perf_counter(), time.thread_time()
-        improvement = self._improvement
-        if improvement is None:
-            samples = self.algorithm.step(self._state, n)
-        else:
-            samples = improvement.step(self.algorithm, self._state, n)
+        samples = self.algorithm.step(self._state, n)
         # Processor time: while other panels load their kernels, the first samples wait for the interpreter.
         self.seconds += time.thread_time() - began
         if self._scores is not None:
@@ -303,12 +296,6 @@ class SamplingRun(Run):
         self.n += len(samples.v)
         self.sweeps += int(samples.info["sweeps"].sum())
 
-    def set_knobs(self, algorithm: Sampler) -> None:
-        """Use new values of live knobs from the next sample on."""
-        if values_of(algorithm) != values_of(self.algorithm):
-            self._improvement = None  # do not average over two settings
-        super().set_knobs(algorithm)
-
     @property
     def spent(self) -> Spent:
         """Samples, sweeps and seconds of the run so far."""
@@ -317,22 +304,6 @@ class SamplingRun(Run):
     def target(self) -> RBM:
         """Return the model that the next sweep samples from; before ``prepare``, the plan's model."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
-
-    def request_improvement(self) -> TargetLikelihood | None:
-        """Average theta + theta_F since the first request or the last turn; return the newest likelihoods.
-
-        None before the first likelihood, and without data to score.
-        """
-        if not self.prepared or self._sampling.dataset is None:
-            return None
-        self._improvement = self._improvement or Improvement(
-            self._sampling.model.rbm, self._sampling.dataset.train
-        )
-        return self._improvement.newest(self.target())
-
-    def stop_improvement(self) -> None:
-        """Stop averaging."""
-        self._improvement = None
 
     @property
     def has_background_work(self) -> bool:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from page_settings import race_of, set_settings
+from page_settings import race_of
 from waiting import wait, wait_for_pause
 
 import rbmviz
@@ -370,26 +370,6 @@ def test_training_curves_are_of_all_replicates_and_compared_at_one_point(trainin
     in_sweeps, _ = training_chart(rows, curves, "sweeps", "nats")
     assert in_sweeps["x"].min() > 0  # without the point before the first update: the axis is logarithmic
     assert {row["trainer"] for row in statistic_rows(shown, "tau_mean")} == {"panel 1"}
-
-
-def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
-    test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
-    set_settings(test, improvement=True)
-    test.run()
-    race = race_of(test, "sample")
-
-    def likelihoods():
-        race.poll()
-        return [panel.read(SamplingRun.request_improvement) for panel in race.panels]
-
-    wait(lambda: all(one is not None and one.averaged for one in likelihoods()), "averages")
-    [table] = [frame.value for frame in test.run().dataframe if "The model" in frame.value]
-    assert list(table["The model"]) == ["-5.633", "-5.633"]
-    gibbs = likelihoods()[0]
-    assert gibbs.now == gibbs.model == pytest.approx(gibbs.averaged)
-    set_settings(test, improvement=False)
-    assert not test.run().exception
-    assert all(panel.read(lambda run: run._improvement) is None for panel in race.panels)
 
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():

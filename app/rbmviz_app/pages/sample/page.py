@@ -11,21 +11,16 @@ from rbmviz.charts.style import titles
 from rbmviz.datasets import Dataset
 from rbmviz.files.metadata import data_name
 from rbmviz.knobs import knobs_of, write_knobs
-from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.pages import AUTOMATIC, PAGES
-from rbmviz.samplers.target_likelihood import TARGET_STRIDE
-from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup, WarmStart
-from rbmviz.session.training import MAX_HIDDEN
+from rbmviz.session import SamplingSetup
 from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
-from rbmviz.trainers import make_trainer
 from rbmviz.view.live import Live, is_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages, pages
 from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.compared import curves_of
-from rbmviz_app.component import while_running
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
@@ -131,7 +126,6 @@ def main() -> None:
         with st.container(horizontal=True):
             draw_tuning(race, shown_name, data_choice)
             exports(race, shown_name)
-        draw_improvement(race, shown_name)
 
 
 def grid(race: PageRace[SamplingSetup], **mounted: Any) -> None:
@@ -283,70 +277,6 @@ def sweep_around(race: PageRace[SamplingSetup], algorithm: Any, model_name: str,
         settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
         settings |= {f"tune_{axis}_scale": spacing_of(knob)}
     pages.live_page("tune").open_with(setup._replace(seed=0), [algorithm], settings)
-
-
-def draw_improvement(race: PageRace[SamplingSetup], name: str) -> None:
-    """Draw the fold, about the model of this name; its content is computed only while it is open."""
-    with controls.fold(Settings.improvement, "Improving the model") as is_open:
-        if is_open:
-            while_running(partial(draw_likelihoods, race), True)
-            if race.setup.dataset is not None and st.button(
-                "Polish this model",
-                icon=":material/auto_awesome:",
-                help="On Train: the improved model is kept, and scored on training and held-out examples. It "
-                "stops when the gradient has fallen to a tenth.",
-            ):
-                polish(race.setup, race.setup.dataset, name)
-            return
-    for panel in race.panels:
-        try:
-            panel.read(SamplingRun.stop_improvement)
-        except BadInput:  # a run has no averages while it is rebuilt
-            continue
-
-
-def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
-    """Open the Train page with one panel that polishes the model."""
-    rbm = setup.model.rbm
-    n_hidden = min(rbm.n_hidden, MAX_HIDDEN)  # for further panels; a polished model keeps its size
-    trained = TrainingSetup(dataset, n_hidden, setup.seed)
-    values = {"train_data": dataset.name, "hidden": n_hidden, "train_seed": setup.seed, "replicates": 1}
-    plan = trained.plan_from(WarmStart((rbm,), 0, 0.0, ((name, 0),)))
-    pages.live_page("train").open_with(trained, [make_trainer("polish", stop_at=0.1)], values, plan)
-
-
-def draw_likelihoods(race: PageRace[SamplingSetup]) -> None:
-    """Draw the table of likelihoods; it does not renew the lease."""
-    dataset = race.setup.dataset
-    if dataset is None:
-        st.caption("There are no data to score on: choose some in Settings.")
-        return
-
-    def text(value: tuple[float, float] | None) -> str:
-        if value is None:
-            return "…"
-        return f"{value[0]:.3f}" + (f" ± {value[1]:.2g}" if value[1] else "")
-
-    rows = []
-    for (name, _), panel in zip(PAGE.named(race), race.panels, strict=True):
-        try:
-            likelihood = panel.read(SamplingRun.request_improvement)
-        except BadInput:
-            likelihood = None
-        shown = (None,) * 3 if likelihood is None else (likelihood.model, likelihood.now, likelihood.averaged)
-        names = "The model", "θ + θF now", "mean of θ + θF"
-        row = {"Panel": name} | dict(zip(names, map(text, shown), strict=True))
-        rows.append(row | {"over samples": "" if likelihood is None else f"{likelihood.samples:,}"})
-    st.dataframe(rows, hide_index=True, key="improvement table")
-    st.caption(
-        f"**What you see** The mean log-likelihood of the training examples (at most {SCORED_EXAMPLES:,}), "
-        "in nats, ± the error of log Z where it is estimated: of the model, of the current θ + θF, and of "
-        f"the mean of θ + θF after every {TARGET_STRIDE}th sample since this was opened or a knob changed. "
-        "For Gibbs sampling at temperature T, θ + θF is θ / T. At any moment θ + θF is far from the model. "
-        "According to the paper, its average improves a model that has not converged, and leaves a "
-        "converged one unchanged. **Try** bas_cd1 and bas_pcd with step size 0.003, then 0.03. rates-FPCD "
-        "paper, section 4."
-    )
 
 
 if __name__ == "__main__":
