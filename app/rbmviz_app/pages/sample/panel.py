@@ -26,8 +26,8 @@ from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
 HELD = (
-    "While a part is held, the samples have the distribution of the rest given that part. They are not scored "
-    "against the model, the test data or the classes of the data, which have another."
+    "While a part is held, samples follow the distribution of the rest given that part. So they are not "
+    "compared with the whole model, the test data or the class shares of the data."
 )
 """Why a panel has no ISL, no class coverage and no verdict."""
 
