@@ -29,6 +29,7 @@ from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
 from rbmviz.metrics.monte_carlo import monte_carlo_likelihood
 from rbmviz.metrics.pca import PrincipalPlane, principal_plane
+from rbmviz.metrics.pseudo_likelihood import pseudo_likelihood
 from rbmviz.metrics.temperature import EffectiveTemperature, effective_temperature
 from rbmviz.metrics.tempering import Ladder, Tempered, tempered_ladders, tempered_statistics
 
@@ -75,6 +76,7 @@ __all__ = [
     "paired_error",
     "principal_plane",
     "probabilities",
+    "pseudo_likelihood",
     "reference",
     "remove_self_transitions",
     "start_law",

@@ -444,6 +444,13 @@ MONTE_CARLO = _claimed(
     "monte_carlo", "Monte Carlo average", lambda snapshot: _scored(snapshot, "monte_carlo")
 )
 
+PSEUDO_LIKELIHOOD = _claimed(
+    "pseudo_likelihood",
+    "Pseudo-likelihood",
+    lambda snapshot: _scored(snapshot, "pseudo"),
+    LIKELIHOOD.axis_unit,
+)
+
 _OF_CLAIMS_TRAIN = (
     _claimed(
         "likelihood_error",
@@ -452,6 +459,7 @@ _OF_CLAIMS_TRAIN = (
     ),
     _claimed("held_out", "log-likelihood of held-out examples", lambda snapshot: _scored(snapshot, "test")),
     MONTE_CARLO,
+    PSEUDO_LIKELIHOOD,
     _claimed(
         "inner",
         "Trainer’s own quantity",

@@ -45,8 +45,8 @@ class CoupledState:
 class UCD(CommonKnobs):
     """Negative statistics from pairs of coupled chains: f(xi_k) and corrections until the pair meets.
 
-    Each pair starts at a random training example, or at a row of the mini-batch. The estimate is unbiased if no pair is cut off at t_max;
-    the statistic ``truncated`` is the share of pairs that are.
+    Each pair starts at a random training example, or at a row of the mini-batch. The estimate is unbiased if
+    no pair is cut off at t_max; the statistic ``truncated`` is the share of pairs that are.
 
     A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias,
     a falling learning rate averages it out (corollary 1), and the half-step coupling of the authors' program

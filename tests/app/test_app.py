@@ -373,7 +373,7 @@ def test_training_curves_are_of_all_replicates_and_compared_at_one_point(trainin
 
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():
-    point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0, -5.0)))
+    point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0, -5.0, -2.0)))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
     assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "monte_carlo")
