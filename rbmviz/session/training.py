@@ -17,7 +17,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_steps
-from rbmviz.metrics.numbers import MONTE_CARLO, PSEUDO_LIKELIHOOD, SCORED_EXAMPLES
+from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run, seconds_of_step
@@ -85,8 +85,8 @@ class Yardstick(NamedTuple):
 YARDSTICKS = {
     "train": Yardstick("training", "train"),
     "test": Yardstick("held out", "test"),
-    "monte_carlo": Yardstick(MONTE_CARLO.label, "train", needs_log_z=False),
-    "pseudo": Yardstick(PSEUDO_LIKELIHOOD.label, "train", needs_log_z=False),
+    "monte_carlo": Yardstick("Monte Carlo", "train", needs_log_z=False),
+    "pseudo": Yardstick("pseudo", "train", needs_log_z=False),
 }
 """The likelihoods of a training, by field name of ``Likelihood``."""
 
