@@ -18,6 +18,7 @@ from rbmviz.metrics.findings import RULES, Finding, Findings, Rule, Watch, findi
 from rbmviz.metrics.finite_chain import check_chain, eigenvalues, remove_self_transitions, stationary_law
 from rbmviz.metrics.gibbs_chain import (
     chain_distances,
+    noise_floor,
     start_law,
     sweep_distances,
     sweep_law,
@@ -73,6 +74,7 @@ __all__ = [
     "log_z",
     "model_statistics",
     "monte_carlo_likelihood",
+    "noise_floor",
     "paired_error",
     "principal_plane",
     "probabilities",

@@ -26,12 +26,15 @@ class SamplePanel extends Panel {
     super.build();
     this.verdict = new Verdict();
     this.readouts.lead.after(this.verdict.node);
-    this.more.append(this.verdict.list); // last, because its height changes
+    this.look = new LookCharts();
+    this.more.append(this.look.node, this.verdict.list); // last, because its height changes
+    this.more.addEventListener('toggle', () => this.grid.draw()); // the charts are drawn while they are visible
   }
 
   draw() {
     super.draw();
     this.verdict?.draw(/** @type {VerdictHead} */ (this.head ?? {}));
+    if (this.more.open) this.look?.draw(this.page.classes, this.spec.colour, this.grid.text);
   }
 
   get tiles() { return [this.picture]; }
@@ -65,7 +68,9 @@ class SamplePanel extends Panel {
     if (isNewRun) {
       picture.clear();
       this.classShares = null;
+      if (this.look) this.look.look = null;
     }
+    this.look?.take(/** @type {VerdictHead} */ (head), blocks);
     // Before the first sample, show the chains' starts; the first samples replace them.
     if (blocks.start) for (let i = 0; i < rowCount(blocks.start); i++) picture.put(i, blocks.start, i);
     else if (this.showsStart) picture.clear();

@@ -7,6 +7,7 @@ import numpy as np
 
 from rbmviz.charts.style import titles
 from rbmviz.knobs import Knob, knobs_of, value_text
+from rbmviz.metrics.findings import Traces
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
 from rbmviz.pages.sample import live_numbers
@@ -23,6 +24,9 @@ from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
 from rbmviz_app.race import PageRace
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
+
+MAX_TRACED = 8
+"""Maximum number of chains whose free energy is drawn."""
 
 ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
 
@@ -86,6 +90,19 @@ def verdict_of(snapshot: SamplingSnapshot) -> dict[str, Any]:
     return {"mark": findings.verdict, "verdict": line, "findings": [*more, ("Looked at", said)]}
 
 
+def chain_blocks(traces: Traces, jumps: np.ndarray | None) -> dict[str, Block]:
+    """Return the rows that were looked at, and how the classes changed, as blocks.
+
+    Of at most MAX_TRACED chains; classes from 2 on, 1: unlike the data, 0: blank.
+    """
+    blocks: dict[str, Block] = {
+        "energy": traces.energy[:MAX_TRACED].astype(np.float32),
+        "energy_class": (traces.classes[:MAX_TRACED] + 2).astype(np.uint16),
+        "autocorrelation": traces.autocorrelation.astype(np.float32),
+    }
+    return blocks if jumps is None else blocks | {"jumps": jumps.astype(np.uint32)}
+
+
 def standing_text(snapshot: SamplingSnapshot) -> str:
     """Describe the point of a panel's scores; "" if there is nothing to compare."""
     if snapshot.compared is None or not any(segment.curve for segment in snapshot.segments):
@@ -121,7 +138,7 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     if snapshot.start_picture is not None and request.view == "sequence":
         blocks["start"] = Bits(snapshot.start_picture[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once the run has been rebuilt.
-    newest_sent = {"samples": n} if len(newest.v) else {}
+    newest_sent = {**client.newest_sent, "samples": n} if len(newest.v) else {}
     if not client.numbers_due:
         return PanelContent({}, blocks, client._replace(newest_sent=newest_sent))
     v, since = newest.v, ""
@@ -133,6 +150,13 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     said: dict[str, Any] = {"standing": standing_text(snapshot), "since": since}
     said["knobs"] = numeric_knobs(snapshot.algorithm)
     said |= verdict_of(snapshot)
+    findings = snapshot.findings
+    if findings is not None and findings.traces is not None:
+        traced = snapshot.begin.samples + findings.n
+        said["stride"] = findings.traces.stride
+        if client.newest_sent.get("traced") != traced:  # a new look
+            blocks |= chain_blocks(findings.traces, snapshot.jumps)
+            newest_sent["traced"] = traced
     occupancy, blanks = snapshot.occupancy, snapshot.blanks
     if occupancy is not None and blanks is not None and occupancy.size:
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class
@@ -142,7 +166,7 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     return PanelContent(said, blocks, client._replace(newest_sent=newest_sent), warning)
 
 
-_canvas = Canvas(VIEW_FOLDER / "sample")
+_canvas = Canvas(VIEW_FOLDER / "sample", charts=True)
 
 
 def sample_grid(
