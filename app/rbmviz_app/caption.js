@@ -34,6 +34,7 @@ const captionIn = (root, onwards) => {
     configure(now) {
       forget();
       data = now;
+      node.hidden = !data.url; // the card of a lesson explains the page
       Parts.of(data.url).places.set('caption', draw);
       draw();
     },

@@ -146,7 +146,7 @@ CHAIN = {
         walked("rates-FPCD", 642, 12, 0.1),
     ],
     "No chain has left its valley in 500 samples.": [walked("Gibbs", 642, 0, 0.3)],
-    "rates-FPCD has crossed most often, 12 times. The visits of Gibbs are closest to the model: off by .1.": [
+    "rates-FPCD has crossed most often, 12 times. The visits of Gibbs are closest to the model: off by 0.1.": [
         walked("Gibbs", 642, 2, 0.1),
         walked("rates-FPCD", 642, 12, 0.21),
     ],

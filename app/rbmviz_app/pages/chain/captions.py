@@ -22,5 +22,5 @@ def captions(panels: Named, setup: LandscapeSetup) -> Iterator[str]:
         yield f"{said}; {other} has crossed {most.crossings:,} time{'s' * (most.crossings != 1)}."
     best, shown = min(panels, key=lambda panel: panel[1].curve[-1].visits)
     said = f"{other} has crossed most often, {most.crossings:,} times"
-    off = f"{shown.curve[-1].visits:.2g}".removeprefix("0")
-    yield f"{said}. The visits of {best} are closest to the model: off by {off}."
+    whose = ", and its visits" if best == other else f". The visits of {best}"
+    yield f"{said}{whose} are closest to the model: off by {shown.curve[-1].visits:.1g}."

@@ -74,10 +74,8 @@ def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
     if stuck is not None:
         how = "only" if stuck.share >= ONLY else "mostly"
         said = f"{stuck.name} has drawn {how} {stuck.most} in {at_least(stuck.n)} samples"
-        algorithms = [each.shown.algorithm for each in drawn]
-        if any(
-            each.name == "rates_fpcd" and not getattr(each, "eps", 1) for each in algorithms
-        ):  # its slider has a halo
+        halos = [each for each in drawn if getattr(each.shown.algorithm, "eps", 1) == 0]
+        if any(each.shown.algorithm.name == "rates_fpcd" for each in halos):
             yield f"{said}. Drag the orange slider."
         yield f"{said}; {free[0]} has drawn all {every}." if free else f"{said}."
     if len(free) == len(drawn):
