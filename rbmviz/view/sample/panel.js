@@ -1,7 +1,7 @@
 // @ts-check
 // The panels of the Sample page: consecutive samples, class strips over time.
 
-/** @typedef {PageData & { classes: string[], data_shares: number[] }} SamplePageData */
+/** @typedef {PageData & { classes: string[], data_shares: number[], names_parts?: boolean }} SamplePageData */
 
 /**
  * The share of each class, 0 to 255, in each of n_bins equal parts of the run: shares[bin * n_classes + class]. The
@@ -15,6 +15,8 @@ class SamplePanel extends Panel {
   /** @type {ClassShares | null} */
   classShares = null;
   sentences = ['standing', 'since'];
+  /** Labels on the pictures, for the first sight. */
+  partNames = element('div', { class: 'part-names', 'aria-hidden': true });
   /** Share of each class since the last turn of a knob, from 0 to 1. */
   shares = new Float64Array(0);
 
@@ -29,6 +31,8 @@ class SamplePanel extends Panel {
     this.look = new LookCharts();
     this.more.append(this.look.node, this.verdict.list); // last, because its height changes
     this.more.addEventListener('toggle', () => this.grid.draw()); // the charts are drawn while they are visible
+    this.partNames.append(...['◂ one sample', '◂ which digit', 'share so far, in the data ▸'].map(text => element('span', { text })));
+    this.strip.before(this.partNames);
   }
 
   draw() {
@@ -60,6 +64,7 @@ class SamplePanel extends Panel {
     this.strip.setAttribute('aria-label', `Classes of the samples of ${this.spec.label} over time`);
     this.strip.title = 'The class of each sample over time. Right: shares since the last turn of a knob; ticks: shares in the data.';
     this.strip.hidden = !classes.length;
+    this.partNames.hidden = !this.page.names_parts || this.page.panels[0].key !== this.key;
   }
 
   /** @param {PanelHead} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */

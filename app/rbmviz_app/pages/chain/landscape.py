@@ -14,6 +14,7 @@ from rbmviz.pages import PAGES
 from rbmviz.session import LandscapeSetup, LandscapeSnapshot
 from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.pages.chain.captions import captions
 from rbmviz_app.pages.chain.panel import Settings, landscape_grid
 from rbmviz_app.pages.chain.presets import PRESETS
 from rbmviz_app.race import PageRace
@@ -56,6 +57,7 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
     "**mode** is a valley. Let it run and see which ball leaves its valley; then press *Step*, or the key "
     "**S**, and watch the ground rise under the ball.",
     presets=PRESETS,
+    captions=captions,
     transport=Transport(
         play_help="Pause or continue all chains. Those that keep up with the speed stop at the same sample.",
         step_help="Draw one more sample of every chain, then pause: watch the ground rise under the chain.",

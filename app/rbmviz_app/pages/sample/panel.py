@@ -14,7 +14,7 @@ from rbmviz.pages.sample import live_numbers
 from rbmviz.samplers import Sampler
 from rbmviz.session import Race, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
-from rbmviz.session.snapshot import FEWEST_SCORED
+from rbmviz.session.snapshot import FEWEST_SCORED, Point
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.curves import knobs_text
 from rbmviz.view.frames import Bits, Block
@@ -53,19 +53,24 @@ def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
     if not turned:
         return ""
     name, snapshot = max(turned, key=lambda panel: panel[1].begin.samples)
-    *_, before, now = snapshot.segments
-    earlier = {point.n: point for point in before.curve}
-    at = next((point for point in reversed(now.curve) if point.n in earlier), None)
     said = f"{name}: {turn_text(snapshot)}"
-    if at is None:
+    if (points := points_of_turn(snapshot)) is None:
         return f"{said}, since sample {snapshot.begin.samples + 1:,}"
-    said += f": ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
+    before, at = points
+    said += f": ISL after {at.n:,} samples {at.isl:.1f}, before {before.isl:.1f}"
     others = [
         (scores.isl.isl, other)
         for other, still in named
         if not still.past and (scores := still.scores_at("samples", at.n)) is not None
     ]
     return said + (f"; {max(others)[1]} had {max(others)[0]:.1f}" if others else "")
+
+
+def points_of_turn(snapshot: SamplingSnapshot) -> tuple[Point, Point] | None:
+    """Return the ISL before and since the newest turn, at the last number of samples that both have."""
+    *_, before, now = snapshot.segments
+    earlier = {point.n: point for point in before.curve}
+    return next(((earlier[point.n], point) for point in reversed(now.curve) if point.n in earlier), None)
 
 
 def turn_text(snapshot: SamplingSnapshot) -> str:
@@ -176,6 +181,7 @@ def sample_grid(
     knobs_follow: bool = False,
     marks: Sequence[str] = (),
     recorded: str = "",
+    names_parts: bool = False,
     **mounted: Any,
 ) -> None:
     """Draw the samplers' panels; ``mounted`` holds further arguments of ``Canvas.mount``.
@@ -184,6 +190,7 @@ def sample_grid(
     knobs_follow : whether controls follow knobs changed elsewhere, such as by the pointer on a map
     marks : words to put before the panels' titles
     recorded : address of an animation of these panels, shown while their kernels are compiled
+    names_parts : whether small labels on the first panel name its parts, until a slider is dragged
     """
     model, dataset = race.setup.model, race.setup.dataset
     n_visible = model.rbm.n_visible
@@ -194,6 +201,7 @@ def sample_grid(
         "vocabulary": rarest_first(dataset, n_visible),
         "knobs_follow": knobs_follow,
         "recorded": recorded,
+        "names_parts": names_parts,
         "usual_side": PAGES["sample"].settings["cells"].default,
     }
     names = titles(algorithms_of(race), marks=marks)
