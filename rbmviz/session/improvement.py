@@ -1,6 +1,7 @@
 """Likelihoods of theta + theta_F, computed alongside a run to show whether a sampler improves its model."""
 
-import time
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from rbmviz.session.training import (
     scored_examples,
 )
 
-SHARE = 4
-"""Minimum time between the starts of two estimates, as a multiple of the first one's duration."""
+GROWTH = 1.5
+"""Factor between the numbers of samples of two estimates, which are the same for all runs."""
 
 SETTINGS: dict[str, Any] = {
     "max_units": MAX_UNITS_EXACT_LIKELIHOOD,
@@ -33,41 +34,52 @@ SETTINGS: dict[str, Any] = {
 
 
 class Improvement:
-    """The running average of theta + theta_F, and the newest likelihoods.
+    """The running average of theta + theta_F, and its likelihoods after certain numbers of samples.
 
     model : the model that is sampled
     v : uint8 (n, n_visible); training examples, of which evenly spaced ones are scored
+
+    at : the likelihoods by number of samples
     """
 
     def __init__(self, model: RBM, v: np.ndarray) -> None:
         self._model, self._v = model, scored_examples(v)
         self._average = TargetAverage()
         self._own: tuple[float, float] | None = None
-        self._newest: TargetLikelihood | None = None
+        self.at: Mapping[int, TargetLikelihood] = {}
+        self._due = TARGET_STRIDE  # number of samples of the next estimate
+        self._waiting: list[tuple[RBM, RBM, int]] = []  # rarely two, because their distances grow
         self._busy = False  # whether an estimate is in progress
-        self._models: tuple[RBM, RBM | None, int] = model, None, 0  # of the estimate in progress
-        self._begun, self._took = 0.0, 0.0
+
+    @property
+    def until_due(self) -> int:
+        """Number of samples until the next estimate."""
+        return self._due - self._average.samples
 
     def step(self, sampler: Sampler, state: Any, n: int) -> Samples:
-        """Return the next n samples; averaging does not change them."""
-        return self._average.step(sampler, state, n)
+        """Return the next n samples, at most ``until_due``; averaging does not change them."""
+        samples = self._average.step(sampler, state, n)
+        if self.until_due <= 0:
+            mean = self._average.mean
+            if mean is not None:
+                self._waiting.append((sampler.target(state), mean, self._due))
+            self._due = TARGET_STRIDE * math.ceil(GROWTH * self._due / TARGET_STRIDE)
+        return samples
 
-    def newest(self, now: RBM) -> TargetLikelihood | None:
-        """Return the newest likelihoods, None before the first, and start an estimate for ``now``."""
-        if not self._busy and time.monotonic() > self._begun + SHARE * self._took:
-            self._busy, self._begun = True, time.monotonic()
-            self._models = now, self._average.mean, self._average.models * TARGET_STRIDE
+    def request(self) -> Mapping[int, TargetLikelihood]:
+        """Return the likelihoods so far, and start the next estimate that waits."""
+        if not self._busy and self._waiting:
+            self._busy = True
             FULL_SPEED.submit(self._compute)
-        return self._newest
+        return self.at
 
     def _compute(self) -> None:
         def value(rbm: RBM) -> tuple[float, float]:
             return mean_log_likelihood(rbm, self._v, **SETTINGS)
 
         try:
-            now, mean, samples = self._models
+            now, mean, n = self._waiting.pop(0)
             self._own = self._own or value(self._model)
-            averaged = None if mean is None else value(mean)
-            self._newest = TargetLikelihood(self._own, value(now), averaged, samples)
+            self.at = {**self.at, n: TargetLikelihood(self._own, value(now), value(mean), n)}
         finally:
-            self._took, self._busy = time.monotonic() - self._begun, False
+            self._busy = False

@@ -230,10 +230,13 @@ class SamplingRun(Run):
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
+        most = self.chunk
+        if self._improvement is not None:
+            most = min(most, self._improvement.until_due)
         if not self.prepared or self._scores is None:
-            return self.chunk
+            return most
         until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point
-        return min(self.chunk, until_next_point)
+        return min(most, until_next_point)
 
     def advance(self, n: int) -> Samples:
         """Draw n samples and score them."""
@@ -318,17 +321,17 @@ class SamplingRun(Run):
         """Return the model that the next sweep samples from; before ``prepare``, the plan's model."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
-    def request_improvement(self) -> TargetLikelihood | None:
-        """Average theta + theta_F since the first request or the last turn; return the newest likelihoods.
+    def request_improvement(self) -> Mapping[int, TargetLikelihood]:
+        """Average theta + theta_F since the first request or the last turn; return the likelihoods so far.
 
-        None before the first likelihood, and without data to score.
+        They are keyed by number of samples; without data to score there are none.
         """
         if not self.prepared or self._sampling.dataset is None:
-            return None
+            return {}
         self._improvement = self._improvement or Improvement(
             self._sampling.model.rbm, self._sampling.dataset.train
         )
-        return self._improvement.newest(self.target())
+        return self._improvement.request()
 
     def stop_improvement(self) -> None:
         """Stop averaging."""

@@ -1,5 +1,6 @@
 """The Sample page: samplers running side by side on one model."""
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -322,27 +323,30 @@ def draw_likelihoods(race: PageRace[SamplingSetup]) -> None:
         st.caption("There are no data to score on: choose some in Settings.")
         return
 
-    def text(value: tuple[float, float] | None) -> str:
-        if value is None:
-            return "…"
+    def text(value: tuple[float, float]) -> str:
         return f"{value[0]:.3f}" + (f" ± {value[1]:.2g}" if value[1] else "")
 
-    rows = []
+    found = {}
     for (name, _), panel in zip(PAGE.named(race), race.panels, strict=True):
-        try:
-            likelihood = panel.read(SamplingRun.request_improvement)
-        except BadInput:
-            likelihood = None
-        shown = (None,) * 3 if likelihood is None else (likelihood.model, likelihood.now, likelihood.averaged)
-        names = "The model", "θ + θF now", "mean of θ + θF"
-        row = {"Panel": name} | dict(zip(names, map(text, shown), strict=True))
-        rows.append(row | {"over samples": "" if likelihood is None else f"{likelihood.samples:,}"})
+        with suppress(BadInput):  # a run has no averages while it is rebuilt
+            found[name] = panel.read(SamplingRun.request_improvement)
+    n = max(set.intersection(*map(set, found.values())), default=0) if found else 0
+    if not n:
+        st.caption(f"The first likelihoods come after {TARGET_STRIDE} samples of every panel.")
+        return
+    at_n = {name: of_panel[n] for name, of_panel in found.items()}
+    rows = [
+        {"Panel": name, "The model": text(at.model), "θ + θF now": text(at.now)}
+        | {"mean of θ + θF": text(at.averaged or at.now)}
+        for name, at in sorted(at_n.items(), key=lambda row: row[1].averaged or row[1].now, reverse=True)
+    ]
     st.dataframe(rows, hide_index=True, key="improvement table")
     st.caption(
+        f"All after {n:,} samples since this was opened or a knob changed, best first. "
         f"**What you see** The mean log-likelihood of the training examples (at most {SCORED_EXAMPLES:,}), "
         "in nats, ± the error of log Z where it is estimated: of the model, of the current θ + θF, and of "
-        f"the mean of θ + θF after every {TARGET_STRIDE}th sample since this was opened or a knob changed. "
-        "For Gibbs sampling at temperature T, θ + θF is θ / T. At any moment θ + θF is far from the model. "
+        f"the mean of θ + θF after every {TARGET_STRIDE}th sample. For Gibbs sampling at temperature T, "
+        "θ + θF is θ / T. At any moment θ + θF is far from the model. "
         "According to the paper, its average improves a model that has not converged, and leaves a "
         "converged one unchanged. **Try** bas_cd1 and bas_pcd with step size 0.003, then 0.03. rates-FPCD "
         "paper, section 4."
