@@ -230,10 +230,13 @@ class SamplingRun(Run):
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
+        most = self.chunk
+        if self._improvement is not None:
+            most = min(most, self._improvement.until_due)
         if not self.prepared or self._scores is None:
-            return self.chunk
+            return most
         until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point
-        return min(self.chunk, until_next_point)
+        return min(most, until_next_point)
 
     def advance(self, n: int) -> Samples:
         """Draw n samples and score them."""

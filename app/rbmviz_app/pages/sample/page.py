@@ -1,5 +1,6 @@
 """The Sample page: samplers running side by side on one model."""
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
