@@ -1,6 +1,5 @@
 from . import (
     annealing,
-    batch,
     bits,
     chains,
     compiled,
@@ -20,7 +19,6 @@ from . import (
 
 __all__ = [
     "annealing",
-    "batch",
     "bits",
     "chains",
     "compiled",
