@@ -19,6 +19,7 @@ from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_steps
 from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run, seconds_of_step
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
@@ -416,11 +417,9 @@ class Fantasy:
 
     def sweep(self, rbm: RBM) -> None:
         """Advance every chain by one sweep of the model."""
-        h = kernels.batch.times(self._v, rbm.W)
-        kernels.random.bernoulli_rows(self._rng, h, rbm.c, h, h)
-        v = kernels.batch.times_transposed(h, rbm.W)
-        self._mean, self._v = np.empty_like(v), v
-        kernels.random.bernoulli_rows(self._rng, v, rbm.b, self._mean, v)
+        theta, rows = FixedParameters(rbm.W, rbm.b, rbm.c), len(self._v)
+        self._v, self._mean = theta.sweep(self._v, self._rng), np.empty_like(self._v)
+        kernels.updates.means(theta.inputs_of_visible(rows), np.float32(1), self._mean)
 
     def newest(self, n: int) -> NewestSamples:
         """Return the states of the chains."""
@@ -474,8 +473,7 @@ class TrainingRun(Run):
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile kernels for trainer, fantasy chains and likelihoods."""
         exact = self._likelihood_estimator.method == "exact"
-        units = self.plan.dataset.n_visible, self.plan.n_hidden
-        return [*jobs_of_log_z(exact), *jobs_of_trainer(self.algorithm.name, *units)]
+        return [*jobs_of_log_z(exact), *jobs_of_trainer(self.algorithm.name)]
 
     def prepare(self) -> None:
         """Make the states, start the first likelihood, and compile the kernels; ``seconds`` excludes this."""

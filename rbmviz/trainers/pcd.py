@@ -7,10 +7,10 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
+from rbmviz.rbm.parameters import FixedParameters, Rows
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -30,6 +30,7 @@ class PCD(CommonKnobs):
         r"\langle s \rangle_{\text{model}} \approx \langle s(v_{\knob{k}}) \rangle",
     )
     own_stats: ClassVar[dict[str, str]] = {}
+    sweeps_from: ClassVar[str] = "chains"
 
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_chains()

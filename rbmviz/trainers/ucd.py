@@ -9,10 +9,10 @@ from rbmviz import kernels, rng
 from rbmviz.coupling import ALGORITHMS, pair_streams, run_all_pairs
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
+from rbmviz.rbm.parameters import FixedParameters, Parameters
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.training import TrainingState
 
 MAX_TRUNCATED = 0.1

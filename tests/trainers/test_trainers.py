@@ -9,10 +9,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from rbmviz import RBM, BadInput, make_trainer, pop_weights, rng, train
 from rbmviz.metrics import log_z, model_statistics
+from rbmviz.rbm.parameters import FixedParameters, Parameters
 from rbmviz.trainers import STATS, batches, initial_rbm, list_trainers, training
 from rbmviz.trainers.batches import Batches
 from rbmviz.trainers.herding import climb
-from rbmviz.trainers.parameters import FixedParameters, Parameters
 
 NAMES = list_trainers()
 
