@@ -1,6 +1,8 @@
 """Clamped units: given some units, the others of an RBM have the law of another RBM."""
 
+import base64
 import io
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,16 @@ class Clamp:
         """Whether each unit is free, bool (n_visible,)."""
         return self.units == FREE
 
+    @property
+    def text(self) -> str:
+        """A short text for links and code, which ``as_clamp`` reads: the mask, then the values that are held.
+
+        Both are packed into bits, eight to a byte, and written in base64url without padding.
+        """
+        held = ~self.free
+        packed = np.packbits(held).tobytes() + np.packbits(self.units[held]).tobytes()
+        return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
+
     def rbm(self, rbm: RBM) -> RBM:
         """Return the RBM of the free units."""
         free, held = self.free, ~self.free
@@ -67,7 +79,7 @@ def as_clamp(clamp: Any, n_visible: int) -> Clamp:
     """Return a ``Clamp`` of what users give.
 
     clamp : Clamp; array (n_visible,) with 0 and 1 for clamped units and -1 or NaN for free ones; or (mask,
-        values), arrays (n_visible,), where a unit whose mask is not 0 is held at its value
+        values), arrays (n_visible,), where a unit whose mask is not 0 is held at its value; or ``Clamp.text``
 
     Raises BadInput if sizes or values do not fit, or no unit is free.
     """
@@ -76,6 +88,8 @@ def as_clamp(clamp: Any, n_visible: int) -> Clamp:
         if mask.shape != values.shape:
             raise BadInput(f"clamp: the mask has shape {mask.shape}, and the values {values.shape}.")
         units = np.where(mask != 0, values, FREE)
+    elif isinstance(clamp, str):
+        units = _units_of_text(clamp, n_visible)
     else:
         units = clamp.units if isinstance(clamp, Clamp) else checks.numbers("clamp", clamp)
         units = np.where(np.isnan(units), FREE, units)
@@ -84,8 +98,22 @@ def as_clamp(clamp: Any, n_visible: int) -> Clamp:
     if not np.isin(units, (FREE, 0, 1)).all():
         raise BadInput("clamp: give 0 or 1 for a clamped unit, and -1 for a free one.")
     if not (units == FREE).any():
-        raise BadInput("clamp holds all units: leave at least one free (-1).")
+        raise BadInput("clamp: all units are held; leave at least one free.")
     return Clamp(units.astype(np.int8))
+
+
+def _units_of_text(text: str, n_visible: int) -> np.ndarray:
+    """Return the units of ``Clamp.text``; BadInput if no clamp of this size has this text."""
+    units = np.full(n_visible, FREE, np.int8)
+    with suppress(ValueError):  # other characters, or another size
+        packed = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
+        bits = np.unpackbits(np.frombuffer(packed, np.uint8))
+        held = bits[:n_visible] == 1
+        first = -(-n_visible // 8) * 8
+        units[np.flatnonzero(held)] = bits[first : first + np.count_nonzero(held)]
+        if Clamp(units).text == text:  # nothing is left over
+            return units
+    raise BadInput(f"clamp: this drawing does not fit a model with {n_visible:,} visible units.")
 
 
 def read_clamp(path: str | Path, n_visible: int) -> Clamp:

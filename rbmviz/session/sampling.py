@@ -5,7 +5,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
 from rbmviz.metrics.findings import Findings
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.clamp import Clamp, as_clamp
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
@@ -83,6 +84,7 @@ class SamplingSnapshot(Snapshot):
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
     findings : what speaks against trusting the samples since the last turn of a knob, or of a part of them;
         None before the first look
+    clamp : units that are held, in all rows; None: none are. Then there is no ISL, and there are no findings
     start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample, the starts of the
         chains, bits packed along the rows; None: not given
     """
@@ -107,6 +109,7 @@ class SamplingSnapshot(Snapshot):
     spurious_in_all: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     findings: Findings | None = None
+    clamp: Clamp | None = None
     start_picture: np.ndarray | None = None
 
     @property
@@ -169,6 +172,7 @@ class SamplingPlan(NamedTuple):
     dataset : data against which samples are scored; None: no ISL and no classes
     kernel : kernel of the ISL
     held : number of newest samples that the run holds
+    clamp : units that are held at values, in the starts, too; None: all are free
     """
 
     model: Model
@@ -177,6 +181,7 @@ class SamplingPlan(NamedTuple):
     dataset: Dataset | None = None
     kernel: Kernel = "binary"
     held: int = HELD_SAMPLES
+    clamp: Clamp | None = None
 
     def run(self, number: int, algorithm: Sampler) -> "SamplingRun":
         """Return the ``number``-th run of a panel."""
@@ -201,12 +206,14 @@ class SamplingRun(Run):
         v0 = plan.v0
         if v0 is not None and v0.ndim == 2:
             v0 = v0[: sampler.n_chains] if sampler.n_chains > 1 else v0[0]
-        self._v0 = v0
+        self._clamp = plan.clamp
+        self._v0 = v0 if v0 is None or plan.clamp is None else plan.clamp.fill(plan.clamp.free_part(v0))
         self.recorder = Recorder(n_visible, plan.held)
         self.sweeps = 0
         self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, one array per chunk
         self._held_means = 0
         self.fast_norm: float | None = None
+        self._scores: Scores | None = None
         self._diagnosis: Diagnosis | None = None
         self._made_with = sampler  # with the knobs of the newest sample,
         self._past_with = sampler  # and with the knobs of the last sample before the last turn
@@ -220,19 +227,22 @@ class SamplingRun(Run):
 
     def prepare(self) -> None:
         """Make the chains and their scores, and compile the kernels; ``seconds`` excludes this time."""
-        model, seed, _, dataset, kernel, _ = self._sampling
-        self.algorithm.step(self.algorithm.init(model, seed, self._v0), 1)
-        self._state = follow_norm(self.algorithm.init(model, seed, self._v0))
+        model, seed, _, dataset, kernel, _, clamp = self._sampling
+        v0 = self._v0
+        if clamp is not None:
+            model, v0 = clamp.model(model), v0 if v0 is None else clamp.free_part(v0)
+        self.algorithm.step(self.algorithm.init(model, seed, v0), 1)
+        self._state = follow_norm(self.algorithm.init(model, seed, v0))
         n_chains = self.algorithm.n_chains
-        self._scores = Scores(dataset, kernel, n_chains) if dataset is not None else None
-        self._diagnosis = Diagnosis(model.rbm, dataset, n_chains)
+        if dataset is not None:
+            self._scores = Scores(dataset, None if clamp else kernel, n_chains)
+        if clamp is None:  # the findings would be that the samples are not the model's, nor like the data
+            self._diagnosis = Diagnosis(model.rbm, dataset, n_chains)
         self.prepared = True
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
         most = self.chunk
-        if self._improvement is not None:
-            most = min(most, self._improvement.until_due)
         if not self.prepared or self._scores is None:
             return most
         until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point
@@ -247,12 +257,14 @@ class SamplingRun(Run):
         samples = self.algorithm.step(self._state, n)
         # Processor time: while other panels load their kernels, the first samples wait for the interpreter.
         self.seconds += time.thread_time() - began
+        if self._clamp is not None:
+            samples = Samples(self._clamp.fill(samples.v), self._clamp.fill(samples.p), samples.info)
         if self._scores is not None:
             self._scores.update(samples)
-        assert self._diagnosis is not None
-        self._diagnosis.update(samples.v)
-        if self.watched:
-            self._diagnosis.request()
+        if self._diagnosis is not None:
+            self._diagnosis.update(samples.v)
+            if self.watched:
+                self._diagnosis.request()
         self._add_means(np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8))
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
@@ -318,15 +330,16 @@ class SamplingRun(Run):
 
     def background_work(self, paused: bool) -> bool:
         """Take the newest findings, and look again if it is time; return whether there were any."""
-        assert self._diagnosis is not None
+        if self._diagnosis is None:
+            return False
         self._diagnosis.request()
         news, self._diagnosis.has_news = self._diagnosis.has_news, False
         return news
 
     def look_now(self) -> None:
         """Make the findings of the samples so far."""
-        assert self._diagnosis is not None
-        self._diagnosis.look_now()
+        if self._diagnosis is not None:
+            self._diagnosis.look_now()
 
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""
@@ -375,12 +388,15 @@ class SamplingRun(Run):
             spurious_in_all=scores.spurious_in_all if scores else None,
             live_numbers=scores.live_numbers if scores and not too_few else {},
             findings=self._diagnosis.newest if self._diagnosis else None,
+            clamp=self._clamp,
             start_picture=start,
         )
 
 
-def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
+def replay(log: RunLog, model: Model, n: int, clamp: Any = None) -> Iterator[Samples]:
     """Reproduce the first n samples of a logged run bit for bit, in chunks of about 30 ms.
+
+    clamp : the units that were held, see ``as_clamp``; None: none were
 
     Raises BadInput if the log is invalid (see ``RunLog.check``) or belongs to another model.
     """
@@ -390,7 +406,8 @@ def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
     n_visible, n_hidden = model.rbm.W.shape
     check_state("The recorded run", sampler, n_visible, n_hidden, "replay one of fewer chains")
     sampler.init(model, log.seed, log.start)  # refuses an invalid seed or start
-    for _, samples in again(SamplingPlan(model, log.seed, log.start), changes, n):
+    held = None if clamp is None else as_clamp(clamp, n_visible)
+    for _, samples in again(SamplingPlan(model, log.seed, log.start, clamp=held), changes, n):
         if samples is not None:
             yield samples
 
@@ -400,6 +417,7 @@ class SamplingSetup(NamedTuple):
 
     start_from : "data" or "random"
         Whether each chain starts at a held-out example (if there is a data set), or at random bits.
+    clamp : ``Clamp.text`` of units that are held in all panels, which fits the model; "": all are free
     """
 
     model: Model
@@ -408,6 +426,7 @@ class SamplingSetup(NamedTuple):
     start_from: Start = "data"
     kernel: Kernel = "binary"
     held: int = HELD_SAMPLES
+    clamp: str = ""
 
     def starts(self, n_chains: int) -> np.ndarray | None:
         """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits from the seed.
@@ -445,4 +464,6 @@ class SamplingSetup(NamedTuple):
 
     def plan(self) -> SamplingPlan:
         """Return the plan of each run."""
-        return SamplingPlan(self.model, self.seed, self._all_starts(), self.dataset, self.kernel, self.held)
+        clamp = as_clamp(self.clamp, self.model.rbm.n_visible) if self.clamp else None
+        starts = self._all_starts()
+        return SamplingPlan(self.model, self.seed, starts, self.dataset, self.kernel, self.held, clamp)

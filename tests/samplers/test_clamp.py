@@ -65,7 +65,7 @@ def test_the_start_is_that_of_the_free_units():
 @pytest.mark.parametrize(
     ("clamp", "sentence"),
     [
-        (np.zeros(16), "clamp holds all units: leave at least one free"),
+        (np.zeros(16), "all units are held; leave at least one free"),
         (np.full(15, -1), r"clamp has shape \(15,\); the model has 16 visible units"),
         (np.full(16, 0.5), "give 0 or 1 for a clamped unit, and -1 for a free one"),
         ((np.ones(16), np.zeros(15)), r"the mask has shape \(16,\), and the values \(15,\)"),

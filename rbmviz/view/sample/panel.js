@@ -1,7 +1,7 @@
 // @ts-check
 // The panels of the Sample page: consecutive samples, class strips over time.
 
-/** @typedef {PageData & { classes: string[], data_shares: number[], names_parts?: boolean }} SamplePageData */
+/** @typedef {PageData & { classes: string[], data_shares: number[], held?: number[], names_parts?: boolean }} SamplePageData data_shares: empty while pixels are held, see Mosaic */
 
 /**
  * The share of each class, 0 to 255, in each of n_bins equal parts of the run: shares[bin * n_classes + class]. The
@@ -60,6 +60,7 @@ class SamplePanel extends Panel {
   arrange() {
     const { view, shape: [rows, columns], classes } = this.page, { side } = this.grid, single = view === 'single';
     this.picture.layout(rows, columns, single ? 2 : side, single ? 1 : side);
+    this.picture.held = this.page.held ?? [];
     this.picture.canvas.setAttribute('aria-label', `Live samples of ${this.spec.label}`);
     this.strip.setAttribute('aria-label', `Classes of the samples of ${this.spec.label} over time`);
     this.strip.title = 'The class of each sample over time. Right: shares since the last turn of a knob; ticks: shares in the data.';
@@ -151,6 +152,7 @@ class SamplePanel extends Panel {
         if (n <= 12 || c % 2 === 0 || c === lit?.of) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
         x.fillStyle = bar;
         x.fillRect(names + wide + 6, c * row, bars * totals[c] / most, row - 2);
+        if (!data_shares.length) return;
         x.fillStyle = full;
         x.fillRect(names + wide + 6 + bars * data_shares[c] / most, c * row - 0.5, 1.5, row - 1);
       });

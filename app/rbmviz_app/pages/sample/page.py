@@ -14,6 +14,7 @@ from rbmviz.files.metadata import data_name
 from rbmviz.knobs import knobs_of, write_knobs
 from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.pages import AUTOMATIC, PAGES
+from rbmviz.pages.sample import held_units
 from rbmviz.session import SamplingSetup
 from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
 from rbmviz.view.live import Live, is_playable, play_html, starts_of
@@ -25,9 +26,10 @@ from rbmviz_app.compared import curves_of
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.pages.sample import pen
 from rbmviz_app.pages.sample.captions import captions
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
-from rbmviz_app.pages.sample.panel import change_text, sample_grid
+from rbmviz_app.pages.sample.panel import HELD, change_text, sample_grid
 from rbmviz_app.pages.sample.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.race import PageRace
@@ -51,7 +53,11 @@ PLANE = (
     "Grey: training images. In colour: the newest samples of each panel. The axes are the two directions in "
     "which the training images vary most (principal components). A sampler that is stuck fills a corner."
 )
-NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE}
+PEN = (
+    "is replaced by a drawing surface. What you draw is held in every sample, ink and the paper around it, and "
+    "the samplers draw the rest: the model restricted to the free pixels is a smaller model of the same kind."
+)
+NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE, "draw": PEN}
 SECONDS_CAPTION = (
     "Seconds are the computing time of each sampler on this machine. They depend on its load: two identical "
     "runs may differ by a third. Samples and sweeps do not."
@@ -97,6 +103,7 @@ def main() -> None:
             controls.choose(Settings.pixels)
             controls.choose(Settings.cells)
             setup, reason = PAGE.setup_now()
+            pen.choose_words(setup)
             line = st.container()
         PAGE.menu()
         cost_unit = controls.choose(Settings.axis)
@@ -105,6 +112,7 @@ def main() -> None:
     with line:
         controls.model_line(shown_name, shown_model)
     race.cost_unit = cost_unit
+    messages.alert("drawing", held_units(Settings.clamp.value, setup.model)[1])
     PAGE.notes()
     left, right = places()
     with left:
@@ -165,11 +173,34 @@ def reading_notes() -> list[str]:
 
 @st.fragment
 def charts(race: PageRace[SamplingSetup], dataset: Dataset | None) -> None:
-    """Draw the place of the ISL curves, which come with the frames, and the choice of the curves."""
-    if dataset is None or not race.panels:
+    """Draw the place of the ISL curves, which come with the frames, and the choice of the curves.
+
+    Their place is also that of the pen, the only choice without data.
+    """
+    if not race.panels:
         return
+    present = links.presenting()
+    if dataset is None or Settings.curve.value == "draw":
+        st.markdown("**Draw a part, see it completed**")
+        pen.draw_pen(race)
+    else:
+        draw_curves(race, dataset, present)
+    if dataset is not None and not present:
+        controls.choose(
+            Settings.curve,
+            label_visibility="collapsed",
+            format_func=lambda kind: kind.partition(" ")[0],
+        )
+    catch_up_settings(race)
+
+
+def draw_curves(race: PageRace[SamplingSetup], dataset: Dataset, present: bool) -> None:
+    """Draw the place of the chosen curves; while units are held, the samples have no ISL."""
     images = messages.plain(data_label(dataset.name).partition(" (")[0])
-    kind, present = Settings.curve.value, links.presenting()
+    kind = Settings.curve.value
+    if kind != "PCA" and race.setup.clamp:
+        messages.note(HELD)
+        return
     if kind == "PCA":
         st.markdown("**Newest samples in the plane of the data** (grey: training examples)")
     else:
@@ -179,13 +210,6 @@ def charts(race: PageRace[SamplingSetup], dataset: Dataset | None) -> None:
         said = "Newest samples and data in two principal directions"
     make = partial(make_chart, race, dataset, kind, present)
     live_chart(race, "isl", make, said, "The curves begin with the fifth sample.")
-    if not present:
-        controls.choose(
-            Settings.curve,
-            label_visibility="collapsed",
-            format_func=lambda kind: kind.partition(" ")[0],
-        )
-    catch_up_settings(race)
 
 
 def make_chart(
@@ -196,7 +220,7 @@ def make_chart(
     snapshots: list[tuple[int, Any]] = race.peek()
     compared = [snapshot.compared for _, snapshot in race.at_common_point(snapshots)]
     curves = curves_of([snapshot for _, snapshot in snapshots], race.slots)
-    notes = [change_text(PAGE.named(race))]
+    notes = [change_text(PAGE.named(race))] if not setup.clamp else []
     if kind == "PCA":
         return plane_chart(curves, dataset), notes
     score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
@@ -214,7 +238,7 @@ def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
     starts_at = setup.dataset.name if setup.dataset is not None and setup.first_state() is not None else None
 
     def code() -> str:
-        return sampling_code(model_name, runs_of(race), setup.seed, starts_at)
+        return sampling_code(model_name, runs_of(race), setup.seed, starts_at, setup.clamp)
 
     page = Download(
         "Live page",
@@ -223,7 +247,7 @@ def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
         "A web page in which these samplers run, offline, with their knobs; it contains the model and up to "
         "6,000 examples of the data (.html).",
     )
-    more = [page] if is_playable(algorithms_of(race), setup.model) else []
+    more = [page] if not setup.clamp and is_playable(algorithms_of(race), setup.model) else []
     downloads(race, {model_name: setup.model}, code, more)
 
 
@@ -281,7 +305,7 @@ def sweep_around(race: PageRace[SamplingSetup], algorithm: Any, model_name: str,
         lo, hi = range_around(knob, getattr(algorithm, knob.name))
         settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
         settings |= {f"tune_{axis}_scale": spacing_of(knob)}
-    pages.live_page("tune").open_with(setup._replace(seed=0), [algorithm], settings)
+    pages.live_page("tune").open_with(setup._replace(seed=0, clamp=""), [algorithm], settings)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from rbmviz.metrics.findings import Traces
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
 from rbmviz.pages.sample import live_numbers
+from rbmviz.rbm.clamp import as_clamp
 from rbmviz.samplers import Sampler
 from rbmviz.session import Race, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
@@ -28,11 +29,20 @@ from rbmviz_app.stream.requests import FrameRequest
 MAX_TRACED = 8
 """Maximum number of chains whose free energy is drawn."""
 
+HELD = (
+    "While a part is held, the samples have the distribution of the rest given that part. They are not scored "
+    "against the model, the test data or the classes of the data, which have another."
+)
+"""Why a panel has no ISL, no class coverage and no verdict."""
+
 ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
 
 
 def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
-    """Return a panel's numbers: without data there are no scores, without labels no classes."""
+    """Return a panel's numbers: without data there are no scores, without labels no classes.
+
+    While units are held, there is no comparison with the data (``HELD``).
+    """
     live = live_numbers(sampler)
     if plan.dataset is None:  # the two large numbers come first
         large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
@@ -41,6 +51,8 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     scores = tuple(isl if number is ISL_OF_SAMPLES else number for number in SCORES)
     if plan.dataset.train_labels is None:
         scores = tuple(number for number in scores if number.name in ("isl", "spurious", "blank", "ink"))
+    if plan.clamp is not None:
+        scores = tuple(number for number in scores if number.name not in ("isl", "class_coverage"))
     return (*scores, *OF_EVERY_SAMPLER, *live)
 
 
@@ -87,6 +99,8 @@ def turn_text(snapshot: SamplingSnapshot) -> str:
 def verdict_of(snapshot: SamplingSnapshot) -> dict[str, Any]:
     """Return whether the samples can be trusted: a mark, one line, and below it what was found."""
     findings = snapshot.findings
+    if snapshot.clamp is not None:
+        return {"mark": "unsure", "verdict": "not scored: a part is held", "findings": [(HELD, "")]}
     if findings is None:
         return {"mark": "unsure", "verdict": "too early", "findings": []}
     more = [(one.sentence, one.source) for one in findings] or [(findings.sentence, "")]
@@ -171,6 +185,12 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     return PanelContent(said, blocks, client._replace(newest_sent=newest_sent), warning)
 
 
+def units_of(setup: SamplingSetup) -> list[int]:
+    """Return the value at which each unit is held, and -1 for each free one."""
+    units: list[int] = as_clamp(setup.clamp, setup.model.rbm.n_visible).units.tolist()
+    return units
+
+
 _canvas = Canvas(VIEW_FOLDER / "sample", charts=True)
 
 
@@ -192,12 +212,13 @@ def sample_grid(
     recorded : address of an animation of these panels, shown while their kernels are compiled
     names_parts : whether small labels on the first panel name its parts, until a slider is dragged
     """
-    model, dataset = race.setup.model, race.setup.dataset
+    model, dataset, held = race.setup.model, race.setup.dataset, race.setup.clamp
     n_visible = model.rbm.n_visible
     shares = class_shares(dataset)
     own: dict[str, Any] = {
         "classes": dataset.classes if dataset and shares else (),
-        "data_shares": shares,
+        "data_shares": [] if held else shares,
+        "held": units_of(race.setup) if held else [],
         "vocabulary": rarest_first(dataset, n_visible),
         "knobs_follow": knobs_follow,
         "recorded": recorded,

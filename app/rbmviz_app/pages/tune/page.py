@@ -355,7 +355,7 @@ def about_chains(race: PageRace[Any], plan: SweepPlan) -> str:
 def send(plan: SweepPlan, race: PageRace[Any], algorithms: list[Any]) -> None:
     """Open settings as panels of the Sample page, replacing its panels."""
     settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC, "seed": plan.seeds[0]}
-    settings |= {"start": plan.start, "kernel": plan.kernel}
+    settings |= {"start": plan.start, "kernel": plan.kernel, "clamp": ""}
     pages.live_page("sample").open_with(race.setup, algorithms, settings)
 
 
