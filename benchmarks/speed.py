@@ -21,11 +21,11 @@ from rbmviz.errors import unknown
 from rbmviz.metrics import ISL, log_z
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.parameters import FixedParameters, Padded, Parameters
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.trainers import batches, make_trainer, training
-from rbmviz.trainers.parameters import FixedParameters, Padded, Parameters
 
 OURS, ROOFLINE = "rbmviz", "roofline"
 BEST = "best peer"

@@ -80,6 +80,7 @@ class HerdingKnobs(_CommonKnobs, total=False):
 class PCDKnobs(_CommonKnobs, total=False):
     k: int  # 1 to 1000; default 1
     n_chains: int  # 1 to 10000; default 100
+    start: Literal["random", "data"]  # default random
 
 class PolishKnobs(_CommonKnobs, total=False):
     stop_at: float  # 0 to 0.9; default 0.0
@@ -100,6 +101,7 @@ class PTKnobs(_CommonKnobs, total=False):
 class UCDKnobs(_CommonKnobs, total=False):
     algorithm: Literal["rbm", "general", "half_step"]  # default rbm
     t_max: int  # 2 to 1e+06; default 100
+    start: Literal["data", "batch"]  # default data
     k: int  # 1 to 1000; default 1
     n_chains: int  # 1 to 10000; default 100
 

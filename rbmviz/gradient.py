@@ -19,9 +19,9 @@ from rbmviz.files.output import write_whole
 from rbmviz.metrics import Ladder, Tempered, exact_gradient, tempered_ladders, too_large
 from rbmviz.metrics.tempering import MAX_LADDERS
 from rbmviz.rbm import RBM
+from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.support import checks
 from rbmviz.trainers import Trainer, make_trainer, training
-from rbmviz.trainers.parameters import FixedParameters
 
 RUNS = 20
 """Independent runs that share the estimates; standard errors come from their spread."""

@@ -12,12 +12,12 @@ from rbmviz.files.budget import check_state
 from rbmviz.knobs import read_knobs
 from rbmviz.metrics import ais_log_z, log_likelihood, too_large
 from rbmviz.rbm import RBM, Model, Statistics
+from rbmviz.rbm.parameters import Parameters
 from rbmviz.registry import trainers
 from rbmviz.samplers import Sampler, Samples, sample
 from rbmviz.support import checks
 from rbmviz.trainers import Trainer, as_trainer, initial_rbm
 from rbmviz.trainers.batches import Batches
-from rbmviz.trainers.parameters import Parameters
 from rbmviz.trainers.training import TrainingState
 
 with brought_by("sklearn", "rbmviz.sklearn"):
@@ -249,3 +249,7 @@ class _Rows(Batches):
 
     def rows(self, order: np.ndarray) -> np.ndarray:
         return self.values[order].astype(np.float32)
+
+    @property
+    def bits(self) -> np.ndarray | None:
+        return self.data if self.values is self.data else None

@@ -164,16 +164,6 @@ def held_by_heaviest(log_weights: list[float], count: int) -> float:
     return sum(weights[len(weights) - count :]) / sum(weights)
 
 
-def sum_of_rows(matrix: np.ndarray, listed: np.ndarray) -> np.ndarray:
-    """Return the sum of the listed rows in float32, in the order of ``kernels.batch``: in groups of four."""
-    n_out = matrix.shape[1]
-    rows = [matrix[i] for i in listed] + [np.zeros(n_out, np.float32)] * (-len(listed) % 4)
-    total = np.zeros(n_out, np.float32)
-    for a, b, c, d in zip(*[iter(rows)] * 4, strict=True):
-        total = total + ((a + b) + (c + d))
-    return total
-
-
 def pseudo_likelihood(rbm: RBM, rows: np.ndarray, beta: float) -> float:
     """Return the sum over rows and units of log p(unit | the other units), for the RBM times beta."""
     hot = RBM(beta * rbm.W, beta * rbm.b, beta * rbm.c)

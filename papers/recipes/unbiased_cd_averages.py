@@ -12,9 +12,9 @@ from papers.recipes.unbiased_cd_unbiased import estimates
 from papers.tables import dots, paired
 from rbmviz.metrics import log_z
 from rbmviz.rbm import RBM
+from rbmviz.rbm.parameters import FixedParameters, Parameters, difference
 from rbmviz.registry import trainers
 from rbmviz.trainers import training
-from rbmviz.trainers.parameters import FixedParameters, Parameters, difference
 
 CHAIN_LENGTHS = (1, 5, 20)
 RATES = (0.1, 1.0)

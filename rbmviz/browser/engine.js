@@ -192,6 +192,15 @@ class Chain {
     return Array.from(new BigInt64Array(this.kernels.memory.buffer, this.sweeps.at, n), Number).reduce((sum, sweeps) => sum + sweeps, 0);
   }
 
+  /** The model's parameters. @returns {Weights} */
+  get weights() {
+    const [W, c, b] = ['up.weights', 'up.bias', 'down.bias'].map(path => {
+      const { at, bytes } = this.arrays[path] ?? this.arrays[path.replace('.', '.theta.')];
+      return new Float32Array(this.kernels.memory.buffer, at, bytes / 4);
+    });
+    return { W, c, b };
+  }
+
   /** Return the means of a newest sample, 0 to 255; herding's are its bits. @param {number} row */
   meanOf(row) {
     const { kind, n_visible } = this.spec, { kernels, p } = this;

@@ -11,8 +11,8 @@ one chain (pre-activations, updated by the units that flipped), ``chains`` for m
 tiles), ``updates`` for a model that is being trained (bits as words), ``fast_weights`` for a chain that
 changes its own model (pending rank-1 updates), ``coupling`` for two chains with shared random numbers.
 
-Other packages call a kernel by its module: ``from rbmviz import kernels``, ``kernels.batch.times(v, W)``.
-A module is imported when it is first named: importing numba takes most of a second, too long for ``rbmviz
+Other packages call a kernel by its module: ``from rbmviz import kernels``, ``kernels.gibbs.gibbs(...)``. A
+module is imported when it is first named: importing numba takes most of a second, too long for ``rbmviz
 --help``.
 """
 

@@ -1,6 +1,5 @@
 from . import (
     annealing,
-    batch,
     bits,
     chains,
     compiled,
@@ -21,7 +20,6 @@ from . import (
 
 __all__ = [
     "annealing",
-    "batch",
     "bits",
     "chains",
     "compiled",

@@ -243,26 +243,3 @@ def bernoulli_rows(stream, x, bias, mean, out):
     row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
     for r in range(x.shape[0]):
         draw_row(stream, x[r], bias, row, bits, mean[r], out[r])
-
-
-@kernel
-def bernoulli_chains(streams, x, bias, mean, out):
-    """Draw a batch as ``bernoulli_rows``, each row from its own stream: streams uint32 (rows, 4, lanes)."""
-    if streams.shape[0] != x.shape[0] or (len(streams) and not rows_fit(streams[0], x, bias, mean, out)):
-        raise ValueError("bernoulli_chains: the arrays do not fit each other")
-    row, bits = np.empty(x.shape[1], np.float32), np.empty(x.shape[1], np.uint8)
-    for r in range(x.shape[0]):
-        draw_row(streams[r], x[r], bias, row, bits, mean[r], out[r])
-
-
-@kernel
-def mean_rows(x, bias, mean):
-    """Write mean = sigmoid(x + bias), float32 (rows, n); ``mean`` may be ``x`` itself."""
-    n = x.shape[1]
-    if bias.shape[0] != n or mean.shape != x.shape:
-        raise ValueError("mean_rows: the arrays do not fit each other")
-    row = np.empty(n, np.float32)
-    for r in range(x.shape[0]):
-        mean_row(x[r], bias, row)
-        for i in range(n):
-            mean[r, i] = row[i]

@@ -133,40 +133,43 @@ def ones_below(build, z, p, start):
 def _sum_tile(name, vectors):
     """Return the intrinsic that does ``sum_rows`` for ``vectors`` vectors of columns, from ``start`` on."""
 
-    def meaning(base, out, keep, factor, rows, start, on, n_on, off, n_off):
-        columns = slice(start, start + WIDTH * vectors)
+    def meaning(base, out, keep, factor, rows, start, column, on, n_on, off, n_off):
+        places, columns = (slice(first, first + WIDTH * vectors) for first in (start, column))
         total = np.zeros(WIDTH * vectors, np.float32)
         for i in on[:n_on]:
             total = total + rows[i, columns]
         for i in off[:n_off]:
             total = total - rows[i, columns]
-        out[columns] = keep * base[columns] + factor * total
+        out[places] = keep * base[places] + factor * total
 
-    def sum_tile(build, base, out, keep, factor, rows, start, on, n_on, off, n_off):
+    def sum_tile(build, base, out, keep, factor, rows, start, column, on, n_on, off, n_off):
         """Do ``add_rows`` for some columns.
 
         Gain: 1.6 times as fast for 40 rows of 512 numbers, 1.4 times for 16: the sum stays in registers,
         where a loop loads and stores it at every row.
         """
-        columns = [build.add(start, constant(WORD, WIDTH * k)) for k in range(vectors)]
+        places, columns = (
+            [build.add(first, constant(WORD, WIDTH * k)) for k in range(vectors)] for first in (start, column)
+        )
         sums = [Register(build, constant(vector(FLOAT, WIDTH), 0.0)) for _ in columns]
         for index, n, join in ((on, n_on, build.fadd), (off, n_off, build.fsub)):
             with loop(build, 0, n) as q:
                 row = build.mul(build.sext(index.value(q), WORD), rows.shape[1])
-                for column, column_sum in zip(columns, sums, strict=True):
-                    column_sum.write(join(column_sum.read(), rows.load(build.add(row, column), WIDTH)))
-        for column, column_sum in zip(columns, sums, strict=True):
-            kept = build.fmul(spread(build, keep, WIDTH), base.load(column, WIDTH))
+                for at, column_sum in zip(columns, sums, strict=True):
+                    column_sum.write(join(column_sum.read(), rows.load(build.add(row, at), WIDTH)))
+        for place, column_sum in zip(places, sums, strict=True):
+            kept = build.fmul(spread(build, keep, WIDTH), base.load(place, WIDTH))
             product = build.fmul(spread(build, factor, WIDTH), column_sum.read())
-            out.store(column, build.fadd(kept, product))
+            out.store(place, build.fadd(kept, product))
 
     sum_tile.__name__ = name
-    given = "float32[::1], float32[::1], float32, float32, float32[:, ::1], int64"
+    given = "float32[::1], float32[::1], float32, float32, float32[:, ::1], int64, int64"
     signature = f"void({given}, int32[::1], int64, int32[::1], int64)"
     return in_llvm(signature, means=meaning)(sum_tile)
 
 
-_sum_wide, _sum_narrow = _sum_tile("_sum_wide", 4), _sum_tile("_sum_narrow", 1)
+_sum_wider, _sum_wide = _sum_tile("_sum_wider", 8), _sum_tile("_sum_wide", 4)
+_sum_narrow = _sum_tile("_sum_narrow", 1)
 
 
 @private
@@ -178,22 +181,28 @@ def sum_rows(base, out, rows, on, n_on, off, n_off):
     """
     start = 0
     while start + 4 * WIDTH <= out.shape[0]:
-        _sum_wide(base, out, f32(1.0), f32(1.0), rows, start, on, n_on, off, n_off)
+        _sum_wide(base, out, f32(1.0), f32(1.0), rows, start, start, on, n_on, off, n_off)
         start += 4 * WIDTH
     while start < out.shape[0]:
-        _sum_narrow(base, out, f32(1.0), f32(1.0), rows, start, on, n_on, off, n_off)
+        _sum_narrow(base, out, f32(1.0), f32(1.0), rows, start, start, on, n_on, off, n_off)
         start += WIDTH
 
 
 @private
-def add_rows(base, out, keep, factor, rows, start, stop, on, n_on, off, n_off):
-    """Do ``out = keep base + factor`` (the sum of ``sum_rows``) from start to stop."""
+def add_rows(base, out, keep, factor, rows, start, stop, column, on, n_on, off, n_off):
+    """Do ``out = keep base + factor`` (the sum of ``sum_rows``) from start to stop; rows from a column on."""
+    while start + 8 * WIDTH <= stop:
+        _sum_wider(base, out, keep, factor, rows, start, column, on, n_on, off, n_off)
+        start += 8 * WIDTH
+        column += 8 * WIDTH
     while start + 4 * WIDTH <= stop:
-        _sum_wide(base, out, keep, factor, rows, start, on, n_on, off, n_off)
+        _sum_wide(base, out, keep, factor, rows, start, column, on, n_on, off, n_off)
         start += 4 * WIDTH
+        column += 4 * WIDTH
     while start < stop:
-        _sum_narrow(base, out, keep, factor, rows, start, on, n_on, off, n_off)
+        _sum_narrow(base, out, keep, factor, rows, start, column, on, n_on, off, n_off)
         start += WIDTH
+        column += WIDTH
 
 
 def _transposed_in_python(a, row, column, out, out_row, out_column):

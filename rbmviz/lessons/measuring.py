@@ -13,7 +13,7 @@ from rbmviz.sweeps.scores import SweepScores
 from rbmviz.sweeps.tables import CellResult
 
 COMPUTED_BESIDE = {
-    *("likelihood", "likelihood_error", "held_out", "monte_carlo"),
+    *("likelihood", "likelihood_error", "held_out", "monte_carlo", "pseudo_likelihood"),
     *("gap", "truth", "truth_error"),
 }
 """Numbers that a run computes in the background, between its steps."""

@@ -19,11 +19,10 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.parameters import FixedParameters, Padded, Parameters, Rows, add, norm
 from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import copy_into, empty_samples, starts
 from rbmviz.support.blas import one_blas_thread
-
-Parameters = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass
@@ -32,8 +31,10 @@ class SharedFastWeights:
 
     Attributes
     ----------
-    theta, rates, fast : tuple of float32 W (n_visible, n_hidden), b (n_visible,), c (n_hidden,)
+    theta, rates, fast : Parameters
         theta, R and theta_F.
+    moved : Padded
+        theta + theta_F of the newest round.
     v, h : float32 (n_chains, n_visible), (n_chains, n_hidden)
         States of the chains, values 0 and 1.
     streams : uint32 (n_chains, 4, STREAM_LANES)
@@ -44,9 +45,10 @@ class SharedFastWeights:
         Samples of the round not yet returned.
     """
 
-    theta: Parameters
-    rates: Parameters
-    fast: Parameters
+    theta: Padded
+    rates: Padded
+    fast: Padded
+    moved: Padded
     v: np.ndarray
     h: np.ndarray
     streams: np.ndarray
@@ -54,11 +56,12 @@ class SharedFastWeights:
     left: int = 0
 
     def apart(self) -> list["SharedFastWeights"]:
-        """Return the chains as separate groups, each with its own theta_F; theta and R are shared."""
+        """Return the chains as separate groups, each with its own theta_F = 0; theta and R are shared."""
         return [
             replace(
                 self,
-                fast=(self.fast[0].copy(), self.fast[1].copy(), self.fast[2].copy()),
+                fast=Padded.zeros(*self.fast.W.shape),
+                moved=Padded.zeros(*self.fast.W.shape),
                 v=self.v[i : i + 1].copy(),
                 h=self.h[i : i + 1].copy(),
                 streams=self.streams[i : i + 1].copy(),
@@ -95,10 +98,10 @@ Update = Callable[[SharedFastWeights, np.ndarray, float, float], float]
 
 
 def start_shared(
-    model: Model, rates: Parameters, n_chains: int, seed: rng.Seed, v0: np.ndarray | None
+    model: Model, rates: tuple[np.ndarray, ...], n_chains: int, seed: rng.Seed, v0: np.ndarray | None
 ) -> SharedFastWeights:
     """Return chains at their starts (see ``interleave.starts``) with theta_F = 0."""
-    rbm = model.rbm
+    rbm, size = model.rbm, model.rbm.W.shape
     bits, streams = zip(*starts(n_chains, model, seed, v0), strict=True)
     nothing = Samples(
         np.zeros((0, rbm.n_visible), np.uint8),
@@ -106,9 +109,10 @@ def start_shared(
         {"sweeps": np.zeros(0, np.int64), "fast_norm": np.zeros(0)},
     )
     return SharedFastWeights(
-        theta=(rbm.W, rbm.b, rbm.c),
-        rates=rates,
-        fast=(np.zeros_like(rbm.W), np.zeros_like(rbm.b), np.zeros_like(rbm.c)),
+        theta=Padded.of(Parameters(rbm.W, rbm.b, rbm.c)),
+        rates=Padded.of(Parameters(*rates)),
+        fast=Padded.zeros(*size),
+        moved=Padded.zeros(*size),
         v=np.stack(bits).astype(np.float32),
         h=np.zeros((n_chains, rbm.n_hidden), np.float32),
         streams=np.stack(streams),
@@ -154,51 +158,45 @@ def gibbs_round(
 
     update : does (4) and returns the norm of theta_F (default: the rule above)
     """
-    W, b, c = _current_parameters(shared)
-    p = np.empty_like(shared.v)
+    theta, p = _current_parameters(shared), np.empty_like(shared.v)
     for _ in range(k):
         # (1) sample every h ~ p(h | v; theta + theta_F)
-        x = kernels.batch.times(shared.v, W)
-        kernels.random.bernoulli_chains(shared.streams, x, c, x, shared.h)
         # (2) sample every v ~ p(v | h; theta + theta_F)
-        y = kernels.batch.times_transposed(shared.h, W)
-        kernels.random.bernoulli_chains(shared.streams, y, b, p, shared.v)
-    h = shared.h
+        shared.v = theta.sweep(shared.v, shared.streams)
+    shared.h = h = theta.hidden(len(p))
+    kernels.updates.means(theta.inputs_of_visible(len(p)), np.float32(1), p)
     if mean_statistics:
-        h = kernels.batch.times(shared.v, W)
-        kernels.random.mean_rows(h, c, h)
+        h = np.empty_like(h)
+        kernels.updates.means(theta.inputs(shared.v), np.float32(1), h)
     update = update or _update_fast_weights
     return _emit(shared, p, np.full(len(p), k), update(shared, h, eps, alpha))
 
 
 def herding_round(shared: SharedFastWeights, eps: float, alpha: float, max_sweeps: int) -> Samples:
     """Maximise h and v of every chain in turn until v is stable, or for max_sweeps; then update theta_F."""
-    W, b, c = _current_parameters(shared)
-    sweeps = np.zeros(len(shared.v), np.int64)
-    moving = np.arange(len(shared.v))
-    while len(moving) and sweeps[moving[0]] < max_sweeps:
-        before = shared.v[moving]
-        h = kernels.batch.times(before, W) + c > 0
-        v = kernels.batch.times_transposed(h.astype(np.float32), W) + b > 0
-        shared.h[moving], shared.v[moving] = h, v
-        sweeps[moving] += 1
-        moving = moving[(v != before).any(axis=1)]
+    theta, sweeps = _current_parameters(shared), np.zeros(len(shared.v), np.int64)
+    moving = np.ones(len(sweeps), np.bool_)  # the others are at their mode: their sweeps change nothing
+    while moving.any() and sweeps.max() < max_sweeps:
+        h = theta.inputs(shared.v)[:, : len(theta.c)] > 0
+        before, shared.v = shared.v, (theta.down(h) > 0).astype(np.float32)
+        shared.h = h.astype(np.float32)
+        sweeps += moving
+        moving = (shared.v != before).any(axis=1)
     return _emit(shared, shared.v.copy(), sweeps, _update_fast_weights(shared, shared.h, eps, alpha))
 
 
-def _current_parameters(shared: SharedFastWeights) -> Parameters:
-    """Return theta + theta_F as (W, b, c)."""
-    W, b, c = (theta + fast for theta, fast in zip(shared.theta, shared.fast, strict=True))
-    return W, b, c
+def _current_parameters(shared: SharedFastWeights) -> FixedParameters:
+    """Return theta + theta_F."""
+    np.add(shared.theta.matrix, shared.fast.matrix, out=shared.moved.matrix)
+    return FixedParameters.at(shared.moved)
 
 
 def _update_fast_weights(shared: SharedFastWeights, h: np.ndarray, eps: float, alpha: float) -> float:
     """(4) theta_F <- alpha theta_F + eps (R - <s>); return the norm of theta_F."""
-    mean = (kernels.batch.correlate(shared.v, h, len(h)), shared.v.mean(axis=0), h.mean(axis=0))
-    for fast, rate, s in zip(shared.fast, shared.rates, mean, strict=True):
-        fast *= np.float32(alpha)
-        fast += np.float32(eps) * (rate - s)
-    return float(np.sqrt(sum(float(np.vdot(fast, fast)) for fast in shared.fast)))
+    fast = shared.fast
+    add(fast, alpha, Rows(shared.v, h), -eps)
+    fast.matrix += np.float32(eps) * shared.rates.matrix
+    return norm(fast)
 
 
 def _emit(shared: SharedFastWeights, p: np.ndarray, sweeps: np.ndarray, fast_norm: float) -> Samples:

@@ -17,12 +17,12 @@ from rbmviz.metrics import log_z
 from rbmviz.metrics.ais import ais_steps
 from rbmviz.metrics.importance_weights import EssAtSize, LogMean, ess_by_size, heaviest_shares
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.session.run import CHUNK_SECONDS, Run, seconds_of_step
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
 from rbmviz.trainers.batches import USUAL_BATCH
-from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
 
 MAX_WEIGHTS = 2**16
@@ -267,7 +267,7 @@ class WeightRun(Run):
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels of pop-CD and of the reference log Z."""
         rbm = self.plan.model.rbm
-        return [*jobs_of_log_z(_is_small(rbm)), *jobs_of_trainer("pop_cd", *rbm.W.shape)]
+        return [*jobs_of_log_z(_is_small(rbm)), *jobs_of_trainer("pop_cd")]
 
     def prepare(self) -> None:
         """Make the state, and compile the kernels; ``seconds`` excludes this time."""

@@ -77,6 +77,8 @@ class SamplingSnapshot(Snapshot):
         of the run; blank samples do not count towards any class
     blanks : int64 (bins,); blank samples in each bin
     bin_width : samples in one bin; the last bin may have fewer
+    jumps : int64 (classes + 1, classes + 1); since the last turn of a knob, how often a chain went from one
+        class to another or stayed, blank samples last
     covered : coverage by the newest samples; up to 64 of them may not be counted yet
     visited_in_all, spurious_in_all : classes with any sample, and spurious share, of the whole run
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
@@ -101,6 +103,7 @@ class SamplingSnapshot(Snapshot):
     occupancy: np.ndarray | None = None
     blanks: np.ndarray | None = None
     bin_width: int = 1
+    jumps: np.ndarray | None = None
     covered: Counts | None = None
     visited_in_all: tuple[int, int] | None = None
     spurious_in_all: float | None = None
@@ -239,10 +242,11 @@ class SamplingRun(Run):
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
+        most = self.chunk
         if not self.prepared or self._scores is None:
-            return self.chunk
+            return most
         until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point
-        return min(self.chunk, until_next_point)
+        return min(most, until_next_point)
 
     def advance(self, n: int) -> Samples:
         """Draw n samples and score them."""
@@ -378,6 +382,7 @@ class SamplingRun(Run):
             occupancy=scores.occupancy if scores else None,
             blanks=scores.blanks if scores else None,
             bin_width=scores.bin_width if scores else 1,
+            jumps=scores.jumps if scores else None,
             covered=scores.covered if scores and not too_few else None,
             visited_in_all=scores.visited_in_all if scores else None,
             spurious_in_all=scores.spurious_in_all if scores else None,

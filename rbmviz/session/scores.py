@@ -63,6 +63,8 @@ class Scores:
     occupancy : int64 (bins so far, classes); samples of the whole run per class in each bin, without blank
         samples
     blanks : int64 (bins so far,); blank samples in each bin; zero if there are no classes
+    jumps : int64 (classes + 1, classes + 1); since the last turn of a knob, how often a chain went from one
+        class to another or stayed, blank samples last
     """
 
     def __init__(self, dataset: Dataset, kernel: Kernel | None, n_chains: int = 1) -> None:
@@ -80,7 +82,10 @@ class Scores:
         self._not_covered: list[np.ndarray] = []  # samples not yet passed to coverage
         self._n_covered, self._covered_at = 0, 0.0
         # The last column counts blank samples, which belong to no class.
-        self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy) + 1), np.int64)
+        states = len(self._coverage.occupancy) + 1
+        self._bins = np.zeros((OCCUPANCY_BINS, states), np.int64)
+        self._n_chains, self._last = n_chains, np.zeros(0, np.int64)  # column of each chain's last sample
+        self._jumps = np.zeros((states, states), np.int64)
         self.bin_width = 1
         self.curve: tuple[Point, ...] = ()
         self.counts: tuple[Counts, ...] = ()
@@ -153,6 +158,7 @@ class Scores:
         self._isl = None if self._isl is None else self._isl.without_samples()
         self._coverage = self._coverage.without_samples()
         self._live = self._new_live()
+        self._last, self._jumps = self._last[:0], np.zeros_like(self._jumps)
         self.curve, self.counts, self.newest = (), (), None
         self._note_covered()
 
@@ -218,6 +224,7 @@ class Scores:
         self.covered = self._count_covered()
         self.occupancy = bins[:, :-1].copy()
         self.blanks = bins[:, -1].copy()
+        self.jumps = self._jumps.copy()
 
     def _count_covered(self) -> Counts:
         coverage, classes = self._coverage, len(self._coverage.occupancy)
@@ -242,6 +249,9 @@ class Scores:
             self.bin_width *= 2
         columns = np.where(blank, n_classes, classes)
         np.add.at(self._bins, (np.arange(n - len(classes), n) // self.bin_width, columns), 1)
+        columns = np.concatenate([self._last, columns])
+        np.add.at(self._jumps, (columns[: -self._n_chains], columns[self._n_chains :]), 1)
+        self._last = columns[-self._n_chains :]
 
     @property
     def visited_in_all(self) -> tuple[int, int] | None:

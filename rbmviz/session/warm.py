@@ -11,13 +11,10 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z
 from rbmviz.metrics.findings import FEWEST_SAMPLES, findings
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
-
-MAX_UNITS_SMALL_PRODUCTS = 32
-"""Maximum number of units of the larger layer for which BLAS always computes a trainer's products; see
-``kernels.batch.beats_blas``."""
 
 
 def _rows() -> np.ndarray:
@@ -60,14 +57,12 @@ def _estimate() -> None:
     ais_log_z(_model().rbm, n_chains=2, betas=3)
 
 
-def _multiply() -> None:
-    kernels.batch.correlate(np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32))
-
-
 def _draw_and_enumerate() -> None:
     rbm = _model().rbm
     h = np.zeros((1, rbm.n_hidden), np.float32)
-    kernels.random.bernoulli_rows(rng.kernel_state(0, "fantasy"), h, rbm.c, h, h)
+    stream = rng.kernel_state(0, "fantasy")
+    kernels.random.bernoulli_rows(stream, h, rbm.c, h, h)
+    FixedParameters(rbm.W, rbm.b, rbm.c).sweep(_rows().astype(np.float32), stream)
     log_z(rbm)
 
 
@@ -80,7 +75,6 @@ JOBS: dict[str, Callable[[], object]] = {
         for form, knobs in vars(samplers[name]).get("forms", {name: {}}).items()
     },
     **{f"trainer {name}": _train(name) for name in list_trainers()},
-    "large products": _multiply,
     "pictures and log Z": _draw_and_enumerate,
     "estimates": _estimate,
 }
@@ -107,15 +101,9 @@ def compile_jobs(names: Iterable[str]) -> Iterator[str]:
         yield name
 
 
-def jobs_of_trainer(name: str, *units: int) -> list[str]:
-    """Return the names of the jobs that compile the kernels of the trainer with this name, if any.
-
-    units : numbers of units in the layers
-    """
-    names = ["trainer cd", f"trainer {name}"]  # the shared kernels come first
-    if max(units) > MAX_UNITS_SMALL_PRODUCTS:
-        names.append("large products")
-    return [job for job in names if job in JOBS]
+def jobs_of_trainer(name: str) -> list[str]:
+    """Return the names of the jobs that compile the kernels of the trainer with this name, if any."""
+    return [job for job in ("trainer cd", f"trainer {name}") if job in JOBS]  # the shared kernels come first
 
 
 def jobs_of_log_z(exact: bool) -> list[str]:

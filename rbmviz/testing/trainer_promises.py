@@ -8,13 +8,13 @@ import numpy as np
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics import log_likelihood
 from rbmviz.rbm import RBM
+from rbmviz.rbm.parameters import FixedParameters, Parameters, Rows
 from rbmviz.registry import trainers
 from rbmviz.testing import promises
 from rbmviz.testing.promises import Check, Runner, bits, require, same, variants
 from rbmviz.trainers import STATS, Progress
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters, Rows
 
 _COMMON = {field.name for field in dataclasses.fields(CommonKnobs)}
 """Knobs that all trainers inherit together with their code."""

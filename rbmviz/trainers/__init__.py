@@ -5,7 +5,7 @@ advances it by n updates in place and returns the progress; how a training is di
 its result.
 
 Trainers share ``training.py`` (the loop and its update rule), ``batches.py`` (mini-batches, Gibbs sweeps of
-many rows), ``parameters.py``, ``common_knobs.py``, and ``checkpoint.py`` (training files). The
+many rows), ``rbm/parameters.py``, ``common_knobs.py``, and ``checkpoint.py`` (training files). The
 contract is ``rbmviz.testing.check_trainer``.
 """
 
@@ -122,6 +122,9 @@ class Trainer(Protocol):
     finished : method, optional
         Takes the state and returns whether the trainer makes no more updates; they end at the same one
         however the training is divided into steps.
+    sweeps_from : "batch" or "chains", optional
+        Declares that ``negative`` is the mean over chains after k sweeps, from the mini-batch or from
+        ``own_state``, where they end: kernels then make many updates in a call, without ``negative``.
     positive : method, optional
         Takes the state and returns the positive statistics of an update as fresh ``Parameters`` (default:
         computed from the mini-batch).

@@ -8,8 +8,8 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
+from rbmviz.rbm.parameters import FixedParameters, Rows
 from rbmviz.support.stopping import stop_point
-from rbmviz.trainers.parameters import FixedParameters, Rows
 
 MAX_COMPARED_CHAINS = 256
 """Chains of an update whose statistics are compared for their variance."""
@@ -48,21 +48,30 @@ class Batches:
         return f"{self.data.shape} {digest}"
 
     def next(self, size: int) -> np.ndarray:
-        """Return the next mini-batch, float32 (size, n_visible); 0 means 100 rows, or all if there are fewer.
+        """Return the next mini-batch, float32 (size, n_visible), see ``take``."""
+        return self.rows(self.take(size, 1)[0])
+
+    def take(self, size: int, n: int) -> np.ndarray:
+        """Return the indices of n mini-batches, int64 (n, size); 0 means 100 rows, or all if there are fewer.
 
         Raises
         ------
         BadInput
             If the data have fewer rows.
         """
-        n = len(self.data)
-        if size > n:
-            raise too_large(size, n)
-        size = size or min(USUAL_BATCH, n)
-        while len(self.order) < size:
-            self.order = np.concatenate([self.order, self.generator.permutation(n)])
-        batch, self.order = self.order[:size], self.order[size:]
-        return self.rows(batch)
+        rows = len(self.data)
+        if size > rows:
+            raise too_large(size, rows)
+        size = size or min(USUAL_BATCH, rows)
+        while len(self.order) < n * size:
+            self.order = np.concatenate([self.order, self.generator.permutation(rows)])
+        taken, self.order = self.order[: n * size], self.order[n * size :]
+        return taken.reshape(n, size)
+
+    @property
+    def bits(self) -> np.ndarray | None:
+        """The rows that mini-batches have, uint8 (n, n_visible), if they are bits."""
+        return self.data
 
     def rows(self, order: np.ndarray) -> np.ndarray:
         """Return the rows with these indices, float32 (len(order), n_visible)."""

@@ -6,10 +6,10 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.rbm import RBM
+from rbmviz.rbm.parameters import FixedParameters, Rows
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -33,6 +33,11 @@ class CD(CommonKnobs):
 
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_starts()
+
+    @property
+    def sweeps_from(self) -> str:
+        """Where kernels begin, see Trainer; leave this out of a copy with another ``negative``."""
+        return "" if self.n_chains else "batch"
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""

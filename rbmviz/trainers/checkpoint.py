@@ -26,9 +26,9 @@ from rbmviz.files.arrays import Damaged, damaged
 from rbmviz.files.budget import check_state
 from rbmviz.knobs import values_of
 from rbmviz.rbm import RBM
+from rbmviz.rbm.parameters import Parameters
 from rbmviz.trainers import Trainer, check_data, make_trainer
 from rbmviz.trainers.batches import Batches
-from rbmviz.trainers.parameters import Parameters
 from rbmviz.trainers.training import TrainingState
 
 MAGIC = b"rbmviz checkpoint 2\n"

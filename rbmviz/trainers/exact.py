@@ -7,10 +7,10 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.metrics import model_statistics
 from rbmviz.rbm import RBM
+from rbmviz.rbm.parameters import FixedParameters, Parameters
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.training import TrainingState
 
 

@@ -7,11 +7,11 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.knobs import knob
-from rbmviz.rbm import RBM
+from rbmviz.rbm import RBM, parameters
+from rbmviz.rbm.parameters import FixedParameters, Padded, Parameters, Rows
 from rbmviz.registry import trainer
-from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
+from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Padded, Parameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 

@@ -7,12 +7,12 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.knobs import knob
-from rbmviz.rbm import RBM
+from rbmviz.rbm import RBM, parameters
+from rbmviz.rbm.parameters import FixedParameters, Padded, Parameters, Rows
 from rbmviz.registry import trainer
 from rbmviz.support.stopping import stop_point
-from rbmviz.trainers import Progress, batches, common_knobs, parameters, training
+from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Padded, Parameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 
@@ -45,9 +45,9 @@ def climb(theta: FixedParameters, v: np.ndarray, max_sweeps: int) -> tuple[np.nd
     while sweeps < max_sweeps and not np.array_equal(before, v):
         stop_point()
         sweeps += 1
-        h = (theta.inputs(v)[:, : len(theta.c)] > 0).astype(np.float32)
-        before, v = v, (theta.down(h) + theta.b > 0).astype(np.float32)
-    return v, h, sweeps
+        h = theta.inputs(v)[:, : len(theta.c)] > 0
+        before, v = v, (theta.down(h) > 0).astype(np.float32)
+    return v, h.astype(np.float32), sweeps
 
 
 @trainer("herding", label="Herding", colour="#06a781", paper="Welling (2009); rates-FPCD, section 2")

@@ -8,10 +8,10 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Statistics
+from rbmviz.rbm.parameters import FixedParameters, Parameters, norm
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters, norm
 from rbmviz.trainers.training import TrainingState
 
 RECENT = 100

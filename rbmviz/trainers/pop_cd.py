@@ -10,12 +10,12 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.rbm.files import AnyModel, as_rbm
+from rbmviz.rbm.parameters import FixedParameters, Rows
 from rbmviz.registry import trainer
 from rbmviz.support import checks
 from rbmviz.support.notebook import short_repr
 from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 PROPOSALS = ("visible", "joint", "mixture")

@@ -9,11 +9,11 @@ from rbmviz import rng
 from rbmviz.knobs import knob
 from rbmviz.metrics.tempering import inverse_temperatures, swaps_taken
 from rbmviz.rbm import RBM
+from rbmviz.rbm.parameters import FixedParameters, Rows
 from rbmviz.registry import trainer
 from rbmviz.support.stopping import stop_point
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Rows
 from rbmviz.trainers.training import TrainingState
 
 

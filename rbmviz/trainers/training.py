@@ -16,18 +16,20 @@ import numpy as np
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
-from rbmviz.support.blas import one_blas_thread
-from rbmviz.trainers import Progress, check_data
-from rbmviz.trainers.batches import Batches, mean_hidden, sweep, too_large, variances
-from rbmviz.trainers.parameters import (
+from rbmviz.rbm.parameters import (
     FixedParameters,
     Padded,
     Parameters,
     Rows,
     add,
     difference,
+    unpacked,
     zeros_like,
 )
+from rbmviz.support.blas import one_blas_thread
+from rbmviz.support.stopping import stop_point
+from rbmviz.trainers import Progress, check_data
+from rbmviz.trainers.batches import Batches, mean_hidden, sweep, too_large, variances
 
 
 @dataclass
@@ -109,6 +111,10 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: A
     return TrainingState(
         theta, batches, rng.kernel_state(seed, "chain"), rng.generator(seed, "starts"), own_state
     )
+
+
+MOST_SWEEPS = 64
+"""Most sweeps in one call of a kernel: between two of them a run looks whether its page is there."""
 
 
 def random_starts(state: TrainingState, n: int) -> np.ndarray:
@@ -249,10 +255,61 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters |
     state.seconds += time.perf_counter() - begin
 
 
+def _starts(trainer: Any) -> str:
+    """Return the trainer's ``sweeps_from``, if it is of its ``negative``, which a subclass may have replaced."""
+    for cls in type(trainer).__mro__:
+        if "negative" in vars(cls):
+            return trainer.sweeps_from if "sweeps_from" in vars(cls) else ""
+    return ""
+
+
 def advance(trainer: Any, state: TrainingState, n: int) -> None:
-    """Make n updates."""
-    for _ in updates(trainer, state, n):
-        pass
+    """Make n updates, as ``updates`` does; or many in one call of a kernel, to the same bits.
+
+    The latter if the trainer declares ``sweeps_from`` and its sweeps are few, the rule is the plain one, and
+    the examples are bits.
+    """
+    start, rule = _starts(trainer), trainer.momentum or trainer.weight_decay or trainer.box or trainer.average
+    made = MOST_SWEEPS // trainer.k if start else 0
+    if not made or rule or state.mean is not None or state.batches.bits is None:
+        for _ in updates(trainer, state, n):
+            pass
+        return
+    begin = time.perf_counter()
+    with _one_blas_thread_no_warnings():
+        while n > 0:
+            stop_point()
+            _advance_in_kernel(trainer, state, min(n, made))
+            n -= made
+    state.seconds += time.perf_counter() - begin
+
+
+def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
+    theta = state.theta = Padded.of(state.theta)
+    order, (m, hidden) = state.batches.take(trainer.batch_size, n), theta.W.shape
+    size, persistent, state.velocity = order.shape[1], trainer.sweeps_from == "chains", None
+    chains = len(state.own_state) if persistent else size
+    work, of_chains, sums = theta.work(size), theta.work(chains), theta.sums(size, chains)
+    bits = np.zeros((len(work.v) if persistent else 0, of_chains.v.shape[1]), np.uint64)
+    if persistent:
+        kernels.updates.pack(state.own_state, of_chains.units, bits)
+    data = state.batches.bits.view()  # type: ignore[union-attr]
+    data.flags.writeable = False  # one compilation, whether they are writable or not
+    rates = np.array([learning_rate_at(trainer, state.update + t) for t in range(n)], np.float32)
+    rows = [
+        x
+        for length in (size, chains)
+        for x in (np.empty((length, hidden), np.float32), np.full(length, 1 / length, np.float32))
+    ]
+    squares, streams = np.zeros(theta.matrix.shape[1]), state.stream[None]
+    given = data, order, trainer.k, rates, bits, hidden, work, of_chains
+    kernels.updates.train(theta.matrix, streams, *given, *rows, sums, squares)
+    state.gradient_norm, state.batch = float(np.sqrt(squares.sum())), state.batches.rows(order[-1])
+    state.samples = unpacked(sums.w, chains, m)
+    if persistent:
+        state.own_state = state.samples
+    state.update += n
+    state.sweeps += n * trainer.k * chains
 
 
 def free_energy(theta: FixedParameters, v: np.ndarray) -> float:
@@ -303,9 +360,10 @@ def progress(
     variance = dict.fromkeys(("variance_W", "variance_b", "variance_c"), nan)
     with _one_blas_thread_no_warnings():
         if (v := state.batch) is not None:
-            y = theta.down(mean_hidden(theta, v))
-            kernels.random.mean_rows(y, theta.b, y)
-            reconstruction = float(np.abs(v - y).mean())
+            y = mean_hidden(theta, v) @ theta.W.T + theta.b
+            mean = np.empty_like(y)
+            kernels.updates.means(y, np.float32(1), mean)
+            reconstruction = float(np.abs(v - mean).mean())
             if (u := state.samples) is not None:
                 gap = free_energy(theta, v) - free_energy(theta, u)
                 variance = variances(u, mean_hidden(theta, u), weights)

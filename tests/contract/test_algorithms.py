@@ -22,6 +22,7 @@ from rbmviz import (
 )
 from rbmviz.coupling import ALGORITHMS, EQUATIONS
 from rbmviz.knobs import knob, knobs_of
+from rbmviz.rbm.parameters import Parameters, zeros_like
 from rbmviz.registry import sampler, samplers, trainer, trainers
 from rbmviz.samplers import Samples
 from rbmviz.samplers._skeleton import Skeleton
@@ -32,7 +33,6 @@ from rbmviz.testing.promises import variants
 from rbmviz.trainers import common_knobs, training
 from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
-from rbmviz.trainers.parameters import Parameters, zeros_like
 from rbmviz.view.formulas import MARK, equation, equation_of, symbols_of
 
 

@@ -26,7 +26,11 @@ from rbmviz.view.frames import write_frame
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = (
+    "rbmviz/browser/model.js",
     "rbmviz/browser/engine.js",
+    "rbmviz/browser/findings.js",
+    "rbmviz/browser/landscape.js",
+    "rbmviz/browser/worker.js",
     "rbmviz/view/panel/frame.js",
     "tests/kernels/run_engine.js",
 )

@@ -16,8 +16,10 @@ import numpy as np
 import rbmviz
 from rbmviz.coupling import PairStream
 from rbmviz.datasets import Dataset
-from rbmviz.kernels import batch
 from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z
+from rbmviz.rbm.parameters import FixedParameters
+from rbmviz.rng import kernel_state
+from rbmviz.trainers import batches, initial_rbm
 
 
 def _model(m, n, scale=1.0):
@@ -58,14 +60,28 @@ def _tuned(model, n, *steps):
     return run
 
 
-def _trained(name):
+def _trained(name, **knobs):
+    """Sums of rows have one order; a start at log odds, weights and enumerations have logarithms."""
+
     def run():
-        trainer = rbmviz.make_trainer(name, batch_size=10)
-        for progress in rbmviz.train(rbmviz.load_dataset("bas"), trainer, n_hidden=3, iterations=3, seed=2):
-            rbm = progress.rbm
-        return {f"{part}_about": getattr(rbm, part) for part in "Wbc"}
+        trainer = rbmviz.make_trainer(
+            name, batch_size=10, initial_biases="random", initial_scale=0.3, **knobs
+        )
+        state = trainer.init(initial_rbm(_rows(40, 70), 37, 2, trainer), _rows(40, 70), 2)
+        trainer.step(state, 3)
+        about = "" if name in ("cd", "pcd", "fpcd", "pt", "herding") else "_about"
+        return {f"{part}{about}": getattr(state.theta, part) for part in "Wbc"}
 
     return run
+
+
+def _batch(chains):
+    """Sweeps of the same parameters, and of others."""
+    v, stream = _rows(chains, 70).astype(np.float32), kernel_state(0, "chain")
+    found, theta = {}, FixedParameters(*(getattr(WIDE.rbm, part) for part in "Wbc"))
+    for t in range(6):
+        v = found[f"v{t}"] = batches.sweep(theta, v, stream)
+    return found | {"x": theta.inputs(v)[:, :37].copy()}
 
 
 def _coupled(algorithm, model, pairs, **knobs):
@@ -88,21 +104,6 @@ def _streamed():
     ends = {"tau": stream.tau, "rejected": stream.rejected, "unbiased_about": stream.unbiased}
     ends = {key: value[: stream.finished] for key, value in ends.items()}
     return {**ends, "finished": np.array(stream.finished), "distances": stream.distances}
-
-
-def _products():
-    """As the trainers have them, but of lists of active units, which small batches are too small for."""
-    beats_blas, batch.beats_blas = batch.beats_blas, lambda n_active, *sizes: n_active >= 0
-    try:
-        x, matrix = _rows(9, 37, 0.2).astype(np.float32), WIDE.rbm.W.T
-        y = _rows(9, 70).astype(np.float32) / 3
-        return {
-            "times": batch.times(x, matrix),
-            "transposed": batch.times_transposed(x, matrix.T.copy()),
-            "correlate": batch.correlate(x, y, 9),
-        }
-    finally:
-        batch.beats_blas = beats_blas
 
 
 def _scores():
@@ -145,10 +146,11 @@ RUNS = {
     "couple, lag": _coupled("rbm", SMALL, 6, lag=3),
     "couple wide": _coupled("rbm", WIDE, 2),
     "pairs in a stream": _streamed,
-    "products of batches": _products,
+    "1,000 chains in a batch": lambda: _batch(1000),
     "scores": _scores,
     "sums over states": _sums_over_states,
     **{f"train {name}": _trained(name) for name in rbmviz.list_trainers()},
+    "train cd, momentum": _trained("cd", momentum=0.5, k=3),
 }
 
 

@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numba.core.errors import NumbaError
 
-from rbmviz.kernels import batch, bits, enumerate, hamming, random, vectors
+from rbmviz.kernels import bits, enumerate, hamming, random, vectors
 from rbmviz.kernels._jit import FLAGS, kernel
 from rbmviz.kernels._llvm import INTRINSICS
 from rbmviz.kernels._without_jit import PythonKernel
@@ -40,7 +40,8 @@ def sums_of_rows(n_out, start):
             for on, off in ((none, none), (some, none), (none, some), (all_, some)):
                 for keep, factor in ((f32(1), f32(1)), (f32(0.9), f32(-1 / 3))):
                     given = base, np.ones(n_out, f32), keep, factor
-                    yield *given, rows, start, on, len(on), off, len(off)
+                    yield *given, rows, start, 0, on, len(on), off, len(off)
+                    yield *given, rows, 0, start, on, len(on), off, len(off)
 
 
 def cases():
@@ -79,6 +80,7 @@ def cases():
     for z in floats(40):
         for p in floats(40):
             yield "ones_below", z, p, 8
+    yield from (("_sum_wider", *case) for case in sums_of_rows(160, 16))
     yield from (("_sum_wide", *case) for case in sums_of_rows(80, 16))
     yield from (("_sum_narrow", *case) for case in sums_of_rows(80, 64))
     for block in floats(20, 40):
@@ -86,11 +88,6 @@ def cases():
     for words in (np.zeros((2, 128), u64), G.integers(0, 2**64, (2, 128), dtype=u64)):
         for at, unit in ((0, 0), (64, 63), (192, 17)):
             yield "column", words, at, unit
-    for panel in floats(9, batch.TILE_WIDTH):
-        panel[8] = 0
-        for index in (np.zeros(0), [3, 3, 8, 8], [0, 1, 2, 3, 4, 5, 6, 7]):
-            out = np.ones(40, f32)
-            yield "write_sum", panel, np.array(index, np.int32), 0, len(index), f32(1 / 3), out, 8
     block = G.integers(0, 2**64, (3, hamming.BLOCK_SAMPLES), dtype=u64)
     for point in (np.zeros(3, u64), np.full(3, 2**64 - 1, u64), block[:, 70].copy()):
         for at in (0, 64):

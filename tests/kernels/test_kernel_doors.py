@@ -6,7 +6,7 @@ from numba.core.errors import TypingError
 
 from rbmviz import make_sampler
 from rbmviz.coupling import pair_streams
-from rbmviz.kernels import annealing, batch, chains, coupling, gibbs, hamming, layers, random, updates
+from rbmviz.kernels import annealing, chains, coupling, gibbs, hamming, layers, random, updates
 from rbmviz.kernels import enumerate as states_kernel
 from rbmviz.kernels.fast_weights import norm, regime
 from rbmviz.kernels.fast_weights import sample as driven
@@ -59,8 +59,6 @@ def test_draws():
     state, bias = kernel_state(0, "x"), np.zeros(5, f32)
     x, mean, out = (np.zeros((3, 5), f32) for _ in range(3))
     check(random.bernoulli_rows, (state, x, bias, mean, out))
-    check(random.bernoulli_chains, (np.stack([state] * 3), x, bias, mean, out))
-    check(random.mean_rows, (x, bias, mean))
 
 
 def test_updates():
@@ -70,10 +68,35 @@ def test_updates():
     v, p, weights = np.zeros((rows, M), f32), np.zeros((rows, N), f32), np.zeros(rows, f32)
     check(updates.pack, (v, work.units, work.w), [((0,), 0), ((0,), 1), ((2,), 1)])  # there is room for more
     check(updates.means, (work.x, f32(1), p), [((0,), 1), ((2,), 1)])
-    check(updates.sweep, (P, kernel_state(0, "x"), f32(1), N, work, v), [((5,), 1)])
+    for kernel in (updates.inputs, updates.inputs_of_visible):
+        check(kernel, (P, M, N, work))
+    for streams in (1, rows):
+        check(updates.sweep, (P, np.stack([kernel_state(0, "x")] * streams), f32(1), N, work, v), [((5,), 1)])
     call = (P, f32(1), f32(1), M, p, weights, p[:others].copy(), weights[:others].copy(), sums, True)
     unused = [((8, 3), axis) for axis in (0, 1)]
     check(updates.add, (*call, np.zeros(P.shape[1])), unused)
+    data, order, u, q = (
+        np.zeros((9, M), np.uint8),
+        np.zeros((2, rows), int),
+        np.zeros((2, 64), np.uint64),
+        p[:others].copy(),
+    )
+    call = (
+        P,
+        kernel_state(0, "x")[None],
+        data,
+        order,
+        1,
+        np.zeros(2, f32),
+        u,
+        N,
+        work,
+        updates.make_work(M, N, others),
+    )
+    call = (*call, p, weights, q, weights[:others].copy(), sums, np.zeros(P.shape[1]))
+    check(updates.train, call, [((2,), 0), ((2,), 1), ((14, 3), 0), ((14, 3), 1)])
+    with pytest.raises(ValueError, match="do not fit"):  # chains at the examples are as many
+        updates.train(*call[:6], u[:0], *call[7:])
 
 
 def test_gibbs(wide):
@@ -189,20 +212,6 @@ def test_hamming():
             hamming.add_counts(counts, 0, np.zeros(shape, np.uint32))
     check(hamming.nearest, (points, blocks[0], np.zeros(128, np.int64), np.zeros(128, np.int64)), [((0,), 0)])
     check(hamming.log_mixtures, (np.ones((6, M + 1), np.uint32), np.ones(3), np.zeros((6, 3))), [((0,), 1)])
-
-
-@pytest.mark.parametrize("rows", [3, 300])
-def test_products(rows):
-    """Small ones go to BLAS, large ones of few bits do not."""
-    x, W = np.zeros((rows, 800), f32), np.zeros((800, 500), f32)
-    h = np.zeros((rows, 500), f32)
-    for product, a, b in (
-        (batch.times, x[:, 1:], W),
-        (batch.times_transposed, h[:, 1:], W),
-        (batch.correlate, x[1:], h),
-    ):
-        with pytest.raises(ValueError, match="cannot multiply"):
-            product(a, b)
 
 
 def test_views_with_gaps_are_refused_when_they_are_typed(wide):

@@ -8,8 +8,8 @@ import pytest
 
 from rbmviz import RBM, BadInput, Model, load_dataset, make_trainer, metrics, rng
 from rbmviz.metrics.importance_weights import LogMean, ess_by_size, heaviest_shares
+from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.session import WeightSetup, importance_weights
-from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import pop_weights
 
 

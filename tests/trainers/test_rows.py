@@ -7,8 +7,8 @@ import pytest
 from naive import same_parameters
 
 from rbmviz import RBM, make_trainer, rng
+from rbmviz.rbm.parameters import FixedParameters, norm
 from rbmviz.trainers import training
-from rbmviz.trainers.parameters import FixedParameters, norm
 
 G = np.random.default_rng(0)
 DATA = (G.random((200, 150)) < 0.2).astype(np.uint8)
@@ -59,6 +59,25 @@ def test_updates_are_those_of_numpy_given_their_samples(name, rule, chains):
             np.testing.assert_allclose(x, y, atol=3e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "knobs"),
+    [("cd", {}), ("cd", {"k": 5}), ("pcd", {"n_chains": 20}), ("pcd", {"n_chains": 7, "k": 2})],
+)
+def test_many_updates_in_a_call_make_the_bits_of_single_ones(name, knobs):
+    """As ``updates`` makes them; schedules, epochs and the norm of the last gradient are the same."""
+    trainer = make_trainer(name, batch_size=20, learning_rate=0.3, schedule="linear", iterations=100, **knobs)
+    one, other = (trainer.init(START, DATA, 5) for _ in range(2))
+    for n in (1, 90):  # more than MOST_SWEEPS
+        training.advance(trainer, one, n)
+        for _ in training.updates(trainer, other, n):
+            pass
+        assert same_parameters(RBM(*one.theta), RBM(*other.theta))
+        for part in ("batch", "samples", "sweeps", "update", "stream"):
+            np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
+        assert one.gradient_norm == other.gradient_norm
+    assert trainer.sweeps_from
+
+
 @pytest.mark.parametrize("beta", [1.0, 0.4])
 def test_sweeps_have_their_law(beta):
     """Chi-square of the bits of both layers against their means, with a control that is 2 % off."""
@@ -97,7 +116,8 @@ def test_values_between_0_and_1_are_multiplied_as_they_are():
     np.testing.assert_allclose(found.W, want, atol=1e-5)
     state.batches.rows = lambda order: batch
     state.own_state = state.samples
-    training.advance(trainer, state, 1)
+    for _ in training.updates(trainer, state, 1):
+        pass
     q = START.mean_hidden(state.samples)
     want = START.W + 0.5 * (batch.T @ p - state.samples.T @ q) / 20
     np.testing.assert_allclose(state.theta.W, want, atol=1e-5)

@@ -9,10 +9,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from rbmviz import RBM, BadInput, make_trainer, pop_weights, rng, train
 from rbmviz.metrics import log_z, model_statistics
+from rbmviz.rbm.parameters import FixedParameters, Parameters
 from rbmviz.trainers import STATS, batches, initial_rbm, list_trainers, training
 from rbmviz.trainers.batches import Batches
 from rbmviz.trainers.herding import climb
-from rbmviz.trainers.parameters import FixedParameters, Parameters
 
 NAMES = list_trainers()
 
@@ -92,6 +92,36 @@ def test_pt_with_one_temperature_is_pcd_bit_for_bit(bits):
     pcd = run(make_trainer("pcd"), bits, 50).rbm
     assert same_parameters(run(make_trainer("pt", n_temperatures=1), bits, 50).rbm, pcd)
     assert not same_parameters(run(make_trainer("pt", n_temperatures=3), bits, 50).rbm, pcd)
+
+
+def test_chains_of_pcd_may_start_at_training_examples(bits):
+    at_data, at_bits = (
+        make_trainer("pcd", start=start).init(initial_rbm(bits, 4, 0), bits, 0).own_state
+        for start in ("data", "random")
+    )
+    rows = {tuple(row) for row in bits}
+    assert {tuple(row) for row in at_data} <= rows
+    assert len(np.unique(at_data, axis=0)) > 3
+    assert not {tuple(row) for row in at_bits} <= rows
+
+
+def test_pairs_of_ucd_may_start_at_the_mini_batch(bits, monkeypatch):
+    """Row by row, and again from the first; else at random examples."""
+    from rbmviz.trainers import ucd
+
+    starts, run_all_pairs = [], ucd.run_all_pairs
+
+    def kept(rbm, v0, *others):
+        starts.append(v0)
+        return run_all_pairs(rbm, v0, *others)
+
+    monkeypatch.setattr(ucd, "run_all_pairs", kept)
+    for start in ("batch", "data"):
+        trainer = make_trainer("ucd", start=start, n_chains=25, batch_size=10)
+        state = trainer.init(initial_rbm(bits, 4, 0), bits, 0)
+        trainer.step(state, 1)
+        assert (starts.pop(0) == np.resize(state.batch, (25, 6))).all() == (start == "batch")
+        starts.clear()
 
 
 def test_every_rung_has_its_own_law(start, bits):

@@ -1,4 +1,4 @@
-"""The Learn page: three doors for newcomers and one for teachers, the lessons as a path of cards, and the challenges."""
+"""The Learn page: doors for newcomers and teachers, the lessons as a path of cards, and challenges."""
 
 import re
 from pathlib import Path

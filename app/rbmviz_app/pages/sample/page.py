@@ -1,5 +1,6 @@
 """The Sample page: samplers running side by side on one model."""
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
 from rbmviz_app.pages.sample import pen
+from rbmviz_app.pages.sample.captions import captions
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
 from rbmviz_app.pages.sample.panel import HELD, change_text, sample_grid
 from rbmviz_app.pages.sample.presets import PRESETS
@@ -76,6 +78,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "rates-herding use them to pull their chains back to the data. Drag a step size and watch the images "
     "change.",
     presets=PRESETS,
+    captions=captions,
     transport=Transport(
         play_help="Pause or continue all chains. Chains that keep up with the speed stop at the same sample.",
         step_help="Draw one more sample in every panel, then pause.",
@@ -143,12 +146,14 @@ def grid(race: PageRace[SamplingSetup], **mounted: Any) -> None:
         setting.value == setting.default for setting in PAGE.settings.values()
     )
     recorded = picture_path() if not mounted["present"] and is_default else ""
+    is_untouched = not any(snapshot.scored_from for _, snapshot in race.peek())
     sample_grid(
         race,
         view=Settings.view.value,
         pixels=Settings.pixels.value,
         side=Settings.cells.value,
         recorded=recorded,
+        names_parts=bool(recorded) and is_untouched,
         **mounted,
     )
 

@@ -118,7 +118,7 @@ def main() -> None:
         links.write(PAGE.name, links.texts_of(Settings.values()))
         return
     race = open_chains(shown.plan)
-    PAGE.preset_caption(race)
+    PAGE.draw_caption(race)
     # The chains come right after the map, where a phone has one column; all that is about both, below.
     left, right = st.columns([5, 2], gap="medium") if has_chains(shown.plan) else (st.container(), None)
     # Redrawn each second while the sweep runs.

@@ -25,9 +25,6 @@ class Parameters(NamedTuple):
     c: np.ndarray
 
 
-_NO_STREAM = np.zeros((4, 64), np.uint32)
-
-
 class Padded(Parameters):
     """Parameters that are views of one matrix, in which kernels read and change them.
 
@@ -94,60 +91,64 @@ class FixedParameters(Parameters):
         fixed.padded = padded
         return fixed
 
+    def _place(self, v: np.ndarray) -> Any:
+        """Return the work space in which v are the rows that come next."""
+        work, n = self.padded.work(len(v)), len(self.c)
+        if v is self._seen:
+            return work
+        if self._seen is None or len(self._seen) != len(v):
+            work.v[:] = work.g[:] = 0  # of other parameters
+        self._seen = v
+        if not kernels.updates.pack(np.ascontiguousarray(v, np.float32), work.units, work.w):
+            np.add(v @ self.W, self.c, out=work.x[:, :n])
+            work.v[:] = work.w[:] = 0
+        return work
+
     def inputs(self, v: np.ndarray) -> np.ndarray:
         """Return c + v W, float32 (rows, n_hidden and more), until the next call of a method.
 
-        The array of the last call is not read again, so do not write to it before the update ends. Rows of
-        another one that are as in the last are not summed again.
+        The array of the last call is not read again, so do not write to it before the update ends.
         """
-        work, n = self.padded.work(len(v)), len(self.c)
-        if v is self._seen:
-            return work.x
-        if self._seen is None or len(self._seen) != len(v):
-            work.v[:] = 0  # of other parameters
-        self._seen = v
-        if kernels.updates.pack(np.ascontiguousarray(v, np.float32), work.units, work.w):
-            self._run(work, _NO_STREAM, 1.0, np.empty((0, v.shape[1]), np.float32))
-        else:
-            np.add(v @ self.W, self.c, out=work.x[:, :n])
-            work.v[:] = 0
+        work = self._place(v)
+        kernels.updates.inputs(self.padded.matrix, *self.W.shape, work)
         return work.x
 
-    def sweep(self, v: np.ndarray, stream: np.ndarray, beta: float = 1.0) -> np.ndarray:
-        """Return the rows after one Gibbs sweep at an inverse temperature, see ``batches.sweep``."""
-        self.inputs(v)
-        work, out = self.padded.work(len(v)), np.empty(v.shape, np.float32)
+    def sweep(self, v: np.ndarray, streams: np.ndarray, beta: float = 1.0) -> np.ndarray:
+        """Return the rows after one Gibbs sweep at an inverse temperature, see ``batches.sweep``.
+
+        streams : uint32 (4, STREAM_LANES), or (rows, 4, STREAM_LANES), one for each row
+        """
+        work, out = self._place(v), np.empty(v.shape, np.float32)
         self._sweeps += 1
         if self._sweeps % kernels.layers.REBUILD_SWEEPS == 0:
-            work.v[:] = 0  # no bits from which the next input could be updated
-        self._run(work, stream, beta, out)
+            work.v[:] = work.g[:] = 0  # no bits from which sums could be updated
+        streams = streams.reshape(-1, *streams.shape[-2:])
+        kernels.updates.sweep(self.padded.matrix, streams, np.float32(beta), len(self.c), work, out)
         self._seen = out
         return out
 
-    def _run(self, work: Any, stream: np.ndarray, beta: float, out: np.ndarray) -> None:
-        kernels.updates.sweep(self.padded.matrix, stream, np.float32(beta), len(self.c), work, out)
-
     def hidden(self, rows: int) -> np.ndarray:
         """Return the h that the last sweep of so many rows has drawn, float32 (rows, n_hidden)."""
-        words = np.ascontiguousarray(self.padded.work(rows).h[:, :rows].T)
-        bits = np.unpackbits(words.view(np.uint8), axis=1, count=len(self.c), bitorder="little")
-        return bits.astype(np.float32)
+        return unpacked(self.padded.work(rows).h, rows, len(self.c))
 
     def inputs_of_visible(self, rows: int) -> np.ndarray:
         """Return b + h W' for this h, float32 (rows, n_visible)."""
         return self.padded.work(rows).y[:, : len(self.b)]
 
-    @cached_property
-    def _dense(self) -> np.ndarray:
-        return np.ascontiguousarray(self.W)
-
-    def up(self, v: np.ndarray) -> np.ndarray:
-        """Return v W, float32 (rows, n_hidden)."""
-        return self.inputs(v)[:, : len(self.c)] - self.c
-
     def down(self, h: np.ndarray) -> np.ndarray:
-        """Return h W', float32 (rows, n_visible)."""
-        return kernels.batch.times_transposed(h, self._dense)
+        """Return b + h W', float32 (rows, n_visible), until the next call of a method; h is False or True."""
+        work = self.padded.work(len(h))
+        units = np.zeros((len(h), 64 * len(work.h)), np.bool_)
+        units[:, : h.shape[1]] = h
+        work.h[:, : len(h)] = np.packbits(units, axis=1, bitorder="little").view(np.uint64).T
+        kernels.updates.inputs_of_visible(self.padded.matrix, *self.W.shape, work)
+        return self.inputs_of_visible(len(h))
+
+
+def unpacked(words: np.ndarray, rows: int, n: int) -> np.ndarray:
+    """Return bits, uint64 (words, rows at least), as float32 (rows, n)."""
+    octets = np.ascontiguousarray(words[:, :rows].T).view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=n, bitorder="little").astype(np.float32)
 
 
 class Rows:
@@ -178,10 +179,9 @@ class Rows:
     @cached_property
     def formed(self) -> Parameters:
         """The statistics as arrays."""
-        weighted = self.weights[:, None] * self.h
-        W = kernels.batch.correlate(self.v, weighted)
-        own = Parameters(W, self.weights @ self.v, weighted.sum(axis=0))
-        return own if self.minus is None else difference(own, Parameters(*self.minus))
+        padded = Padded.zeros(self.v.shape[1], self.h.shape[1])
+        self.add_to(padded)
+        return Parameters(*padded)
 
     _sums: Any = None
 
@@ -197,13 +197,19 @@ class Rows:
                 for v, bits in ((self.v, sums.v), (rows.v, sums.w))
             )
         if not self._of_bits:
-            return add(theta, keep, self.formed, rate, measured)
+            return add(theta, keep, self._multiplied(), rate, measured)
         given = (np.ascontiguousarray(x, np.float32) for x in (self.h, self.weights, rows.h, rows.weights))
         kernels.updates.add(theta.matrix, np.float32(keep), np.float32(rate), m, *given, sums, anew, squares)
         if isinstance(minus, Parameters):
             add(theta, 1.0, minus, -rate)
             return norm(self.formed) if measured else 0.0
         return float(np.sqrt(squares.sum()))
+
+    def _multiplied(self) -> Parameters:
+        """Return the statistics as arrays, also of values other than 0 and 1."""
+        weighted = self.weights[:, None] * self.h
+        own = Parameters(self.v.T @ weighted, self.weights @ self.v, weighted.sum(axis=0))
+        return own if self.minus is None else difference(own, Parameters(*self.minus))
 
 
 def add(theta: Padded, keep: float, step: Parameters | Rows, rate: float, measured: bool = False) -> float:
