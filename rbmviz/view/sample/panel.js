@@ -74,7 +74,7 @@ class SamplePanel extends Panel {
     if (isNewRun) {
       picture.clear();
       this.classShares = null;
-      if (this.look) this.look.look = null;
+      if (this.look) this.look.look = this.look.ladder = null;
     }
     this.look?.take(/** @type {VerdictHead} */ (head), blocks);
     // Before the first sample, show the chains' starts; the first samples replace them.
