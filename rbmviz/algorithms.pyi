@@ -13,6 +13,15 @@ class GibbsKnobs(TypedDict, total=False):
     k: int  # 1 to 100; default 1
     n_chains: int  # 1 to 1000; default 1
 
+class ParallelTemperingKnobs(TypedDict, total=False):
+    n_replicas: int  # 1 to 100; default 20
+    k: int  # 1 to 100; default 1
+    spacing: Literal["adapted", "linear", "geometric"]  # default adapted
+    burn_in: int  # 8 to 100000; default 1000
+    lowest: float  # 0 to 1; default 0.0
+    reference: Literal["independent", "uniform"]  # default independent
+    n_chains: int  # 1 to 1000; default 1
+
 class RatesFPCDKnobs(TypedDict, total=False):
     eps: float  # 0, or 0.0001 to 1; default 0.03
     alpha: float  # 0 to 1; default 1.0
@@ -71,6 +80,7 @@ class HerdingKnobs(_CommonKnobs, total=False):
 class PCDKnobs(_CommonKnobs, total=False):
     k: int  # 1 to 1000; default 1
     n_chains: int  # 1 to 10000; default 100
+    start: Literal["random", "data"]  # default random
 
 class PolishKnobs(_CommonKnobs, total=False):
     stop_at: float  # 0 to 0.9; default 0.0
@@ -91,11 +101,14 @@ class PTKnobs(_CommonKnobs, total=False):
 class UCDKnobs(_CommonKnobs, total=False):
     algorithm: Literal["rbm", "general", "half_step"]  # default rbm
     t_max: int  # 2 to 1e+06; default 100
+    start: Literal["data", "batch"]  # default data
     k: int  # 1 to 1000; default 1
     n_chains: int  # 1 to 10000; default 100
 
 @overload
 def make_sampler(name: Literal["gibbs"], **knobs: Unpack[GibbsKnobs]) -> Sampler: ...
+@overload
+def make_sampler(name: Literal["parallel_tempering"], **knobs: Unpack[ParallelTemperingKnobs]) -> Sampler: ...
 @overload
 def make_sampler(name: Literal["rates_fpcd"], **knobs: Unpack[RatesFPCDKnobs]) -> Sampler: ...
 @overload

@@ -322,7 +322,7 @@ def draw(page: str) -> None:
         st.html(APP_FOLDER / "card.css")
         while_running(functools.partial(_draw_open, offers_reveal), not current.all_seen)
         if current.step.question and SHARED_PAGE.value is not None:
-            while_running(functools.partial(_draw_votes, current.step), True)
+            while_running(_draw_votes, True)
         # Outside the timed fragment: a click would be lost if the fragment disappeared at that moment.
         if offers_reveal:
             st.button(
@@ -435,13 +435,16 @@ def _draw_question(current: Opened) -> None:
         st.rerun()
 
 
-def _draw_votes(step: Step) -> None:
-    """Draw the number of watchers who chose each answer; the server does not know who they are."""
+def _draw_votes() -> None:
+    """Draw the share of the watchers who chose each answer; the server does not know who they are."""
     share = SHARED_PAGE.value
     votes = share.votes() if share is not None else []
-    if sum(votes):
-        lines = (f"**{n}** {messages.plain(text)}" for n, text in zip(votes, step.answers, strict=False))
-        st.markdown("**Votes**  \n" + "  \n".join(lines))
+    rules = (
+        f".st-key-lesson [role=radiogroup] > :nth-child({i}) "
+        f"{{ --share: {n / sum(votes):.0%}; --votes: '{n} of {sum(votes)}'; }}"
+        for i, n in enumerate(votes if any(votes) else [], 1)
+    )
+    st.html(f"<style>{''.join(rules)}</style>")
 
 
 def _note_seen(current: Opened) -> dict[int, float]:

@@ -63,15 +63,23 @@ def runs_of(race: Race[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
 
 
 def sampling_code(
-    model_name: str, runs: Iterable[tuple[Sampler, Changes | None]], seed: int, dataset: str | None
+    model_name: str,
+    runs: Iterable[tuple[Sampler, Changes | None]],
+    seed: int,
+    dataset: str | None,
+    clamp: str = "",
 ) -> str:
     """Return code that repeats the runs of Sample from their first sample.
 
     runs : sampler and log of each run, see ``runs_of``. If there are more than MAX_TURNS turns, or no log, a
         comment says which part of the run the code repeats.
     dataset : data of the chains' starts; None: they start at random bits
+    clamp : ``Clamp.text`` of the units that are held; "": none are
     """
     lines, imports, start = load_model_lines(model_name), set(), "None"
+    held = ", clamp=clamp" if clamp else ""
+    if clamp:
+        lines += ["# The pixels or words that are held, as in the page's address.", f'clamp = "{clamp}"']
     if dataset is not None:
         lines += [*load_dataset_lines(dataset), f"starts = SamplingSetup(model, data, seed={seed}).starts"]
         start, imports = "starts(sampler.n_chains)", {"SamplingSetup"}
@@ -87,7 +95,7 @@ def sampling_code(
                 ")",
                 f'sampler = rbmviz.make_sampler("{sampler.name}"{first})',
                 f'log = RunLog("{sampler.name}", {seed}, {start}, turns)',
-                f"v_{i} = [made.v for made in replay(log, model, n=10_000)]",
+                f"v_{i} = [made.v for made in replay(log, model, n=10_000{held})]",
             ]
             continue
         if changes is None or len(changes) > 1:
@@ -95,11 +103,13 @@ def sampling_code(
         v0 = f", v0={start}" if dataset is not None else ', init="random"'
         lines += [
             f"sampler = {_made('sampler', sampler)}",
-            f'samples["{sampler.label} {i + 1}"] = rbmviz.sample(model, sampler, n=10_000, seed={seed}{v0})',
+            f'samples["{sampler.label} {i + 1}"] = '
+            f"rbmviz.sample(model, sampler, n=10_000, seed={seed}{v0}{held})",
         ]
     first_lines = ["import rbmviz"]
     first_lines += [f"from rbmviz.session import {', '.join(sorted(imports))}"] if imports else []
-    drawn = "rbmviz.plot.isl(samples, data)" if dataset is not None else "rbmviz.plot.mosaic(samples)"
+    scored = dataset is not None and not clamp
+    drawn = "rbmviz.plot.isl(samples, data)" if scored else "rbmviz.plot.mosaic(samples)"
     return "\n".join([*first_lines, "", *lines, "", "if samples:", f'    {drawn}.save("samples.html")'])
 
 

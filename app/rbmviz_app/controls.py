@@ -106,8 +106,9 @@ def text(setting: Setting[str], **more: Any) -> str:
 
 
 def about(page: str, *paragraphs: str, caption: str = "") -> None:
-    """Draw the button that opens a page's introduction for newcomers."""
-    with st.popover("About", icon=":material/info:", type="tertiary", key=f"{page} about"):
+    """Draw the button that opens a page's introduction for newcomers, beside what it explains (style.css)."""
+    about = st.popover("About", icon=":material/info:", type="tertiary", key=f"{page} about")
+    with about, st.container(key="introduction"):
         for paragraph in paragraphs:
             st.markdown(paragraph)
         if caption:

@@ -55,6 +55,7 @@ from rbmviz_app import (
     shared,
     transport,
 )
+from rbmviz_app.captions import Captions
 from rbmviz_app.component import component
 from rbmviz_app.controls import Download
 from rbmviz_app.panel import algorithms_of
@@ -82,7 +83,8 @@ class LivePage(Generic[S]):
     settings : session-state entries of the settings in ``spec``
     question : heading of the page
     about : explains the picture, the models and chains as far as a newcomer needs them, and what to do first
-    presets : presets in the menu; while the screen shows one of them, its caption is above the panels
+    presets : presets in the menu; the page opens with the first
+    captions : yields captions of its panels, see ``caption`` (default: none but those of the presets)
     linkable : returns the algorithms of the panels that a link can describe (default: all panels)
     only_knobs : names of the knobs in the panels and the address; None (the default): all
     title : returns a distinct title for each algorithm in a list
@@ -97,6 +99,7 @@ class LivePage(Generic[S]):
     about: str
     presets: Sequence[Preset]
     transport: Transport
+    captions: Captions = lambda panels, setup: iter(())
     linkable: Callable[[PageRace[Any]], list[Any]] = algorithms_of
     only_knobs: Sequence[str] | None = None
     title: Callable[[Sequence[Any]], list[str]] = titles
@@ -386,21 +389,33 @@ class LivePage(Generic[S]):
         race.preset = on_screen.slug if on_screen else ""
         return on_screen
 
-    def preset_caption(self, race: PageRace[S]) -> None:
-        """Draw the caption of the preset on the screen, if there is one."""
-        # Always present: otherwise the elements below would be rebuilt and jump.
-        preset = self._note_shown_preset(race)
+    def draw_caption(self, race: PageRace[S]) -> None:
+        """Draw the place of the caption, whose sentences come with the frames."""
+        self._note_shown_preset(race)
         in_lesson = card.opened(self.name) is not None  # the card of a lesson explains the page
-        text = preset.caption if preset and not in_lesson else ""
-        if text:
-            race.caption = text
-        # A removed caption keeps its space, so that the slider being dragged does not move. The global style
-        # sheet hides struck-out text.
-        gone = "" if in_lesson or links.presenting() else race.caption
+        said = [] if in_lesson else self.caption(race)
+        if not in_lesson:
+            race.parts.offer("caption", lambda: (None, self.caption(race)), "")
+        # Always present: otherwise the elements below would be rebuilt and jump.
         with st.container(key="caption"):
-            # Streamlit does not draw empty containers.
-            st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
-        publish.tell(caption=marked(text))
+            data = {"url": "" if in_lesson else race.path, "said": said}
+            pressed = _caption(key="words of the caption", data=data, on_why_change=lambda: None)
+        publish.tell(caption=marked(" ".join(said[:1])))
+        if pressed.why:
+            session.show({"little": "landscape"})
+            card.switch_page("chain")
+
+    def caption(self, race: PageRace[S]) -> list[str]:
+        """Return what to say about the panels now: a sentence, and the words of its link if it has one.
+
+        A preset has the words as long as no knob is turned; those of the first, with which the page opens,
+        last until ``captions`` yields a sentence.
+        """
+        preset, panels = self.shown_preset(race), self.named(race)
+        own = preset.caption if preset is not None else ""
+        untouched = preset is not self.presets[0] and not any(shown.scored_from for _, shown in panels)
+        first = own if own and untouched else next(self.captions(panels, race.setup), own)
+        return first.split("\n")
 
     def shown_preset(self, race: PageRace[S]) -> Preset | None:
         """Return the preset that the screen showed when it was last drawn; None if there was none."""
@@ -422,13 +437,13 @@ class LivePage(Generic[S]):
         draw: Callable[..., None],
         offer: tuple[str, str, Callable[[], None]] | None = None,
     ) -> None:
-        """Draw the caption of the preset and the live panels, and write the address.
+        """Draw the caption and the live panels, and write the address.
 
         draw : draws the panels; takes the race and the keyword arguments that ``mounted`` returns
         offer : noun and icon for a panel, and a function that draws the buttons for adding one; None: panels
             cannot be added
         """
-        self.preset_caption(race)
+        self.draw_caption(race)
         draw(race, **self.mounted(race, key))
         if offer is not None:
             what, icon, draw_adders = offer
@@ -560,6 +575,7 @@ TEXT = 1
 
 _scripts = [PANEL_FOLDER / f"{name}.js" for name in ("readouts", "mosaic", "parts")]
 _styles: list[str | Path] = [VIEW_FOLDER / "curves.css", "chart.css"]
+_caption = component("caption", [PANEL_FOLDER / "parts.js", "caption.js"], ["caption.css"])
 _chart = component("chart", [*_scripts, VIEW_FOLDER / "curves.js", "chart.js"], _styles)
 
 

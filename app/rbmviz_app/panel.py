@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.charts import Style
-from rbmviz.charts.style import colours, dashes, differing_knobs, titles
+from rbmviz.charts.style import GREY, colours, dashes, differing_knobs, titles
 from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.session import Race
 from rbmviz.session.multiples import multiples_of
 from rbmviz.session.race import Panel
-from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
+from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
 from rbmviz.view.formulas import equation, equation_of, symbols_of
 from rbmviz.view.replay import panel_data
 from rbmviz.view.specs import knob_spec
+from rbmviz_app import card
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
@@ -31,22 +32,26 @@ FPS = 20
 OnEvent = Callable[[Any], None]
 
 
-def _component(name: str, folder: Path, script: str) -> Any:
-    """Return the component with the shared scripts, followed by the page's script."""
+def _component(name: str, folder: Path, script: str, *, charts: bool = False) -> Any:
+    """Return the component with the shared scripts, perhaps those of charts, and the page's script."""
     shared = SHARED_SCRIPTS[1:]  # the first, element.js, precedes the scripts of every component
-    scripts = [*(PANEL_FOLDER / name for name in shared), folder / script]
-    styles = [PANEL_FOLDER / "panel.css"]
+    of_charts = ["curves"] if charts else []
+    scripts = [*(PANEL_FOLDER / name for name in shared), *(VIEW_FOLDER / f"{x}.js" for x in of_charts)]
+    styles = [PANEL_FOLDER / "panel.css", *(VIEW_FOLDER / f"{x}.css" for x in of_charts)]
     if folder != PANEL_FOLDER and (folder / "panel.css").exists():
         styles.append(folder / "panel.css")
-    return component(name, scripts, styles)
+    return component(name, [*scripts, folder / script], styles)
 
 
 class Canvas:
-    """The live canvas of one page: all panels of a race; the folder's ``panel.js`` draws one."""
+    """The live canvas of one page: all panels of a race; the folder's ``panel.js`` draws one.
 
-    def __init__(self, folder: Path) -> None:
+    charts : whether its panels have charts
+    """
+
+    def __init__(self, folder: Path, *, charts: bool = False) -> None:
         self._name = folder.name
-        self._mount = _component(folder.name, folder, "panel.js")
+        self._mount = _component(folder.name, folder, "panel.js", charts=charts)
 
     def mount(
         self,
@@ -94,6 +99,8 @@ class Canvas:
             "reduced_motion": REDUCED_MOTION.value,
             "taken": taken.get(key, 0),
         }
+        if card.hidden_from_watchers(race.page) == "names":
+            panels = [panel | {"colour": GREY} for panel in panels]  # shades would tell who is alike
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, on_events_change=take)
         publish.canvas(self._name, race, common | data)

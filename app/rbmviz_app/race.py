@@ -42,8 +42,7 @@ class PageRace(Race[S]):
     undo_settings : the command that can be undone (``undoable_commands``), and the settings that it changed
     drawn_settings, drawn_command, drawn_panels : settings by name, ``undoable_commands``, and keys of the
         panels when the page was last drawn; Undo restores such settings after the next change
-    preset : name (in the address) of the preset whose caption is shown; "": none
-    caption : the last caption of a preset, whose space is reserved
+    preset : name (in the address) of the preset on the screen; "": none
     """
 
     def __init__(self, page: str, setup: S, rate: float = math.inf) -> None:
@@ -53,7 +52,7 @@ class PageRace(Race[S]):
         self.shown_model: tuple[str, Any] = "", None
         self.undo_settings: tuple[int, dict[str, Any]] = 0, {}
         self.drawn_settings, self.drawn_command, self.drawn_panels = dict[str, Any](), 0, list[int]()
-        self.preset = self.caption = ""
+        self.preset = ""
 
     @property
     def path(self) -> str:

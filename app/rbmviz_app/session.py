@@ -142,9 +142,9 @@ class Setting(Generic[T]):
         return self.value == self.default == "" and callable(self.spec.allowed)
 
     def texts(self) -> list[str]:
-        """Return its texts in the address; none for a default that does not affect samples."""
+        """Return its texts in the address; none for a default that is empty or does not affect samples."""
         value = self.value
-        if value == self.default and not self.spec.makes_samples:
+        if value == self.default and not (value and self.spec.makes_samples):
             return []
         return address_texts(value)
 

@@ -98,7 +98,7 @@ RECIPE = Recipe(
                 Bound(name, f"gain of `bas_pcd`, mean over time, eps = {eps:g} (nats)", at_least=-0.1)
                 for name, eps in (("bas_pcd_0.001", 0.001), ("bas_pcd", 0.003))
             ),
-            live_link=on_sample("bas_pcd", "rates_fpcd:eps=0.003", "gibbs", improvement="true"),
+            live_link=on_sample("bas_pcd", "rates_fpcd:eps=0.003", "gibbs"),
         ),
         claim(
             "large_steps",
@@ -108,7 +108,7 @@ RECIPE = Recipe(
                 Bound(f"{model}_large", f"gain of `{model}`, mean over time, eps = 0.03 (nats)", at_least=0)
                 for model in MODELS
             ),
-            live_link=on_sample("modes_cd1", "rates_fpcd:eps=0.03", "gibbs", improvement="true"),
+            live_link=on_sample("modes_cd1", "rates_fpcd:eps=0.03", "gibbs"),
             variant=True,
         ),
     ),
@@ -122,5 +122,5 @@ RECIPE = Recipe(
         "loses more the larger the step."
     ),
     cost={"quick": 1.0, "full": 1.3},
-    live_link=on_sample("bas_cd1", "rates_fpcd:eps=0.003", "gibbs", improvement="true"),
+    live_link=on_sample("bas_cd1", "rates_fpcd:eps=0.003", "gibbs"),
 )

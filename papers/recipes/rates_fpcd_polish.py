@@ -198,5 +198,5 @@ RECIPE = Recipe(
     ),
     cost={"quick": 2.0, "full": 2.0},
     needs=("usps",),
-    live_link=on_sample("bas_cd1", "rates_fpcd:eps=0.003", "gibbs", improvement="true"),
+    live_link=on_sample("bas_cd1", "rates_fpcd:eps=0.003", "gibbs"),
 )

@@ -56,9 +56,13 @@ def exports() -> dict[str, tuple[Any, dict[str, Any]]]:
     work = {"powers": zeros((1, m + 1, 8)), "weights": zeros(m + 1), "total": zeros(8), "out": zeros((1, 2))}
     nearest = {"index": zeros(1, np.int64), "distance": zeros(1, np.int64), "out": distances}
     prepared = {"chain": chain, "eps": 0.1, "alpha": 0.9, "mean_statistics": False}
+    layers = kernels.chains.make_layers(weights, weights[:, 0].copy(), weights[0].copy())
+    ends = np.linspace(1, 0, 2, dtype=np.float32), weights[:, 0].copy(), np.stack([stream] * 3)
+    tempering = {"ladder": kernels.tempering.start(layers, v, *ends, 0), "k": 1}
     sample, regime = kernels.fast_weights.sample, kernels.fast_weights.regime
     return {
         "gibbs": (kernels.gibbs.gibbs, gibbs | {"out_v": out_v, "out_p": out_p}),
+        "tempering": (kernels.tempering.sample, tempering | {"out_v": out_v, "out_p": out_p}),
         "driven_rows": (sample.driven_gibbs, rows | driven),
         "driven_history": (sample.driven_gibbs, in_history | driven),
         "herding_rows": (sample.herding, rows | climb),

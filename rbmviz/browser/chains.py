@@ -13,7 +13,7 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Knob, knobs_of
-from rbmviz.rbm import Model
+from rbmviz.rbm import RBM, Model
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
 from rbmviz.samplers.fast_weights import follow_norm
@@ -22,8 +22,12 @@ KERNEL_KNOBS = {
     "gibbs": ("temperature", "k"),
     "driven": ("eps", "alpha", "k", "statistics"),
     "herding": ("eps", "alpha", "max_sweeps"),
+    "tempering": ("k",),
 }
 """Knobs that ``Chain.advance`` in ``engine.js`` accepts, by kernel; others keep their defaults."""
+
+IN_STATE = {"tempering": ("n_replicas", "spacing", "burn_in", "lowest", "reference")}
+"""Knobs that only ``init`` reads, by kernel: a page has its arrays."""
 
 STORED_SEEDS = 10
 """Number of seeds with which a page can begin."""
@@ -56,7 +60,12 @@ class Blocks:
 
 
 def leaves(path: str, state: Any) -> dict[str, Any]:
-    """Return the arrays of a state, or of a kernel's argument, by path: field names, separated by dots."""
+    """Return arrays and numbers of a state, or of a kernel's argument, by path: field names and dots.
+
+    A model is no part of them: its parameters are among the arrays of the chain.
+    """
+    if isinstance(state, RBM):
+        return {}
     if is_dataclass(state):
         parts = {field.name: getattr(state, field.name) for field in fields(state)}
     elif isinstance(state, tuple):
@@ -80,7 +89,7 @@ def check_runs(sampler: Sampler) -> None:
     if kernel_of(sampler) not in KERNEL_KNOBS:
         others = ", ".join(name for name in samplers if kernel_of(samplers[name]) in KERNEL_KNOBS)
         raise BadInput(f"{sampler.name} has no form for browsers: take {others}.")
-    taken = (*turnable(sampler), "share")  # one chain has nothing to share
+    taken = (*turnable(sampler), *IN_STATE.get(kernel_of(sampler), ()), "share")  # one chain shares nothing
     for name, knob in knobs_of(sampler).items():
         value = getattr(sampler, name)
         if name not in taken and value != knob.default:
@@ -105,15 +114,17 @@ def chain_spec(
     check_runs(sampler)
     states = (leaves("", follow_norm(sampler.init(model, seed, v0))) for seed, v0 in starts)
     first = next(states)
+    numbers = {path: first.pop(path) for path in [*first] if isinstance(first[path], int)}
     sources = {path: _source(path, first, blocks) for path in first}
     changed: list[dict[str, Any]] = [{}]
     for state in states:
-        other = {path for path in state if not np.array_equal(_bytes(state[path]), _bytes(first[path]))}
+        other = {path for path in first if not np.array_equal(_bytes(state[path]), _bytes(first[path]))}
         changed.append({path: _source(path, state, blocks) for path in sorted(other)})
     return {
         "kind": kernel_of(sampler),
         "n_visible": model.rbm.n_visible,
         "n_hidden": model.rbm.n_hidden,
+        "numbers": numbers,
         "arrays": {path: [kind_of(x), list(x.shape), sources[path]] for path, x in first.items()},
         "starts": [{"seed": seed, "changed": part} for (seed, _), part in zip(starts, changed, strict=True)],
     }

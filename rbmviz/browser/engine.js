@@ -11,15 +11,16 @@
 /**
  * A chain as the arrays that ``init`` makes (rbmviz/browser/chains.py); each start has the arrays of another seed.
  * @typedef {object} ChainSpec
- * @property {'gibbs' | 'driven' | 'herding'} kind
+ * @property {'gibbs' | 'driven' | 'herding' | 'tempering'} kind
  * @property {number} n_visible
  * @property {number} n_hidden
+ * @property {Record<string, number>} numbers of the kernel's arguments, which stay
  * @property {Record<string, [dtype: string, shape: number[], source: Source]>} arrays
  * @property {{ seed: number, changed: Record<string, Source> }[]} starts
  */
 /** @typedef {Record<string, { dtype: string, shape: number[], data: any }>} Blocks */
 
-const NUMBER_BYTES = /** @type {Record<string, number>} */ ({ bool: 1, uint8: 1, int32: 4, uint32: 4, float32: 4, int64: 8, uint64: 8, float64: 8 });
+const NUMBER_BYTES = /** @type {Record<string, number>} */ ({ bool: 1, uint8: 1, int16: 2, int32: 4, uint32: 4, float32: 4, int64: 8, uint64: 8, float64: 8 });
 const BATCH = 128; // samples of one call: a block of kernels/hamming.py
 const MIXTURE_LANES = 8;
 
@@ -126,9 +127,10 @@ class Chain {
     this.norm = kernels.array('float64', [BATCH]);
     this.sweeps = kernels.array('int64', [BATCH]);
     const work = { ...this.arrays, mean_h: kernels.array('float32', [spec.n_hidden]) };
-    const names = spec.kind === 'gibbs' ? ['gibbs'] : [`${spec.kind}_rows`, `${spec.kind}_history`];
+    this.driven = spec.kind === 'driven' || spec.kind === 'herding';
+    const names = !this.driven ? [spec.kind] : [`${spec.kind}_rows`, `${spec.kind}_history`];
     this.calls = Object.fromEntries(names.map(name => [name, kernels.bind(name, work)]));
-    if (spec.kind !== 'gibbs') {
+    if (this.driven) {
       const inChain = Object.fromEntries(Object.entries(this.arrays).map(([path, array]) => [`chain.${path}`, array]));
       this.prepare = kernels.bind('prepare', inChain);
     }
@@ -165,8 +167,10 @@ class Chain {
    */
   advance(n, knobs) {
     const { kind, n_visible } = this.spec, { kernels, arrays } = this;
-    if (kind === 'gibbs') {
-      this.calls.gibbs({ inverse_temperature: Math.fround(1 / knobs.temperature), k: knobs.k }, { out_v: rowsOf(this.v, 0, n), out_p: rowsOf(this.p, 0, n) });
+    const out = { out_v: rowsOf(this.v, 0, n), out_p: rowsOf(this.p, 0, n) };
+    if (kind === 'tempering') this.calls.tempering({ ...this.spec.numbers, k: knobs.k }, out);
+    else if (kind === 'gibbs') {
+      this.calls.gibbs({ inverse_temperature: Math.fround(1 / knobs.temperature), k: knobs.k }, out);
     } else {
       const { eps, alpha, k, max_sweeps } = knobs, driven = kind === 'driven', mean_statistics = knobs.statistics === 'mean';
       for (let done = 0; done < n;) {
@@ -184,8 +188,17 @@ class Chain {
 
   /** Return the sweeps of the newest n samples. @param {number} n @param {Record<string, any>} knobs */
   sweepsOf(n, knobs) {
-    if (this.spec.kind !== 'herding') return n * knobs.k;
+    if (this.spec.kind !== 'herding') return n * knobs.k * (this.arrays['ladder.at']?.shape[0] ?? 1);
     return Array.from(new BigInt64Array(this.kernels.memory.buffer, this.sweeps.at, n), Number).reduce((sum, sweeps) => sum + sweeps, 0);
+  }
+
+  /** The model's parameters. @returns {Weights} */
+  get weights() {
+    const [W, c, b] = ['up.weights', 'up.bias', 'down.bias'].map(path => {
+      const { at, bytes } = this.arrays[path] ?? this.arrays[path.replace('.', '.theta.')];
+      return new Float32Array(this.kernels.memory.buffer, at, bytes / 4);
+    });
+    return { W, c, b };
   }
 
   /** Return the means of a newest sample, 0 to 255; herding's are its bits. @param {number} row */

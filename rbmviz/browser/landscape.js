@@ -22,6 +22,19 @@ const softplus = x => (x > MAX_EXP ? x : Math.log1p(Math.exp(x)));
 /** Half the sum of differences. @param {ArrayLike<number>} p @param {ArrayLike<number>} q */
 const totalVariation = (p, q) => Array.from(p).reduce((sum, x, i) => sum + Math.abs(x - q[i]), 0) / 2;
 
+/** The logarithm of the gamma function, by Stirling's series. @param {number} x from 1 on @returns {number} */
+function logGamma(x) {
+  let shift = 0;
+  for (; x < 10; x++) shift -= Math.log(x);
+  return shift + (x - 0.5) * Math.log(x) - x + Math.log(2 * Math.PI) / 2 + (1 - (1 - 2 / (7 * x * x)) / (30 * x * x)) / (12 * x);
+}
+
+/** The distance that n independent draws have on average from their distribution (noise_floor of rbmviz/metrics/gibbs_chain.py). @param {Float64Array} law @param {number} n */
+const noiseFloor = (law, n) => law.reduce((sum, p) => {
+  const m = Math.min(Math.floor(n * p) + 1, n);
+  return p > 0 && p < 1 ? sum + m / n * Math.exp(logGamma(n + 1) - logGamma(m + 1) - logGamma(n - m + 1) + m * Math.log(p) + (n - m + 1) * Math.log1p(-p)) : sum;
+}, 0);
+
 /** Return theta + theta_F, or theta / T for Gibbs sampling. @param {Chain} chain @param {Record<string, any>} knobs @returns {{ W: number[][], b: number[], c: number[] }} */
 function parametersOf({ kernels, arrays, spec: { kind, n_visible: m, n_hidden: n } }, knobs) {
   const { buffer } = kernels.memory, { fround } = Math; // parameters are float32
@@ -102,7 +115,7 @@ class Walk {
     }
     this.n += n;
     this.trail = this.trail.slice(-TRAIL);
-    if (n && this.chain.spec.kind !== 'gibbs') this.fastNorm = this.chain.kernels.floats(this.chain.norm)[n - 1];
+    if (n && this.chain.driven) this.fastNorm = this.chain.kernels.floats(this.chain.norm)[n - 1];
   }
 
   /** @param {Record<string, any>} knobs @returns {LandView} */
@@ -112,7 +125,7 @@ class Walk {
     const moments = n && rates ? Math.hypot(...rates.map((rate, i) => this.on[i] / n - rate)) : null;
     return {
       state, trail: n ? trail.slice(-n) : [], ground: Float32Array.from(now, p => -Math.log(p)), visits: Float32Array.from(shares),
-      numbers: { crossings: this.crossings, visits: n ? totalVariation(shares, law) : null, raised: Math.log(law[state] / now[state]), bent: totalVariation(now, law), moments, fast_norm: this.fastNorm,
+      numbers: { crossings: this.crossings, visits: n ? totalVariation(shares, law) : null, floor: n ? noiseFloor(law, n) : null, raised: Math.log(law[state] / now[state]), bent: totalVariation(now, law), moments, fast_norm: this.fastNorm,
         empty: n ? 100 * shares[0] : null, states: this.visits.filter(count => count > 0).length },
     };
   }

@@ -30,7 +30,7 @@ def colour(name: str) -> str:
     declared = {other: table[other].colour for table in (trainers, samplers) for other in table}
     others = [other for other in declared if not declared[other]]
     declared |= {other: SPARE_COLOURS[i % len(SPARE_COLOURS)] for i, other in enumerate(others)}
-    return (declared | COUPLING_COLOURS)[name]
+    return (declared | COUPLING_COLOURS).get(name, SPARE_COLOURS[0])  # one that stands in no list
 
 
 def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequence[str] = ()) -> list[str]:

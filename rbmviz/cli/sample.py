@@ -15,12 +15,13 @@ from rbmviz.cli.origins import data_for, origin_of
 from rbmviz.cli.outputs import DefaultName, check_outputs, ending_in
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset
-from rbmviz.errors import brought_by
+from rbmviz.errors import BadInput, brought_by
 from rbmviz.files.budget import check_memory
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import values_of
 from rbmviz.models import load_model, with_rates
 from rbmviz.rbm import Model
+from rbmviz.rbm.clamp import read_clamp
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
@@ -42,6 +43,7 @@ def sample(
     seed: Seed = 0,
     likelihood: bool = False,
     no_means: bool = False,
+    clamp: str | None = None,
     out: str = DefaultName("samples.npz"),
     **knobs: Annotated[str, samplers],
 ) -> Answer:
@@ -68,6 +70,9 @@ def sample(
         average over the samples: does the sampler improve the model? Exact up to 25 units, else by AIS.
     no_means
         Leave p out: a fifth of the size before compression.
+    clamp
+        Hold visible units and sample the others: an .npy with 0, 1 and -1 (free), or a picture in which white
+        is held on, black held off, and grey or transparent free.
     out
         The file, .npz, or .nc for ArviZ; Ctrl-C keeps the samples made so far.
 
@@ -93,16 +98,24 @@ def sample(
     if data is not None and algorithm.needs_rates and loaded.rates is None:
         loaded = with_rates(loaded, data)
     v0, start = start_of(loaded, seed, algorithm.n_chains, init, data)
-    state = algorithm.init(loaded, seed, v0)
+    held = read_clamp(clamp, loaded.rbm.n_visible) if clamp is not None else None
+    if held is not None and likelihood:
+        raise BadInput("--likelihood is of the whole model: leave it or --clamp out.")
+    own = loaded if held is None else held.model(loaded)
+    state = algorithm.init(own, seed, v0 if held is None or v0 is None else held.free_part(v0))
     state = follow_norm(state) if for_arviz else state
     average = TargetAverage() if likelihood else None
     begin = time.perf_counter()
-    samples, sweeps = _drawn(algorithm, state, n, thin, average, loaded, for_arviz or not no_means)
+    samples, sweeps = _drawn(algorithm, state, n, thin, average, own, for_arviz or not no_means)
+    if held is not None:
+        means = held.fill(samples.p) if samples.p.size else samples.p
+        samples = dataclasses.replace(samples, v=held.fill(samples.v), p=means, model=loaded)
     seconds, interrupted = time.perf_counter() - begin, len(samples) < n
     source = origin_of({model: loaded}, data, seed=seed)
     meta = {
         **{"model": model, "model_meta": dict(loaded.meta), "sampler": algorithm.name},
         **{"knobs": values_of(algorithm), "seed": seed, "init": "random" if v0 is None else "data"},
+        **({} if held is None else {"clamp": held.units.tolist()}),
         **{"start": start, "thin": thin, "n": len(samples), "seconds": seconds, "sweeps": sweeps},
         "origin": source,
     }

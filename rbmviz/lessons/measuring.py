@@ -13,7 +13,7 @@ from rbmviz.sweeps.scores import SweepScores
 from rbmviz.sweeps.tables import CellResult
 
 COMPUTED_BESIDE = {
-    *("likelihood", "likelihood_error", "held_out", "monte_carlo"),
+    *("likelihood", "likelihood_error", "held_out", "monte_carlo", "pseudo_likelihood"),
     *("gap", "truth", "truth_error"),
 }
 """Numbers that a run computes in the background, between its steps."""
@@ -47,6 +47,8 @@ class _MeasuredRun:
                     pass
                 if self._judged_at:
                     self._judged.append(self.run.view("paused").likelihoods[-1])
+        if "findings" in names:
+            self.run.look_now()
         snapshot = self.run.view("paused")
         return dataclasses.replace(snapshot, likelihoods=tuple(self._judged)) if self._judged else snapshot
 

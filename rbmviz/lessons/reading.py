@@ -126,7 +126,7 @@ def shipped_lessons() -> list[str]:
 
 
 COURSE = (
-    *("rbm", "stick", "push", "herding", "score", "training", "yardsticks", "weighing", "meet"),
+    *("rbm", "stick", "push", "herding", "score", "tell", "training", "yardsticks", "weighing", "meet"),
     *("tune", "quiz", "ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
 )
 """Course order: each lesson builds on earlier ones; challenges follow."""

@@ -18,6 +18,7 @@ from rbmviz.metrics.findings import RULES, Finding, Findings, Rule, Watch, findi
 from rbmviz.metrics.finite_chain import check_chain, eigenvalues, remove_self_transitions, stationary_law
 from rbmviz.metrics.gibbs_chain import (
     chain_distances,
+    noise_floor,
     start_law,
     sweep_distances,
     sweep_law,
@@ -29,6 +30,7 @@ from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
 from rbmviz.metrics.monte_carlo import monte_carlo_likelihood
 from rbmviz.metrics.pca import PrincipalPlane, principal_plane
+from rbmviz.metrics.pseudo_likelihood import pseudo_likelihood
 from rbmviz.metrics.temperature import EffectiveTemperature, effective_temperature
 from rbmviz.metrics.tempering import Ladder, Tempered, tempered_ladders, tempered_statistics
 
@@ -72,9 +74,11 @@ __all__ = [
     "log_z",
     "model_statistics",
     "monte_carlo_likelihood",
+    "noise_floor",
     "paired_error",
     "principal_plane",
     "probabilities",
+    "pseudo_likelihood",
     "reference",
     "remove_self_transitions",
     "start_law",

@@ -140,6 +140,28 @@ class Finding:
         return self.sentence
 
 
+@dataclass(frozen=True, eq=False)
+class Traces:
+    """The rows that were looked at, of each chain every ``stride``-th.
+
+    Parameters
+    ----------
+    energy : float64 (chains, draws)
+        Free energies.
+    classes : int64 (chains, draws)
+        Classes of the nearest training examples, -1 unlike the data, -2 blank; without classes 0.
+    autocorrelation : float64 (lags,)
+        Of the free energy, averaged over the chains; a lag is ``stride`` samples of a chain.
+    stride : int
+        Samples of a chain from one row to the next.
+    """
+
+    energy: np.ndarray
+    classes: np.ndarray
+    autocorrelation: np.ndarray
+    stride: int
+
+
 class Findings(list[Finding]):
     """The findings, the gravest first; empty if nothing was found.
 
@@ -149,11 +171,15 @@ class Findings(list[Finding]):
         Number of samples.
     looked_at : tuple of str
         What was examined; empty if there are too few samples.
+    traces : Traces or None
+        The rows that were examined; None if there are too few samples.
     """
 
-    def __init__(self, found: list[Finding], n: int, looked_at: tuple[str, ...]) -> None:
+    def __init__(
+        self, found: list[Finding], n: int, looked_at: tuple[str, ...], traces: Traces | None = None
+    ) -> None:
         super().__init__(found)
-        self.n, self.looked_at = n, looked_at
+        self.n, self.looked_at, self.traces = n, looked_at, traces
 
     @property
     def verdict(self) -> Verdict:
@@ -270,14 +296,17 @@ class Watch:
             both = {"free energy": energy, "number of units on": on}
             scalars = {name: values for name, values in both.items() if np.ptp(values) > 0}
             found = _ess(scalars, len(energy), energy.size, n) + _drift(scalars)
-            found += _rhat(scalars, self._superchains) + self._repeats(energy)
+            correlation = _autocorrelation(energy)
+            found += _rhat(scalars, self._superchains) + self._repeats(correlation)
             found += self._temperature() + self._units()
             skipped = set() if self._class_names else {"classes"}
             if self._coverage is not None:
                 found += _spurious(classes) + self._classes(classes)
             looked_at = [x.looked_at for x in RULES.values() if self._coverage is not None or not x.of_data]
             found.sort(key=lambda one: [*RULES].index(one.name))
-            self._newest = Findings(found, n, tuple(x for x in dict.fromkeys(looked_at) if x not in skipped))
+            traces = Traces(energy, classes.astype(int), correlation, self.kept.stride)
+            looked_at = [x for x in dict.fromkeys(looked_at) if x not in skipped]
+            self._newest = Findings(found, n, tuple(looked_at), traces)
         return self._newest
 
     def _look_at_rows(self) -> np.ndarray:
@@ -315,16 +344,12 @@ class Watch:
         listed = f"{', '.join(most)} or {last}" if most else last
         return [_finding("missing_classes", len(missing), names=listed, n=f"{n:,}")]
 
-    def _repeats(self, values: np.ndarray) -> list[Finding]:
+    def _repeats(self, correlation: np.ndarray) -> list[Finding]:
         """Look for an autocorrelation that rises again, as of a chain that runs in a circle."""
-        from arviz_stats.base import array_stats  # imported here, because importing it takes half a second
-
-        with np.errstate(divide="ignore", invalid="ignore"):
-            correlation = array_stats.autocorr(values, axis=1).mean(axis=0)[: values.shape[1] // 4]
         threshold = RULES["repeats"].threshold
         risen = correlation - np.minimum.accumulate(correlation) > threshold
         rises = np.flatnonzero(risen & (correlation > threshold))
-        if not len(rises) or values.shape[1] < FEWEST_SAMPLES:
+        if not len(rises) or self.kept.rounds < FEWEST_SAMPLES:
             return []
         # Rare large values at equal distances correlate, too; only a circle comes back to the same bits.
         lag = int(rises[correlation[rises].argmax()])
@@ -402,6 +427,14 @@ def _superchains(start: np.ndarray | None, n_chains: int) -> np.ndarray | None:
     if len(counts) < 2 or counts.min() < 2:
         return None
     return np.stack([np.flatnonzero(ids.ravel() == k)[: counts.min()] for k in range(len(counts))])
+
+
+def _autocorrelation(values: np.ndarray) -> np.ndarray:
+    """Return the mean autocorrelation of chains, up to a quarter of them; NaN if one is constant."""
+    from arviz_stats.base import array_stats  # imported here, because importing it takes half a second
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(array_stats.autocorr(values, axis=1).mean(axis=0)[: values.shape[1] // 4])
 
 
 def _rhat(scalars: Scalars, superchains: np.ndarray | None) -> list[Finding]:

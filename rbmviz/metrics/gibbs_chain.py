@@ -169,6 +169,32 @@ def total_variation(p: np.ndarray, q: np.ndarray) -> float:
     return float(0.5 * np.abs(np.asarray(p, dtype=np.float64) - q).sum())
 
 
+def noise_floor(p: np.ndarray, n: int) -> float:
+    """Return the total variation distance that n independent draws have, on average, from their distribution.
+
+    A chain cannot be told from independent draws below it. It is half the sum of the mean absolute deviations
+    of binomial counts, which are exact (De Moivre; Diaconis and Zabell, 1991).
+
+    Parameters
+    ----------
+    p : float64 (states,)
+        The distribution.
+    n : int
+        Number of draws.
+
+    Examples
+    --------
+    >>> round(rbmviz.metrics.noise_floor([0.5, 0.5], 100), 3)
+    0.04
+    """
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    p = np.clip(np.asarray(p, dtype=np.float64), 0, 1)
+    m = np.minimum(np.floor(n * p) + 1, n)  # p = 1 has no deviation
+    log_chance = gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1) + xlogy(m, p) + xlog1py(n - m + 1, -p)
+    return float((m * np.exp(log_chance)).sum() / n)
+
+
 def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, steps: int) -> np.ndarray:
     """Return the total variation distance to ``stationary`` after 0, 1, ..., ``steps`` steps of a chain.
 

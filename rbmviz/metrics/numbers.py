@@ -305,6 +305,15 @@ OF_EVERY_SAMPLER: tuple[Number, ...] = (
 )
 """Numbers of all samplers."""
 
+
+def _findings(snapshot: Any) -> Value:
+    """Return the number of findings; 0 while it is too early for one."""
+    found = snapshot.findings
+    if found is None or not found.looked_at:
+        return None
+    return len(found) if found.verdict == "found" else 0
+
+
 _OF_CLAIMS_SAMPLE = (
     _claimed(
         "beta", "ISL kernel’s β", lambda snapshot: None if snapshot.newest is None else snapshot.newest.beta
@@ -313,6 +322,7 @@ _OF_CLAIMS_SAMPLE = (
     _claimed("visited_in_all", "classes visited in all", lambda snapshot: snapshot.visited_in_all),
     _claimed("spurious_in_all", "spurious in all", lambda snapshot: _percent(snapshot.spurious_in_all), "%"),
     _claimed("spurious_not_blank", "spurious, not blank", _spurious_not_blank, "%"),
+    _claimed("findings", "findings", _findings),
     _claimed("blank_now", "empty among the newest 100 samples", _blank_now, "%"),
 )
 
@@ -434,6 +444,13 @@ MONTE_CARLO = _claimed(
     "monte_carlo", "Monte Carlo average", lambda snapshot: _scored(snapshot, "monte_carlo")
 )
 
+PSEUDO_LIKELIHOOD = _claimed(
+    "pseudo_likelihood",
+    "Pseudo-likelihood",
+    lambda snapshot: _scored(snapshot, "pseudo"),
+    LIKELIHOOD.axis_unit,
+)
+
 _OF_CLAIMS_TRAIN = (
     _claimed(
         "likelihood_error",
@@ -442,6 +459,7 @@ _OF_CLAIMS_TRAIN = (
     ),
     _claimed("held_out", "log-likelihood of held-out examples", lambda snapshot: _scored(snapshot, "test")),
     MONTE_CARLO,
+    PSEUDO_LIKELIHOOD,
     _claimed(
         "inner",
         "Trainer’s own quantity",
@@ -562,6 +580,12 @@ OF_WEIGHTS: tuple[Number, ...] = (
 )
 
 
+def _with_floor(snapshot: Any) -> str | None:
+    """Return the error of visits, and that of as many independent draws."""
+    newest = snapshot.curve[-1] if snapshot.curve else None
+    return newest and f"{newest.visits:.3f} (noise {newest.floor:.3f})"
+
+
 OF_LANDSCAPE: tuple[Number, ...] = (
     Number(
         "crossings",
@@ -575,12 +599,13 @@ OF_LANDSCAPE: tuple[Number, ...] = (
         "visits",
         "Error of visits",
         "Distance between the shares of visits and the model’s probabilities, from 0 (equal) to 1. It falls "
-        "as the chain covers the model.",
+        "as the chain covers the model. Noise: what as many independent draws would have on average.",
         lambda snapshot: snapshot.curve[-1].visits if snapshot.curve else None,
         "fixed3",
         axis_unit="total variation",
         formula=r"\frac{1}{2} \sum_v \left| \frac{\text{visits of } v}{n} - p(v) \right|",
         source="Total variation distance, over all states of the model.",
+        text=_with_floor,
     ),
     Number(
         "raised",
@@ -623,6 +648,11 @@ OF_LANDSCAPE: tuple[Number, ...] = (
 )
 
 _OF_CLAIMS_CHAIN = (
+    _claimed(
+        "floor",
+        "error of visits of independent draws",
+        lambda snapshot: snapshot.curve[-1].floor if snapshot.curve else None,
+    ),
     _claimed("states", "different states visited", lambda snapshot: float((snapshot.visits > 0).sum())),
     _claimed(
         "empty",

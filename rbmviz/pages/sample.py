@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from rbmviz.datasets import list_datasets
+from rbmviz.errors import BadInput
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.models import AUTOMATIC, list_models
-from rbmviz.pages.settings import SettingSpec, seed_setting
+from rbmviz.pages.settings import FreeText, SettingSpec, seed_setting
 from rbmviz.pages.spec import PageSpec, Sources
+from rbmviz.rbm import Model
+from rbmviz.rbm.clamp import as_clamp
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
 from rbmviz.samplers.interleave import MAX_CHAINS
@@ -28,7 +31,19 @@ def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup:
     """Return the model and the data shared by all panels."""
     model = sources.model(values["model"])
     dataset = sources.data_of(model, None if values["data"] == AUTOMATIC else values["data"])
-    return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"])
+    held, _ = held_units(values["clamp"], model)
+    return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"], clamp=held)
+
+
+def held_units(drawing: str, model: Model) -> tuple[str, str]:
+    """Return a drawing (``Clamp.text``), "" if nothing of it can be held in the model, and then why not."""
+    if not drawing:
+        return "", ""
+    try:
+        clamp = as_clamp(drawing, model.rbm.n_visible)
+    except BadInput as error:
+        return "", f"Nothing is held: {str(error).removeprefix('clamp: ')}"
+    return ("", "") if clamp.free.all() else (drawing, "")
 
 
 def live_numbers(sampler: Sampler | None) -> list[Number]:
@@ -85,6 +100,7 @@ SPEC = PageSpec(
             "The same seed gives the same samples. All panels share it, so differences come from the "
             "samplers alone.",
         ),
+        "clamp": SettingSpec("", FreeText(r"[A-Za-z0-9_-]{0,4000}"), makes_samples=True),
         "view": SettingSpec(
             "sequence",
             ("sequence", "single"),
@@ -113,10 +129,11 @@ SPEC = PageSpec(
         ),
         "curve": SettingSpec(
             "ISL",
-            ("ISL", "difference to the best", "PCA"),
+            ("ISL", "difference to the best", "PCA", "draw"),
             "Curves",
             "The ISL itself, its difference to the best panel (below 0 is worse), or the newest samples and "
-            "the training data in the two directions in which the data vary most.",
+            "the training data in the two directions in which the data vary most. Or draw a part of an "
+            "image: the samplers complete it.",
         ),
         "speed": SettingSpec(
             60,
@@ -124,7 +141,6 @@ SPEC = PageSpec(
             "Samples per second",
             "Slow to follow single samples by eye; fast to see where the ISL curves end.",
         ),
-        "improvement": SettingSpec(False, (False, True), left_alone=True),
     },
     setup=setup,
     own_numbers=live_numbers,

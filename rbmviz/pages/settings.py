@@ -60,7 +60,7 @@ class SettingSpec:
     label : name of its widget (default "": no widget)
     help : text behind the widget's question mark (default "": none)
     makes_samples : whether runs depend on it, not only their display (default False). Every link includes
-        such settings.
+        such settings, unless they are empty.
     left_alone : whether presets leave it unchanged, for example an open fold and the choices in it (default
         False)
     fold : name of the setting that opens the fold with its widget (default "": not in a fold)

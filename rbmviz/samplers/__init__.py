@@ -19,6 +19,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, quoted
 from rbmviz.files.budget import check_machine
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.clamp import as_clamp
 from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.support import checks
 from rbmviz.support.notebook import data_frame, notebook_html, picture_shape
@@ -262,6 +263,7 @@ def stream(
     chunk: int = 100,
     init: Literal["data", "random"] | None = None,
     fast_norm: bool = False,
+    clamp: Any = None,
 ) -> Iterator[Samples]:
     """Yield chunks of consecutive samples without end.
 
@@ -283,6 +285,10 @@ def stream(
         bits. Default: at data if they are on this machine, as on the pages.
     fast_norm : bool
         Whether to trace the norm of theta_F, at a quarter more time (default False).
+    clamp : array (n_visible,), or (mask, values), optional
+        Visible units that are held: 0 or 1 for a clamped unit, -1 or NaN for a free one; or a mask, and
+        values.
+        The sampler runs on the conditional model of the free units (``rbm.clamp``).
 
     Yields
     ------
@@ -306,7 +312,7 @@ def stream(
     """
     model, sampler = as_model(model), as_sampler(sampler)
     _check_samples(chunk, model.rbm.n_visible, least=1)
-    yield from _chunks(model, sampler, chunk, seed, v0, init, fast_norm)
+    yield from _chunks(model, sampler, chunk, seed, v0, init, fast_norm, clamp)
 
 
 def sample(
@@ -317,6 +323,7 @@ def sample(
     v0: np.ndarray | None = None,
     init: Literal["data", "random"] | None = None,
     fast_norm: bool = False,
+    clamp: Any = None,
 ) -> Samples:
     """Return n consecutive samples: the first n of ``stream`` with the same arguments.
 
@@ -338,6 +345,10 @@ def sample(
         bits. Default: at data if they are on this machine, as on the pages; ``info["start"]`` says it.
     fast_norm : bool
         Whether to trace the norm of theta_F, at a quarter more time (default False).
+    clamp : array (n_visible,), or (mask, values), optional
+        Visible units that are held: 0 or 1 for a clamped unit, -1 or NaN for a free one; or a mask, and
+        values.
+        The sampler runs on the conditional model of the free units (``rbm.clamp``).
 
     Returns
     -------
@@ -361,11 +372,11 @@ def sample(
     """
     model, sampler = as_model(model), as_sampler(sampler)
     n = _check_samples(n, model.rbm.n_visible)
-    return next(_chunks(model, sampler, n, seed, v0, init, fast_norm))
+    return next(_chunks(model, sampler, n, seed, v0, init, fast_norm, clamp))
 
 
 def _chunks(
-    model: Model, sampler: Sampler, n: int, seed: rng.Seed, v0: Any, init: Any, fast_norm: bool
+    model: Model, sampler: Sampler, n: int, seed: rng.Seed, v0: Any, init: Any, fast_norm: bool, clamp: Any
 ) -> Iterator[Samples]:
     """Yield the samples of fresh chains, n at a time."""
     from rbmviz.samplers.fast_weights import follow_norm  # both import this module
@@ -377,9 +388,14 @@ def _chunks(
         start = "v0, as given"
     else:
         raise BadInput("sample: v0 and init both say where the chains start: give one of them.")
-    state, first = sampler.init(model, seed, v0), 0
+    held = None if clamp is None else as_clamp(clamp, model.rbm.n_visible)
+    if held is None:
+        state, first = sampler.init(model, seed, v0), 0
+    else:
+        state, first = sampler.init(held.model(model), seed, v0 if v0 is None else held.free_part(v0)), 0
     state = follow_norm(state) if fast_norm else state
     while True:
         drawn, n_chains = sampler.step(state, n), None if first % sampler.n_chains else sampler.n_chains
-        yield Samples(drawn.v, drawn.p, {**drawn.info, "start": start}, model, n_chains)
+        v, p = (drawn.v, drawn.p) if held is None else (held.fill(drawn.v), held.fill(drawn.p))
+        yield Samples(v, p, {**drawn.info, "start": start}, model, n_chains)
         first += n

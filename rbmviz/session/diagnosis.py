@@ -66,6 +66,11 @@ class Diagnosis:
         watch, watch.kept = self._watch, copy.copy(self._kept)  # its arrays are replaced, never changed
         FULL_SPEED.submit(functools.partial(self._look, watch))
 
+    def look_now(self) -> None:
+        """Look at the samples on this thread."""
+        self._watch.kept = self._kept
+        self.newest = self._watch.findings()
+
     def _look(self, watch: Any) -> None:
         begin, found = time.thread_time(), None
         try:

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.errors import BadInput
-from rbmviz.metrics import Landscape, landscape, probabilities
-from rbmviz.metrics.gibbs_chain import total_variation
+from rbmviz.metrics import Landscape, landscape, noise_floor, probabilities, total_variation
 from rbmviz.metrics.landscape import codes, state_bits
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples
@@ -25,12 +24,14 @@ class Visited(NamedTuple):
     """A comparison of the first n samples with the model.
 
     visits : total variation distance between the shares of visits and the model's distribution; moments :
-    distance between the mean of v and the model's rates <v>, exact or from its training set (NaN: none)
+    distance between the mean of v and the model's rates <v>, exact or from its training set (NaN: none);
+    floor : what ``visits`` of n independent draws would be on average
     """
 
     n: int
     visits: float
     moments: float
+    floor: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,7 +128,8 @@ class LandscapeRun(SamplingRun):
     def _visited(self) -> Visited:
         n, rates = int(self._visits.sum()), self.plan.model.rates
         moments = np.nan if rates is None else float(np.linalg.norm(self._sum / n - rates.b))
-        return Visited(n, total_variation(self._visits / n, self._land.law), moments)
+        law = self._land.law
+        return Visited(n, total_variation(self._visits / n, law), moments, noise_floor(law, n))
 
     def set_knobs(self, algorithm: Sampler) -> None:
         """Use new values of live knobs from the next sample on."""

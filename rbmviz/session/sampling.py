@@ -5,7 +5,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -15,15 +15,14 @@ from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
 from rbmviz.metrics.findings import Findings
 from rbmviz.rbm import RBM, Model
+from rbmviz.rbm.clamp import Clamp, as_clamp
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
-from rbmviz.samplers.target_likelihood import TargetLikelihood
 from rbmviz.session import isl_points
 from rbmviz.session.again import RunLog, again
 from rbmviz.session.diagnosis import Diagnosis
 from rbmviz.session.equal_points import Compared, CostUnit
-from rbmviz.session.improvement import Improvement
 from rbmviz.session.recorder import HELD_SAMPLES, Recorder
 from rbmviz.session.run import Run, seconds_of_step
 from rbmviz.session.scores import Scores
@@ -78,11 +77,14 @@ class SamplingSnapshot(Snapshot):
         of the run; blank samples do not count towards any class
     blanks : int64 (bins,); blank samples in each bin
     bin_width : samples in one bin; the last bin may have fewer
+    jumps : int64 (classes + 1, classes + 1); since the last turn of a knob, how often a chain went from one
+        class to another or stayed, blank samples last
     covered : coverage by the newest samples; up to 64 of them may not be counted yet
     visited_in_all, spurious_in_all : classes with any sample, and spurious share, of the whole run
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
     findings : what speaks against trusting the samples since the last turn of a knob, or of a part of them;
         None before the first look
+    clamp : units that are held, in all rows; None: none are. Then there is no ISL, and there are no findings
     start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample, the starts of the
         chains, bits packed along the rows; None: not given
     """
@@ -101,11 +103,13 @@ class SamplingSnapshot(Snapshot):
     occupancy: np.ndarray | None = None
     blanks: np.ndarray | None = None
     bin_width: int = 1
+    jumps: np.ndarray | None = None
     covered: Counts | None = None
     visited_in_all: tuple[int, int] | None = None
     spurious_in_all: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     findings: Findings | None = None
+    clamp: Clamp | None = None
     start_picture: np.ndarray | None = None
 
     @property
@@ -168,6 +172,7 @@ class SamplingPlan(NamedTuple):
     dataset : data against which samples are scored; None: no ISL and no classes
     kernel : kernel of the ISL
     held : number of newest samples that the run holds
+    clamp : units that are held at values, in the starts, too; None: all are free
     """
 
     model: Model
@@ -176,6 +181,7 @@ class SamplingPlan(NamedTuple):
     dataset: Dataset | None = None
     kernel: Kernel = "binary"
     held: int = HELD_SAMPLES
+    clamp: Clamp | None = None
 
     def run(self, number: int, algorithm: Sampler) -> "SamplingRun":
         """Return the ``number``-th run of a panel."""
@@ -200,14 +206,15 @@ class SamplingRun(Run):
         v0 = plan.v0
         if v0 is not None and v0.ndim == 2:
             v0 = v0[: sampler.n_chains] if sampler.n_chains > 1 else v0[0]
-        self._v0 = v0
+        self._clamp = plan.clamp
+        self._v0 = v0 if v0 is None or plan.clamp is None else plan.clamp.fill(plan.clamp.free_part(v0))
         self.recorder = Recorder(n_visible, plan.held)
         self.sweeps = 0
         self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, one array per chunk
         self._held_means = 0
         self.fast_norm: float | None = None
+        self._scores: Scores | None = None
         self._diagnosis: Diagnosis | None = None
-        self._improvement: Improvement | None = None
         self._made_with = sampler  # with the knobs of the newest sample,
         self._past_with = sampler  # and with the knobs of the last sample before the last turn
         self._begin = NOTHING_SPENT
@@ -220,20 +227,26 @@ class SamplingRun(Run):
 
     def prepare(self) -> None:
         """Make the chains and their scores, and compile the kernels; ``seconds`` excludes this time."""
-        model, seed, _, dataset, kernel, _ = self._sampling
-        self.algorithm.step(self.algorithm.init(model, seed, self._v0), 1)
-        self._state = follow_norm(self.algorithm.init(model, seed, self._v0))
+        model, seed, _, dataset, kernel, _, clamp = self._sampling
+        v0 = self._v0
+        if clamp is not None:
+            model, v0 = clamp.model(model), v0 if v0 is None else clamp.free_part(v0)
+        self.algorithm.step(self.algorithm.init(model, seed, v0), 1)
+        self._state = follow_norm(self.algorithm.init(model, seed, v0))
         n_chains = self.algorithm.n_chains
-        self._scores = Scores(dataset, kernel, n_chains) if dataset is not None else None
-        self._diagnosis = Diagnosis(model.rbm, dataset, n_chains)
+        if dataset is not None:
+            self._scores = Scores(dataset, None if clamp else kernel, n_chains)
+        if clamp is None:  # the findings would be that the samples are not the model's, nor like the data
+            self._diagnosis = Diagnosis(model.rbm, dataset, n_chains)
         self.prepared = True
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
+        most = self.chunk
         if not self.prepared or self._scores is None:
-            return self.chunk
+            return most
         until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point
-        return min(self.chunk, until_next_point)
+        return min(most, until_next_point)
 
     def advance(self, n: int) -> Samples:
         """Draw n samples and score them."""
@@ -241,19 +254,17 @@ class SamplingRun(Run):
             self._begin_segment()
         self._made_with = self.algorithm
         begin, began = time.perf_counter(), time.thread_time()
-        improvement = self._improvement
-        if improvement is None:
-            samples = self.algorithm.step(self._state, n)
-        else:
-            samples = improvement.step(self.algorithm, self._state, n)
+        samples = self.algorithm.step(self._state, n)
         # Processor time: while other panels load their kernels, the first samples wait for the interpreter.
         self.seconds += time.thread_time() - began
+        if self._clamp is not None:
+            samples = Samples(self._clamp.fill(samples.v), self._clamp.fill(samples.p), samples.info)
         if self._scores is not None:
             self._scores.update(samples)
-        assert self._diagnosis is not None
-        self._diagnosis.update(samples.v)
-        if self.watched:
-            self._diagnosis.request()
+        if self._diagnosis is not None:
+            self._diagnosis.update(samples.v)
+            if self.watched:
+                self._diagnosis.request()
         self._add_means(np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8))
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
@@ -303,12 +314,6 @@ class SamplingRun(Run):
         self.n += len(samples.v)
         self.sweeps += int(samples.info["sweeps"].sum())
 
-    def set_knobs(self, algorithm: Sampler) -> None:
-        """Use new values of live knobs from the next sample on."""
-        if values_of(algorithm) != values_of(self.algorithm):
-            self._improvement = None  # do not average over two settings
-        super().set_knobs(algorithm)
-
     @property
     def spent(self) -> Spent:
         """Samples, sweeps and seconds of the run so far."""
@@ -318,22 +323,6 @@ class SamplingRun(Run):
         """Return the model that the next sweep samples from; before ``prepare``, the plan's model."""
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
-    def request_improvement(self) -> TargetLikelihood | None:
-        """Average theta + theta_F since the first request or the last turn; return the newest likelihoods.
-
-        None before the first likelihood, and without data to score.
-        """
-        if not self.prepared or self._sampling.dataset is None:
-            return None
-        self._improvement = self._improvement or Improvement(
-            self._sampling.model.rbm, self._sampling.dataset.train
-        )
-        return self._improvement.newest(self.target())
-
-    def stop_improvement(self) -> None:
-        """Stop averaging."""
-        self._improvement = None
-
     @property
     def has_background_work(self) -> bool:
         """Whether the samples are being looked at, or will be."""
@@ -341,10 +330,16 @@ class SamplingRun(Run):
 
     def background_work(self, paused: bool) -> bool:
         """Take the newest findings, and look again if it is time; return whether there were any."""
-        assert self._diagnosis is not None
+        if self._diagnosis is None:
+            return False
         self._diagnosis.request()
         news, self._diagnosis.has_news = self._diagnosis.has_news, False
         return news
+
+    def look_now(self) -> None:
+        """Make the findings of the samples so far."""
+        if self._diagnosis is not None:
+            self._diagnosis.look_now()
 
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""
@@ -387,17 +382,21 @@ class SamplingRun(Run):
             occupancy=scores.occupancy if scores else None,
             blanks=scores.blanks if scores else None,
             bin_width=scores.bin_width if scores else 1,
+            jumps=scores.jumps if scores else None,
             covered=scores.covered if scores and not too_few else None,
             visited_in_all=scores.visited_in_all if scores else None,
             spurious_in_all=scores.spurious_in_all if scores else None,
             live_numbers=scores.live_numbers if scores and not too_few else {},
             findings=self._diagnosis.newest if self._diagnosis else None,
+            clamp=self._clamp,
             start_picture=start,
         )
 
 
-def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
+def replay(log: RunLog, model: Model, n: int, clamp: Any = None) -> Iterator[Samples]:
     """Reproduce the first n samples of a logged run bit for bit, in chunks of about 30 ms.
+
+    clamp : the units that were held, see ``as_clamp``; None: none were
 
     Raises BadInput if the log is invalid (see ``RunLog.check``) or belongs to another model.
     """
@@ -407,7 +406,8 @@ def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
     n_visible, n_hidden = model.rbm.W.shape
     check_state("The recorded run", sampler, n_visible, n_hidden, "replay one of fewer chains")
     sampler.init(model, log.seed, log.start)  # refuses an invalid seed or start
-    for _, samples in again(SamplingPlan(model, log.seed, log.start), changes, n):
+    held = None if clamp is None else as_clamp(clamp, n_visible)
+    for _, samples in again(SamplingPlan(model, log.seed, log.start, clamp=held), changes, n):
         if samples is not None:
             yield samples
 
@@ -417,6 +417,7 @@ class SamplingSetup(NamedTuple):
 
     start_from : "data" or "random"
         Whether each chain starts at a held-out example (if there is a data set), or at random bits.
+    clamp : ``Clamp.text`` of units that are held in all panels, which fits the model; "": all are free
     """
 
     model: Model
@@ -425,6 +426,7 @@ class SamplingSetup(NamedTuple):
     start_from: Start = "data"
     kernel: Kernel = "binary"
     held: int = HELD_SAMPLES
+    clamp: str = ""
 
     def starts(self, n_chains: int) -> np.ndarray | None:
         """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits from the seed.
@@ -462,4 +464,6 @@ class SamplingSetup(NamedTuple):
 
     def plan(self) -> SamplingPlan:
         """Return the plan of each run."""
-        return SamplingPlan(self.model, self.seed, self._all_starts(), self.dataset, self.kernel, self.held)
+        clamp = as_clamp(self.clamp, self.model.rbm.n_visible) if self.clamp else None
+        starts = self._all_starts()
+        return SamplingPlan(self.model, self.seed, starts, self.dataset, self.kernel, self.held, clamp)

@@ -52,6 +52,8 @@ class Scores:
 
     dataset : its test part gives the ISL, its validation part the kernel parameter, and at most
         ``COMPARED_EXAMPLES`` of its training examples the classes and the spurious threshold
+    kernel : of the ISL; None: no ISL, which is NaN at all points, because the samples are not meant to have
+        the distribution of the data
     n_chains : number of interleaved chains; class switches are counted within each chain
     curve : ISL at each of POINTS reached so far; after a turn of a knob, from FEWEST_SCORED samples on
     counts : coverage by the samples up to each point of the curve; may lag behind the curve by a moment
@@ -61,10 +63,12 @@ class Scores:
     occupancy : int64 (bins so far, classes); samples of the whole run per class in each bin, without blank
         samples
     blanks : int64 (bins so far,); blank samples in each bin; zero if there are no classes
+    jumps : int64 (classes + 1, classes + 1); since the last turn of a knob, how often a chain went from one
+        class to another or stayed, blank samples last
     """
 
-    def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
-        self._isl = empty_isl(dataset, kernel)
+    def __init__(self, dataset: Dataset, kernel: Kernel | None, n_chains: int = 1) -> None:
+        self._isl = None if kernel is None else empty_isl(dataset, kernel)
         self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
         self._new_live = lambda: [metric(dataset, n_chains) for metric in live.live_metrics_of(n_chains)]
         self._live = self._new_live()
@@ -78,7 +82,10 @@ class Scores:
         self._not_covered: list[np.ndarray] = []  # samples not yet passed to coverage
         self._n_covered, self._covered_at = 0, 0.0
         # The last column counts blank samples, which belong to no class.
-        self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy) + 1), np.int64)
+        states = len(self._coverage.occupancy) + 1
+        self._bins = np.zeros((OCCUPANCY_BINS, states), np.int64)
+        self._n_chains, self._last = n_chains, np.zeros(0, np.int64)  # column of each chain's last sample
+        self._jumps = np.zeros((states, states), np.int64)
         self.bin_width = 1
         self.curve: tuple[Point, ...] = ()
         self.counts: tuple[Counts, ...] = ()
@@ -148,8 +155,10 @@ class Scores:
         self._spurious_before += self._coverage.spurious * self._coverage.n if self._coverage.n else 0.0
         self._counts, self._fewest = _COUNTS_AFTER_TURN, FEWEST_SCORED
         self._n_before, self._n, self._n_covered = self._n_before + self._n, 0, 0
-        self._isl, self._coverage = self._isl.without_samples(), self._coverage.without_samples()
+        self._isl = None if self._isl is None else self._isl.without_samples()
+        self._coverage = self._coverage.without_samples()
         self._live = self._new_live()
+        self._last, self._jumps = self._last[:0], np.zeros_like(self._jumps)
         self.curve, self.counts, self.newest = (), (), None
         self._note_covered()
 
@@ -164,6 +173,9 @@ class Scores:
             self._add_value(spent)
 
     def _add_value(self, spent: Spent) -> None:
+        if self._isl is None:
+            self.newest = Point(spent, np.nan, np.nan, np.nan, _NO_GROUPS)
+            return
         begin = time.perf_counter()
         self._update_isl()
         score, groups = self._isl.value_by_group()
@@ -172,6 +184,8 @@ class Scores:
 
     def _update_isl(self) -> None:
         """Pass the collected samples to the ISL, because one call costs far less than many."""
+        if self._isl is None:
+            self._not_scored.clear()
         if not self._not_scored:
             return
         centres = np.concatenate(self._not_scored)
@@ -210,6 +224,7 @@ class Scores:
         self.covered = self._count_covered()
         self.occupancy = bins[:, :-1].copy()
         self.blanks = bins[:, -1].copy()
+        self.jumps = self._jumps.copy()
 
     def _count_covered(self) -> Counts:
         coverage, classes = self._coverage, len(self._coverage.occupancy)
@@ -234,6 +249,9 @@ class Scores:
             self.bin_width *= 2
         columns = np.where(blank, n_classes, classes)
         np.add.at(self._bins, (np.arange(n - len(classes), n) // self.bin_width, columns), 1)
+        columns = np.concatenate([self._last, columns])
+        np.add.at(self._jumps, (columns[: -self._n_chains], columns[self._n_chains :]), 1)
+        self._last = columns[-self._n_chains :]
 
     @property
     def visited_in_all(self) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_steps
-from rbmviz.metrics.numbers import MONTE_CARLO, SCORED_EXAMPLES
+from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.session.equal_points import CostUnit
@@ -86,7 +86,8 @@ class Yardstick(NamedTuple):
 YARDSTICKS = {
     "train": Yardstick("training", "train"),
     "test": Yardstick("held out", "test"),
-    "monte_carlo": Yardstick(MONTE_CARLO.label, "train", needs_log_z=False),
+    "monte_carlo": Yardstick("Monte Carlo", "train", needs_log_z=False),
+    "pseudo": Yardstick("pseudo", "train", needs_log_z=False),
 }
 """The likelihoods of a training, by field name of ``Likelihood``."""
 
@@ -100,6 +101,7 @@ class Likelihood(NamedTuple):
     ess : effective sample size of the ``LIVE_AIS_CHAINS`` weights; NaN if log Z is exact
     monte_carlo : ``metrics.monte_carlo_likelihood`` of ``LIVE_MONTE_CARLO_ROWS`` training examples; NaN if
         not requested
+    pseudo : ``metrics.pseudo_likelihood`` of the training examples
     """
 
     update: int
@@ -110,6 +112,7 @@ class Likelihood(NamedTuple):
     std_error: np.ndarray
     ess: np.ndarray
     monte_carlo: np.ndarray
+    pseudo: np.ndarray
 
     @property
     def has_average(self) -> bool:
@@ -366,7 +369,7 @@ class LikelihoodEstimator:
         return time.perf_counter() - begin
 
     def _score(self, update: int, sweeps: float, seconds: float, models: tuple[RBM, ...]) -> Iterator[None]:
-        train, test, error, ess, average = (np.full(len(models), np.nan) for _ in range(5))
+        train, test, error, ess, average, pseudo = (np.full(len(models), np.nan) for _ in range(6))
         for r, rbm in enumerate(models):
             if self.method == "exact":
                 log_z, error[r] = metrics.log_z(rbm), 0.0
@@ -381,12 +384,13 @@ class LikelihoodEstimator:
                 log_z, error[r], ess[r] = estimate.log_z, estimate.std_error, estimate.ess
             train[r] = -rbm.free_energy(self._train).mean() - log_z
             test[r] = -rbm.free_energy(self._test).mean() - log_z if len(self._test) else np.nan
+            pseudo[r] = metrics.pseudo_likelihood(rbm, self._train)
             yield
             if self.monte_carlo:
                 average[r] = yield from self._average(rbm, self._seed + r)
         if self.points and self.points[-1].update == update:
             self.points.pop()  # a likelihood without the average
-        self.points.append(Likelihood(update, sweeps, seconds, train, test, error, ess, average))
+        self.points.append(Likelihood(update, sweeps, seconds, train, test, error, ess, average, pseudo))
 
     def _average(self, rbm: RBM, seed: int) -> Generator[None, None, float]:
         """Return the Monte Carlo average, one row per piece, with the same random numbers for all models."""

@@ -34,8 +34,8 @@ TOO_HOT, HOTTEST, BURN_IN, MODE_SHARE, PERIOD = 1.5, 5.0, 1000, 1 / 8, 50
 
 
 @lru_cache
-def _gibbs(temperature: float = 1.0) -> Any:
-    return make_sampler("gibbs", temperature=temperature)
+def _gibbs(k: int, temperature: float = 1.0) -> Any:
+    return make_sampler("gibbs", k=k, temperature=temperature)
 
 
 @dataclass
@@ -67,6 +67,7 @@ class Broken:
         live=False,
         help="; ".join(f"{name}: {what}" for name, what in FAULTS.items()) + ".",
     )
+    k: int = knob(1, 1, 100, label="Sweeps per sample", live=False, help="As for Gibbs.")
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> BrokenChain:
         """Return a chain started at v0; see Sampler."""
@@ -76,11 +77,11 @@ class Broken:
             b, i = model.rbm.b.copy(), int((model.rbm.W**2).sum(axis=1).argmax())
             b[i] = 1000.0 if v[i] else -1000.0
             model = Model(RBM(model.rbm.W, b, model.rbm.c))
-        generator, gibbs = rng.generator(seed, "broken"), _gibbs().init(model, seed, v)
+        generator, gibbs = rng.generator(seed, "broken"), _gibbs(self.k).init(model, seed, v)
         return BrokenChain(model, v, generator, gibbs, 0, v, np.zeros((0, len(v)), np.uint8))
 
     def step(self, state: BrokenChain, n: int) -> Samples:
-        """Advance the chain by n samples, of one sweep each."""
+        """Advance the chain by n samples."""
         parts = []
         while n:
             v, p = getattr(self, f"_{self.fault}")(state, n)
@@ -89,7 +90,7 @@ class Broken:
         m = len(state.start)
         v = np.concatenate([np.zeros((0, m), np.uint8), *(v for v, _ in parts)])
         p = np.concatenate([np.zeros((0, m), np.float32), *(p for _, p in parts)])
-        return Samples(v, p, {"sweeps": np.ones(len(v), np.int64)})
+        return Samples(v, p, {"sweeps": np.full(len(v), self.k)})
 
     def target(self, state: BrokenChain) -> RBM:
         """Return the model, with the bias of a unit that is stuck."""
@@ -98,23 +99,24 @@ class Broken:
     # Each fault makes one or more of the next n samples and, if they have any, their means.
 
     def _temperature(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
-        drawn = _gibbs(TOO_HOT).step(state.gibbs, n)
+        drawn = _gibbs(self.k, TOO_HOT).step(state.gibbs, n)
         return drawn.v, drawn.p
 
     def _stuck_unit(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
-        drawn = _gibbs().step(state.gibbs, n)
+        drawn = _gibbs(self.k).step(state.gibbs, n)
         return drawn.v, drawn.p
 
     def _no_burn_in(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
         left = BURN_IN - state.n
         temperature = 1 + (HOTTEST - 1) * max(left, 0) / BURN_IN
-        drawn = _gibbs(temperature).step(state.gibbs, 1 if left > 0 else n)
+        drawn = _gibbs(self.k, temperature).step(state.gibbs, 1 if left > 0 else n)
         return drawn.v, drawn.p
 
     def _one_mode(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
-        v = _gibbs().step(state.gibbs, 1).v
+        v = _gibbs(self.k).step(state.gibbs, 1).v
         if (v[0] != state.start).sum() > MODE_SHARE * len(state.start):
-            state.gibbs, v = _gibbs().init(state.model, state.generator, state.newest), state.newest[None]
+            v = state.newest[None]
+            state.gibbs = _gibbs(self.k).init(state.model, state.generator, state.newest)
         state.newest = v[0].copy()
         return v, v.astype(np.float32)
 
@@ -125,7 +127,7 @@ class Broken:
 
     def _periodic(self, state: BrokenChain, n: int) -> tuple[np.ndarray, np.ndarray]:
         if state.n < PERIOD:
-            v = _gibbs().step(state.gibbs, min(n, PERIOD - state.n)).v
+            v = _gibbs(self.k).step(state.gibbs, min(n, PERIOD - state.n)).v
             state.repeated = np.concatenate([state.repeated, v])
         else:
             v = state.repeated[np.arange(state.n, state.n + n) % PERIOD]

@@ -5,6 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.rbm.parameters import FixedParameters, Rows
 from rbmviz.registry import trainer
@@ -15,7 +16,7 @@ from rbmviz.trainers.training import TrainingState
 
 @trainer("pcd", label="PCD", colour="#7d6ef5", paper="Tieleman (2008); rates-FPCD, section 2 (SML)")
 class PCD(CommonKnobs):
-    """Negative statistics from persistent chains, with k sweeps per update, started at fair random bits."""
+    """Negative statistics from persistent chains, with k sweeps per update."""
 
     chains: ClassVar[str] = "persistent"
     about: ClassVar[str] = (
@@ -33,10 +34,22 @@ class PCD(CommonKnobs):
 
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_chains()
+    start: str = knob(
+        "random",
+        label="Chains start at",
+        symbol="",
+        choices=("random", "data"),
+        live=False,
+        help="Fair random bits, or training examples, as in population CD, section 1.",
+    )
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
-        chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
+        if self.start == "data":
+            rows = rng.generator(seed, "chains").integers(len(data), size=self.n_chains)
+            chains = data[rows].astype(np.float32)
+        else:
+            chains = batches.random_chains(self.n_chains, rbm.n_visible, seed)
         return training.start(self, rbm, data, seed, chains)
 
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Rows:

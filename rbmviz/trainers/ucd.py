@@ -45,8 +45,8 @@ class CoupledState:
 class UCD(CommonKnobs):
     """Negative statistics from pairs of coupled chains: f(xi_k) and corrections until the pair meets.
 
-    Each pair starts at a random training example. The estimate is unbiased if no pair is cut off at t_max;
-    the statistic ``truncated`` is the share of pairs that are.
+    Each pair starts at a random training example, or at a row of the mini-batch. The estimate is unbiased if
+    no pair is cut off at t_max; the statistic ``truncated`` is the share of pairs that are.
 
     A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias,
     a falling learning rate averages it out (corollary 1), and the half-step coupling of the authors' program
@@ -94,6 +94,13 @@ class UCD(CommonKnobs):
         scale="log",
         help="Pairs that have not met by then are cut off, which biases the update: watch their share.",
     )
+    start: str = knob(
+        "data",
+        label="Pairs start at",
+        symbol="",
+        choices=("data", "batch"),
+        help="Random training examples, or the rows of the mini-batch in turn, as in algorithm 2.",
+    )
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_chains()
 
@@ -107,7 +114,10 @@ class UCD(CommonKnobs):
         """Return the negative statistics of one update; see Trainer."""
         own: CoupledState = state.own_state
         n = len(own.streams)
-        v0 = training.random_starts(state, n)
+        if self.start == "batch":
+            v0 = np.resize(batch.astype(np.uint8), (n, batch.shape[1]))
+        else:
+            v0 = training.random_starts(state, n)
         sums = tuple(np.zeros((1, *x.shape)) for x in theta)
         ended = run_all_pairs(RBM(*theta), v0, own.streams, self.algorithm, 1, self.k, self.t_max, sums)
         own.tau = ended.tau

@@ -2,7 +2,7 @@
 // A chart on a canvas, drawn from the result of Plot.content in rbmviz/charts/plot.py.
 
 /** @typedef {{ title: string, scale: 'linear' | 'log' | 'symlog', percent: boolean, unit: string, domain: [number, number] | null, zero: boolean, ticks: number[], names: string[] }} AxisSpec */
-/** @typedef {{ name: string, colour: string, dash: number[], width: number, points: [number, number][], band: [number, number, number][], band_opacity: number, shape: string, step: boolean }} LineSpec */
+/** @typedef {{ name: string, colour: string, dash: number[], width: number, points: [number, number][], band: [number, number, number][], band_opacity: number, shape: string, size?: number, step: boolean }} LineSpec size of its points, 1 by default */
 /** @typedef {{ sides: [number, number, number, number], colour: string, opacity: number, text: string }} BarSpec x, x2, y, y2 */
 /** @typedef {{ x: number | null, y: number | null, label: string, short: string, dash: number[], below: boolean, band: [number, number] | null }} LevelSpec */
 /** @typedef {{ x: number, y: number, at: number, label: string, narrow: string, colour: string }} EndSpec end of a curve, and its name at the height at */
@@ -241,9 +241,9 @@ class Curves {
         c.globalAlpha = 1;
       }
       for (const { x, y, dash } of spec.levels) this.stroke(c, translucent(ink, 0.6), dash, 1, y !== null ? [[left, py(y)], [left + wide, py(y)]] : [[px(x ?? 0), top], [px(x ?? 0), top + high]]);
-      for (const { colour, dash, width: thick, points: line, shape, step } of spec.lines) {
+      for (const { colour, dash, width: thick, points: line, shape, size, step } of spec.lines) {
         this.stroke(c, colour, dash, thick, stepped(line, step).map(([x, y]) => [px(x), py(y)]));
-        for (const [x, y] of line) this.mark(c, colour, shape, px(x), py(y));
+        for (const [x, y] of line) this.mark(c, colour, shape, px(x), py(y), size);
       }
       for (const { x, y, colour, shape } of spec.marks) this.mark(c, colour, shape, px(x), py(y), 1.4);
       c.restore();
@@ -277,7 +277,7 @@ class Curves {
       text: [name, named(across, across.exact(x)), named(up, up.exact(y)) + (band[i] && band[i][1] < band[i][2] ? ` (${up.exact(band[i][1])} to ${up.exact(band[i][2])})` : '')].filter(part => part).join('\n') })));
     const names = spec.names.map(({ colour }) => colour);
     const bars = spec.bars.map(({ sides: [x, x2, y, y2], colour, text }) => ({ x: (px(x) + px(x2)) / 2, y: text ? (py(y) + py(y2)) / 2 : Math.min(py(y), py(y2)), series: names.indexOf(colour), box: [px(x), px(x2), Math.min(py(y), py(y2)), Math.max(py(y), py(y2))],
-      text: [spec.names.find(one => one.colour === colour)?.name, named(across, across.spec.names.length ? across.exact(x) : `${across.exact(x)} to ${across.exact(x2)}`), text ? named(up, `${up.exact(y2)}: ${text}`) : named(up, up.exact(y))].filter(part => part).join('\n') }));
+      text: [spec.names.find(one => one.colour === colour)?.name, named(across, across.spec.names.length ? across.exact(x) : `${across.exact(x)} to ${across.exact(x2)}`), text ? named(up, `${up.exact(y)}: ${text}`) : named(up, up.exact(y))].filter(part => part).join('\n') }));
     return [...lines, ...bars];
   }
 

@@ -44,10 +44,12 @@ class LiveRun extends PlayedRun {
       this.broken = new Error(event.message || 'The worker of a panel has failed.');
       for (const { reject } of this.waiting.splice(0)) reject(this.broken);
     };
-    const { wasm } = blocks, { signatures, scores, walk, curve_counts } = request;
-    this.worker.postMessage({ wasm: wasm.data, signatures, chain, scores, land: walk, blocks: this.blocksOf(chain, scores !== null, blocks), curve_counts });
+    const { wasm } = blocks, { signatures, scores, diagnosis, walk, curve_counts } = request;
+    this.worker.postMessage({ wasm: wasm.data, signatures, chain, scores, diagnosis, land: walk, blocks: this.blocksOf(chain, scores !== null, blocks), curve_counts });
     /** Current numbers of the run, by name. @type {Record<string, any>} */
     this.numbers = {};
+    /** The newest findings. @type {LookTaken | null} */
+    this.look = null;
     /** Number of sweeps since the last turn of a knob. */
     this.sweeps = 0;
     /** Means of the newest sample, 0 to 255. @type {Uint8Array} */
@@ -75,6 +77,7 @@ class LiveRun extends PlayedRun {
     Object.assign(this.head, { first: 0, segments: [{ begin: 0, curve: [] }], knobs_at: [[0, this.knobsText]] });
     this.shown = this.last = this.length = 0;
     this.sweeps = 0;
+    this.look = null;
   }
 
   get knobsText() { return this.head.spec.knobs.map(({ name, label }) => `${label[0].toLowerCase()}${label.slice(1)} ${knobText(this.knobs[name])}`).join(', '); }
@@ -112,12 +115,14 @@ class LiveRun extends PlayedRun {
     if (knobs_at.at(-1)?.[0] === begin) knobs_at.pop();
     segments.push({ begin, curve: [] });
     this.sweeps = 0;
+    this.look = null;
     knobs_at.push([begin, this.knobsText]);
   }
 
   /** @param {Made} made */
-  append({ n, rows, classes, blank, spurious, curve, sweeps, mean }) {
+  append({ n, rows, classes, blank, spurious, curve, look, sweeps, mean }) {
     this.sweeps += sweeps;
+    this.look = look ?? this.look;
     this.mean = mean.length ? mean : this.mean;
     const bytes = Math.ceil(this.rows.shape[1] / 8), drop = this.length + n - HELD_SAMPLES;
     /** @type {[held: any, width: number, made: Uint8Array | number[]][]} */
@@ -141,6 +146,8 @@ class LiveRun extends PlayedRun {
     part.head.status = playing && !this.paused ? 'running' : 'paused';
     if (!this.last) part.blocks.start = this.start;
     else if (page.view === 'single') part.blocks.mean = { dtype: 'uint8', shape: [1, this.mean.length], data: this.mean };
+    Object.assign(part.blocks, this.look?.blocks);
+    Object.assign(part.head, this.look?.said ?? { mark: 'unsure', verdict: 'too early' });
     const since = this.last - this.segment.begin;
     this.numbers = { ...part.head.readouts, sweeps: since ? this.sweeps / since : null };
     return part;
@@ -164,12 +171,15 @@ class LiveWalk extends LiveRun {
     this.view = null;
   }
 
+  /** The error of visits beside that of independent draws. @returns {string | null} */
+  get visitsText() { return this.last ? `${this.numbers.visits.toFixed(3)} (noise ${this.numbers.floor.toFixed(3)})` : null; }
+
   /** @param {number} _at @param {number} _slots @param {boolean} playing @param {any} page @returns {any} */
   partAt(_at, _slots, playing, page) {
     const { view } = this, states = view ? view.ground.length : 0;
     this.numbers = view ? { ...view.numbers, rate: this.last } : {};
     return {
-      head: { key: this.head.key, run: this.run, n: this.last, status: playing && !this.paused ? 'running' : 'paused', state: view ? view.state : page.start, readouts: this.numbers },
+      head: { key: this.head.key, run: this.run, n: this.last, status: playing && !this.paused ? 'running' : 'paused', state: view ? view.state : page.start, readouts: { ...this.numbers, visits: this.visitsText } },
       blocks: view ? {
         ground: { dtype: 'float32', shape: [states], data: view.ground }, visits: { dtype: 'float32', shape: [states], data: view.visits },
         trail: { dtype: 'uint16', shape: [view.trail.length], data: Uint16Array.from(view.trail) },

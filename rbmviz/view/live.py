@@ -13,6 +13,7 @@ import numpy as np
 
 from rbmviz import browser
 from rbmviz.browser.chains import STORED_SEEDS, Blocks, chain_spec, check_runs, turnable
+from rbmviz.browser.findings import diagnosis_data
 from rbmviz.browser.landscapes import walk_data
 from rbmviz.browser.scores import contents as scores_of
 from rbmviz.browser.scores import score_data
@@ -105,8 +106,8 @@ def play_html(live: Live) -> bytes:
 
 def live_script(*more: Path) -> str:
     """Return the scripts of a live page, which do nothing by themselves; ``more``: see ``shared_script``."""
-    own = [(VIEW_FOLDER / name).read_text("utf-8") for name in ("tile.js", "live.js")]
-    return "\n".join([shared_script(*more), *own])
+    own = browser.KERNELS_FOLDER / "model.js", VIEW_FOLDER / "tile.js", VIEW_FOLDER / "live.js"
+    return "\n".join([shared_script(*more), *(file.read_text("utf-8") for file in own)])
 
 
 def live_frames(live: Live) -> dict[str, bytes]:
@@ -180,13 +181,14 @@ class Engine:
             "chains": [chain_spec(sampler, model, starts, self._blocks) for sampler in algorithms],
             "curve_counts": scores.pop("counts", []),
             "scores": scores or None,
+            "diagnosis": diagnosis_data(self.dataset if scores else None),
             "walk": None if land is None else walk_data(model, land),
             "values": [values_of(sampler) for sampler in algorithms],
         }
 
     def frame(self, data: Mapping[str, Any]) -> bytes:
         """Return the frame of the page with these data, the engine's, and all arrays."""
-        scripts = "engine.js", "landscape.js", "worker.js"
+        scripts = "model.js", "engine.js", "findings.js", "landscape.js", "worker.js"
         own = {
             "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
             "signatures": browser.signatures(),

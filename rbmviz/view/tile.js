@@ -11,7 +11,7 @@ class TileModel {
     this.blocks = blocks;
     this.chain = chains[0];
     this.scores = scores;
-    /** Weights (pixels x columns), and biases of the hidden units and pixels. @type {Record<'W' | 'c' | 'b', Float32Array> | null} */
+    /** @type {Weights | null} */
     this.rbm = null;
   }
 
@@ -28,15 +28,8 @@ class TileModel {
 
   /** @param {Uint8Array} v bits @returns {{ energy: number, p: Uint8Array }} free energy, and the probability of each pixel given the means of the hidden units, in 255ths */
   passOf(v) {
-    const { W, c, b } = this.rbm ??= { W: this.arrayOf('up.weights'), c: this.arrayOf('up.bias'), b: this.arrayOf('down.bias') };
-    const { n_hidden } = this.chain, pitch = W.length / v.length, input = Float64Array.from(c.subarray(0, n_hidden));
-    let energy = 0;
-    v.forEach((on, i) => {
-      if (!on) return;
-      energy -= b[i];
-      for (let j = 0; j < n_hidden; j++) input[j] += W[i * pitch + j];
-    });
-    for (const x of input) energy -= Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))); // softplus
+    this.rbm ??= { W: this.arrayOf('up.weights'), c: this.arrayOf('up.bias'), b: this.arrayOf('down.bias') };
+    const { W, b } = this.rbm, { n_hidden } = this.chain, pitch = W.length / v.length, { energy, input } = energyOf(this.rbm, v, n_hidden);
     const h = input.map(x => 1 / (1 + Math.exp(-x)));
     const p = Uint8Array.from(v, (_, i) => {
       let x = b[i];
@@ -64,9 +57,6 @@ class TileModel {
     } };
   }
 }
-
-/** Number of bits that are on in each byte. */
-const ONES = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
 
 /** @param {Uint8Array} bits @param {number} bytes of the row @returns {Uint8Array} */
 function packRow(bits, bytes) {

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from page_settings import race_of, set_settings
+from page_settings import race_of
 from waiting import wait, wait_for_pause
 
 import rbmviz
@@ -200,6 +200,28 @@ def test_frames_carry_what_is_new_and_nothing_twice(race, monkeypatch):
     assert read_frame(encoder.encode_next(request._replace(n_visible=6))).panels == []
 
 
+def test_the_rows_of_a_look_travel_once(race):
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [race.panels[0].key])
+    encoder, client = FrameEncoder(race), FrameEncoder(race, hidden="names")
+    assert "energy" not in read_frame(encoder.encode_next(request)).panels[0].blocks
+    race.step(138)
+    wait_for_pause(race, 150)
+    wait(lambda: race.poll()[0][1].findings is not None, "a look")
+    shown = race.peek()[0][1]
+    head, blocks = read_frame(encoder.encode_next(request)).panels[0]
+    assert head["stride"] == 1
+    np.testing.assert_allclose(blocks["energy"], shown.findings.traces.energy, rtol=1e-6)
+    np.testing.assert_array_equal(blocks["energy_class"], shown.findings.traces.classes + 2)
+    np.testing.assert_array_equal(blocks["jumps"], shown.jumps)
+    assert len(blocks["autocorrelation"]) == shown.findings.n // 4
+    race.step(1)
+    wait_for_pause(race, 151)
+    head, blocks = read_frame(encoder.encode_next(request)).panels[0]
+    assert head["stride"] == 1
+    assert not blocks.keys() & {"energy", "energy_class", "autocorrelation", "jumps"}
+    assert not read_frame(client.encode_next(request)).panels[0].blocks.keys() & {"energy", "jumps"}
+
+
 def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(race, monkeypatch):
     request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in race.panels])
     encoder = FrameEncoder(race)
@@ -372,28 +394,8 @@ def test_training_curves_are_of_all_replicates_and_compared_at_one_point(trainin
     assert {row["trainer"] for row in statistic_rows(shown, "tau_mean")} == {"panel 1"}
 
 
-def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
-    test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
-    set_settings(test, improvement=True)
-    test.run()
-    race = race_of(test, "sample")
-
-    def likelihoods():
-        race.poll()
-        return [panel.read(SamplingRun.request_improvement) for panel in race.panels]
-
-    wait(lambda: all(one is not None and one.averaged for one in likelihoods()), "averages")
-    [table] = [frame.value for frame in test.run().dataframe if "The model" in frame.value]
-    assert list(table["The model"]) == ["-5.633", "-5.633"]
-    gibbs = likelihoods()[0]
-    assert gibbs.now == gibbs.model == pytest.approx(gibbs.averaged)
-    set_settings(test, improvement=False)
-    assert not test.run().exception
-    assert all(panel.read(lambda run: run._improvement) is None for panel in race.panels)
-
-
 def test_the_band_of_a_single_estimate_is_two_standard_errors():
-    point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0, -5.0)))
+    point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0, -5.0, -2.0)))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
     assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "monte_carlo")

@@ -92,29 +92,6 @@ def test_page_leaves_removed_data(page, sample, address_of, rows):
         assert "rows.csv" not in address_of(test)[setting]
 
 
-def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatch):
-    monkeypatch.setattr("streamlit.switch_page", lambda page: None)
-    n_hidden = 2001  # one more than a training of the page may have
-    rbm = RBM(*(np.zeros(shape, np.float32) for shape in ((5, n_hidden), 5, n_hidden)))
-    train = page("train", t=["cd"])
-    train.file_uploader(key="own_data").upload("rows.csv", rows).run()
-    sample = page("sample", p=["gibbs"], state=carried(train))
-    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(Model(rbm), ".npz")).run()
-    sample.selectbox(key="data").set_value("rows.csv").run()
-    assert race_of(sample, "sample").setup.dataset.name == "rows.csv"
-    set_settings(sample, improvement=True)
-    button(sample.run(), "Polish this model").click().run()
-    assert not sample.exception
-    state = {name: sample.session_state[name] for name in ("settings", "races")}
-    test = page("train", state=carried(sample) | state)
-    assert not test.error
-    race = race_of(test, "train")
-    [panel] = race.panels
-    assert (panel.algorithm.name, race.setup.dataset.name) == ("polish", "rows.csv")
-    assert panel.plan.warm_start.path == (("mine.npz", 0),)
-    assert panel.plan.n_hidden == n_hidden
-
-
 def start(test):
     """Start the planned sweep and return it at its end."""
     button(test, "Start").click().run()

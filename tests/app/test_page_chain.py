@@ -78,7 +78,8 @@ def test_frames_carry_the_ground_the_visits_and_the_newest_states(race, monkeypa
             np.testing.assert_allclose(np.exp(-blocks["ground"]), shown.law, rtol=1e-5)
             np.testing.assert_allclose(blocks["visits"], shown.visits / 300, rtol=1e-6)
             np.testing.assert_array_equal(blocks["trail"], shown.trail[len(shown.trail) - 100 :])
-            assert head["readouts"]["visits"] == shown.curve[-1].visits
+            newest = shown.curve[-1]
+            assert head["readouts"]["visits"] == f"{newest.visits:.3f} (noise {newest.floor:.3f})"
     assert read_frame(encoder.encode_next(request._replace(n_visible=5))).panels == []
 
 

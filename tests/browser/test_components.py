@@ -146,7 +146,9 @@ def test_a_number_is_typed_to_its_end_although_the_page_is_drawn_again(scripts):
 
 def test_an_answer_of_the_session_before_answers_no_press(scripts):
     grid = GRID.replace("connect() {}", "")
-    page = scripts(*SHARED, VIEW_FOLDER / "sample" / "panel.js", before=SOCKET, after=grid)
+    page = scripts(
+        *SHARED, VIEW_FOLDER / "curves.js", VIEW_FOLDER / "sample" / "panel.js", before=SOCKET, after=grid
+    )
     waiting = page.evaluate("""async () => {
         const grid = makeGrid({ url: '/one' });
         sockets[0].onmessage({ data: JSON.stringify({ done: 7, running: true }) });

@@ -123,6 +123,13 @@ def test_a_quiz_hides_who_draws(live):
     )
     card.locator("[role=radiogroup] label").first.click()
     page.until("getComputedStyle(panels[0].querySelector('header')).visibility === 'visible'")
+    # Where one of three is broken, neither a verdict nor a colour tells which.
+    page.goto("learn?lesson=tell&step=3")
+    shown = "panels.map(panel => getComputedStyle(panel.querySelector('.trust')).visibility)"
+    tones = "new Set(panels.map(panel => panel.style.getPropertyValue('--accent'))).size"
+    page.until(f"panels.length === 3 && {shown}.every(said => said === 'hidden') && {tones} === 1")
+    card.locator("[role=radiogroup] label").first.click()
+    page.until(f"{shown}.every(said => said === 'visible') && {tones} === 3")
 
 
 def test_card_and_welcome_line_work_without_storage(live):

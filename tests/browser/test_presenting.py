@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.browser.live import LAPTOP
+
 pytestmark = pytest.mark.browser
 
 SIZES = """p => [...p.querySelectorAll('.readouts.lead dd, .readouts.lead small, .stays .value')]
@@ -61,3 +63,16 @@ def test_less_motion_means_that_runs_wait_for_play(live):
     assert page.counts() == [0, 0]
     page.play()
     page.until("panels.every(p => Number(p.dataset.n) > 0)")
+
+
+def test_the_longest_card_is_large_and_shows_all_answers_without_scrolling(live):
+    page = live(viewport=LAPTOP)
+    page.goto("learn?lesson=meet&step=4&present=1")
+    page.page.locator(".st-key-lesson [role=radiogroup]").wait_for()
+    page.page.locator(".st-key-lesson_moves button").last.wait_for()
+    of_card = "(name => [...document.querySelectorAll(`.st-key-lesson ${name}`)].at(-1))"
+    page.until(
+        f"{of_card}('[role=radiogroup] p').getBoundingClientRect().bottom"
+        f" < {of_card}('.st-key-lesson_moves').getBoundingClientRect().top"
+        f" && getComputedStyle({of_card}('[role=radiogroup] p')).fontSize === '20px'"
+    )

@@ -7,8 +7,9 @@ import pytest
 
 from rbmviz.lessons import load_lesson
 from rbmviz.lessons.state import read_state
+from rbmviz_app.pages.learn.page import PLANS, with_links
 
-TEXT = (Path(__file__).parents[2] / "docs" / "class_plans.md").read_text()
+TEXT = (Path(__file__).parents[2] / "docs" / "class_plans.md").read_text() + PLANS
 LINKS = [link for link in re.findall(r"`([^`\s]*\?[^`]+)`", TEXT) if not link.startswith("http")]
 STEP = re.compile(r"\?lesson=([a-z-]+)&step=(\d+)")
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
@@ -23,6 +24,13 @@ def test_every_link_opens_a_step_or_a_page():
             assert 1 <= int(found[2]) <= len(load_lesson(found[1]).steps), link
         else:
             assert read_state(link).panels is not None, link
+
+
+def test_every_address_is_a_link_of_the_door_on_learn():
+    linked = with_links(PLANS)
+    assert [link for link in LINKS if f"`{link}`" in linked] == []
+    assert "[stick, step\u00a01](learn?lesson=stick&step=1) to [stick, step\u00a03](" in linked
+    assert "](chain?little=matrix)" in linked
 
 
 def rows():

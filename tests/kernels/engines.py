@@ -26,7 +26,11 @@ from rbmviz.view.frames import write_frame
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = (
+    "rbmviz/browser/model.js",
     "rbmviz/browser/engine.js",
+    "rbmviz/browser/findings.js",
+    "rbmviz/browser/landscape.js",
+    "rbmviz/browser/worker.js",
     "rbmviz/view/panel/frame.js",
     "tests/kernels/run_engine.js",
 )
@@ -38,6 +42,7 @@ SAMPLERS: dict[str, list[dict[str, Any]]] = {
     "rates_fpcd": [{}, {"alpha": 0.9, "eps": 0.1}, {"statistics": "mean"}],
     "rates_herding": [{}, {"alpha": 0.95, "max_sweeps": 3}],
     "sample_penalization": [{}, {"alpha": 1.0, "k": 2}],
+    "parallel_tempering": [{}, {"k": 2}],
 }
 """Both regimes of all samplers; a run turns its knobs from each setting to the next."""
 

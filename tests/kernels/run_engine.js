@@ -40,3 +40,13 @@ function goOn(panel, n, knobs) {
   for (let done = 0; done < n; done += BATCH) chain.advance(Math.min(BATCH, n - done), knobs);
   return true;
 }
+
+/** What a worker finds in given samples, bytes of 0 and 1, in place of its own. */
+function lookAt(v) {
+  const { request: { signatures, chains: [chain], ...request }, panels: [{ blocks }] } = frame, rows = fromBase64(v);
+  const run = new WorkerRun({ wasm: blocks.wasm.data, signatures, chain, ...request, land: null, blocks });
+  let at = 0;
+  run.chain.advance = n => rows.subarray(at * chain.n_visible, (at += n) * chain.n_visible);
+  const { found, said, blocks: traced } = run.make({ samples: rows.length / chain.n_visible, knobs: request.values[0] }).look;
+  return { found, said, traced: Object.fromEntries(Object.entries(traced).map(([name, { data }]) => [name, [...data]])) };
+}

@@ -1,5 +1,6 @@
 """The module for browsers: the samples of the processor, from the committed file and from one built now."""
 
+import base64
 import json
 import shutil
 import subprocess
@@ -11,9 +12,12 @@ import pytest
 import rbmviz
 from rbmviz import browser
 from rbmviz.browser.build import MAX_BYTES
+from rbmviz.browser.findings import WITHOUT_KERNELS
 from rbmviz.browser.scores import spaced
-from rbmviz.metrics import ISL, Coverage
+from rbmviz.metrics import ISL, RULES, Coverage, Findings, findings, probabilities
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
+from rbmviz.metrics.landscape import state_bits
+from rbmviz.view.live import Engine
 from tests.browser.firefox import FIREFOX
 from tests.kernels.engines import ENGINES, MODELS, SAMPLERS, bits_of, by_processor, chunks_of, frame_of
 
@@ -77,6 +81,58 @@ def test_the_engine_scores_as_python_does(name, data):
     np.testing.assert_allclose(run["isl"], [score.isl, score.std_error], rtol=1e-9)
     coverage = Coverage(dataset, COMPARED_EXAMPLES)
     np.testing.assert_array_equal(run["nearest"], coverage.nearest(v)[0])
+
+
+def exact(model, n, seed):
+    """Return independent draws of a small model, uint8 (n, n_visible)."""
+    p = probabilities(model)
+    state = np.random.default_rng(seed).choice(len(p), n, p=p / p.sum())
+    return np.array([state_bits(one, model.rbm.n_visible) for one in state])
+
+
+def in_many_ways_broken():
+    """Return samples of modes_pcd by the kind of finding that they are made for; "": none."""
+    model, data, g = rbmviz.load_model("modes_pcd"), rbmviz.load_dataset("modes"), np.random.default_rng(4)
+    fair, noise = exact(model, 3000, 1), g.integers(0, 2, (3000, 16), np.uint8)
+    return {
+        "": fair[:700],
+        "spurious": noise,
+        "one_class": g.choice(data.train[data.train_labels == 2], 400),
+        "missing_classes": data.train[np.isin(data.train_labels, [0, 3])][:2500],
+        "repeats": fair[np.arange(3000) % 37],
+        "drift": np.concatenate([noise[:300], fair[300:1803]]),
+        "rhat": np.concatenate([fair[:900], np.minimum(fair[900:1801], g.random((901, 16)) < 0.7)]),
+        "ess": fair[np.arange(2999) // 100],
+        "constant": np.tile(fair[:1], (300, 1)),
+    }
+
+
+@pytest.mark.parametrize("scored", [True, False])
+def test_the_engine_finds_what_python_finds(scored):
+    """By the same sentences; numbers to the rounding of free energies, which Python makes of 32 bits."""
+    model, dataset = rbmviz.load_model("modes_pcd"), rbmviz.load_dataset("modes") if scored else None
+    frames = Engine(dataset)
+    frame = frames.frame(frames.runs([rbmviz.make_sampler("gibbs")], model, [(0, None)]))
+    with ENGINES["node"]() as engine:
+        engine.open(frame)
+        for made_for, v in in_many_ways_broken().items():
+            look = engine("lookAt", base64.b64encode(v.tobytes()).decode())
+            found = findings(v, model, dataset)
+            expected = [one for one in found if one.name not in WITHOUT_KERNELS]
+            names = [one.name for one in expected]
+            assert made_for in names or made_for in ("", "constant") or RULES[made_for].of_data > scored
+            assert [one["name"] for one in look["found"]] == names, made_for
+            for one, want in zip(look["found"], expected, strict=True):
+                said = {name: one[name] for name in ("line", "sentence", "source")}
+                assert said == {name: getattr(want, name) for name in said}
+                numbers = [one["value"], one["threshold"]]
+                assert numbers == pytest.approx([want.value, want.threshold], rel=1e-4), made_for
+            mark = Findings(expected, found.n, found.looked_at).verdict
+            assert (look["said"]["mark"], look["said"]["stride"]) == (mark, found.traces.stride)
+            np.testing.assert_allclose(look["traced"]["energy"], found.traces.energy[0], atol=1e-4)
+            np.testing.assert_array_equal(look["traced"]["energy_class"], found.traces.classes[0] + 2)
+            correlation = look["traced"]["autocorrelation"]
+            np.testing.assert_allclose(correlation, found.traces.autocorrelation, atol=1e-4)
 
 
 @pytest.mark.slow

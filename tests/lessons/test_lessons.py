@@ -17,9 +17,9 @@ from rbmviz.lessons import (
     shipped_lessons,
 )
 from rbmviz.lessons.claims import read_claim
-from rbmviz.metrics import eigenvalues, landscape, transition_matrix
+from rbmviz.metrics import eigenvalues, landscape, probabilities, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
-from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
+from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
 from rbmviz.pages import PAGES, Sources
 from rbmviz.samplers import make_sampler, sample
 from tests.lessons.doing import EVERYWHERE, data_of, plays, presses
@@ -167,6 +167,22 @@ def test_the_speed_up_of_the_text_is_exact():
     before, after = (second_modulus(eigenvalues(B)) for B in (A, remove_self_transitions(A, 0.4)))
     assert (round(before, 3), round(after, 3)) == (0.960, 0.933)
     assert speed_up(before, after) == pytest.approx(1.7, abs=0.02)
+
+
+def test_what_no_verdict_sees_is_as_large_as_the_text_says():
+    """A pixel stays on: how much of the model is missing, and how often it should be off in the rest."""
+    [_, stuck, _] = load_lesson("tell").steps[2].state.algorithms()
+    rbm = load_pretrained("bas_cd1").rbm
+    law, pixel = probabilities(rbm), int((rbm.W**2).sum(axis=1).argmax())
+    pictures = (np.arange(2**16)[:, None] >> np.arange(16)[::-1] & 1).astype(np.uint8)
+    on = pictures[:, pixel] == 1
+    flipped = pictures ^ (np.arange(16) == pixel).astype(np.uint8)
+    off = law @ (on / (1 + np.exp(rbm.free_energy(flipped) - rbm.free_energy(pictures)))) / law[on].sum()
+    reveal = load_lesson("tell").steps[3].reveal
+    assert (stuck.fault, pixel) == ("stuck_unit", 12)
+    assert f"{law[~on].sum():.0%}".replace("%", " %") in reveal
+    assert off < 0.01
+    assert "less than 1 %" in reveal
 
 
 def test_a_good_lesson_is_read():

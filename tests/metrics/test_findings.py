@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, load_dataset, load_model, sample
-from rbmviz.metrics import RULES, Watch, effective_temperature, findings, probabilities
+from rbmviz.metrics import RULES, Coverage, Watch, effective_temperature, findings, probabilities
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.temperature import PseudoLikelihood
 from rbmviz.metrics.thinned import Thinned, batch_variance
 
@@ -73,6 +74,23 @@ def test_chains_that_stay_in_their_classes_are_found_together():
     found = {x.name: x.sentence for x in findings(chains, "modes_pcd", "modes")}
     assert found["one_class"].startswith("None of the chains has ever left its class")
     assert "rhat" in found
+
+
+def test_the_traces_are_of_the_rows_that_were_looked_at():
+    exact, modes, rbm = drawn("modes_pcd", 5000, 3), _data("modes"), load_model("modes_pcd").rbm
+    exact[::8] = np.arange(16) % 2  # far from all data
+    traces = findings(exact, "modes_pcd", modes).traces
+    rows = exact[:: traces.stride]
+    assert (traces.stride, traces.energy.shape) == (4, (1, 1250))
+    energy = rbm.free_energy(rows)
+    np.testing.assert_array_equal(traces.energy[0], energy)
+    classes, _, spurious = Coverage(modes, COMPARED_EXAMPLES).kinds(rows)
+    assert spurious[::2].all()
+    np.testing.assert_array_equal(traces.classes[0], np.where(spurious, -1, classes))
+    apart = energy - energy.mean()
+    for lag in (0, 1, 7):
+        want = (apart[lag:] * apart[: 1250 - lag]).sum() / (apart**2).sum()
+        assert traces.autocorrelation[lag] == pytest.approx(want)
 
 
 def test_rare_spikes_at_equal_distances_are_no_repetition():

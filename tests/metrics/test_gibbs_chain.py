@@ -7,6 +7,7 @@ import pytest
 from rbmviz import RBM, BadInput
 from rbmviz.metrics import (
     chain_distances,
+    noise_floor,
     probabilities,
     start_law,
     sweep_distances,
@@ -55,6 +56,18 @@ def test_distances_fall_to_zero_and_agree_with_the_matrix():
     assert distances[0] > 0.9
     assert distances[60] < 1e-6
     assert total_variation([1, 0, 0], [0, 0.25, 0.75]) == 1
+
+
+@pytest.mark.parametrize("n", [1, 7, 300])
+def test_the_noise_floor_is_the_mean_distance_of_independent_draws(n):
+    """Within four standard errors of 4,000 simulated sets of draws; one draw more or less is outside."""
+    law = np.random.default_rng(1).dirichlet(np.full(16, 0.3))
+    shares = np.random.default_rng(n).multinomial(n, law, 4000) / n
+    distances = 0.5 * np.abs(shares - law).sum(axis=1)
+    error = 4 * distances.std() / np.sqrt(len(distances))
+    assert noise_floor(law, n) == pytest.approx(distances.mean(), abs=error)
+    assert abs(noise_floor(law, n + n // 7 + 1) - distances.mean()) > error
+    assert noise_floor([0, 1], n) == 0
 
 
 def test_large_or_mismatched_chains_are_refused():

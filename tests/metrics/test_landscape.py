@@ -8,7 +8,7 @@ from naive import states
 from waiting import wait
 
 from rbmviz import RBM, BadInput, Model, make_sampler, sample
-from rbmviz.metrics import landscape, model_statistics, probabilities, total_variation
+from rbmviz.metrics import landscape, model_statistics, noise_floor, probabilities, total_variation
 from rbmviz.metrics.landscape import codes, state_bits
 from rbmviz.models import pattern_model, random_model
 from rbmviz.samplers.fast_weights import follow_norm
@@ -109,6 +109,7 @@ def test_a_walk_shows_the_samplers_own_samples(open_worker):
     for point in shown.curve:
         share = np.bincount(visited[: point.n], minlength=8) / point.n
         assert point.visits == pytest.approx(total_variation(share, land.law))
+        assert point.floor == noise_floor(land.law, point.n)
         distance = np.linalg.norm(want.v[: point.n].mean(axis=0) - model.rates.b)
         assert point.moments == pytest.approx(distance)
     assert [point.n for point in shown.curve][:4] == [1, 2, 3, 4]

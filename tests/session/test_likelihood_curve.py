@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rbmviz import load_dataset, make_trainer
-from rbmviz.metrics import log_likelihood
+from rbmviz.metrics import log_likelihood, pseudo_likelihood
 from rbmviz.metrics.numbers import below_best
 from rbmviz.session.training import Likelihood, TrainingPlan, thinned
 
@@ -12,7 +12,7 @@ from rbmviz.session.training import Likelihood, TrainingPlan, thinned
 def curve(*values):
     """Likelihoods of two replicates on either side of each value, by updates 0, 1, ..."""
     two = np.array([-0.5, 0.5])
-    arrays = ((value + two, value + two, 0 * two, two, value + two) for value in values)
+    arrays = ((value + two, value + two, 0 * two, two, value + two, value + two) for value in values)
     return [Likelihood(i, 1.0 * i, 0.0, *each) for i, each in enumerate(arrays)]
 
 
@@ -32,6 +32,17 @@ def test_a_thinned_curve_keeps_its_best_value_at_every_place(best):
     half = thinned(whole)
     assert [one.update for one in half] == sorted({0, 2, 4, best})
     assert below_best(half) == below_best(whole)
+
+
+def test_the_pseudo_likelihood_is_that_of_the_training_examples():
+    data = load_dataset("bas")
+    run = TrainingPlan(data, 4).run(1, make_trainer("cd"))
+    run.prepare()
+    run.record_steps(run.advance(20))
+    while run.background_work(True):
+        pass
+    view = run.view("paused")
+    assert view.likelihoods[-1].pseudo[0] == pseudo_likelihood(view.models[0], data.train)
 
 
 def test_the_monte_carlo_average_is_computed_for_the_present_model_once_it_is_asked_for():

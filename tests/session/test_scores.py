@@ -4,10 +4,11 @@ import time
 
 import numpy as np
 
-from rbmviz.metrics import ISL
+from rbmviz.metrics import ISL, Coverage
 from rbmviz.samplers import Samples, make_sampler, sample
 from rbmviz.session import SamplingPlan
 from rbmviz.session.scores import Scores
+from rbmviz.session.snapshot import NOTHING_SPENT
 
 
 def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
@@ -40,6 +41,24 @@ def test_blank_samples_are_in_no_class_of_a_bin(toy):
     np.testing.assert_array_equal(scores.occupancy.sum(axis=0), [30, 30])
     np.testing.assert_array_equal(scores.occupancy.sum(axis=1) + scores.blanks, np.full(100, 2))
     assert scores.blanks.sum() == 140
+
+
+def test_jumps_are_counted_within_each_chain_and_anew_after_a_turn(toy):
+    """Against a loop; the last row and column are blank samples'."""
+    scores, g = Scores(toy, "binary", n_chains=2), np.random.default_rng(8)
+    v = g.integers(0, 2, (300, 5), dtype=np.uint8) * (g.random((300, 1)) < 0.9)
+    coverage = Coverage(toy)
+    state = np.where(coverage.is_blank(v), 2, coverage.update(v))
+    for part in np.split(v, [7, 8, 150]):
+        scores.update(Samples(part, part.astype(np.float32), {}))
+    scores.complete(NOTHING_SPENT)
+    want = np.zeros((3, 3), int)
+    for before, after in zip(state[:-2], state[2:], strict=True):
+        want[before, after] += 1
+    assert want.min() > 0
+    np.testing.assert_array_equal(scores.jumps, want)
+    scores.begin_again()
+    assert scores.jumps.sum() == 0
 
 
 def test_queue_of_unscored_samples_is_bounded(model, toy):

@@ -94,6 +94,36 @@ def test_pt_with_one_temperature_is_pcd_bit_for_bit(bits):
     assert not same_parameters(run(make_trainer("pt", n_temperatures=3), bits, 50).rbm, pcd)
 
 
+def test_chains_of_pcd_may_start_at_training_examples(bits):
+    at_data, at_bits = (
+        make_trainer("pcd", start=start).init(initial_rbm(bits, 4, 0), bits, 0).own_state
+        for start in ("data", "random")
+    )
+    rows = {tuple(row) for row in bits}
+    assert {tuple(row) for row in at_data} <= rows
+    assert len(np.unique(at_data, axis=0)) > 3
+    assert not {tuple(row) for row in at_bits} <= rows
+
+
+def test_pairs_of_ucd_may_start_at_the_mini_batch(bits, monkeypatch):
+    """Row by row, and again from the first; else at random examples."""
+    from rbmviz.trainers import ucd
+
+    starts, run_all_pairs = [], ucd.run_all_pairs
+
+    def kept(rbm, v0, *others):
+        starts.append(v0)
+        return run_all_pairs(rbm, v0, *others)
+
+    monkeypatch.setattr(ucd, "run_all_pairs", kept)
+    for start in ("batch", "data"):
+        trainer = make_trainer("ucd", start=start, n_chains=25, batch_size=10)
+        state = trainer.init(initial_rbm(bits, 4, 0), bits, 0)
+        trainer.step(state, 1)
+        assert (starts.pop(0) == np.resize(state.batch, (25, 6))).all() == (start == "batch")
+        starts.clear()
+
+
 def test_every_rung_has_its_own_law(start, bits):
     """Mean of v at each inverse temperature, with swaps, against enumeration of p^beta."""
     trainer = make_trainer("pt", n_temperatures=3, n_chains=500, learning_rate=1e-6)

@@ -31,7 +31,7 @@ MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
 
 BROWSER_NUMBERS = {
     "sample": {"sweeps", "largest_class"} | {number.name for number in SCORES} - {"ink"},
-    "chain": {"empty", "states"} | {number.name for number in OF_LANDSCAPE} - {"rate"},
+    "chain": {"empty", "floor", "states"} | {number.name for number in OF_LANDSCAPE} - {"rate"},
 }
 """Numbers of each page that browsers can compute; claims may be about these only."""
 

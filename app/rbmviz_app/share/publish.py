@@ -15,7 +15,7 @@ from rbmviz_app.share.view import Share, new_token
 
 FOR_WATCHERS = (
     *("view", "pixels", "side", "n_visible", "shape", "panels"),
-    *("classes", "data_shares", "vocabulary", "land", "pair_columns", "highlight", "tiles"),
+    *("classes", "data_shares", "vocabulary", "held", "land", "pair_columns", "highlight", "tiles"),
 )
 """The only canvas data that watchers get; for example, not the address of the owner's socket."""
 

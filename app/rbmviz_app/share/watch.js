@@ -63,6 +63,8 @@ class WatchPage {
       this.toSay = '';
     });
     this.title = '';
+    /** The caption when the page was last drawn. @type {Marked} */
+    this.drawnCaption = [];
     this.step = '';
     /** The chosen answer, its step, and the socket over which the vote was sent. */
     this.vote = { answer: -1, step: '', socket: /** @type {WebSocket | null} */ (null) };
@@ -138,7 +140,10 @@ class WatchPage {
     }
     const frame = readFrame(await inflated(message));
     this.live.take(frame.charts);
-    if (frame.charts) this.showCharts();
+    if (frame.charts) {
+      this.showCharts();
+      this.showCaption();
+    }
     this.grid?.show(frame.panels);
     const running = [...this.grid?.panels.values() ?? []].some(({ head }) => head && !['paused', 'finished', 'failed'].includes(head.status));
     this.setState(running ? 'Live' : 'Paused', running ? 'live' : 'paused');
@@ -149,13 +154,20 @@ class WatchPage {
     const text = question || title;
     if (text !== this.question.textContent) this.question.textContent = text;
     document.title = `${title || 'rbmviz'}: watching`;
-    this.caption.replaceChildren(...blocksOf(caption));
+    this.drawnCaption = caption;
+    this.showCaption();
     this.copy.hidden = !copy;
     if (away) this.setState('The shared page is closed at the moment. It continues when its tab is opened again.', 'away');
     else if (!this.grid) this.setState('Watching', 'paused');
     if (title && title !== this.title) this.say(`The page ${title} is open. ${text}`);
     this.title = title;
     this.showNothing();
+  }
+
+  // The caption of running panels comes with the frames.
+  showCaption() {
+    const said = this.live.newest.get('caption')?.notes[0];
+    this.caption.replaceChildren(...(said ? [element('p', { text: said })] : blocksOf(this.drawnCaption)));
   }
 
   showNothing() {

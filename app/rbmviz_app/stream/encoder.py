@@ -104,7 +104,7 @@ VALUES_OF_PICTURES = ("state", "bins_before")
 WORDS_OF_NUMBERS = ("standing", "since", "verdict", "findings")
 """Values with numbers in sentences: a frame that hides numbers leaves them empty."""
 
-BLOCKS_OF_NUMBERS = ("trace", "histogram")
+BLOCKS_OF_NUMBERS = ("trace", "histogram", "energy", "energy_class", "autocorrelation", "jumps")
 """Blocks that a frame without names omits: curves and bars that only some algorithms have."""
 
 

@@ -71,22 +71,6 @@ function dashed(dash) {
 }
 
 /**
- * Return a function that acts with the newest arguments, but at most once per interval; it never omits the last
- * change.
- * @template {unknown[]} T
- * @param {number} ms
- * @param {(...values: T) => void} act
- * @returns {(...values: T) => void}
- */
-function paced(ms, act) {
-  let at = -ms, timer = 0;
-  return (...values) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => { at = performance.now(); act(...values); }, Math.max(at + ms - performance.now(), 0));
-  };
-}
-
-/**
  * Return a function that passes on the newest value of each knob, at most once per interval.
  * @param {number} ms
  * @param {(panel: number, knobs: Record<string, KnobValue>) => void} hand

@@ -39,6 +39,22 @@ const icon = (path = '') => shape('svg', { viewBox: '0 0 24 24', 'aria-hidden': 
 /** Set a text unless it is unchanged, because screen readers would read it again. @param {HTMLElement} node @param {string} text */
 const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 
+/**
+ * Return a function that acts with the newest arguments, but at most once per interval; it never omits the last
+ * change.
+ * @template {unknown[]} T
+ * @param {number} ms
+ * @param {(...values: T) => void} act
+ * @returns {(...values: T) => void}
+ */
+function paced(ms, act) {
+  let at = -ms, timer = 0;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => { at = performance.now(); act(...values); }, Math.max(at + ms - performance.now(), 0));
+  };
+}
+
 /** @returns {boolean} whether the user prefers less motion */
 const isCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 

@@ -97,7 +97,7 @@ function knobControl(knob, value, id, change) {
   /** @param {number} v */
   const set = v => { range.value = String(sliderStep(knob, v)); show(v); };
   /** @param {boolean} done */
-  const drag = done => { held = !done; last = valueAt(knob, Number(range.value)); show(last); change(last, done); };
+  const drag = done => { range.classList.add('moved'); held = !done; last = valueAt(knob, Number(range.value)); show(last); change(last, done); };
   range.addEventListener('input', () => { said.textContent = ''; drag(false); });
   range.addEventListener('change', () => drag(true));
   for (const end of ['pointerup', 'pointercancel', 'blur']) range.addEventListener(end, () => { held = false; }); // without a change if the slider is back where it was

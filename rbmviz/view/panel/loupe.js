@@ -34,7 +34,8 @@ function sampleText(sample, tile, classes, shares, data_shares, unit) {
   const of = nearest.of === null ? '' : classes[nearest.of], share = nearest.of === null ? undefined : shares[nearest.of];
   const looks = nearest.blank ? 'blank' : nearest.unlike ? 'unlike all training examples' : of && `counts as ${of}`;
   const differ = nearest.differ === 1 ? `1 ${unit} differs` : `${whole.format(nearest.differ)} ${unit}s differ`;
-  const line = share === undefined ? differ : `${differ}. ${of}: ${percent(share)} of the samples, ${percent(data_shares[/** @type {number} */ (nearest.of)])} of the data`;
+  const ofData = data_shares.length ? `, ${percent(data_shares[/** @type {number} */ (nearest.of)])} of the data` : '';
+  const line = share === undefined ? differ : `${differ}. ${of}: ${percent(share)} of the samples${ofData}`;
   return { title: looks ? `${title}: ${looks}` : title, line };
 }
 

@@ -30,6 +30,18 @@ function diverging(low, middle, high) {
   return table;
 }
 
+const HELD = [0, 114, 178]; // hue of the pixels that are held
+
+/**
+ * Colours of pixels that are held: those of the others, with a tint.
+ * @param {Uint32Array} ink colour of each value @returns {Uint32Array}
+ */
+function tinted(ink) {
+  const table = ink.slice(), bytes = new Uint8Array(table.buffer);
+  for (let i = 0; i < 256; i++) for (let c = 0; c < 3; c++) bytes[4 * i + c] += (HELD[c] - bytes[4 * i + c]) * (0.3 + 0.3 * i / 255);
+  return table;
+}
+
 // Pictures side by side on one canvas, with values of 0 to 255.
 
 class Mosaic {
@@ -45,6 +57,8 @@ class Mosaic {
     this.pointed = -1;
     /** Colours of the last drawing. @type {Uint32Array} */
     this.ink = new Uint32Array(256);
+    /** Value at which each pixel is held, -1 for a free one; empty: all are free. @type {number[]} */
+    this.held = [];
   }
 
   /**
@@ -99,13 +113,16 @@ class Mosaic {
    */
   draw(ink, gap, ring) {
     this.ink = ink;
-    const { rows, columns, across, down, zoom, cells } = this, wide = zoom * columns + GAP, tall = zoom * rows + GAP;
+    const { rows, columns, across, down, zoom, cells, held } = this, tint = held.length ? tinted(ink) : ink, wide = zoom * columns + GAP, tall = zoom * rows + GAP;
     const px = new Uint32Array(this.image.data.buffer), W = this.native.width;
     px.fill(gap);
     for (let slot = 0, k = 0; slot < across * down; slot++) {
       const corner = (Math.floor(slot / across) * tall + GAP) * W + (slot % across) * wide + GAP;
       for (let i = 0; i < rows; i++, k += columns) for (let y = 0; y < zoom; y++) {
-        for (let j = 0, o = corner + (i * zoom + y) * W; j < columns; j++) for (let x = 0; x < zoom; x++, o++) px[o] = ink[cells[k + j]];
+        for (let j = 0, o = corner + (i * zoom + y) * W; j < columns; j++) {
+          const colour = (held[i * columns + j] >= 0 ? tint : ink)[cells[k + j]];
+          for (let x = 0; x < zoom; x++, o++) px[o] = colour;
+        }
       }
     }
     context2d(this.native).putImageData(this.image, 0, 0);

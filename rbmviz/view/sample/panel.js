@@ -1,7 +1,7 @@
 // @ts-check
 // The panels of the Sample page: consecutive samples, class strips over time.
 
-/** @typedef {PageData & { classes: string[], data_shares: number[] }} SamplePageData */
+/** @typedef {PageData & { classes: string[], data_shares: number[], held?: number[], names_parts?: boolean }} SamplePageData data_shares: empty while pixels are held, see Mosaic */
 
 /**
  * The share of each class, 0 to 255, in each of n_bins equal parts of the run: shares[bin * n_classes + class]. The
@@ -15,6 +15,8 @@ class SamplePanel extends Panel {
   /** @type {ClassShares | null} */
   classShares = null;
   sentences = ['standing', 'since'];
+  /** Labels on the pictures, for the first sight. */
+  partNames = element('div', { class: 'part-names', 'aria-hidden': true });
   /** Share of each class since the last turn of a knob, from 0 to 1. */
   shares = new Float64Array(0);
 
@@ -26,12 +28,17 @@ class SamplePanel extends Panel {
     super.build();
     this.verdict = new Verdict();
     this.readouts.lead.after(this.verdict.node);
-    this.more.append(this.verdict.list); // last, because its height changes
+    this.look = new LookCharts();
+    this.more.append(this.look.node, this.verdict.list); // last, because its height changes
+    this.more.addEventListener('toggle', () => this.grid.draw()); // the charts are drawn while they are visible
+    this.partNames.append(...['◂ one sample', '◂ which digit', 'share so far, in the data ▸'].map(text => element('span', { text })));
+    this.strip.before(this.partNames);
   }
 
   draw() {
     super.draw();
     this.verdict?.draw(/** @type {VerdictHead} */ (this.head ?? {}));
+    if (this.more.open) this.look?.draw(this.page.classes, this.spec.colour, this.grid.text);
   }
 
   get tiles() { return [this.picture]; }
@@ -53,10 +60,12 @@ class SamplePanel extends Panel {
   arrange() {
     const { view, shape: [rows, columns], classes } = this.page, { side } = this.grid, single = view === 'single';
     this.picture.layout(rows, columns, single ? 2 : side, single ? 1 : side);
+    this.picture.held = this.page.held ?? [];
     this.picture.canvas.setAttribute('aria-label', `Live samples of ${this.spec.label}`);
     this.strip.setAttribute('aria-label', `Classes of the samples of ${this.spec.label} over time`);
     this.strip.title = 'The class of each sample over time. Right: shares since the last turn of a knob; ticks: shares in the data.';
     this.strip.hidden = !classes.length;
+    this.partNames.hidden = !this.page.names_parts || this.page.panels[0].key !== this.key;
   }
 
   /** @param {PanelHead} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
@@ -65,7 +74,9 @@ class SamplePanel extends Panel {
     if (isNewRun) {
       picture.clear();
       this.classShares = null;
+      if (this.look) this.look.look = null;
     }
+    this.look?.take(/** @type {VerdictHead} */ (head), blocks);
     // Before the first sample, show the chains' starts; the first samples replace them.
     if (blocks.start) for (let i = 0; i < rowCount(blocks.start); i++) picture.put(i, blocks.start, i);
     else if (this.showsStart) picture.clear();
@@ -141,6 +152,7 @@ class SamplePanel extends Panel {
         if (n <= 12 || c % 2 === 0 || c === lit?.of) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
         x.fillStyle = bar;
         x.fillRect(names + wide + 6, c * row, bars * totals[c] / most, row - 2);
+        if (!data_shares.length) return;
         x.fillStyle = full;
         x.fillRect(names + wide + 6 + bars * data_shares[c] / most, c * row - 0.5, 1.5, row - 1);
       });

@@ -14,6 +14,7 @@ from rbmviz.pages import PAGES
 from rbmviz.session import LandscapeSetup, LandscapeSnapshot
 from rbmviz_app import controls, links, messages
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.pages.chain.captions import captions
 from rbmviz_app.pages.chain.panel import Settings, landscape_grid
 from rbmviz_app.pages.chain.presets import PRESETS
 from rbmviz_app.race import PageRace
@@ -27,11 +28,12 @@ VISIT_QUANTITIES = {
 
 CHART_NOTES = {
     "visits": (
-        "**The chart** If a chain mixes, this error falls as 1/√t (upper dashes). Gibbs does so after many "
-        "crossings. rates-FPCD falls much earlier, but changes the distribution it samples: large steps, "
-        "decay and penalization level off above zero. In *two halves* of depth 8, 10 and 12 Gibbs crosses "
-        "every 84, 510 and 3,500 samples, rates-FPCD with step size 0.03 every 53, 125 and 230: waiting for "
-        "luck takes exponentially longer with depth, filling the valley does not (section 3).",
+        "**The chart** The upper dashes are the error of independent draws. A chain that mixes falls like "
+        "them, by 1/√t; Gibbs does so after many crossings. rates-FPCD falls much earlier, but changes the "
+        "distribution it samples: large steps, decay and penalization level off above zero. In *two halves* "
+        "of depth 8, 10 and 12 Gibbs crosses every 84, 510 and 3,500 samples, rates-FPCD with step size 0.03 "
+        "every 53, 125 and 230: waiting for luck takes exponentially longer with depth, filling the valley "
+        "does not (section 3).",
         "**Uniform?** The paper says that penalization without decay ends at the uniform distribution. It "
         "does with units −1 and +1 (knob “Units of the penalty”). With 0 and 1 only units that are on are "
         "penalised, and the chain ends at the empty state (in *two halves* the error stays above 0.65).",
@@ -55,6 +57,7 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
     "**mode** is a valley. Let it run and see which ball leaves its valley; then press *Step*, or the key "
     "**S**, and watch the ground rise under the ball.",
     presets=PRESETS,
+    captions=captions,
     transport=Transport(
         play_help="Pause or continue all chains. Those that keep up with the speed stop at the same sample.",
         step_help="Draw one more sample of every chain, then pause: watch the ground rise under the chain.",
@@ -69,6 +72,8 @@ def walk_chart(
 ) -> Chart:
     """Return the chart of one quantity for all walks, with the slopes 1/√t and 1/t as guides.
 
+    For the visits, the first is the error of independent draws.
+
     quantity : "visits" or "moments"; slots : see ``styled``
     """
     tones = colours([snapshot.algorithm for _, snapshot in named])
@@ -77,18 +82,14 @@ def walk_chart(
     # Round up to whole decades, so that the axes rarely change.
     far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
     least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
+    ends = {power: [(n, n**-power) for n in (1, least ** (-1 / power))] for power in (0.5, 1.0)}
+    if quantity == "visits":
+        ends[0.5] = sorted({(row["n"], row["floor"]) for row in rows})
+    look = {"kind": "guide", "tone": GREY, "solid": False}
     guides = [
-        {
-            "kind": "guide",
-            "guide": power,
-            "tone": GREY,
-            "solid": False,
-            "order": n,
-            "n": n,
-            quantity: n**-power,
-        }
-        for power in (0.5, 1.0)
-        for n in (1, least ** (-1 / power))
+        look | {"guide": power, "order": n, "n": n, quantity: value}
+        for power, points in ends.items()
+        for n, value in points
         if rows
     ]
     return Curves(

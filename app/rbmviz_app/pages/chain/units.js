@@ -77,7 +77,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
       svg.append(circle(unit, layer, i, data[layer].length, data, () => setTriggerValue('draw', { layer, unit: i, at: data.draws })));
     });
   }
-  host.replaceChildren(svg, element('p', { role: 'status', text: data.said }));
+  host.replaceChildren(element('p', { role: 'status', text: data.said }), svg);
   const on = data.visible.map((/** @type {any} */ unit) => unit.on), kept = host.rbmvizImages ??= [];
   if (data.draws < (host.rbmvizDraws ?? 0)) kept.length = 0;
   if (data.draws > (host.rbmvizDraws ?? 0) && data.next[0] === 'hidden' && data.next[1] === 0) kept.push(on); // a sweep has ended

@@ -29,6 +29,7 @@ from rbmviz_app.page import (
     places,
 )
 from rbmviz_app.pages.coupling import charts
+from rbmviz_app.pages.coupling.captions import captions
 from rbmviz_app.pages.coupling.panel import coupling_panel
 from rbmviz_app.pages.coupling.presets import PRESETS
 from rbmviz_app.race import PageRace
@@ -66,6 +67,7 @@ PAGE: LivePage[CouplingSetup] = LivePage(
     "units. Watch a few pairs meet, then drag the first slider to the right: they take longer.",
     knob_labels=knob_labels,
     presets=PRESETS,
+    captions=captions,
     transport=Transport(
         play_help="Pause or continue all pairs. After a pause, counting continues up to 200 pairs.",
         step_help="One more sweep of each pair, then pause; after a meeting the next pair starts.",

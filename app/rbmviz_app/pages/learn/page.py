@@ -1,5 +1,6 @@
-"""The Learn page: three doors for newcomers, the lessons as a path of cards, and the challenges."""
+"""The Learn page: doors for newcomers and teachers, the lessons as a path of cards, and challenges."""
 
+import re
 from pathlib import Path
 
 import streamlit as st
@@ -14,7 +15,7 @@ ABOUT_LESSONS = (
     "A lesson is a series of cards beside the live pages. A card sets up the page, asks for your "
     "prediction, tells you what to try, and turns green once you see the effect. The arrow keys move "
     "between steps, and each step has an address to share. A challenge sets a goal. "
-    "New here? Take one of the three doors."
+    "New here? Take one of the first three doors."
 )
 
 PICTURES = Path(__file__).parent
@@ -24,8 +25,11 @@ DOORS = (
     ("see", "rbm", "See it in two minutes", "Click through one Gibbs sweep."),
     ("stick", "stick", "Why chains stick", "And three ways out."),
     ("tune", "tune", "Tune your own", "Find the best step size and decay."),
+    ("teach", "quiz", "Teach a class", "Plans for 20, 45 and 90 minutes."),
 )
 """The doors at the top: name, lesson to open (its picture is shown), title, and description."""
+
+PLANS = (Path(__file__).parent / "class_plans.md").read_text("utf-8")
 
 
 def main() -> None:
@@ -54,8 +58,20 @@ def main() -> None:
     links.write("learn", {})
 
 
+def with_links(plans: str) -> str:
+    """Return the plans with a link for each address that they name, such as `?lesson=stick&step=3`."""
+    steps = re.sub(r"`(\?lesson=([a-z-]+)&step=(\d+))`", "[\\2, step\u00a0\\3](learn\\1)", plans)
+    return re.sub(r"`([a-z]+\?[^`]+)`", r"[\1](\1)", steps)
+
+
+@st.dialog("Class plans", width="large")
+def show_plans() -> None:
+    """Show the plans for teachers over the page; their links open in another tab."""
+    st.markdown(with_links(PLANS))
+
+
 def draw_doors() -> None:
-    """Draw the three doors for newcomers."""
+    """Draw the doors."""
 
     def see() -> None:
         session.show({"little": "units"})
@@ -70,7 +86,10 @@ def draw_doors() -> None:
                 ):
                     if name == "see":
                         card.switch_page("chain")
-                    card.show_step(lesson, 0, "learn")
+                    elif name == "teach":
+                        show_plans()
+                    else:
+                        card.show_step(lesson, 0, "learn")
                 st.markdown(words)
 
 

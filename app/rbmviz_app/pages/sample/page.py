@@ -1,5 +1,6 @@
 """The Sample page: samplers running side by side on one model."""
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,26 +12,24 @@ from rbmviz.charts.style import titles
 from rbmviz.datasets import Dataset
 from rbmviz.files.metadata import data_name
 from rbmviz.knobs import knobs_of, write_knobs
-from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.models import data_label, describe_model, training_set_score
 from rbmviz.pages import AUTOMATIC, PAGES
-from rbmviz.samplers.target_likelihood import TARGET_STRIDE
-from rbmviz.session import SamplingRun, SamplingSetup, TrainingSetup, WarmStart
-from rbmviz.session.training import MAX_HIDDEN
+from rbmviz.pages.sample import held_units
+from rbmviz.session import SamplingSetup
 from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
-from rbmviz.trainers import make_trainer
 from rbmviz.view.live import Live, is_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages, pages
 from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.compared import curves_of
-from rbmviz_app.component import while_running
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, places
+from rbmviz_app.pages.sample import pen
+from rbmviz_app.pages.sample.captions import captions
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
-from rbmviz_app.pages.sample.panel import change_text, sample_grid
+from rbmviz_app.pages.sample.panel import HELD, change_text, sample_grid
 from rbmviz_app.pages.sample.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.race import PageRace
@@ -54,7 +53,11 @@ PLANE = (
     "Grey: training images. In colour: the newest samples of each panel. The axes are the two directions in "
     "which the training images vary most (principal components). A sampler that is stuck fills a corner."
 )
-NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE}
+PEN = (
+    "is replaced by a drawing surface. What you draw is held in every sample, ink and the paper around it, and "
+    "the samplers draw the rest: the model restricted to the free pixels is a smaller model of the same kind."
+)
+NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE, "draw": PEN}
 SECONDS_CAPTION = (
     "Seconds are the computing time of each sampler on this machine. They depend on its load: two identical "
     "runs may differ by a third. Samples and sweeps do not."
@@ -75,6 +78,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "rates-herding use them to pull their chains back to the data. Drag a step size and watch the images "
     "change.",
     presets=PRESETS,
+    captions=captions,
     transport=Transport(
         play_help="Pause or continue all chains. Chains that keep up with the speed stop at the same sample.",
         step_help="Draw one more sample in every panel, then pause.",
@@ -99,6 +103,7 @@ def main() -> None:
             controls.choose(Settings.pixels)
             controls.choose(Settings.cells)
             setup, reason = PAGE.setup_now()
+            pen.choose_words(setup)
             line = st.container()
         PAGE.menu()
         cost_unit = controls.choose(Settings.axis)
@@ -107,6 +112,7 @@ def main() -> None:
     with line:
         controls.model_line(shown_name, shown_model)
     race.cost_unit = cost_unit
+    messages.alert("drawing", held_units(Settings.clamp.value, setup.model)[1])
     PAGE.notes()
     left, right = places()
     with left:
@@ -131,7 +137,6 @@ def main() -> None:
         with st.container(horizontal=True):
             draw_tuning(race, shown_name, data_choice)
             exports(race, shown_name)
-        draw_improvement(race, shown_name)
 
 
 def grid(race: PageRace[SamplingSetup], **mounted: Any) -> None:
@@ -141,12 +146,14 @@ def grid(race: PageRace[SamplingSetup], **mounted: Any) -> None:
         setting.value == setting.default for setting in PAGE.settings.values()
     )
     recorded = picture_path() if not mounted["present"] and is_default else ""
+    is_untouched = not any(snapshot.scored_from for _, snapshot in race.peek())
     sample_grid(
         race,
         view=Settings.view.value,
         pixels=Settings.pixels.value,
         side=Settings.cells.value,
         recorded=recorded,
+        names_parts=bool(recorded) and is_untouched,
         **mounted,
     )
 
@@ -166,11 +173,34 @@ def reading_notes() -> list[str]:
 
 @st.fragment
 def charts(race: PageRace[SamplingSetup], dataset: Dataset | None) -> None:
-    """Draw the place of the ISL curves, which come with the frames, and the choice of the curves."""
-    if dataset is None or not race.panels:
+    """Draw the place of the ISL curves, which come with the frames, and the choice of the curves.
+
+    Their place is also that of the pen, the only choice without data.
+    """
+    if not race.panels:
         return
+    present = links.presenting()
+    if dataset is None or Settings.curve.value == "draw":
+        st.markdown("**Draw a part, see it completed**")
+        pen.draw_pen(race)
+    else:
+        draw_curves(race, dataset, present)
+    if dataset is not None and not present:
+        controls.choose(
+            Settings.curve,
+            label_visibility="collapsed",
+            format_func=lambda kind: kind.partition(" ")[0],
+        )
+    catch_up_settings(race)
+
+
+def draw_curves(race: PageRace[SamplingSetup], dataset: Dataset, present: bool) -> None:
+    """Draw the place of the chosen curves; while units are held, the samples have no ISL."""
     images = messages.plain(data_label(dataset.name).partition(" (")[0])
-    kind, present = Settings.curve.value, links.presenting()
+    kind = Settings.curve.value
+    if kind != "PCA" and race.setup.clamp:
+        messages.note(HELD)
+        return
     if kind == "PCA":
         st.markdown("**Newest samples in the plane of the data** (grey: training examples)")
     else:
@@ -180,13 +210,6 @@ def charts(race: PageRace[SamplingSetup], dataset: Dataset | None) -> None:
         said = "Newest samples and data in two principal directions"
     make = partial(make_chart, race, dataset, kind, present)
     live_chart(race, "isl", make, said, "The curves begin with the fifth sample.")
-    if not present:
-        controls.choose(
-            Settings.curve,
-            label_visibility="collapsed",
-            format_func=lambda kind: kind.partition(" ")[0],
-        )
-    catch_up_settings(race)
 
 
 def make_chart(
@@ -197,7 +220,7 @@ def make_chart(
     snapshots: list[tuple[int, Any]] = race.peek()
     compared = [snapshot.compared for _, snapshot in race.at_common_point(snapshots)]
     curves = curves_of([snapshot for _, snapshot in snapshots], race.slots)
-    notes = [change_text(PAGE.named(race))]
+    notes = [change_text(PAGE.named(race))] if not setup.clamp else []
     if kind == "PCA":
         return plane_chart(curves, dataset), notes
     score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
@@ -215,7 +238,7 @@ def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
     starts_at = setup.dataset.name if setup.dataset is not None and setup.first_state() is not None else None
 
     def code() -> str:
-        return sampling_code(model_name, runs_of(race), setup.seed, starts_at)
+        return sampling_code(model_name, runs_of(race), setup.seed, starts_at, setup.clamp)
 
     page = Download(
         "Live page",
@@ -224,7 +247,7 @@ def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
         "A web page in which these samplers run, offline, with their knobs; it contains the model and up to "
         "6,000 examples of the data (.html).",
     )
-    more = [page] if is_playable(algorithms_of(race), setup.model) else []
+    more = [page] if not setup.clamp and is_playable(algorithms_of(race), setup.model) else []
     downloads(race, {model_name: setup.model}, code, more)
 
 
@@ -282,71 +305,7 @@ def sweep_around(race: PageRace[SamplingSetup], algorithm: Any, model_name: str,
         lo, hi = range_around(knob, getattr(algorithm, knob.name))
         settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
         settings |= {f"tune_{axis}_scale": spacing_of(knob)}
-    pages.live_page("tune").open_with(setup._replace(seed=0), [algorithm], settings)
-
-
-def draw_improvement(race: PageRace[SamplingSetup], name: str) -> None:
-    """Draw the fold, about the model of this name; its content is computed only while it is open."""
-    with controls.fold(Settings.improvement, "Improving the model") as is_open:
-        if is_open:
-            while_running(partial(draw_likelihoods, race), True)
-            if race.setup.dataset is not None and st.button(
-                "Polish this model",
-                icon=":material/auto_awesome:",
-                help="On Train: the improved model is kept, and scored on training and held-out examples. It "
-                "stops when the gradient has fallen to a tenth.",
-            ):
-                polish(race.setup, race.setup.dataset, name)
-            return
-    for panel in race.panels:
-        try:
-            panel.read(SamplingRun.stop_improvement)
-        except BadInput:  # a run has no averages while it is rebuilt
-            continue
-
-
-def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
-    """Open the Train page with one panel that polishes the model."""
-    rbm = setup.model.rbm
-    n_hidden = min(rbm.n_hidden, MAX_HIDDEN)  # for further panels; a polished model keeps its size
-    trained = TrainingSetup(dataset, n_hidden, setup.seed)
-    values = {"train_data": dataset.name, "hidden": n_hidden, "train_seed": setup.seed, "replicates": 1}
-    plan = trained.plan_from(WarmStart((rbm,), 0, 0.0, ((name, 0),)))
-    pages.live_page("train").open_with(trained, [make_trainer("polish", stop_at=0.1)], values, plan)
-
-
-def draw_likelihoods(race: PageRace[SamplingSetup]) -> None:
-    """Draw the table of likelihoods; it does not renew the lease."""
-    dataset = race.setup.dataset
-    if dataset is None:
-        st.caption("There are no data to score on: choose some in Settings.")
-        return
-
-    def text(value: tuple[float, float] | None) -> str:
-        if value is None:
-            return "…"
-        return f"{value[0]:.3f}" + (f" ± {value[1]:.2g}" if value[1] else "")
-
-    rows = []
-    for (name, _), panel in zip(PAGE.named(race), race.panels, strict=True):
-        try:
-            likelihood = panel.read(SamplingRun.request_improvement)
-        except BadInput:
-            likelihood = None
-        shown = (None,) * 3 if likelihood is None else (likelihood.model, likelihood.now, likelihood.averaged)
-        names = "The model", "θ + θF now", "mean of θ + θF"
-        row = {"Panel": name} | dict(zip(names, map(text, shown), strict=True))
-        rows.append(row | {"over samples": "" if likelihood is None else f"{likelihood.samples:,}"})
-    st.dataframe(rows, hide_index=True, key="improvement table")
-    st.caption(
-        f"**What you see** The mean log-likelihood of the training examples (at most {SCORED_EXAMPLES:,}), "
-        "in nats, ± the error of log Z where it is estimated: of the model, of the current θ + θF, and of "
-        f"the mean of θ + θF after every {TARGET_STRIDE}th sample since this was opened or a knob changed. "
-        "For Gibbs sampling at temperature T, θ + θF is θ / T. At any moment θ + θF is far from the model. "
-        "According to the paper, its average improves a model that has not converged, and leaves a "
-        "converged one unchanged. **Try** bas_cd1 and bas_pcd with step size 0.003, then 0.03. rates-FPCD "
-        "paper, section 4."
-    )
+    pages.live_page("tune").open_with(setup._replace(seed=0, clamp=""), [algorithm], settings)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,15 @@ import numpy as np
 
 from rbmviz.charts.style import titles
 from rbmviz.knobs import Knob, knobs_of, value_text
+from rbmviz.metrics.findings import Traces
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
 from rbmviz.pages.sample import live_numbers
+from rbmviz.rbm.clamp import as_clamp
 from rbmviz.samplers import Sampler
 from rbmviz.session import Race, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
-from rbmviz.session.snapshot import FEWEST_SCORED
+from rbmviz.session.snapshot import FEWEST_SCORED, Point
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.curves import knobs_text
 from rbmviz.view.frames import Bits, Block
@@ -24,11 +26,23 @@ from rbmviz_app.race import PageRace
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
+MAX_TRACED = 8
+"""Maximum number of chains whose free energy is drawn."""
+
+HELD = (
+    "While a part is held, the samples have the distribution of the rest given that part. They are not scored "
+    "against the model, the test data or the classes of the data, which have another."
+)
+"""Why a panel has no ISL, no class coverage and no verdict."""
+
 ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
 
 
 def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
-    """Return a panel's numbers: without data there are no scores, without labels no classes."""
+    """Return a panel's numbers: without data there are no scores, without labels no classes.
+
+    While units are held, there is no comparison with the data (``HELD``).
+    """
     live = live_numbers(sampler)
     if plan.dataset is None:  # the two large numbers come first
         large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
@@ -37,6 +51,8 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     scores = tuple(isl if number is ISL_OF_SAMPLES else number for number in SCORES)
     if plan.dataset.train_labels is None:
         scores = tuple(number for number in scores if number.name in ("isl", "spurious", "blank", "ink"))
+    if plan.clamp is not None:
+        scores = tuple(number for number in scores if number.name not in ("isl", "class_coverage"))
     return (*scores, *OF_EVERY_SAMPLER, *live)
 
 
@@ -49,19 +65,24 @@ def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
     if not turned:
         return ""
     name, snapshot = max(turned, key=lambda panel: panel[1].begin.samples)
-    *_, before, now = snapshot.segments
-    earlier = {point.n: point for point in before.curve}
-    at = next((point for point in reversed(now.curve) if point.n in earlier), None)
     said = f"{name}: {turn_text(snapshot)}"
-    if at is None:
+    if (points := points_of_turn(snapshot)) is None:
         return f"{said}, since sample {snapshot.begin.samples + 1:,}"
-    said += f": ISL after {at.n:,} samples {at.isl:.1f}, before {earlier[at.n].isl:.1f}"
+    before, at = points
+    said += f": ISL after {at.n:,} samples {at.isl:.1f}, before {before.isl:.1f}"
     others = [
         (scores.isl.isl, other)
         for other, still in named
         if not still.past and (scores := still.scores_at("samples", at.n)) is not None
     ]
     return said + (f"; {max(others)[1]} had {max(others)[0]:.1f}" if others else "")
+
+
+def points_of_turn(snapshot: SamplingSnapshot) -> tuple[Point, Point] | None:
+    """Return the ISL before and since the newest turn, at the last number of samples that both have."""
+    *_, before, now = snapshot.segments
+    earlier = {point.n: point for point in before.curve}
+    return next(((earlier[point.n], point) for point in reversed(now.curve) if point.n in earlier), None)
 
 
 def turn_text(snapshot: SamplingSnapshot) -> str:
@@ -78,12 +99,27 @@ def turn_text(snapshot: SamplingSnapshot) -> str:
 def verdict_of(snapshot: SamplingSnapshot) -> dict[str, Any]:
     """Return whether the samples can be trusted: a mark, one line, and below it what was found."""
     findings = snapshot.findings
+    if snapshot.clamp is not None:
+        return {"mark": "unsure", "verdict": "not scored: a part is held", "findings": [(HELD, "")]}
     if findings is None:
         return {"mark": "unsure", "verdict": "too early", "findings": []}
     more = [(one.sentence, one.source) for one in findings] or [(findings.sentence, "")]
     line = findings[0].line if findings else "nothing found" if findings.looked_at else "too early"
     said = f"{findings.n:,} samples: {', '.join(findings.looked_at)}"
     return {"mark": findings.verdict, "verdict": line, "findings": [*more, ("Looked at", said)]}
+
+
+def chain_blocks(traces: Traces, jumps: np.ndarray | None) -> dict[str, Block]:
+    """Return the rows that were looked at, and how the classes changed, as blocks.
+
+    Of at most MAX_TRACED chains; classes from 2 on, 1: unlike the data, 0: blank.
+    """
+    blocks: dict[str, Block] = {
+        "energy": traces.energy[:MAX_TRACED].astype(np.float32),
+        "energy_class": (traces.classes[:MAX_TRACED] + 2).astype(np.uint16),
+        "autocorrelation": traces.autocorrelation.astype(np.float32),
+    }
+    return blocks if jumps is None else blocks | {"jumps": jumps.astype(np.uint32)}
 
 
 def standing_text(snapshot: SamplingSnapshot) -> str:
@@ -121,7 +157,7 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     if snapshot.start_picture is not None and request.view == "sequence":
         blocks["start"] = Bits(snapshot.start_picture[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once the run has been rebuilt.
-    newest_sent = {"samples": n} if len(newest.v) else {}
+    newest_sent = {**client.newest_sent, "samples": n} if len(newest.v) else {}
     if not client.numbers_due:
         return PanelContent({}, blocks, client._replace(newest_sent=newest_sent))
     v, since = newest.v, ""
@@ -133,6 +169,13 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     said: dict[str, Any] = {"standing": standing_text(snapshot), "since": since}
     said["knobs"] = numeric_knobs(snapshot.algorithm)
     said |= verdict_of(snapshot)
+    findings = snapshot.findings
+    if findings is not None and findings.traces is not None:
+        traced = snapshot.begin.samples + findings.n
+        said["stride"] = findings.traces.stride
+        if client.newest_sent.get("traced") != traced:  # a new look
+            blocks |= chain_blocks(findings.traces, snapshot.jumps)
+            newest_sent["traced"] = traced
     occupancy, blanks = snapshot.occupancy, snapshot.blanks
     if occupancy is not None and blanks is not None and occupancy.size:
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class
@@ -142,7 +185,13 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
     return PanelContent(said, blocks, client._replace(newest_sent=newest_sent), warning)
 
 
-_canvas = Canvas(VIEW_FOLDER / "sample")
+def units_of(setup: SamplingSetup) -> list[int]:
+    """Return the value at which each unit is held, and -1 for each free one."""
+    units: list[int] = as_clamp(setup.clamp, setup.model.rbm.n_visible).units.tolist()
+    return units
+
+
+_canvas = Canvas(VIEW_FOLDER / "sample", charts=True)
 
 
 def sample_grid(
@@ -152,6 +201,7 @@ def sample_grid(
     knobs_follow: bool = False,
     marks: Sequence[str] = (),
     recorded: str = "",
+    names_parts: bool = False,
     **mounted: Any,
 ) -> None:
     """Draw the samplers' panels; ``mounted`` holds further arguments of ``Canvas.mount``.
@@ -160,16 +210,19 @@ def sample_grid(
     knobs_follow : whether controls follow knobs changed elsewhere, such as by the pointer on a map
     marks : words to put before the panels' titles
     recorded : address of an animation of these panels, shown while their kernels are compiled
+    names_parts : whether small labels on the first panel name its parts, until a slider is dragged
     """
-    model, dataset = race.setup.model, race.setup.dataset
+    model, dataset, held = race.setup.model, race.setup.dataset, race.setup.clamp
     n_visible = model.rbm.n_visible
     shares = class_shares(dataset)
     own: dict[str, Any] = {
         "classes": dataset.classes if dataset and shares else (),
-        "data_shares": shares,
+        "data_shares": [] if held else shares,
+        "held": units_of(race.setup) if held else [],
         "vocabulary": rarest_first(dataset, n_visible),
         "knobs_follow": knobs_follow,
         "recorded": recorded,
+        "names_parts": names_parts,
         "usual_side": PAGES["sample"].settings["cells"].default,
     }
     names = titles(algorithms_of(race), marks=marks)

@@ -79,7 +79,7 @@ PRESETS = (
     Preset(
         "Penalization skews",
         "Without the rates nothing pulls the chain back to the data: stronger penalties, or penalties that "
-        "do not decay, wipe the ink away until most samples are *blank*. rates-FPCD draws no blanks and "
+        "do not decay, wipe the ink away until most samples are blank. rates-FPCD draws no blanks and "
         "scores best.",
         ("rates_fpcd", "sample_penalization", "sample_penalization:eps=0.003", "sample_penalization:alpha=1"),
         claims=(

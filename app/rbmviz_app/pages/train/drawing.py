@@ -14,7 +14,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import independent_log_likelihood
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
-from rbmviz.metrics.numbers import LIKELIHOOD, SCORED_EXAMPLES
+from rbmviz.metrics.numbers import LIKELIHOOD, PSEUDO_LIKELIHOOD, SCORED_EXAMPLES
 from rbmviz.session import TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared
 from rbmviz.session.training import (
@@ -54,6 +54,11 @@ MAX_DISTRIBUTIONS = 2
 HOW_AVERAGED = (
     f"a Monte Carlo average: {MONTE_CARLO_CHAINS} chains of {MONTE_CARLO_SWEEPS} sweeps from each of "
     f"{LIVE_MONTE_CARLO_ROWS} training examples"
+)
+
+HOW_PSEUDO = (
+    "how well each pixel is predicted from the others, as by scikit-learn’s score_samples. It says nothing "
+    "about modes far from the data"
 )
 
 LEARNED_UPDATES = 1000
@@ -125,7 +130,8 @@ def make_likelihoods(
     reference = f"independent {unit} {minus(f'{independent:,.1f}')}"
     if is_visible := in_sight(independent, rows, floor):
         lines.append((reference, independent))
-    title = LIKELIHOOD.titled()
+    number = PSEUDO_LIKELIHOOD if yardstick == "pseudo" else LIKELIHOOD
+    title = number.titled()
     chart = training_chart(
         rows, curves, cost_unit, title, lines, floor=floor, compared=compared, present=present
     )
@@ -141,8 +147,9 @@ def make_likelihoods(
             "read its value."
         )
     notes += warnings_of_scores(snapshots, yardstick, independent, unit)
-    how = HOW_AVERAGED if averaged else how_scored(race, snapshots)
-    return chart, [*notes, f"Log-likelihood: {how}."]
+    special = {"monte_carlo": HOW_AVERAGED, "pseudo": HOW_PSEUDO}
+    how = special.get(yardstick) or how_scored(race, snapshots)
+    return chart, [*notes, f"{number.label}: {how}."]
 
 
 def how_scored(race: PageRace[TrainingSetup], snapshots: Named) -> str:

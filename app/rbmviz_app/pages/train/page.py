@@ -22,6 +22,7 @@ from rbmviz_app.code import training_code
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, downloads, origin_of, places
+from rbmviz_app.pages.train.captions import captions
 from rbmviz_app.pages.train.charts import curves_of_trainers, units_of
 from rbmviz_app.pages.train.drawing import draw_charts, levels_of
 from rbmviz_app.pages.train.panel import Settings, fresh_starts, train_grid
@@ -59,6 +60,7 @@ PAGE: LivePage[TrainingSetup] = LivePage(
     "highest and which one falls again, then change a learning rate.",
     linkable=fresh_starts,  # the address cannot hold learned initial weights
     presets=PRESETS,
+    captions=captions,
     transport=Transport(
         play_help="Pause or continue all trainers. Those that keep up with the speed stop together.",
         step_help="One more update of every trainer, then pause.",

@@ -82,8 +82,8 @@ PRESETS = (
     ),
     Preset(
         "A yardstick that punishes",
-        "CD and PCD memorise their examples. By *training* both climb above the true model, −55.5 nats;"
-        " by *held out* and by the *Monte Carlo average* of unbiased CD’s paper they fall.",
+        "CD and PCD memorise their examples. By “training” both climb above the true model, −55.5 nats;"
+        " by “held out” and by the “Monte Carlo average” of unbiased CD’s paper they fall.",
         (
             "cd:learning_rate=0.5,batch_size=500,initial_scale=0.2",
             "pcd:learning_rate=0.5,batch_size=500,n_chains=500,initial_scale=0.2",

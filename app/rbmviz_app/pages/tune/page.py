@@ -118,7 +118,7 @@ def main() -> None:
         links.write(PAGE.name, links.texts_of(Settings.values()))
         return
     race = open_chains(shown.plan)
-    PAGE.preset_caption(race)
+    PAGE.draw_caption(race)
     # The chains come right after the map, where a phone has one column; all that is about both, below.
     left, right = st.columns([5, 2], gap="medium") if has_chains(shown.plan) else (st.container(), None)
     # Redrawn each second while the sweep runs.
@@ -355,7 +355,7 @@ def about_chains(race: PageRace[Any], plan: SweepPlan) -> str:
 def send(plan: SweepPlan, race: PageRace[Any], algorithms: list[Any]) -> None:
     """Open settings as panels of the Sample page, replacing its panels."""
     settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC, "seed": plan.seeds[0]}
-    settings |= {"start": plan.start, "kernel": plan.kernel}
+    settings |= {"start": plan.start, "kernel": plan.kernel, "clamp": ""}
     pages.live_page("sample").open_with(race.setup, algorithms, settings)
 
 

@@ -16,6 +16,7 @@ from rbmviz_app.code import weights_code
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import FOLDED_HEIGHT, LivePage, downloads, live_chart, places
 from rbmviz_app.pages.weights import charts as figures
+from rbmviz_app.pages.weights.captions import captions
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
@@ -52,6 +53,7 @@ PAGE: LivePage[WeightSetup] = LivePage(
     title=figures.population_titles,
     knob_labels=lambda values: {name: label for name, (label, _) in WEIGHT_KNOBS.items()},
     presets=PRESETS,
+    captions=captions,
     transport=Transport(
         play_help="Pause or continue all panels. Those that keep up with the speed stop at the same batch.",
         step_help="Draw one more batch in every panel, then pause.",

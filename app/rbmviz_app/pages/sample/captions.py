@@ -1,0 +1,108 @@
+"""Captions of the Sample page: a chain is stuck, a drag frees its neighbour, and decay breaks that one."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rbmviz.session import SamplingSetup, SamplingSnapshot
+from rbmviz_app.captions import WHY, Named, all_of, at_least, in_words
+from rbmviz_app.pages.sample.panel import points_of_turn, turn_text
+
+FEWEST = 300
+"""Samples, five seconds at the usual speed, before a chain is called stuck."""
+
+STUCK, ONLY = 0.7, 0.985
+"""Share of a class from which on a chain is stuck, and has drawn only this class."""
+
+GARBLED = 0.3
+"""Share of samples unlike the data from which on a knob was turned too far."""
+
+ERRORS = 2
+"""Standard errors by which the ISL must fall to have got worse."""
+
+
+class Drawn(NamedTuple):
+    """What a panel has drawn since the last turn of a knob.
+
+    most, share : what most samples show ("5s", "blank images"), and their share
+    visited : number of classes with more than 1 % of the samples; 0 if not known yet
+    all_at : number of samples after which all classes were visited; None: not yet
+    """
+
+    name: str
+    shown: SamplingSnapshot
+    n: int
+    most: str
+    share: float
+    visited: int
+    all_at: int | None
+
+
+def captions(panels: Named, setup: SamplingSetup) -> Iterator[str]:
+    """Yield what may be said about samplers; without classes, only what was found."""
+    drawn = _drawn(panels, setup)
+    if drawn and setup.dataset is not None:
+        yield from _of_classes(drawn, setup.dataset.classes)
+        return
+    for name, shown in panels:
+        if shown.findings:
+            yield f"{name}: {shown.findings[0].sentence}"
+
+
+def _drawn(panels: Named, setup: SamplingSetup) -> list[Drawn]:
+    found: list[Drawn] = []
+    for name, shown in panels:
+        if setup.dataset is None or shown.occupancy is None or not shown.occupancy.shape[1]:
+            continue
+        counts = [*shown.occupancy[shown.bins_before :].sum(axis=0), shown.blanks[shown.bins_before :].sum()]
+        names = [f"{each}s" if each.isdigit() else f"“{each}”" for each in setup.dataset.classes]
+        share, most = max(zip(counts, [*names, "blank images"], strict=True))
+        visited = shown.covered.visited[0] if shown.covered is not None else 0
+        all_at = next((each.n for each in shown.counts if len(set(each.visited)) == 1), None)
+        n = shown.since_turn.samples
+        found.append(Drawn(name, shown, n, most, share / max(sum(counts), 1), visited, all_at))
+    return found
+
+
+def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
+    kind = "digits" if all(name.isdigit() for name in names) else "classes"
+    every = f"{in_words(len(names))} {kind}"
+    turned = max((each for each in drawn if each.shown.past), key=lambda each: each.shown.begin, default=None)
+    if turned is not None:
+        yield from _since_turn(turned, every, f"{len(names)} {kind}")
+    stuck = next((each for each in drawn if each.n >= FEWEST and each.share >= STUCK), None)
+    free = [each.name for each in drawn if each.all_at is not None and each is not stuck]
+    if stuck is not None:
+        how = "only" if stuck.share >= ONLY else "mostly"
+        said = f"{stuck.name} has drawn {how} {stuck.most} in {at_least(stuck.n)} samples"
+        halos = [each for each in drawn if getattr(each.shown.algorithm, "eps", 1) == 0]
+        if any(each.shown.algorithm.name == "rates_fpcd" for each in halos):
+            yield f"{said}. Drag the orange slider."
+        yield f"{said}; {free[0]} has drawn all {every}." if free else f"{said}."
+    if len(free) == len(drawn):
+        yield f"{all_of(free)} drew all {every}. Which comes closest to the data? Compare the ISL."
+    least = min(drawn, key=lambda each: each.visited)
+    if least.n >= FEWEST:
+        yield f"{least.name} has drawn {least.visited} of {len(names)} {kind} in {at_least(least.n)} samples."
+
+
+def _since_turn(drawn: Drawn, every: str, of: str) -> Iterator[str]:
+    """Yield what may be said about a panel since its turn; every, of : "ten digits", "10 digits"."""
+    name, shown = drawn.name, drawn.shown
+    turn, points, decay = turn_text(shown), points_of_turn(shown), getattr(shown.algorithm, "alpha", 0)
+    turn = turn[0].upper() + turn[1:]
+    if points is not None and decay < float(shown.before.get("alpha", 0)):
+        before, now = points
+        compared = f"ISL {now.isl:.0f} after {now.n:,} samples, before {before.isl:.0f}".replace("-", "−")
+        if now.isl < before.isl - ERRORS * now.std_error:
+            yield f"Decay {decay:.3g} breaks it: {compared}.{WHY}"
+        yield f"Nothing breaks at decay {decay:.3g} so far: {compared}."
+    if shown.covered is not None and shown.covered.spurious >= GARBLED:
+        said = f"{shown.covered.spurious:.0%} of the samples since the change look like nothing in the data"
+        yield f"Too far: {said}."
+    if drawn.all_at is not None:
+        lead = "Free" if shown.before.get("eps") == 0 else turn
+        then = " Now pull its decay to .9: what breaks?" if decay == 1 else ""
+        yield f"{lead}: {every} in {drawn.all_at:,} samples.{then}"
+    if drawn.visited:
+        yield f"{turn}: {drawn.visited} of {of} in {drawn.n:,} samples so far."
+    yield f"{turn}: watch the strip of {name}."

@@ -1,0 +1,115 @@
+"""The pen of the Sample page: a drawing, or the upper half of an image, is held, and the samplers complete it."""
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.pages import PAGES
+from rbmviz.rbm.clamp import FREE, Clamp, as_clamp
+from rbmviz.session import SamplingSetup
+from rbmviz.view import PANEL_FOLDER
+from rbmviz.view.specs import shape_of
+from rbmviz_app import links, messages, session
+from rbmviz_app.component import component
+from rbmviz_app.page import catch_up_settings
+from rbmviz_app.pages.sample.panel import units_of
+from rbmviz_app.race import PageRace
+from rbmviz_app.session import NEWEST_EVENTS, Entry, PageSettings, set_undrawn
+
+Settings = PageSettings(PAGES["sample"].settings)
+
+TEST_IMAGES: Entry[int] = Entry("test images held", int)
+"""Number of test images whose upper halves have been held."""
+
+STRIDE = 7919
+"""Step through the test images, which may be sorted by class; a prime that divides no usual number of them."""
+
+PEN_KEY = "pen"
+
+_pen = component("pen", [PANEL_FOLDER / "mosaic.js", "pages/sample/pen.js"], ["pages/sample/pen.css"])
+
+
+def draw_pen(race: PageRace[SamplingSetup]) -> None:
+    """Draw the surface with its buttons, in a fragment."""
+    catch_up_settings(race)  # the drawing has just changed: all of the page restarts with it
+    setup = race.setup
+    n_visible, dataset = setup.model.rbm.n_visible, setup.dataset
+    if dataset is not None and dataset.vocabulary is not None:
+        st.info("This model has words, not pixels: hold words in Settings.", icon=":material/draw:")
+        return
+    has_tests = dataset is not None and len(dataset.test) > 0
+
+    def acted() -> None:
+        """Take a drawing, or a button; one whose number is not newer is repeated by a late message."""
+        sent = session.sent_by(PEN_KEY, "act")
+        match sent:
+            case {"n": int(n), "act": act} if n > NEWEST_EVENTS.value.get(PEN_KEY, 0):
+                NEWEST_EVENTS.ensure()[PEN_KEY] = n
+                try:
+                    hold(held_by(race, act, sent.get("units")), n_visible)
+                except BadInput as error:
+                    messages.refused(str(error).removeprefix("clamp: ").capitalize())
+
+    _pen(
+        key=PEN_KEY,
+        data={
+            "shape": shape_of(n_visible, setup.model.meta.get("image_shape"), dataset),
+            "units": units_of(setup) if setup.clamp else [FREE] * n_visible,
+            "taken": NEWEST_EVENTS.value.get(PEN_KEY, 0),
+            "has_tests": has_tests,
+            "present": links.presenting(),
+        },
+        on_act_change=acted,
+    )
+
+
+def hold(units: Any, n_visible: int) -> None:
+    """Hold units in all panels; BadInput if they do not fit the model, or none is left free."""
+    clamp = as_clamp(units, n_visible)
+    set_undrawn({Settings.clamp.key: "" if clamp.free.all() else clamp.text})
+
+
+def held_by(race: PageRace[SamplingSetup], act: Any, units: Any) -> Any:
+    """Return the units that a drawing, or a button, holds: -1 for free ones."""
+    setup = race.setup
+    n_visible = setup.model.rbm.n_visible
+    rows, columns = shape_of(n_visible, setup.model.meta.get("image_shape"), setup.dataset)
+    if act == "draw":
+        return units
+    whole = np.full(n_visible, FREE, np.int8)
+    if act == "test" and setup.dataset is not None and len(test := setup.dataset.test):
+        TEST_IMAGES.set(TEST_IMAGES.value + 1)
+        whole = test[STRIDE * TEST_IMAGES.value % len(test)]
+    elif act == "upper" and setup.clamp:
+        whole = np.asarray(units_of(setup)) == 1
+    elif act == "upper" and race.panels:
+        newest = race.panels[0].snapshot.newest_samples
+        if len(newest.v):
+            whole = np.unpackbits(newest.v[-1], count=n_visible)
+    held = np.where(np.arange(n_visible) < rows // 2 * columns, whole, FREE)
+    return Clamp(held.astype(np.int8))
+
+
+def choose_words(setup: SamplingSetup) -> None:
+    """Draw the choice of words that are held on, for models of texts."""
+    dataset = setup.dataset
+    if dataset is None or dataset.vocabulary is None:
+        return
+    words = list(dataset.vocabulary)
+    units = units_of(setup) if setup.clamp else []
+    key = f"held words {session.SETTINGS_STATE.value.revision % session.KEYS}"
+
+    def chosen() -> None:
+        on = session.widget_value(key)
+        hold([1 if word in on else FREE for word in words], len(words))
+
+    st.multiselect(
+        "Hold words on",
+        words,
+        default=[word for word, unit in zip(words, units, strict=False) if unit == 1],
+        key=key,
+        on_change=chosen,
+        help="All samplers keep these words in every sample, and complete the rest of the text.",
+    )

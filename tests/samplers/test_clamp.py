@@ -1,0 +1,92 @@
+"""Clamped units: the free ones follow the exact conditional of the model."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import stats
+
+from rbmviz import BadInput, load_model, sample, stream
+from rbmviz.cli import main
+from rbmviz.metrics import probabilities
+from rbmviz.metrics.landscape import codes
+from rbmviz.rbm.clamp import as_clamp
+
+MODEL = load_model("bas_pcd")
+UPPER = np.r_[1, 0, 0, 1, 1, 0, 0, 1, np.full(8, -1)]
+"""Two rows of a stripe pattern are held, the lower eight pixels are free."""
+
+
+def p_value(v, held) -> float:
+    """Return the p-value of a chi-square test of rows against p(free | held), enumerated."""
+    law = probabilities(MODEL).reshape(256, 256)[codes(held[None, :8])[0]]
+    law = law / law.sum()
+    counts, rare = np.bincount(codes(v[:, 8:]), minlength=256), law * len(v) < 5
+    expected = np.append(law[~rare], law[rare].sum()) * len(v)
+    return float(stats.chisquare(np.append(counts[~rare], counts[rare].sum()), expected).pvalue)
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "gibbs:n_chains=4", "parallel_tempering:n_replicas=4"])
+def test_free_units_follow_the_exact_conditional(sampler):
+    v = sample(MODEL, sampler, 100_000, seed=2, clamp=UPPER).v[2000::20]
+    assert (v[:, :8] == UPPER[:8]).all()
+    assert p_value(v, UPPER) > 1e-3
+
+
+def test_held_at_other_values_they_follow_another_law():
+    """The negative control."""
+    other = UPPER.copy()
+    other[5] = 1
+    assert p_value(sample(MODEL, "gibbs", 100_000, seed=2, clamp=other).v[2000::20], UPPER) < 1e-6
+
+
+@pytest.mark.parametrize("sampler", ["rates_fpcd", "rates_herding", "sample_penalization"])
+def test_every_sampler_completes(sampler):
+    """Samples and means hold the clamped values, streamed or not."""
+    made = sample(MODEL, sampler, 60, seed=1, clamp=(UPPER >= 0, UPPER))
+    assert (made.v[:, :8] == UPPER[:8]).all()
+    assert (made.p[:, :8] == UPPER[:8]).all()
+    assert len(np.unique(made.v, axis=0)) > 1
+    first = next(stream(MODEL, sampler, seed=1, chunk=60, clamp=np.where(UPPER < 0, np.nan, UPPER)))
+    np.testing.assert_array_equal(first.v, made.v)
+
+
+def test_the_start_is_that_of_the_free_units():
+    start = np.tile([1, 0], 8)
+    v0 = sample(MODEL, "rates_herding", 1, v0=start, clamp=UPPER).v
+    np.testing.assert_array_equal(
+        sample(MODEL, "rates_herding", 1, v0=1 - start, clamp=UPPER).v[:, :8], v0[:, :8]
+    )
+    with pytest.raises(BadInput, match=r"The start has shape \(3,\); the model requires 16"):
+        sample(MODEL, "gibbs", 1, v0=np.zeros(3), clamp=UPPER)
+
+
+@pytest.mark.parametrize(
+    ("clamp", "sentence"),
+    [
+        (np.zeros(16), "all units are held; leave at least one free"),
+        (np.full(15, -1), r"clamp has shape \(15,\); the model has 16 visible units"),
+        (np.full(16, 0.5), "give 0 or 1 for a clamped unit, and -1 for a free one"),
+        ((np.ones(16), np.zeros(15)), r"the mask has shape \(16,\), and the values \(15,\)"),
+        ("upper half", "clamp: the values are of type"),
+    ],
+)
+def test_bad_clamps_get_one_sentence(clamp, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        as_clamp(clamp, 16)
+
+
+@pytest.mark.parametrize("name", ["held.npy", "held.png"])
+def test_the_command_reads_arrays_and_pictures(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    if name == "held.npy":
+        np.save(name, UPPER)
+    else:
+        Image.fromarray(np.where(UPPER < 0, 128, 255 * UPPER).astype(np.uint8).reshape(4, 4)).save(name)
+    assert main(["sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "30", "--clamp", name]) == 0
+    with np.load("samples.npz") as file:
+        assert (file["v"][:, :8] == UPPER[:8]).all()
+        assert json.loads(str(file["meta"]))["clamp"] == UPPER.tolist()
+    assert main(["sample", "--model", "bas_pcd", "--out", "other.npz", "--clamp", "nothing.npy"]) != 0
+    assert "'nothing.npy' cannot be read as clamped units" in capsys.readouterr().err
