@@ -69,20 +69,24 @@ def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
     turned = max((each for each in drawn if each.shown.past), key=lambda each: each.shown.begin, default=None)
     if turned is not None:
         yield from _since_turn(turned, every, f"{len(names)} {kind}")
+    algorithms = [each.shown.algorithm for each in drawn]
+    is_off = any(each.name == "rates_fpcd" and getattr(each, "eps", 1) == 0 for each in algorithms)
+    drag = " Drag the orange slider." if is_off else ""  # it has a halo
     stuck = next((each for each in drawn if each.n >= FEWEST and each.share >= STUCK), None)
     free = [each.name for each in drawn if each.all_at is not None and each is not stuck]
     if stuck is not None:
         how = "only" if stuck.share >= ONLY else "mostly"
         said = f"{stuck.name} has drawn {how} {stuck.most} in {at_least(stuck.n)} samples"
-        halos = [each for each in drawn if getattr(each.shown.algorithm, "eps", 1) == 0]
-        if any(each.shown.algorithm.name == "rates_fpcd" for each in halos):
-            yield f"{said}. Drag the orange slider."
-        yield f"{said}; {free[0]} has drawn all {every}." if free else f"{said}."
+        if drag or not free:
+            yield f"{said}.{drag}"
+        else:
+            yield f"{said}; {free[0]} has drawn all {every}."
     if len(free) == len(drawn):
         yield f"{all_of(free)} drew all {every}. Which comes closest to the data? Compare the ISL."
     least = min(drawn, key=lambda each: each.visited)
     if least.n >= FEWEST:
-        yield f"{least.name} has drawn {least.visited} of {len(names)} {kind} in {at_least(least.n)} samples."
+        some = f"{least.visited} of {len(names)} {kind}"
+        yield f"{least.name} has drawn {some} in {at_least(least.n)} samples.{drag}"
 
 
 def _since_turn(drawn: Drawn, every: str, of: str) -> Iterator[str]:
