@@ -13,19 +13,15 @@ FEWEST = 300
 STUCK, ONLY = 0.7, 0.985
 """Share of a class from which on a chain is stuck, and has drawn only this class."""
 
-GARBLED = 0.3
-"""Share of samples unlike the data from which on a knob was turned too far."""
-
-ERRORS = 2
-"""Standard errors by which the ISL must fall to have got worse."""
+GARBLED, ERRORS = 0.3, 2
+"""Share of samples unlike the data, and standard errors of a fall of the ISL, from which something broke."""
 
 
 class Drawn(NamedTuple):
     """What a panel has drawn since the last turn of a knob.
 
     most, share : what most samples show ("5s", "blank images"), and their share
-    visited : number of classes with more than 1 % of the samples; 0 if not known yet
-    all_at : number of samples after which all classes were visited; None: not yet
+    visited, all_at : number of classes visited (0: not known yet), and of samples after which all were
     """
 
     name: str
