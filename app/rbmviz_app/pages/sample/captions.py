@@ -1,9 +1,11 @@
 """Captions of the Sample page: a chain is stuck, a drag frees its neighbour, and decay breaks that one."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from rbmviz.session import SamplingSetup, SamplingSnapshot
+from rbmviz.session.snapshot import FEWEST_SCORED
 from rbmviz_app.captions import WHY, Named, all_of, at_least, in_words
 from rbmviz_app.pages.sample.panel import points_of_turn, turn_text
 
@@ -36,6 +38,9 @@ class Drawn(NamedTuple):
 def captions(panels: Named, setup: SamplingSetup) -> Iterator[str]:
     """Yield what may be said about samplers; without classes, only what was found."""
     drawn = _drawn(panels, setup)
+    if setup.clamp:
+        yield _completed(drawn)
+        return
     if drawn and setup.dataset is not None:
         yield from _of_classes(drawn, setup.dataset.classes)
         return
@@ -57,6 +62,18 @@ def _drawn(panels: Named, setup: SamplingSetup) -> list[Drawn]:
         n = shown.since_turn.samples
         found.append(Drawn(name, shown, n, most, share / max(sum(counts), 1), visited, all_at))
     return found
+
+
+def _completed(drawn: list[Drawn]) -> str:
+    """Return what may be said while a part is held."""
+    begun = [each for each in drawn if each.n >= FEWEST_SCORED]
+    if not begun:
+        return "A part is held: the samplers draw the rest."
+    surest, widest = (max(begun, key=attrgetter(field)) for field in ("share", "visited"))
+    how = "only" if surest.share >= ONLY else "mostly"
+    said = f"{surest.name} completes it {how} to {surest.most}"
+    others = surest.visited < widest.visited
+    return f"{said}; {widest.name} tries {in_words(widest.visited)} classes." if others else f"{said}."
 
 
 def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:

@@ -30,8 +30,8 @@ MAX_TRACED = 8
 """Maximum number of chains whose free energy is drawn."""
 
 HELD = (
-    "While a part is held, the samples have the distribution of the rest given that part. They are not scored "
-    "against the model, the test data or the classes of the data, which have another."
+    "While a part is held, samples follow the distribution of the rest given that part. So they are not "
+    "compared with the whole model, the test data or the class shares of the data."
 )
 """Why a panel has no ISL, no class coverage and no verdict."""
 
