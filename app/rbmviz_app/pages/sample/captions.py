@@ -15,19 +15,15 @@ FEWEST = 300
 STUCK, ONLY = 0.7, 0.985
 """Share of a class from which on a chain is stuck, and has drawn only this class."""
 
-GARBLED = 0.3
-"""Share of samples unlike the data from which on a knob was turned too far."""
-
-ERRORS = 2
-"""Standard errors by which the ISL must fall to have got worse."""
+GARBLED, ERRORS = 0.3, 2
+"""Share of samples unlike the data, and standard errors of a fall of the ISL, from which something broke."""
 
 
 class Drawn(NamedTuple):
     """What a panel has drawn since the last turn of a knob.
 
     most, share : what most samples show ("5s", "blank images"), and their share
-    visited : number of classes with more than 1 % of the samples; 0 if not known yet
-    all_at : number of samples after which all classes were visited; None: not yet
+    visited, all_at : number of classes visited (0: not known yet), and of samples after which all were
     """
 
     name: str
@@ -86,20 +82,24 @@ def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
     turned = max((each for each in drawn if each.shown.past), key=lambda each: each.shown.begin, default=None)
     if turned is not None:
         yield from _since_turn(turned, every, f"{len(names)} {kind}")
+    algorithms = [each.shown.algorithm for each in drawn]
+    is_off = any(each.name == "rates_fpcd" and getattr(each, "eps", 1) == 0 for each in algorithms)
+    drag = " Drag the orange slider." if is_off else ""  # it has a halo
     stuck = next((each for each in drawn if each.n >= FEWEST and each.share >= STUCK), None)
     free = [each.name for each in drawn if each.all_at is not None and each is not stuck]
     if stuck is not None:
         how = "only" if stuck.share >= ONLY else "mostly"
         said = f"{stuck.name} has drawn {how} {stuck.most} in {at_least(stuck.n)} samples"
-        halos = [each for each in drawn if getattr(each.shown.algorithm, "eps", 1) == 0]
-        if any(each.shown.algorithm.name == "rates_fpcd" for each in halos):
-            yield f"{said}. Drag the orange slider."
-        yield f"{said}; {free[0]} has drawn all {every}." if free else f"{said}."
+        if drag or not free:
+            yield f"{said}.{drag}"
+        else:
+            yield f"{said}; {free[0]} has drawn all {every}."
     if len(free) == len(drawn):
         yield f"{all_of(free)} drew all {every}. Which comes closest to the data? Compare the ISL."
     least = min(drawn, key=lambda each: each.visited)
     if least.n >= FEWEST:
-        yield f"{least.name} has drawn {least.visited} of {len(names)} {kind} in {at_least(least.n)} samples."
+        some = f"{least.visited} of {len(names)} {kind}"
+        yield f"{least.name} has drawn {some} in {at_least(least.n)} samples.{drag}"
 
 
 def _since_turn(drawn: Drawn, every: str, of: str) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """The Sample page: samplers running side by side on one model."""
 
-from contextlib import suppress
 from functools import partial
 from typing import Any
 

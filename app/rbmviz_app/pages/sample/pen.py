@@ -8,7 +8,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.pages import PAGES
 from rbmviz.rbm.clamp import FREE, Clamp, as_clamp
-from rbmviz.session import SamplingSetup
+from rbmviz.session import SamplingSetup, SamplingSnapshot
 from rbmviz.view import PANEL_FOLDER
 from rbmviz.view.specs import shape_of
 from rbmviz_app import messages, session
@@ -85,16 +85,16 @@ def held_by(race: PageRace[SamplingSetup], act: Any, units: Any) -> Any:
     rows, columns = shape_of(n_visible, setup.model.meta.get("image_shape"), setup.dataset)
     if act == "draw":
         return units
-    whole = np.full(n_visible, FREE, np.int8)
+    whole: np.ndarray = np.full(n_visible, FREE, np.int8)
     if act == "test" and setup.dataset is not None and len(test := setup.dataset.test):
         TEST_IMAGES.set(TEST_IMAGES.value + 1)
         whole = test[STRIDE * TEST_IMAGES.value % len(test)]
     elif act == "upper" and setup.clamp:
         whole = np.asarray(units_of(setup)) == 1
     elif act == "upper" and race.panels:
-        newest = race.panels[0].snapshot.newest_samples
-        if len(newest.v):
-            whole = np.unpackbits(newest.v[-1], count=n_visible)
+        shown = race.panels[0].snapshot
+        if isinstance(shown, SamplingSnapshot) and len(shown.newest_samples.v):
+            whole = np.unpackbits(shown.newest_samples.v[-1], count=n_visible)
     return Clamp(np.where(np.arange(n_visible) < rows // 2 * columns, whole.astype(np.int8), FREE))
 
 
