@@ -57,7 +57,8 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
                 try:
                     hold(held_by(race, act, sent.get("units")), n_visible)
                 except BadInput as error:
-                    messages.refused(str(error).removeprefix("clamp: ").capitalize())
+                    said = str(error).removeprefix("clamp: ")
+                    messages.refused(said[0].upper() + said[1:])
 
     _pen(
         key=PEN_KEY,
@@ -92,10 +93,18 @@ def held_by(race: PageRace[SamplingSetup], act: Any, units: Any) -> Any:
     elif act == "upper" and setup.clamp:
         whole = np.asarray(units_of(setup)) == 1
     elif act == "upper" and race.panels:
-        shown = race.panels[0].snapshot
-        if isinstance(shown, SamplingSnapshot) and len(shown.newest_samples.v):
-            whole = np.unpackbits(shown.newest_samples.v[-1], count=n_visible)
+        whole = np.unpackbits(newest_of(race.panels[0].snapshot), count=n_visible)
     return Clamp(np.where(np.arange(n_visible) < rows // 2 * columns, whole.astype(np.int8), FREE))
+
+
+def newest_of(shown: Any) -> np.ndarray:
+    """Return the newest sample of a run or, before the first, its start, bits packed; else BadInput."""
+    assert isinstance(shown, SamplingSnapshot)
+    if len(shown.newest_samples.v):
+        return shown.newest_samples.v[-1]
+    if shown.start_picture is None:
+        raise BadInput("there is no sample yet: draw, or press Play.")
+    return shown.start_picture[0]
 
 
 def choose_words(setup: SamplingSetup) -> None:
