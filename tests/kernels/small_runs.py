@@ -61,14 +61,14 @@ def _tuned(model, n, *steps):
 
 
 IN_ORDER = ("cd", "pcd", "fpcd", "pt", "herding")
-"""Trainers whose updates are sums in one order; others use logarithms or sums in an order of the compiler's."""
+"""Trainers whose updates are sums in one order; others use logarithms, or sums in the compiler's order."""
 
 
 def _trained(name, **knobs):
     def run():
-        about, hidden = ("", 37) if name in IN_ORDER else ("_about", 5)
+        about, visible, hidden = ("", 70, 37) if name in IN_ORDER else ("_about", 16, 3)
         trainer = rbmviz.make_trainer(name, batch_size=10, initial_biases="random", **knobs)
-        rows = _rows(40, 70)
+        rows = _rows(40, visible)
         state = trainer.init(initial_rbm(rows, hidden, 2, trainer), rows, 2)
         trainer.step(state, 3)
         return {f"{part}{about}": getattr(state.theta, part) for part in "Wbc"}
@@ -150,7 +150,8 @@ RUNS = {
     "chains in a batch": lambda: _batch(130),
     "scores": _scores,
     "sums over states": _sums_over_states,
-    **{f"train {name}": _trained(name) for name in rbmviz.list_trainers()},
+    **{f"train {name}": _trained(name) for name in rbmviz.list_trainers() if name != "pt"},
+    "train pt": _trained("pt", n_temperatures=3, n_chains=20),
     "train cd, momentum": _trained("cd", momentum=0.5, k=3),
 }
 
