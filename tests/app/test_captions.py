@@ -101,7 +101,7 @@ TRAIN = {
         learned("CD", fell),
         learned("pop-CD", rises),
     ],
-    "CD and PCD have fallen up to 2 nats below their best; pop-CD is highest.": [
+    "CD and PCD have fallen up to 2.2 nats below their best; pop-CD is highest.": [
         learned("CD", fell),
         learned("PCD", fell_more),
         learned("pop-CD", level),

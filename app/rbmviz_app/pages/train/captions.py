@@ -27,7 +27,7 @@ def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     rising = [name for name, (_, _, rises) in climbs.items() if rises]
     if fallen:
         by = max(climbs[name][1] for name in fallen)
-        nats = f"{by:.1g}".lstrip("0") if by < 1 else f"{by:.0f}"
+        nats = f"{by:.1g}".lstrip("0") if by < 0.95 else f"{by:.1f}"
         said = f"has fallen {nats} nats below its best"
         if len(fallen) > 1:
             said = f"have fallen up to {nats} nats below their best"
