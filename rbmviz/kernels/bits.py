@@ -7,7 +7,7 @@ meaning written as a loop in numba, on a Sapphire Rapids Xeon (AVX-512).
 import numpy as np
 
 from rbmviz.kernels._jit import inline, private
-from rbmviz.kernels._llvm import BIT, BYTE, constant, in_llvm, vector, word_of
+from rbmviz.kernels._llvm import BIT, BYTE, constant, in_llvm, spread, vector, word_of
 
 u64 = np.uint64
 
@@ -44,6 +44,19 @@ def whole_word(build, x, start):
     """
     units = x.load(start, 64)
     return word_of(build, build.icmp_unsigned("!=", units, constant(units.type, 0)))
+
+
+def _equal_in_python(x, start, n, value):
+    return as_word(np.append(x[start : start + n], np.zeros(64 - n, np.float32)) == value)
+
+
+@in_llvm("uint64(float32[::1], int64, int64, float32)", means=_equal_in_python)
+def equal(build, x, start, n, value):
+    """Return which of x[start : start + n] equal a value, as a uint64; beyond the first n stand zeros.
+
+    Gain: 5 times as fast; one comparison of AVX-512 makes 16 bits.
+    """
+    return word_of(build, build.fcmp_ordered("==", x.load_first(start, 64, n), spread(build, value, 64)))
 
 
 def _write_word(bits, x, start):

@@ -19,41 +19,34 @@ import numpy as np
 
 from rbmviz.kernels._jit import inner, private
 from rbmviz.kernels._llvm import WORD, constant, in_llvm, spread, word_of
-from rbmviz.kernels.bits import as_word, list_few_ones, popcount, whole_word, word, write_word
+from rbmviz.kernels.bits import as_word, equal, list_few_ones, popcount, word
 from rbmviz.kernels.random import STREAM_LANES, draw_block, sigmoid
 from rbmviz.kernels.vectors import WIDTH, add_rows, aligned_zeros, transpose_block
 
-f32, f64, i32, i64, u64 = np.float32, np.float64, np.int32, np.int64, np.uint64
+f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
 
 
 class Work(NamedTuple):
-    """What the kernels write for some number of rows."""
+    """What the kernels write for some number of rows at most."""
 
-    v: np.ndarray  # uint64 (words of units and the one that is always 1, rows): the bits of x
-    w: np.ndarray  # the same: the bits that come next
-    g: np.ndarray  # uint64 (words, rows): the hidden bits of y
-    h: np.ndarray  # the same: those that come next
-    x: np.ndarray  # float32 (rows, whole words): v P, which is c + v W
-    y: np.ndarray  # float32 (rows, whole words): b + g W'
-    units: np.ndarray  # uint8 (rows, whole words)
+    v: (
+        np.ndarray
+    )  # uint64 (2, words of units and the one that is always 1, rows): bits of x; those that come next
+    h: np.ndarray  # uint64 (2, words, rows): the hidden bits of y, and those that come next
+    x: np.ndarray  # float32 (rows + 1, whole words): v P, which is c + v W; at last 0
+    y: np.ndarray  # float32 (rows + 1, whole words): b + h W'; at last b
     anew: np.ndarray  # bool (rows,): whether x or y is summed anew
     starts: np.ndarray  # int64 (2, groups of words, rows + 1): of the lists in ``listed``
     listed: np.ndarray  # int32 (2, ...): units to add, and to subtract, by groups of words and rows
-    tile: np.ndarray  # float32 (whole words of hidden units, 64): 64 columns of P'
-    zero: np.ndarray  # float32 (whole words,)
-    bias: np.ndarray  # float32 (whole words,): b
-    mean: np.ndarray  # float32 (STREAM_LANES,)
+    tile: np.ndarray  # float32 (whole words of hidden units, 64): 64 columns of P', or means to draw from
 
 
 class Sums(NamedTuple):
     """What the kernels write for v' p - w' q, for some numbers of rows of v and of w."""
 
-    v: np.ndarray  # uint64 (words, rows)
-    w: np.ndarray
-    rows: np.ndarray  # float32 (rows of both, length of a row of P): weighted means of h, and the weights
-    units: np.ndarray  # uint8 (rows, whole words)
-    on: np.ndarray  # int32: rows to add for one unit
-    off: np.ndarray
+    bits: np.ndarray  # uint64 (words, rows of v in whole words and those of w)
+    rows: np.ndarray  # float32 (the same rows, length of a row of P): weighted means of h, and the weights
+    listed: np.ndarray  # int32 (2, ...): rows to add for one unit, and to subtract
     total: np.ndarray  # float32 (length of a row of P,): zeros
     alike: np.ndarray  # bool (1,): whether the rows are those of v'(p - q) + (v - w)' q
 
@@ -80,26 +73,21 @@ def pad(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 def make_work(m: int, n: int, rows: int) -> Work:
     """Return work space for some number of rows."""
-    M, N, padded = 64 * words(m + 1), 64 * words(n), 64 * words(rows)
-    v, w, g, h = (np.zeros((size // 64, padded), np.uint64) for size in (M, M, N, N))
-    units, longest = np.zeros((rows, M), np.uint8), max(M, N)
-    units[:, m] = 1
+    M, N = 64 * words(m + 1), 64 * words(n)
+    v, h = (np.zeros((2, size // 64, 64 * words(rows)), np.uint64) for size in (M, N))
+    longest = max(M, N)
     return Work(
-        *(v, w, g, h, aligned_zeros(rows, N), aligned_zeros(rows, M), units, np.zeros(rows, np.bool_)),
+        *(v, h, aligned_zeros(rows + 1, N), aligned_zeros(rows + 1, M), np.zeros(rows, np.bool_)),
         *(np.zeros((2, longest // 64, rows + 1), np.int64), np.zeros((2, rows * longest + 4), np.int32)),
-        *(aligned_zeros(N, 64), aligned_zeros(N), aligned_zeros(M), aligned_zeros(STREAM_LANES)),
+        aligned_zeros(N, 64),
     )
 
 
 def make_sums(m: int, n: int, rows: int, others: int) -> Sums:
     """Return work space for some numbers of rows."""
-    M, N = zeros(m, n).shape
-    v, w = (np.zeros((M // 64, 64 * words(size)), np.uint64) for size in (rows, others))
-    units = np.zeros((max(rows, others), M), np.uint8)
-    units[:, m] = 1
-    both = v.shape[1] + w.shape[1]
-    on, off = np.zeros((2, 2 * both + 4), np.int32)
-    return Sums(v, w, aligned_zeros(both, N), units, on, off, aligned_zeros(N), np.zeros(1, np.bool_))
+    (M, N), both = zeros(m, n).shape, 64 * (words(rows) + words(others))
+    bits, listed = np.zeros((M // 64, both), np.uint64), np.zeros((2, 2 * both + 4), np.int32)
+    return Sums(bits, aligned_zeros(both, N), listed, aligned_zeros(N), np.zeros(1, np.bool_))
 
 
 def _column_in_python(bits, at, unit):
@@ -118,19 +106,11 @@ def column(build, bits, at, unit):
 
 
 @private
-def clear(bits):
-    """Make all bits 0."""
-    for k in range(bits.shape[0]):
-        for r in range(bits.shape[1]):
-            bits[k, r] = u64(0)
-
-
-@private
-def copy_words(x, out):
-    """Write the bits x into out."""
+def copy_words(x, rows, out, first):
+    """Write the bits x of some rows into out, from a row on."""
     for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            out[k, r] = x[k, r]
+        for r in range(rows):
+            out[k, first + r] = x[k, r]
 
 
 @private
@@ -140,116 +120,113 @@ def padded(n):
 
 
 @private
-def list_units(now, before, least, work):
-    """List the units of each row to add and to subtract, from the bits before to now; return how many groups.
+def list_units(bits, rows, least, anew, starts, listed):
+    """List the units of each row to add and to subtract, which make the bits those that come next.
 
     If fewer units of a row are active than differ, but at least so many, its sum is made anew. A group of two
     words reads rows of a tile that stay in the first cache; where most sums are made anew these are many.
+    Return the number of groups.
     """
-    (words, _), rows, n_anew, n_on, n_off, groups = now.shape, work.anew.shape[0], 0, u64(0), u64(0), 0
+    before, now, words, n_anew, n_on, n_off, groups = bits[0], bits[1], bits.shape[1], 0, u64(0), u64(0), 0
     for r in range(rows):
         active, flips = u64(0), u64(0)
         for k in range(words):
             active += popcount(now[k, r])
             flips += popcount(now[k, r] ^ before[k, r])
-        work.anew[r] = least <= active <= flips
-        n_anew += work.anew[r]
-        for k in range(words if work.anew[r] else 0):
+        anew[r] = least <= active <= flips
+        n_anew += anew[r]
+        for k in range(words if anew[r] else 0):
             before[k, r] = u64(0)
     size = 2 if 2 * n_anew > rows else words
     for first in range(0, words, size):
         for r in range(rows):
-            work.starts[0, groups, r], work.starts[1, groups, r] = n_on, n_off
+            starts[0, groups, r], starts[1, groups, r] = n_on, n_off
             for k in range(first, min(first + size, words)):
-                n_on = list_few_ones(now[k, r] & ~before[k, r], 64 * k, work.listed[0], n_on)
-                if not work.anew[r]:
-                    n_off = list_few_ones(before[k, r] & ~now[k, r], 64 * k, work.listed[1], n_off)
+                n_on = list_few_ones(now[k, r] & ~before[k, r], 64 * k, listed[0], n_on)
+                if not anew[r]:
+                    n_off = list_few_ones(before[k, r] & ~now[k, r], 64 * k, listed[1], n_off)
                 before[k, r] = now[k, r]
-        work.starts[0, groups, rows], work.starts[1, groups, rows] = n_on, n_off
+        starts[0, groups, rows], starts[1, groups, rows] = n_on, n_off
         groups += 1
     return groups
 
 
 @private
-def add_listed(matrix, column, base, value, start, stop, q, work):
-    """Add the rows of a matrix that a group lists, from a column on, to value[:, start:stop]; or to base."""
-    on, off, one = work.starts[0, q], work.starts[1, q], f32(1.0)
-    for r in range(value.shape[0]):
-        more, less = work.listed[0, on[r] :], work.listed[1, off[r] :]
-        n_more, n_less, before = on[r + 1] - on[r], off[r + 1] - off[r], value[r]
-        if q == 0 and work.anew[r]:
-            before = base
+def add_listed(matrix, column, value, rows, start, stop, q, anew, starts, listed):
+    """Add the rows of a matrix that a group lists, from a column on, to value[:rows, start:stop]."""
+    on, off, one = starts[0, q], starts[1, q], f32(1.0)
+    for r in range(rows):
+        more, less, base = listed[0, on[r] :], listed[1, off[r] :], r
+        n_more, n_less = on[r + 1] - on[r], off[r + 1] - off[r]
+        if q == 0 and anew[r]:
+            base = value.shape[0] - 1
         elif n_more + n_less == 0:
             continue
-        add_rows(before, value[r], one, one, matrix, start, stop, column, more, n_more, less, n_less)
+        add_rows(value[base], value[r], one, one, matrix, start, stop, column, more, n_more, less, n_less)
 
 
 @private
-def move(P, n, work):
-    """Make x the product of P with the bits w, which become v; rows without any bit keep their x."""
-    groups = list_units(work.w, work.v, u64(1), work)
+def move(P, n, rows, work):
+    """Make x the product of P with the visible bits that come next; rows without any bit keep their x."""
+    lists = work.anew, work.starts, work.listed
+    groups = list_units(work.v, rows, u64(1), *lists)
     for start in range(0, n, 64):
         for q in range(groups):
-            add_listed(P, start, work.zero, work.x, start, min(start + 64, padded(n)), q, work)
+            add_listed(P, start, work.x, rows, start, padded(min(start + 64, n)), q, *lists)
 
 
 @private
-def descend(P, m, n, work):
-    """Make y the product of the hidden bits h, which become g, with the transpose of P."""
-    groups = list_units(work.h, work.g, u64(0), work)
-    size = 64 * ((work.h.shape[0] + groups - 1) // groups)
+def descend(P, m, n, rows, work):
+    """Make y the product of the hidden bits that come next with the transpose of P."""
+    lists, b = (work.anew, work.starts, work.listed), work.y[work.y.shape[0] - 1]
+    groups = list_units(work.h, rows, u64(0), *lists)
+    size = 64 * ((work.h.shape[1] + groups - 1) // groups)
     for i in range(m):
-        work.bias[i] = P[i, n]
+        b[i] = P[i, n]
     for start in range(0, m, 64):
         stop = min(start + 64, padded(m))
         for q in range(groups):
             for i in range(start, stop, WIDTH):
                 for j in range(q * size, min((q + 1) * size, n), WIDTH):
                     transpose_block(P, i, j, work.tile, j, i - start)
-            add_listed(work.tile, 0, work.bias, work.y, start, stop, q, work)
+            add_listed(work.tile, 0, work.y, rows, start, stop, q, *lists)
 
 
 @private
 def fits(P, work, rows, m, n):
-    """Return whether P and work space have the sizes of these rows and units."""
-    M, N, padded = (m + 64) // 64 * 64, (n + 63) // 64 * 64, (rows + 63) // 64 * 64
-    longest, listed = max(M, N), work.listed.shape
-    bits = work.v.shape == work.w.shape == (M // 64, padded) and work.g.shape == work.h.shape == (
-        N // 64,
-        padded,
-    )
-    sums = work.x.shape == (rows, N) and work.y.shape == (rows, M) and work.units.shape == (rows, M)
-    lists = work.starts.shape == (2, longest // 64, rows + 1) and listed == (2, rows * longest + 4)
-    room = work.tile.shape == (N, 64) and work.zero.shape[0] == N and work.bias.shape[0] == M
-    room = room and work.mean.shape[0] == STREAM_LANES and work.anew.shape[0] == rows
-    return bits and sums and lists and room and P.shape[0] == M and P.shape[1] > n and P.shape[1] % WIDTH == 0
+    """Return whether P and work space have the sizes of these rows, at most, and of these units."""
+    M, N, most = (m + 64) // 64 * 64, (n + 63) // 64 * 64, work.anew.shape[0]
+    longest, whole = max(M, N), (most + 63) // 64 * 64
+    bits = work.v.shape == (2, M // 64, whole) and work.h.shape == (2, N // 64, whole) and rows <= most
+    sums = work.x.shape == (most + 1, N) and work.y.shape == (most + 1, M) and work.tile.shape == (N, 64)
+    lists = work.starts.shape == (2, longest // 64, most + 1) and work.listed.shape == (2, most * longest + 4)
+    return bits and sums and lists and P.shape[0] == M and P.shape[1] > n and P.shape[1] % WIDTH == 0
 
 
 @inner
-def pack(v, units, bits):
-    """Write v, float32 (rows, n_visible), as bits; return False if not all values are 0 and 1.
+def pack(v, bits, first):
+    """Write v, float32 (rows, n_visible), as bits, from a row on; return False if not all values are 0 and 1.
 
-    units uint8 (rows at least, whole words), bits uint64 (words, rows at least): see ``Work`` and ``Sums``.
+    bits uint64 (words, rows at least): see ``Work`` and ``Sums``; the last unit is always 1.
     """
-    (rows, m), whole = v.shape, 64 * bits.shape[0]
-    if units.shape[1] != whole or m >= whole or units.shape[0] < rows or bits.shape[1] < rows:
+    rows, m = v.shape
+    if first < 0 or bits.shape[0] != (m + 64) // 64 or bits.shape[1] < first + rows:
         raise ValueError("pack: the arrays do not fit each other")
     for r in range(rows):
-        row, out, others = v[r], units[r], i32(0)
-        for i in range(m):
-            out[i] = row[i] == f32(1.0)
-            others += i32(row[i] != f32(1.0)) & i32(row[i] != f32(0.0))
-        if others > 0:
-            return False
         for k in range(bits.shape[0]):
-            bits[k, r] = whole_word(out, 64 * k)
+            n = min(64, m - 64 * k)
+            ones = equal(v[r], 64 * k, n, f32(1.0))
+            if ones | equal(v[r], 64 * k, n, f32(0.0)) != ~u64(0):
+                return False
+            bits[k, first + r] = ones
+        bits[m // 64, first + r] |= u64(1) << u64(m % 64)
     return True
 
 
 @inner
 def means(x, beta, out):
-    """Write out = sigmoid(beta x), float32 (rows, n); x float32 (rows, n at least)."""
-    if x.shape[0] != out.shape[0] or x.shape[1] < out.shape[1]:
+    """Write out = sigmoid(beta x), float32 (rows, n); x float32 (rows at least, n at least)."""
+    if x.shape[0] < out.shape[0] or x.shape[1] < out.shape[1]:
         raise ValueError("means: the arrays do not fit each other")
     for r in range(out.shape[0]):
         row, mean = x[r], out[r]
@@ -258,120 +235,123 @@ def means(x, beta, out):
 
 
 @private
-def draw_word(stream, x, beta, mean, n):
-    """Return n bits, at most 64, with means sigmoid(beta x)."""
-    if n <= 0:
-        return u64(0)
-    for j in range(mean.shape[0]):
-        mean[j] = sigmoid(beta * x[j])
-    return draw_block(stream, mean, 0) & (~u64(0) >> u64(64 - min(n, 64)))
+def draw(streams, x, beta, rows, n, mean, bits):
+    """Draw the n bits of each row with means sigmoid(beta x); mean float32 (STREAM_LANES,): work space."""
+    for r in range(rows):
+        stream = streams[r if streams.shape[0] > 1 else 0]
+        for k in range(bits.shape[0]):
+            left, some = n - 64 * k, x[r, 64 * k :]
+            if left <= 0:  # of a word that has only the unit that is always 1
+                bits[k, r] = u64(0)
+                continue
+            for j in range(mean.shape[0]):
+                mean[j] = sigmoid(beta * some[j])
+            bits[k, r] = draw_block(stream, mean, 0) & (~u64(0) >> u64(64 - min(left, 64)))
 
 
 @private
-def walk(P, streams, beta, m, n, work):
-    """Make a Gibbs sweep of every row at the inverse temperature beta, from the bits w to the next."""
-    h, w, mean, several = work.h, work.w, work.mean, streams.shape[0] > 1
-    move(P, n, work)
-    for r in range(work.x.shape[0]):
-        stream = streams[r if several else 0]
-        for q in range(h.shape[0]):
-            h[q, r] = draw_word(stream, work.x[r, 64 * q :], beta, mean, n - 64 * q)
-    descend(P, m, n, work)
-    for r in range(work.x.shape[0]):
-        stream = streams[r if several else 0]
-        for k in range(w.shape[0]):
-            w[k, r] = draw_word(stream, work.y[r, 64 * k :], beta, mean, m - 64 * k)
-        w[m // 64, r] |= u64(1) << u64(m % 64)
+def walk(P, streams, beta, m, n, rows, work):
+    """Make a Gibbs sweep of every row at the inverse temperature beta, to the visible bits that come next."""
+    move(P, n, rows, work)
+    draw(streams, work.x, beta, rows, n, work.tile[0], work.h[1])
+    descend(P, m, n, rows, work)
+    draw(streams, work.y, beta, rows, m, work.tile[0], work.v[1])
+    for r in range(rows):
+        work.v[1, m // 64, r] |= u64(1) << u64(m % 64)
 
 
 @inner
 def inputs(P, m, n, work):
-    """Make x the product of P with the bits w. ValueError if the arrays do not fit each other."""
-    if not fits(P, work, work.x.shape[0], m, n):
+    """Make x the product of P with the bits that come next. ValueError if arrays do not fit each other."""
+    if not fits(P, work, work.anew.shape[0], m, n):
         raise ValueError("inputs: the arrays do not fit each other")
-    move(P, n, work)
+    move(P, n, work.anew.shape[0], work)
 
 
 @inner
 def inputs_of_visible(P, m, n, work):
-    """Make y the product of the bits h with P'. ValueError if the arrays do not fit each other."""
-    if not fits(P, work, work.x.shape[0], m, n):
+    """Make y the product of P' with the bits that come next. ValueError if arrays do not fit each other."""
+    if not fits(P, work, work.anew.shape[0], m, n):
         raise ValueError("inputs_of_visible: the arrays do not fit each other")
-    descend(P, m, n, work)
+    descend(P, m, n, work.anew.shape[0], work)
 
 
 @inner
 def sweep(P, streams, beta, n, work, out):
-    """Make a Gibbs sweep of every row at the inverse temperature beta, from the bits w to out.
+    """Make a Gibbs sweep of every row at the inverse temperature beta, from the bits that come next to out.
 
     streams uint32 (1, 4, STREAM_LANES), or one for each row; out float32 (rows, n_visible).
     ValueError if the arrays do not fit each other.
     """
-    (rows, m), w = out.shape, work.w
+    rows, m = out.shape
     swept = streams.shape == (1, 4, STREAM_LANES) or streams.shape == (rows, 4, STREAM_LANES)
-    if not (swept and fits(P, work, rows, m, n)):
+    if not (swept and rows == work.anew.shape[0] and fits(P, work, rows, m, n)):
         raise ValueError("sweep: the arrays do not fit each other")
-    walk(P, streams, beta, m, n, work)
+    walk(P, streams, beta, m, n, rows, work)
     for r in range(rows):
-        row = out[r]
-        for k in range(w.shape[0]):
-            write_word(w[k, r], work.units[r], 64 * k)
-        for i in range(m):
-            row[i] = f32(work.units[r, i])
+        for k in range(work.v.shape[1]):
+            row, bits = out[r, 64 * k : 64 * k + 64], work.v[1, k, r]
+            for i in range(row.shape[0]):
+                row[i] = f32(bits >> u64(i) & u64(1))
 
 
-@inner
-def train(P, streams, data, order, k, rates, u, n, work, chains, p, weights_p, q, weights_q, sums, squares):
-    """Make an update for each row of ``order``, by k sweeps that begin at the examples, or at chains.
+@private
+def add_rows_to(P, keep, rate, m, n, rows, others, sums, squares):
+    """Do ``add`` with the rows of ``sums``."""
+    bits, on, off, total, last = sums.bits, sums.listed[0], sums.listed[1], sums.total, padded(n + 1)
+    first_w, both, alike, active = (rows + 63) // 64 * 64, bits.shape[1], sums.alike[0], u64(0)
+    for i in range(m + 1):
+        n_on, n_off, k, unit = u64(0), u64(0), i // 64, i % 64
+        if unit == 0:
+            active = u64(0)
+            for r in range(both):
+                active |= bits[k, r]
+        if keep == f32(1.0) and active >> u64(unit) & u64(1) == u64(0):
+            continue
+        for first in range(0, both, 64):
+            there = column(bits, k * both + first, unit)
+            if first < first_w:
+                n_on = list_few_ones(there, first, on, n_on)
+                continue
+            if alike:
+                of_v = column(bits, k * both + first - first_w, unit)
+                n_on = list_few_ones(of_v & ~there, first, on, n_on)
+                there &= ~of_v
+            n_off = list_few_ones(there, first, off, n_off)
+        row, end_on, end_off = P[i], i64(n_on), i64(n_off)
+        if squares.shape[0] > 0:
+            add_rows(total, total, f32(0.0), f32(1.0), sums.rows, 0, last, 0, on, end_on, off, end_off)
+            for j in range(row.shape[0]):
+                squares[j] += f64(total[j]) * f64(total[j])
+                row[j] = keep * row[j] + rate * total[j]
+        else:
+            add_rows(row, row, keep, rate, sums.rows, 0, last, 0, on, end_on, off, end_off)
 
-    Parameters
-    ----------
-    P : see ``pad``
-    streams : uint32 (1, 4, STREAM_LANES)
-    data : uint8 (examples, n_visible)
-    order : int64 (updates, rows)
-        The examples of each mini-batch.
-    rates : float32 (updates,)
-    u : uint64 (words, rows)
-        Bits of persistent chains, which go on; without words, chains begin at the examples.
-    work, chains : Work
-        For mini-batches and for chains; they may be the same.
-    p, weights_p, q, weights_q, sums, squares : see ``add``
-        ``squares`` are those of the last update.
 
-    ValueError if the arrays do not fit each other.
-    """
-    (updates, rows), m, persistent = order.shape, data.shape[1], u.shape[0] > 0
-    fit = fits(P, work, rows, m, n) and fits(P, chains, q.shape[0], m, n) and p.shape[0] == rows
-    fit = fit and streams.shape == (1, 4, STREAM_LANES) and rates.shape[0] == updates
-    fit = fit and sums.v.shape == work.v.shape and sums.w.shape == chains.v.shape
-    if not (
-        fit
-        and p.shape[1] == q.shape[1] == n
-        and (u.shape == chains.v.shape if persistent else q.shape[0] == rows)
-    ):
-        raise ValueError("train: the arrays do not fit each other")
-    for t in range(updates):
-        for x in (work.v, chains.v, chains.g):  # of other parameters
-            clear(x)
-        for r in range(rows):
-            for i in range(work.w.shape[0]):
-                work.w[i, r] = word(data[order[t, r]], 64 * i)
-            work.w[m // 64, r] |= u64(1) << u64(m % 64)
-        move(P, n, work)
-        means(work.x, f32(1.0), p)
-        copy_words(work.v, sums.v)
-        if persistent:
-            copy_words(u, chains.w)
-        for _ in range(k):
-            walk(P, streams, f32(1.0), m, n, chains)
-        move(P, n, chains)
-        means(chains.x, f32(1.0), q)
-        copy_words(chains.v, sums.w)
-        if persistent:
-            copy_words(chains.v, u)
-        measured = squares[: squares.shape[0] if t == updates - 1 else 0]
-        add(P, f32(1.0), rates[t], m, p, weights_p, q, weights_q, sums, True, measured)
+@private
+def compare(rows, others, sums):
+    """Make p of ``sums.rows`` p - q, if this leaves fewer rows to add."""
+    first_w, active, differing = (rows + 63) // 64 * 64, u64(0), u64(0)
+    for k in range(sums.bits.shape[0]):
+        for r in range(others if others == rows else 0):
+            active += popcount(sums.bits[k, first_w + r])
+            differing += popcount(sums.bits[k, first_w + r] ^ sums.bits[k, r])
+    sums.alike[0] = differing < active
+    for r in range(rows if sums.alike[0] else 0):
+        row, other = sums.rows[r], sums.rows[first_w + r]
+        for j in range(row.shape[0]):
+            row[j] -= other[j]
+
+
+@private
+def sums_fit(P, rows, others, m, n, sums):
+    """Return whether P and work space have the sizes of these rows and units."""
+    N, both = P.shape[1], (rows + 63) // 64 * 64 + (others + 63) // 64 * 64
+    bits = sums.bits.shape == ((m + 64) // 64, both) and P.shape[0] == (m + 64) // 64 * 64
+    room = sums.rows.shape == (both, N) and sums.listed.shape == (2, 2 * both + 4)
+    return (
+        bits and room and n < N and N % WIDTH == 0 and sums.total.shape[0] == N and sums.alike.shape[0] == 1
+    )
 
 
 @private
@@ -404,61 +384,83 @@ def add(P, keep, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
 
     ValueError if the arrays do not fit each other.
     """
-    (rows, n), others, first_w, N = p.shape, q.shape[0], sums.v.shape[1], P.shape[1]
-    v, w, on, off, total, measured = sums.v, sums.w, sums.on, sums.off, sums.total, squares.shape[0] > 0
-    both = first_w + w.shape[1]
+    (rows, n), others, measured = p.shape, q.shape[0], squares.shape[0]
     given = q.shape[1] == n and weights_p.shape[0] == rows and weights_q.shape[0] == others
-    room = sums.rows.shape == (both, N) and on.shape[0] == off.shape[0] == 2 * both + 4
-    room = (
-        room
-        and n < N
-        and N % WIDTH == 0
-        and N == total.shape[0]
-        and rows <= first_w
-        and others <= both - first_w
-    )
-    bits = 64 * v.shape[0] == P.shape[0] == 64 * w.shape[0] and m < P.shape[0]
-    whole = first_w % 64 == w.shape[1] % 64 == 0 and sums.alike.shape[0] == 1
-    if not (given and room and bits and whole and (not measured or squares.shape[0] == N)):
+    if not (given and sums_fit(P, rows, others, m, n, sums) and (measured == 0 or measured == P.shape[1])):
         raise ValueError("add: the arrays do not fit each other")
     if anew:
         weigh(p, weights_p, sums.rows, 0)
-        weigh(q, weights_q, sums.rows, first_w)
-        active, differing = u64(0), u64(0)
-        for k in range(w.shape[0]):
-            for r in range(others if others == rows else 0):
-                active += popcount(w[k, r])
-                differing += popcount(w[k, r] ^ v[k, r])
-        sums.alike[0] = differing < active
-        for r in range(rows if sums.alike[0] else 0):
-            row, other = sums.rows[r], sums.rows[first_w + r]
-            for j in range(row.shape[0]):
-                row[j] -= other[j]
-    alike = sums.alike[0]
-    for i in range(m + 1):
-        n_on, n_off, k = u64(0), u64(0), i // 64
-        if i % 64 == 0:
-            active = u64(0)
-            for r in range(rows):
-                active |= v[k, r]
-            for r in range(others):
-                active |= w[k, r]
-        if keep == f32(1.0) and active >> u64(i % 64) & u64(1) == u64(0):
-            continue
-        for first in range(0, first_w, 64):
-            positive = column(v, k * first_w + first, i % 64)
-            n_on = list_few_ones(positive, first, on, n_on)
-            if alike:
-                negative = column(w, k * first_w + first, i % 64)
-                n_on = list_few_ones(positive & ~negative, first_w + first, on, n_on)
-                n_off = list_few_ones(negative & ~positive, first_w + first, off, n_off)
-        for first in range(0, 0 if alike else w.shape[1], 64):
-            n_off = list_few_ones(column(w, k * w.shape[1] + first, i % 64), first_w + first, off, n_off)
-        row, last = P[i], padded(n + 1)
-        if measured:
-            add_rows(total, total, f32(0.0), f32(1.0), sums.rows, 0, last, 0, on, i64(n_on), off, i64(n_off))
-            for j in range(row.shape[0]):
-                squares[j] += f64(total[j]) * f64(total[j])
-                row[j] = keep * row[j] + rate * total[j]
-        else:
-            add_rows(row, row, keep, rate, sums.rows, 0, last, 0, on, i64(n_on), off, i64(n_off))
+        weigh(q, weights_q, sums.rows, (rows + 63) // 64 * 64)
+        compare(rows, others, sums)
+    add_rows_to(P, keep, rate, m, n, rows, others, sums, squares)
+
+
+@private
+def weigh_means(x, n, rows, out, first):
+    """Do ``weigh`` for the means of h with inputs x, each with an equal weight."""
+    weight = f32(1.0) / f32(rows)
+    for r in range(rows):
+        some, row = x[r][:n], out[first + r]
+        for j in range(some.shape[0]):
+            row[j] = weight * sigmoid(some[j])
+        row[n] = weight
+
+
+@inner
+def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares):
+    """Make an update for each row of ``order``, by k sweeps that begin at the examples, or at chains.
+
+    Parameters
+    ----------
+    P : see ``pad``
+    streams : uint32 (1, 4, STREAM_LANES)
+    data : uint8 (examples, n_visible)
+    order : int64 (updates, rows)
+        The examples of each mini-batch.
+    rates : float32 (updates,)
+    u : uint64 (words, chains at least)
+        Bits of persistent chains, which go on; without words, chains begin at the examples.
+    others : int
+        Number of chains.
+    work, sums : Work, Sums
+    squares : see ``add``
+        Those of the last update.
+
+    ValueError if the arrays do not fit each other.
+    """
+    (updates, rows), m, persistent = order.shape, data.shape[1], u.shape[0] > 0
+    first_w, last = (rows + 63) // 64 * 64, u64(1) << u64(m % 64)
+    fit = fits(P, work, max(rows, others), m, n) and sums_fit(P, rows, others, m, n, sums)
+    fit = fit and streams.shape == (1, 4, STREAM_LANES) and rates.shape[0] == updates
+    chains = u.shape[0] == work.v.shape[1] and u.shape[1] >= others if persistent else rows == others
+    if not (fit and chains and squares.shape[0] == P.shape[1]):
+        raise ValueError("train: the arrays do not fit each other")
+    for t in range(updates):
+        forget(work.v, work.h)
+        for r in range(rows):
+            for i in range(work.v.shape[1]):
+                work.v[1, i, r] = word(data[order[t, r]], 64 * i)
+            work.v[1, m // 64, r] |= last
+        for first, count in ((0, rows), (first_w, others)):
+            if first > 0:
+                if persistent and rows != others:
+                    forget(work.v, work.h)
+                copy_words(u, others if persistent else 0, work.v[1], 0)
+                for _ in range(k):
+                    walk(P, streams, f32(1.0), m, n, others, work)
+            move(P, n, count, work)
+            weigh_means(work.x, n, count, sums.rows, first)
+            copy_words(work.v[0], count, sums.bits, first)
+        copy_words(work.v[0], others if persistent else 0, u, 0)
+        compare(rows, others, sums)
+        measured = squares[: squares.shape[0] if t == updates - 1 else 0]
+        add_rows_to(P, f32(1.0), rates[t], m, n, rows, others, sums, measured)
+
+
+@private
+def forget(v, h):
+    """Make the bits of x and y 0: both belong to other parameters."""
+    for bits in (v[0], h[0]):
+        for k in range(bits.shape[0]):
+            for r in range(bits.shape[1]):
+                bits[k, r] = u64(0)

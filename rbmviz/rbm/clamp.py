@@ -87,7 +87,7 @@ def as_clamp(clamp: Any, n_visible: int) -> Clamp:
         mask, values = (checks.numbers("clamp", part) for part in clamp)
         if mask.shape != values.shape:
             raise BadInput(f"clamp: the mask has shape {mask.shape}, and the values {values.shape}.")
-        units = np.where(mask != 0, values, FREE)
+        units = np.where(mask != 0, values.astype(np.float64), FREE)  # FREE is no unsigned number
     elif isinstance(clamp, str):
         units = _units_of_text(clamp, n_visible)
     else:

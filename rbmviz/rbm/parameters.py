@@ -97,11 +97,11 @@ class FixedParameters(Parameters):
         if v is self._seen:
             return work
         if self._seen is None or len(self._seen) != len(v):
-            work.v[:] = work.g[:] = 0  # of other parameters
+            work.v[0] = work.h[0] = 0  # of other parameters
         self._seen = v
-        if not kernels.updates.pack(np.ascontiguousarray(v, np.float32), work.units, work.w):
-            np.add(v @ self.W, self.c, out=work.x[:, :n])
-            work.v[:] = work.w[:] = 0
+        if not kernels.updates.pack(np.ascontiguousarray(v, np.float32), work.v[1], 0):
+            np.add(v @ self.W, self.c, out=work.x[:-1, :n])
+            work.v[:] = 0
         return work
 
     def inputs(self, v: np.ndarray) -> np.ndarray:
@@ -111,7 +111,7 @@ class FixedParameters(Parameters):
         """
         work = self._place(v)
         kernels.updates.inputs(self.padded.matrix, *self.W.shape, work)
-        return work.x
+        return work.x[:-1]
 
     def sweep(self, v: np.ndarray, streams: np.ndarray, beta: float = 1.0) -> np.ndarray:
         """Return the rows after one Gibbs sweep at an inverse temperature, see ``batches.sweep``.
@@ -121,7 +121,7 @@ class FixedParameters(Parameters):
         work, out = self._place(v), np.empty(v.shape, np.float32)
         self._sweeps += 1
         if self._sweeps % kernels.layers.REBUILD_SWEEPS == 0:
-            work.v[:] = work.g[:] = 0  # no bits from which sums could be updated
+            work.v[0] = work.h[0] = 0  # no bits from which sums could be updated
         streams = streams.reshape(-1, *streams.shape[-2:])
         kernels.updates.sweep(self.padded.matrix, streams, np.float32(beta), len(self.c), work, out)
         self._seen = out
@@ -129,18 +129,18 @@ class FixedParameters(Parameters):
 
     def hidden(self, rows: int) -> np.ndarray:
         """Return the h that the last sweep of so many rows has drawn, float32 (rows, n_hidden)."""
-        return unpacked(self.padded.work(rows).h, rows, len(self.c))
+        return unpacked(self.padded.work(rows).h[1], rows, len(self.c))
 
     def inputs_of_visible(self, rows: int) -> np.ndarray:
         """Return b + h W' for this h, float32 (rows, n_visible)."""
-        return self.padded.work(rows).y[:, : len(self.b)]
+        return self.padded.work(rows).y[:-1, : len(self.b)]
 
     def down(self, h: np.ndarray) -> np.ndarray:
         """Return b + h W', float32 (rows, n_visible), until the next call of a method; h is False or True."""
         work = self.padded.work(len(h))
-        units = np.zeros((len(h), 64 * len(work.h)), np.bool_)
+        units = np.zeros((len(h), work.tile.shape[0]), np.bool_)
         units[:, : h.shape[1]] = h
-        work.h[:, : len(h)] = np.packbits(units, axis=1, bitorder="little").view(np.uint64).T
+        work.h[1, :, : len(h)] = np.packbits(units, axis=1, bitorder="little").view(np.uint64).T
         kernels.updates.inputs_of_visible(self.padded.matrix, *self.W.shape, work)
         return self.inputs_of_visible(len(h))
 
@@ -193,8 +193,8 @@ class Rows:
         sums = self._sums = self._sums or theta.sums(len(self.v), len(rows.v))
         if anew:
             self._of_bits = all(
-                kernels.updates.pack(np.ascontiguousarray(v, np.float32), sums.units, bits)
-                for v, bits in ((self.v, sums.v), (rows.v, sums.w))
+                kernels.updates.pack(np.ascontiguousarray(v, np.float32), sums.bits, first)
+                for v, first in ((self.v, 0), (rows.v, 64 * kernels.updates.words(len(self.v))))
             )
         if not self._of_bits:
             return add(theta, keep, self._multiplied(), rate, measured)

@@ -256,7 +256,7 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters |
 
 
 def _starts(trainer: Any) -> str:
-    """Return the trainer's ``sweeps_from``, if it is of its ``negative``, which a subclass may have replaced."""
+    """Return the trainer's ``sweeps_from``, if it is of its ``negative``: a subclass may have another."""
     for cls in type(trainer).__mro__:
         if "negative" in vars(cls):
             return trainer.sweeps_from if "sweeps_from" in vars(cls) else ""
@@ -289,23 +289,18 @@ def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     order, (m, hidden) = state.batches.take(trainer.batch_size, n), theta.W.shape
     size, persistent, state.velocity = order.shape[1], trainer.sweeps_from == "chains", None
     chains = len(state.own_state) if persistent else size
-    work, of_chains, sums = theta.work(size), theta.work(chains), theta.sums(size, chains)
-    bits = np.zeros((len(work.v) if persistent else 0, of_chains.v.shape[1]), np.uint64)
+    work, sums = theta.work(max(size, chains)), theta.sums(size, chains)
+    bits = np.zeros((work.v.shape[1] if persistent else 0, chains), np.uint64)
     if persistent:
-        kernels.updates.pack(state.own_state, of_chains.units, bits)
+        kernels.updates.pack(state.own_state, bits, 0)
     data = state.batches.bits.view()  # type: ignore[union-attr]
     data.flags.writeable = False  # one compilation, whether they are writable or not
     rates = np.array([learning_rate_at(trainer, state.update + t) for t in range(n)], np.float32)
-    rows = [
-        x
-        for length in (size, chains)
-        for x in (np.empty((length, hidden), np.float32), np.full(length, 1 / length, np.float32))
-    ]
-    squares, streams = np.zeros(theta.matrix.shape[1]), state.stream[None]
-    given = data, order, trainer.k, rates, bits, hidden, work, of_chains
-    kernels.updates.train(theta.matrix, streams, *given, *rows, sums, squares)
+    squares = np.zeros(theta.matrix.shape[1])
+    given = theta.matrix, state.stream[None], data, order, trainer.k, rates, bits, chains, hidden
+    kernels.updates.train(*given, work, sums, squares)
     state.gradient_norm, state.batch = float(np.sqrt(squares.sum())), state.batches.rows(order[-1])
-    state.samples = unpacked(sums.w, chains, m)
+    state.samples = unpacked(sums.bits[:, -64 * kernels.updates.words(chains) :], chains, m)
     if persistent:
         state.own_state = state.samples
     state.update += n

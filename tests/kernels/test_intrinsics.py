@@ -53,6 +53,10 @@ def cases():
     for units in (np.zeros(70, np.uint8), np.full(70, 255, np.uint8), G.integers(0, 3, 70, dtype=np.uint8)):
         for start in (0, 6):
             yield "whole_word", units, start
+    for numbers in (np.resize(np.array([0, 1, 0.5, -0.0, np.nan], f32), 70), *floats(70)):
+        for n in (0, 1, 17, 64):
+            for value in (0.0, 1.0, np.nan):
+                yield "equal", numbers, 6, n, f32(value)
     for state in states(random.STREAM_LANES):
         yield "_random_bits", state, np.zeros(64, u32)
         for mean in (np.zeros(70, f32), np.ones(70, f32), *floats(70)):

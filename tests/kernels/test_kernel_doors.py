@@ -66,37 +66,21 @@ def test_updates():
     P = updates.pad(np.zeros((M, N), f32), np.zeros(M, f32), np.zeros(N, f32))
     work, sums = updates.make_work(M, N, rows), updates.make_sums(M, N, rows, others)
     v, p, weights = np.zeros((rows, M), f32), np.zeros((rows, N), f32), np.zeros(rows, f32)
-    check(updates.pack, (v, work.units, work.w), [((0,), 0), ((0,), 1), ((2,), 1)])  # there is room for more
-    check(updates.means, (work.x, f32(1), p), [((0,), 1), ((2,), 1)])
+    check(updates.pack, (v, work.v[1], 0), [((0,), 0), ((0,), 1), ((1,), 1)])  # there is room for more
+    with pytest.raises(ValueError, match="do not fit"):
+        updates.pack(v, work.v[1], 62)
+    check(updates.means, (work.x, f32(1), p), [((0,), 0), ((0,), 1), ((2,), 0), ((2,), 1)])
     for kernel in (updates.inputs, updates.inputs_of_visible):
         check(kernel, (P, M, N, work))
     for streams in (1, rows):
         check(updates.sweep, (P, np.stack([kernel_state(0, "x")] * streams), f32(1), N, work, v), [((5,), 1)])
     call = (P, f32(1), f32(1), M, p, weights, p[:others].copy(), weights[:others].copy(), sums, True)
-    unused = [((8, 3), axis) for axis in (0, 1)]
-    check(updates.add, (*call, np.zeros(P.shape[1])), unused)
-    data, order, u, q = (
-        np.zeros((9, M), np.uint8),
-        np.zeros((2, rows), int),
-        np.zeros((2, 64), np.uint64),
-        p[:others].copy(),
-    )
-    call = (
-        P,
-        kernel_state(0, "x")[None],
-        data,
-        order,
-        1,
-        np.zeros(2, f32),
-        u,
-        N,
-        work,
-        updates.make_work(M, N, others),
-    )
-    call = (*call, p, weights, q, weights[:others].copy(), sums, np.zeros(P.shape[1]))
-    check(updates.train, call, [((2,), 0), ((2,), 1), ((14, 3), 0), ((14, 3), 1)])
-    with pytest.raises(ValueError, match="do not fit"):  # chains at the examples are as many
-        updates.train(*call[:6], u[:0], *call[7:])
+    check(updates.add, (*call, np.zeros(P.shape[1])))
+    data, order, u = np.zeros((9, M), np.uint8), np.zeros((2, rows), int), np.zeros((2, others), np.uint64)
+    call = (P, kernel_state(0, "x")[None], data, order, 1, np.zeros(2, f32), u, others, N, work, sums)
+    check(updates.train, (*call, np.zeros(P.shape[1])), [((2,), 0), ((2,), 1), ((3,), 1)])
+    with pytest.raises(ValueError, match="do not fit"):  # chains that begin at the examples are as many
+        updates.train(*call[:6], u[:0], *call[7:], np.zeros(P.shape[1]))
 
 
 def test_gibbs(wide):
