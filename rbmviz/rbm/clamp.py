@@ -66,7 +66,7 @@ class Clamp:
         """
         rbm, rates, free = self.rbm(model.rbm), model.rates, self.free
         if examples is not None:
-            differ = np.count_nonzero(examples[:, ~free] != self.units[~free], axis=1)
+            differ = self.differing(examples)
             most = np.sort(differ)[:NEAREST_EXAMPLES][-1]
             rates = rbm.rates(examples[differ <= most][:, free])
         elif rates is not None:
@@ -79,6 +79,10 @@ class Clamp:
         if rows.ndim < 1 or rows.shape[-1] != n:
             raise BadInput(f"The start has shape {rows.shape}; the model requires {n} values 0 or 1.")
         return rows[..., self.free]
+
+    def differing(self, examples: np.ndarray) -> np.ndarray:
+        """Return in how many clamped units each of the rows (n, n_visible) differs, (n,)."""
+        return np.count_nonzero(examples[:, ~self.free] != self.units[~self.free], axis=1)
 
     def fill(self, part: np.ndarray) -> np.ndarray:
         """Return whole rows (..., n_visible) from those of the free units, of the same dtype."""

@@ -1,5 +1,6 @@
 """A drawing on the Sample page: held in all panels, in links and code, and refused if it does not fit."""
 
+import base64
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from rbmviz_app import session
 from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.pages.sample import pen
 from rbmviz_app.pages.sample.panel import HELD, readouts, verdict_of
+from rbmviz_app.stream.tiles import drawing_facts, energies_of_test
 
 UNITS = np.r_[1, 0, 0, 1, 1, 0, 0, 1, np.full(8, FREE)]
 TEXT = as_clamp(UNITS, 16).text
@@ -129,6 +131,19 @@ def test_hostile_drawings_are_refused(setup, open_race, units):
     race = open_race(setup)
     with pytest.raises(BadInput):
         pen.hold(pen.held_by(race, "draw", units), 16)
+
+
+def test_facts_of_a_drawing(setup):
+    """Its free energy with free pixels off, and the bits of the example that is nearest where it is held."""
+    rbm, train = setup.model.rbm, setup.dataset.train
+    facts = drawing_facts(rbm, setup.dataset, as_clamp(UNITS, 16))
+    assert facts["energy"] == rbm.free_energy(np.maximum(UNITS, 0))
+    nearest = np.unpackbits(np.frombuffer(base64.b64decode(facts["nearest"]), np.uint8))
+    differ = (train[:, :8] != UNITS[:8]).sum(axis=1)
+    assert (nearest[:8] != UNITS[:8]).sum() == differ.min()
+    energies = energies_of_test(rbm, setup.dataset)
+    assert sum(energies["counts"]) == len(setup.dataset.test)
+    assert drawing_facts(rbm, None, as_clamp(UNITS, 16)).keys() == {"energy", "p"}
 
 
 def test_buttons_hold_upper_halves(setup, open_race, monkeypatch):

@@ -1,6 +1,6 @@
 """What a page says about one sample that a reader points at: its free energy, its nearest training image.
 
-And about a drawing, which is an image like a sample.
+And about a drawing, a part of an image.
 """
 
 import base64
@@ -13,6 +13,7 @@ from rbmviz import RBM
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import Coverage
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
+from rbmviz.rbm.clamp import Clamp
 from rbmviz.session import Race, SamplingSnapshot
 from rbmviz_app.stream.requests import TileRequest
 
@@ -69,8 +70,16 @@ def image_facts(rbm: RBM, dataset: Dataset | None, image: np.ndarray) -> dict[st
     return facts
 
 
+def drawing_facts(rbm: RBM, dataset: Dataset | None, clamp: Clamp) -> dict[str, Any]:
+    """Return ``image_facts`` of a drawing, free pixels off; ``nearest``: the bits of the nearest example."""
+    facts = image_facts(rbm, None, (clamp.units == 1).astype(np.uint8))
+    if dataset is not None and len(dataset.train):
+        facts["nearest"] = _text(np.packbits(dataset.train[clamp.differing(dataset.train).argmin()]))
+    return facts
+
+
 @functools.lru_cache(maxsize=4)
-def test_energies(rbm: RBM, dataset: Dataset) -> dict[str, Any]:
+def energies_of_test(rbm: RBM, dataset: Dataset) -> dict[str, Any]:
     """Return the histogram of the free energies of the test images, as JSON values."""
     counts, edges = np.histogram(rbm.free_energy(dataset.test), ENERGY_BINS)
     return {"counts": counts.tolist(), "lo": float(edges[0]), "hi": float(edges[-1])}

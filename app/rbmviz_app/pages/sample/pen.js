@@ -5,7 +5,7 @@
 /**
  * Data from Python. units: 1 for ink, 0 for paper that is held, -1 for a free pixel; taken: number of the newest message
  * that the page has taken; facts: about the drawing, with all other pixels off; energies: free energies of the test images.
- * @typedef {{ shape: [number, number], units: number[], taken: number, facts: Omit<Tile, 'panel' | 'sample'> | null, energies: { counts: number[], lo: number, hi: number } | null }} PenData
+ * @typedef {{ shape: [number, number], units: number[], taken: number, facts: { energy: number, p: string, nearest?: string } | null, energies: { counts: number[], lo: number, hi: number } | null }} PenData
  */
 
 const FREE = -1;
@@ -72,7 +72,7 @@ class Pen {
     this.said = element('p', { role: 'status' });
     this.probe = element('span', { hidden: true });
     this.rebuilt = new LargePicture('Reconstruction');
-    this.nearest = new LargePicture('Nearest in training');
+    this.nearest = new LargePicture('Nearest training image');
     this.energies = element('canvas', { role: 'img' });
     this.energy = element('figcaption');
     this.facts = element('div', { class: 'facts' }, element('figure', {}, this.energies, this.energy), this.rebuilt.node, this.nearest.node);
@@ -137,15 +137,15 @@ class Pen {
 
   /** @param {Uint32Array} ink @param {number[]} text */
   drawFacts(ink, text) {
-    const { shape: [rows, columns], facts, energies } = this.data, nearest = facts?.nearest;
+    const { shape: [rows, columns], facts, energies } = this.data;
     this.facts.hidden = !facts;
-    if (!facts || facts.energy === undefined) return;
-    const { energy } = facts;
-    if (facts.p) this.rebuilt.draw(bytesOf(facts.p), rows, columns, ink);
+    if (!facts) return;
+    const { energy, p, nearest } = facts;
+    this.rebuilt.draw(bytesOf(p), rows, columns, ink);
     put(this.rebuilt.number, 'of the drawing');
     this.nearest.node.hidden = !nearest;
-    if (nearest) this.nearest.draw(unpackBits({ dtype: 'bits', shape: [1, rows * columns], data: bytesOf(nearest.v) }).map(bit => 255 * bit), rows, columns, ink);
-    put(this.nearest.number, nearest ? energyText(nearest.energy) : '');
+    if (nearest) this.nearest.draw(unpackBits({ dtype: 'bits', shape: [1, rows * columns], data: bytesOf(nearest) }).map(bit => 255 * bit), rows, columns, ink);
+    put(this.nearest.number, 'where it is held');
     put(this.energy, `Drawing: ${energyText(energy)}${energies ? '; bars: test images' : ''}`);
     this.energies.hidden = !energies;
     if (!energies) return;

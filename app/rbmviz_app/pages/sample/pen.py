@@ -17,7 +17,7 @@ from rbmviz_app.page import catch_up_settings
 from rbmviz_app.pages.sample.panel import units_of
 from rbmviz_app.race import PageRace
 from rbmviz_app.session import NEWEST_EVENTS, Entry, PageSettings, set_undrawn
-from rbmviz_app.stream.tiles import image_facts, test_energies
+from rbmviz_app.stream.tiles import drawing_facts, energies_of_test
 
 Settings = PageSettings(PAGES["sample"].settings)
 
@@ -41,12 +41,11 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
     if dataset is not None and dataset.vocabulary is not None:
         st.info("This model has words, not pixels: hold words in Settings.", icon=":material/draw:")
         return
-    units = units_of(setup) if setup.clamp else [FREE] * n_visible
-    facts, energies = None, None
-    if setup.clamp:
-        facts = image_facts(setup.model.rbm, dataset, (np.array(units) == 1).astype(np.uint8))
+    clamp = as_clamp(setup.clamp, n_visible) if setup.clamp else None
+    facts = None if clamp is None else drawing_facts(setup.model.rbm, dataset, clamp)
+    energies = None
     if dataset is not None and len(dataset.test):
-        energies = test_energies(setup.model.rbm, dataset)
+        energies = energies_of_test(setup.model.rbm, dataset)
 
     def acted() -> None:
         """Take a drawing, or a button; one whose number is not newer is repeated by a late message."""
@@ -64,7 +63,7 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
         key=PEN_KEY,
         data={
             "shape": shape_of(n_visible, setup.model.meta.get("image_shape"), dataset),
-            "units": units,
+            "units": [FREE] * n_visible if clamp is None else clamp.units.tolist(),
             "taken": NEWEST_EVENTS.value.get(PEN_KEY, 0),
             "facts": facts,
             "energies": energies,
