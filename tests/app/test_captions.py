@@ -97,11 +97,11 @@ rises, level = np.linspace(-14, -9, 12), [-14, *[-10] * 11]
 fell, fell_more = [-14, *[-10] * 6, *[-10.5] * 5], [-14, *[-9] * 6, *[-11.2] * 5]
 TRAIN = {
     "Both still rise.": [learned("CD", rises), learned("UCD", rises)],
-    "CD has fallen .5 nats below its best; pop-CD still rises.": [
+    "CD has fallen below its best; pop-CD still rises.": [
         learned("CD", fell),
         learned("pop-CD", rises),
     ],
-    "CD and PCD have fallen up to 2.2 nats below their best; pop-CD is highest.": [
+    "CD and PCD have fallen below their best; pop-CD is highest.": [
         learned("CD", fell),
         learned("PCD", fell_more),
         learned("pop-CD", level),

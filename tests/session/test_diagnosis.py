@@ -74,7 +74,7 @@ def test_page_function_and_command_line_say_the_same(capsys, tmp_path):
     assert {"temperature"} <= {one.name for one in found}
     assert diagnosis.newest == found
     np.testing.assert_array_equal(diagnosis.newest.traces.energy, found.traces.energy)
-    said = verdict_of(SimpleNamespace(findings=diagnosis.newest))
+    said = verdict_of(SimpleNamespace(findings=diagnosis.newest, clamp=None))
     assert (said["mark"], said["verdict"]) == (found.verdict, found[0].line)
     assert said["findings"][:-1] == [(one.sentence, one.source) for one in found]
     scored = run(capsys, "score", path)
