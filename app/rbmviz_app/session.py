@@ -144,7 +144,7 @@ class Setting(Generic[T]):
     def texts(self) -> list[str]:
         """Return its texts in the address; none for a default that is empty or does not affect samples."""
         value = self.value
-        if value == self.default and not (value and self.spec.makes_samples):
+        if value == self.default and not (self.spec.makes_samples and value != ""):
             return []
         return address_texts(value)
 

@@ -13,7 +13,8 @@ from rbmviz_app.captions import WHY
 from tests.app.preset_runs import live_pages
 
 LIVE = live_pages()
-DIGITS = Made(dataset=Made(classes=tuple("0123456789")))
+DIGITS = Made(dataset=Made(classes=tuple("0123456789")), clamp="")
+HELD = Made(dataset=DIGITS.dataset, clamp="AAAA")
 
 
 def drew(name, n, classes, blank=0, all_at=None, since=None, isl=(), spurious=0.0, findings=(), **knobs):
@@ -92,6 +93,10 @@ SAMPLE = {
     "Both drew all ten digits. Which comes closest to the data? Compare the ISL.": [herding, freed()],
     "Gibbs has drawn 2 of 10 digits in 1,000 samples.": [drew("gibbs", 1000, [400, 600] + [0] * 8)],
     "Gibbs: The samples look hotter.": [drew("gibbs", 1000, [], findings=[hot])],
+    # While a part is held.
+    "A part is held: the samplers draw the rest.": [drew("gibbs", 20, [20] + [0] * 9)],
+    "Gibbs completes it only as 5s.": [stuck],
+    "Gibbs completes it only as 5s; rates-herding tries ten classes.": [stuck, herding],
 }
 rises, level = np.linspace(-14, -9, 12), [-14, *[-10] * 11]
 fell, fell_more = [-14, *[-10] * 6, *[-10.5] * 5], [-14, *[-9] * 6, *[-11.2] * 5]
@@ -172,7 +177,8 @@ def line_of(captions):
 def test_every_caption_is_reached_and_says_what_the_panels_show(page):
     reached = set()
     for said, panels in STATES[page].items():
-        captions = LIVE[page].captions(panels, DIGITS)
+        is_held = "held" in said or "completes" in said
+        captions = LIVE[page].captions(panels, HELD if is_held else DIGITS)
         assert next(captions) == said
         assert len(said) <= 105  # two lines beside the curve
         reached.add(line_of(captions))
@@ -189,6 +195,6 @@ def test_nothing_is_said_of_runs_that_have_just_begun(page):
 
 def test_captions_name_other_classes_and_what_has_none():
     captions = LIVE["sample"].captions
-    toys = Made(dataset=Made(classes=("bag", "shoe")))
+    toys = Made(dataset=Made(classes=("bag", "shoe")), clamp="")
     assert next(captions([drew("gibbs", 1000, [800, 200])], toys)).startswith("Gibbs has drawn mostly “bag”")
-    assert [*captions([stuck], Made(dataset=None))] == []
+    assert [*captions([stuck], Made(dataset=None, clamp=""))] == []

@@ -71,7 +71,7 @@ def _completed(drawn: list[Drawn]) -> str:
         return "A part is held: the samplers draw the rest."
     surest, widest = (max(begun, key=attrgetter(field)) for field in ("share", "visited"))
     how = "only" if surest.share >= ONLY else "mostly"
-    said = f"{surest.name} completes it {how} to {surest.most}"
+    said = f"{surest.name} completes it {how} as {surest.most}"
     others = surest.visited < widest.visited
     return f"{said}; {widest.name} tries {in_words(widest.visited)} classes." if others else f"{said}."
 
