@@ -21,7 +21,7 @@ from rbmviz.errors import unknown
 from rbmviz.metrics import ISL, log_z
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
-from rbmviz.rbm.parameters import FixedParameters, Padded, Parameters
+from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.samplers.interleave import on_one_thread
@@ -228,14 +228,14 @@ def chains_row(model: Model, n_chains: int, peers: Peers | None, block: int = 20
 
 
 def batch_row(model: Model, n_chains: int, peers: Peers | None) -> Match:
-    """Return the row for many chains in one batch, as trainers run them: no copies of W are kept."""
+    """Return the row for many chains in one batch, as the k sweeps of an update: no copies of W are kept."""
     rbm, state = model.rbm, rng.kernel_state(0, "chain")
     v = batches.random_chains(n_chains, rbm.n_visible, 0)
-    theta = Padded.of(Parameters(rbm.W, rbm.b, rbm.c))
+    theta = FixedParameters(rbm.W, rbm.b, rbm.c)
 
     def sweep() -> None:
         nonlocal v
-        v = batches.sweep(FixedParameters.at(theta), v, state)
+        v = batches.sweep(theta, v, state)
 
     for _ in range(BENCH_BURN_IN // 20):
         sweep()
@@ -471,7 +471,7 @@ BENCH_ROWS: tuple[Row, ...] = (
     ),
     Row(
         "gibbs_1000_batch",
-        "the same as trainers run them, in one batch",
+        "the same in one batch, as the sweeps of an update of a trainer",
         "sweep of all",
         lambda peers: batch_row(load_model("mnist_pcd"), 1000, peers),
         (Target("faster", 7, None, "numpy"),),

@@ -18,7 +18,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.clamp import Clamp, as_clamp
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
-from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
+from rbmviz.samplers.interleave import MAX_CHAINS, given, starts_at_data
 from rbmviz.samplers.parallel_tempering import LadderReport
 from rbmviz.session import isl_points
 from rbmviz.session.again import RunLog, again
@@ -233,7 +233,8 @@ class SamplingRun(Run):
         model, seed, _, dataset, kernel, _, clamp = self._sampling
         v0 = self._v0
         if clamp is not None:
-            model, v0 = clamp.model(model), v0 if v0 is None else clamp.free_part(v0)
+            model = given(clamp, model, self.algorithm)
+            v0 = v0 if v0 is None else clamp.free_part(v0)
         self.algorithm.step(self.algorithm.init(model, seed, v0), 1)
         self._state = follow_norm(self.algorithm.init(model, seed, v0))
         n_chains = self.algorithm.n_chains

@@ -83,7 +83,7 @@ SAMPLE = {
     f"Decay 0.9 breaks it: ISL −310 after 200 samples, before −281.{WHY}": [stuck, BREAKS()],
     "Nothing breaks at decay 0.9 so far: ISL −282 after 200 samples, before −281.": [stuck, BREAKS_NOT()],
     # Other turns, and other panels.
-    "Too far: 80% of the samples since the change look like nothing in the data.": [
+    "Too far: 80 % of the samples since the change look like nothing in the data.": [
         drew("rates_fpcd", 300, EVEN, since=UP, eps=1.0, spurious=0.8)
     ],
     f"Temperature 1 → 2: {TEN}.": [drew("gibbs", 300, EVEN, all_at=180, since=WARMED, temperature=2.0)],
@@ -101,7 +101,7 @@ TRAIN = {
         learned("CD", fell),
         learned("pop-CD", rises),
     ],
-    "CD and PCD have fallen up to 2 nats below their best; pop-CD is highest.": [
+    "CD and PCD have fallen up to 2.2 nats below their best; pop-CD is highest.": [
         learned("CD", fell),
         learned("PCD", fell_more),
         learned("pop-CD", level),
@@ -127,7 +127,7 @@ COUPLING = {
     ],
 }
 WEIGHTS = {
-    "On average one of 100 samples holds 59% of the weight: 1.8 effective samples in 100.": [
+    "On average one of 100 samples holds 59 % of the weight: 1.8 effective samples in 100.": [
         weighed("a", 10, 0.1, 0.9),
         weighed("b", 100, 0.018, 0.59),
     ],

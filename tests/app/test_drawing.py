@@ -142,6 +142,8 @@ def test_buttons_hold_upper_halves(setup, open_race, monkeypatch):
     for half in (first, second):
         assert (setup.dataset.test[:, :8] == half[:8]).all(axis=1).any()
     free = open_race(setup._replace(clamp=""), rbmviz.make_sampler("gibbs"))
+    start = free.setup.first_state()
+    np.testing.assert_array_equal(pen.held_by(free, "upper", None).units[:8], start[:8])
     made(free, 5)
     newest = free.panels[0].read(SamplingRun.held_samples)[1][-1]
     np.testing.assert_array_equal(pen.held_by(free, "upper", None).units[:8], newest[:8])

@@ -60,16 +60,17 @@ def _tuned(model, n, *steps):
     return run
 
 
-def _trained(name, **knobs):
-    """Sums of rows have one order; a start at log odds, weights and enumerations have logarithms."""
+IN_ORDER = ("cd", "pcd", "fpcd", "pt", "herding")
+"""Trainers whose updates are sums in one order; others use logarithms, or sums in the compiler's order."""
 
+
+def _trained(name, **knobs):
     def run():
-        trainer = rbmviz.make_trainer(
-            name, batch_size=10, initial_biases="random", initial_scale=0.3, **knobs
-        )
-        state = trainer.init(initial_rbm(_rows(40, 70), 37, 2, trainer), _rows(40, 70), 2)
+        about, visible, hidden = ("", 70, 37) if name in IN_ORDER else ("_about", 16, 3)
+        trainer = rbmviz.make_trainer(name, batch_size=10, initial_biases="random", **knobs)
+        rows = _rows(40, visible)
+        state = trainer.init(initial_rbm(rows, hidden, 2, trainer), rows, 2)
         trainer.step(state, 3)
-        about = "" if name in ("cd", "pcd", "fpcd", "pt", "herding") else "_about"
         return {f"{part}{about}": getattr(state.theta, part) for part in "Wbc"}
 
     return run
@@ -79,7 +80,7 @@ def _batch(chains):
     """Sweeps of the same parameters, and of others."""
     v, stream = _rows(chains, 70).astype(np.float32), kernel_state(0, "chain")
     found, theta = {}, FixedParameters(*(getattr(WIDE.rbm, part) for part in "Wbc"))
-    for t in range(6):
+    for t in range(4):
         v = found[f"v{t}"] = batches.sweep(theta, v, stream)
     return found | {"x": theta.inputs(v)[:, :37].copy()}
 
@@ -146,10 +147,11 @@ RUNS = {
     "couple, lag": _coupled("rbm", SMALL, 6, lag=3),
     "couple wide": _coupled("rbm", WIDE, 2),
     "pairs in a stream": _streamed,
-    "1,000 chains in a batch": lambda: _batch(1000),
+    "chains in a batch": lambda: _batch(130),
     "scores": _scores,
     "sums over states": _sums_over_states,
-    **{f"train {name}": _trained(name) for name in rbmviz.list_trainers()},
+    **{f"train {name}": _trained(name) for name in rbmviz.list_trainers() if name != "pt"},
+    "train pt": _trained("pt", n_temperatures=3, n_chains=20),
     "train cd, momentum": _trained("cd", momentum=0.5, k=3),
 }
 

@@ -7,11 +7,13 @@ import pytest
 from PIL import Image
 from scipy import stats
 
-from rbmviz import BadInput, load_dataset, load_model, sample, stream
+from rbmviz import BadInput, load_dataset, load_model, make_sampler, sample, stream
 from rbmviz.cli import main
 from rbmviz.metrics import Coverage, probabilities
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.landscape import codes
 from rbmviz.rbm.clamp import as_clamp
+from rbmviz.samplers import interleave
 
 MODEL = load_model("bas_pcd")
 UPPER = np.r_[1, 0, 0, 1, 1, 0, 0, 1, np.full(8, -1)]
@@ -53,25 +55,40 @@ def test_every_sampler_completes(sampler):
 
 
 def classes_found(held):
-    """Return how many of 20 test digits have the class of most of 300 samples.
+    """Return how many of 20 test digits, two of each class, have the class of most of 300 samples.
 
     The class of a sample is that of the nearest training example.
     """
     digits = load_dataset("mnist5k")
-    coverage, found = Coverage(digits, 3000), 0
-    for seed, (image, label) in enumerate(zip(digits.test[:20], digits.test_labels[:20], strict=True)):
+    coverage, found = Coverage(digits, COMPARED_EXAMPLES), 0
+    for seed, (image, label) in enumerate(zip(digits.test[::100], digits.test_labels[::100], strict=True)):
         units = held, image
-        v = sample("mnist_fpcd", "rates_fpcd:eps=0.001", 300, seed=seed, init="random", clamp=units).v
+        v = sample("mnist_fpcd", "rates_fpcd", 300, seed=seed, init="random", clamp=units).v
         votes = np.bincount(coverage.labels[coverage.nearest(v)[0]], minlength=10)
         found += int(votes.argmax() == label)
     return found
 
 
-def test_upper_halves_of_digits_are_completed_to_their_class():
-    """At least 16 of 20 are (18 are); the nearest training example by the upper half alone finds 17.
+def test_rates_are_those_of_the_nearest_examples(monkeypatch):
+    """Without data on this machine they are the model's, and other samplers load none."""
+    clamp, data = as_clamp(UPPER, 16), load_dataset("bas")
+    rates = interleave.given(clamp, MODEL, make_sampler("rates_fpcd")).rates
+    differ = (data.train[:, :8] != UPPER[:8]).sum(axis=1)
+    fewest = data.train[differ <= np.sort(differ)[19], 8:]
+    np.testing.assert_allclose(rates.b, fewest.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(rates.c, clamp.rbm(MODEL.rbm).mean_hidden(fewest).mean(axis=0), rtol=1e-5)
 
-    The negative control: of the uppermost two rows, which are empty, hardly any is.
-    """
+    def missing(*_):
+        raise BadInput("not on this machine")
+
+    monkeypatch.setattr(interleave, "_examples", missing)
+    for sampler in ("rates_fpcd", "gibbs"):
+        rates = interleave.given(clamp, MODEL, make_sampler(sampler)).rates
+        np.testing.assert_array_equal(rates.b, MODEL.rates.b[8:])
+
+
+def test_upper_halves_of_digits_are_completed_to_their_class():
+    """At least 16 of 20 are (18 are). The negative control: of two rows, which are empty, few are."""
     pixels = np.arange(784)
     assert classes_found(pixels < 392) >= 16
     assert classes_found(pixels < 56) <= 6

@@ -9,13 +9,13 @@ from rbmviz.session.snapshot import FEWEST_SCORED
 from rbmviz_app.captions import WHY, Named, all_of, at_least, in_words
 from rbmviz_app.pages.sample.panel import points_of_turn, turn_text
 
-FEWEST = 300
+STUCK_AFTER = 300
 """Samples, five seconds at the usual speed, before a chain is called stuck."""
 
 STUCK, ONLY = 0.7, 0.985
 """Share of a class from which on a chain is stuck, and has drawn only this class."""
 
-GARBLED, ERRORS = 0.3, 2
+GARBLED, WORSE_BY = 0.3, 2
 """Share of samples unlike the data, and standard errors of a fall of the ISL, from which something broke."""
 
 
@@ -85,7 +85,7 @@ def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
     algorithms = [each.shown.algorithm for each in drawn]
     is_off = any(each.name == "rates_fpcd" and getattr(each, "eps", 1) == 0 for each in algorithms)
     drag = " Drag the orange slider." if is_off else ""  # it has a halo
-    stuck = next((each for each in drawn if each.n >= FEWEST and each.share >= STUCK), None)
+    stuck = next((each for each in drawn if each.n >= STUCK_AFTER and each.share >= STUCK), None)
     free = [each.name for each in drawn if each.all_at is not None and each is not stuck]
     if stuck is not None:
         how = "only" if stuck.share >= ONLY else "mostly"
@@ -97,7 +97,7 @@ def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
     if len(free) == len(drawn):
         yield f"{all_of(free)} drew all {every}. Which comes closest to the data? Compare the ISL."
     least = min(drawn, key=lambda each: each.visited)
-    if least.n >= FEWEST:
+    if least.n >= STUCK_AFTER:
         some = f"{least.visited} of {len(names)} {kind}"
         yield f"{least.name} has drawn {some} in {at_least(least.n)} samples.{drag}"
 
@@ -110,12 +110,12 @@ def _since_turn(drawn: Drawn, every: str, of: str) -> Iterator[str]:
     if points is not None and decay < float(shown.before.get("alpha", 0)):
         before, now = points
         compared = f"ISL {now.isl:.0f} after {now.n:,} samples, before {before.isl:.0f}".replace("-", "−")
-        if now.isl < before.isl - ERRORS * now.std_error:
+        if now.isl < before.isl - WORSE_BY * now.std_error:
             yield f"Decay {decay:.3g} breaks it: {compared}.{WHY}"
         yield f"Nothing breaks at decay {decay:.3g} so far: {compared}."
     if shown.covered is not None and shown.covered.spurious >= GARBLED:
-        said = f"{shown.covered.spurious:.0%} of the samples since the change look like nothing in the data"
-        yield f"Too far: {said}."
+        share = f"{100 * shown.covered.spurious:.0f} %"
+        yield f"Too far: {share} of the samples since the change look like nothing in the data."
     if drawn.all_at is not None:
         lead = "Free" if shown.before.get("eps") == 0 else turn
         then = " Now pull its decay to .9: what breaks?" if decay == 1 else ""

@@ -54,7 +54,7 @@ PLANE = (
 )
 PEN = (
     "makes room for a pen. What you draw is held in every sample, ink and the paper in the box around it; "
-    "the samplers draw the rest. The rates stay those of all data, so large steps try other classes, too."
+    "the samplers draw the rest. Rates are then those of the 20 training images nearest to the drawing."
 )
 NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE, "draw": PEN}
 SECONDS_CAPTION = (

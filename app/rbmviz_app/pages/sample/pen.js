@@ -40,7 +40,7 @@ function holdBox(units, [, columns]) {
 class Pen {
   /** @param {HTMLElement} root */
   constructor(root) {
-    this.data = /** @type {PenData} */ ({ shape: [0, 0], units: [], taken: 0 });
+    this.data = /** @type {PenData} */ ({ shape: [0, 0], units: [], taken: 0, facts: null, energies: null });
     /** @type {(name: string, value: unknown) => void} */
     this.trigger = () => {};
     /** What is held, as it is drawn. @type {number[]} */

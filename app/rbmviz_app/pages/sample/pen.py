@@ -8,7 +8,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.pages import PAGES
 from rbmviz.rbm.clamp import FREE, Clamp, as_clamp
-from rbmviz.session import SamplingSetup
+from rbmviz.session import SamplingSetup, SamplingSnapshot
 from rbmviz.view import PANEL_FOLDER
 from rbmviz.view.specs import shape_of
 from rbmviz_app import messages, session
@@ -57,7 +57,8 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
                 try:
                     hold(held_by(race, act, sent.get("units")), n_visible)
                 except BadInput as error:
-                    messages.refused(str(error).removeprefix("clamp: ").capitalize())
+                    said = str(error).removeprefix("clamp: ")
+                    messages.refused(said[0].upper() + said[1:])
 
     _pen(
         key=PEN_KEY,
@@ -85,17 +86,25 @@ def held_by(race: PageRace[SamplingSetup], act: Any, units: Any) -> Any:
     rows, columns = shape_of(n_visible, setup.model.meta.get("image_shape"), setup.dataset)
     if act == "draw":
         return units
-    whole = np.full(n_visible, FREE, np.int8)
+    whole: np.ndarray = np.full(n_visible, FREE, np.int8)
     if act == "test" and setup.dataset is not None and len(test := setup.dataset.test):
         TEST_IMAGES.set(TEST_IMAGES.value + 1)
         whole = test[STRIDE * TEST_IMAGES.value % len(test)]
     elif act == "upper" and setup.clamp:
         whole = np.asarray(units_of(setup)) == 1
     elif act == "upper" and race.panels:
-        newest = race.panels[0].snapshot.newest_samples
-        if len(newest.v):
-            whole = np.unpackbits(newest.v[-1], count=n_visible)
+        whole = np.unpackbits(newest_of(race.panels[0].snapshot), count=n_visible)
     return Clamp(np.where(np.arange(n_visible) < rows // 2 * columns, whole.astype(np.int8), FREE))
+
+
+def newest_of(shown: Any) -> np.ndarray:
+    """Return the newest sample of a run or, before the first, its start, bits packed; else BadInput."""
+    assert isinstance(shown, SamplingSnapshot)
+    if len(shown.newest_samples.v):
+        return shown.newest_samples.v[-1]
+    if shown.start_picture is None:
+        raise BadInput("there is no sample yet: draw, or press Play.")
+    return shown.start_picture[0]
 
 
 def choose_words(setup: SamplingSetup) -> None:

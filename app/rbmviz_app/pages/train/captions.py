@@ -9,17 +9,17 @@ from rbmviz.session import TrainingSetup
 from rbmviz.session.training import Likelihood
 from rbmviz_app.captions import Named, all_of
 
-LEAST_CHANGE, ERRORS = 0.05, 3
+LEAST_CHANGE, SURE_ERRORS = 0.05, 3
 """Nats, and standard errors of an estimate, from which on a curve has fallen or risen."""
 
-SMOOTHED, FEWEST = 3, 5
+SMOOTHED, FEWEST_SCORES = 3, 5
 """Likelihoods whose median counts, because single ones jump, and of each panel before anything is said."""
 
 
 def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     """Yield what may be said about trainers."""
     scored = {name: [x for x in shown.likelihoods if np.isfinite(x.train).all()] for name, shown in panels}
-    if not scored or min(map(len, scored.values())) < FEWEST:
+    if not scored or min(map(len, scored.values())) < FEWEST_SCORES:
         return
     climbs = {name: _climb(points) for name, points in scored.items()}
     best = max(climbs, key=lambda name: climbs[name][0])
@@ -27,7 +27,7 @@ def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     rising = [name for name, (_, _, rises) in climbs.items() if rises]
     if fallen:
         by = max(climbs[name][1] for name in fallen)
-        nats = f"{by:.1g}".lstrip("0") if by < 1 else f"{by:.0f}"
+        nats = f"{by:.1g}".lstrip("0") if by < 0.95 else f"{by:.1f}"
         said = f"has fallen {nats} nats below its best"
         if len(fallen) > 1:
             said = f"have fallen up to {nats} nats below their best"
@@ -53,7 +53,7 @@ def _climb(likelihoods: list[Likelihood]) -> tuple[float, float, bool]:
     halfway = next(
         y for point, y in zip(points, values, strict=True) if 2 * point.update >= points[-1].update
     )
-    least = max(LEAST_CHANGE, ERRORS * float(points[-1].std_error.max()))
+    least = max(LEAST_CHANGE, SURE_ERRORS * float(points[-1].std_error.max()))
     below = max(values) - values[-1]
     return values[-1], below if below > least else 0.0, below <= least < values[-1] - halfway
 

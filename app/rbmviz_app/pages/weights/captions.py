@@ -18,7 +18,7 @@ def captions(panels: Named, setup: WeightSetup) -> Iterator[str]:
         return
     for _, shown in sorted(panels, key=lambda panel: -len(panel[1].batch.v)):
         if shown.max_share >= HALF:
-            said = f"holds {shown.max_share:.0%} of the weight: {_effective(shown)}"
+            said = f"holds {100 * shown.max_share:.0f} % of the weight: {_effective(shown)}"
             yield f"On average one of {len(shown.batch.v):,} samples {said}."
     for name, shown in panels:
         if shown.ess_share >= HALF and shown.reference is not None and shown.newest is not None:
