@@ -33,3 +33,8 @@ def at_least(n: int) -> str:
     """Return a count, rounded down to 1, 2, 3 or 5 and zeros: the sentence is read aloud when it changes."""
     power = 10 ** (len(str(n)) - 1)
     return f"{max(digit for digit in (1, 2, 3, 5) if digit * power <= n) * power:,}"
+
+
+def two_digits(x: float) -> str:
+    """Return a number below 10 with two digits, and others without decimals: "1.8", "1,860"."""
+    return f"{x:.2g}" if x < 10 else f"{x:,.0f}"

@@ -24,7 +24,7 @@ class Preset:
     """A preset.
 
     label : text of its button
-    caption : what to look for; shown above the panels while the screen shows the preset
+    caption : what to look for; above the panels while the screen shows the preset (``LivePage.caption``)
     panels : the panels, as in a link
     settings : values of settings by their names in the address; other settings have their defaults
     claims : the caption's statements as numbers, reached within about thirty seconds at the speed of the

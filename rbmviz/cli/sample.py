@@ -25,7 +25,7 @@ from rbmviz.rbm.clamp import read_clamp
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
-from rbmviz.samplers.interleave import start_of
+from rbmviz.samplers.interleave import given, start_of
 from rbmviz.samplers.target_likelihood import TargetAverage, TargetLikelihood, target_likelihood
 
 INTERRUPT_SECONDS = 0.2
@@ -101,7 +101,7 @@ def sample(
     held = read_clamp(clamp, loaded.rbm.n_visible) if clamp is not None else None
     if held is not None and likelihood:
         raise BadInput("--likelihood is of the whole model: leave it or --clamp out.")
-    own = loaded if held is None else held.model(loaded)
+    own = loaded if held is None else given(held, loaded, algorithm, data)
     state = algorithm.init(own, seed, v0 if held is None or v0 is None else held.free_part(v0))
     state = follow_norm(state) if for_arviz else state
     average = TargetAverage() if likelihood else None

@@ -288,7 +288,8 @@ def stream(
     clamp : array (n_visible,), or (mask, values), optional
         Visible units that are held: 0 or 1 for a clamped unit, -1 or NaN for a free one; or a mask, and
         values.
-        The sampler runs on the conditional model of the free units (``rbm.clamp``).
+        The sampler runs on the conditional model of the free units (``rbm.clamp``). Rates are those of the
+        20 training examples nearest to the held units, if the model's data are on this machine.
 
     Yields
     ------
@@ -348,7 +349,8 @@ def sample(
     clamp : array (n_visible,), or (mask, values), optional
         Visible units that are held: 0 or 1 for a clamped unit, -1 or NaN for a free one; or a mask, and
         values.
-        The sampler runs on the conditional model of the free units (``rbm.clamp``).
+        The sampler runs on the conditional model of the free units (``rbm.clamp``). Rates are those of the
+        20 training examples nearest to the held units, if the model's data are on this machine.
 
     Returns
     -------
@@ -380,7 +382,7 @@ def _chunks(
 ) -> Iterator[Samples]:
     """Yield the samples of fresh chains, n at a time."""
     from rbmviz.samplers.fast_weights import follow_norm  # both import this module
-    from rbmviz.samplers.interleave import start_of
+    from rbmviz.samplers.interleave import given, start_of
 
     if v0 is None:
         v0, start = start_of(model, seed, sampler.n_chains, init)
@@ -392,7 +394,8 @@ def _chunks(
     if held is None:
         state, first = sampler.init(model, seed, v0), 0
     else:
-        state, first = sampler.init(held.model(model), seed, v0 if v0 is None else held.free_part(v0)), 0
+        own = given(held, model, sampler)
+        state, first = sampler.init(own, seed, v0 if v0 is None else held.free_part(v0)), 0
     state = follow_norm(state) if fast_norm else state
     while True:
         drawn, n_chains = sampler.step(state, n), None if first % sampler.n_chains else sampler.n_chains

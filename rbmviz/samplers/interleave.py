@@ -23,6 +23,7 @@ from rbmviz.errors import BadInput, quoted
 from rbmviz.files.metadata import data_name
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
+from rbmviz.rbm.clamp import Clamp
 from rbmviz.samplers import Samples
 from rbmviz.support import checks
 
@@ -137,12 +138,13 @@ Init = Literal["data", "random"]
 
 
 @functools.lru_cache(maxsize=8)
-def _examples(name: str, folder: str | None) -> np.ndarray:
-    """Return the examples at which chains of models of these data start; kept, as some take seconds to load.
+def _examples(name: str, part: Literal["train", "validation"], folder: str | None) -> np.ndarray:
+    """Return a part of data, the validation part for chains to start at; kept, as some take seconds to load.
 
     folder : RBMVIZ_DATA_DIR, where they may be from
     """
-    return load_registered(name).validation
+    rows: np.ndarray = getattr(load_registered(name), part)
+    return rows
 
 
 def start_of(
@@ -167,8 +169,9 @@ def start_of(
     if name is None:
         raise BadInput("The model does not say what data it learned: name the data, or start at random bits.")
     why, n_visible = f"no validation examples of {name} are on this machine", model.rbm.n_visible
+    folder = os.environ.get("RBMVIZ_DATA_DIR")
     try:
-        rows = _examples(name, os.environ.get("RBMVIZ_DATA_DIR")) if examples is None else examples.validation
+        rows = examples.validation if examples is not None else _examples(name, "validation", folder)
         if not len(rows):
             why = f"{name} has no validation examples"
         elif rows.shape[1] != n_visible:
@@ -181,6 +184,22 @@ def start_of(
     if init == "data":
         raise BadInput(f"The chains cannot start at data, because {why}: start at random bits.")
     return None, f"random bits, because {why}"
+
+
+def given(clamp: Clamp, model: Model, sampler: Any, examples: Dataset | None = None) -> Model:
+    """Return the model of the free units, given the clamped ones.
+
+    The rates of a sampler that needs them are of the training examples that are nearest to the clamped units
+    (``Clamp.model``): of ``examples`` (default: the data that the model names, if they are on this machine).
+    """
+    name, rows = data_name(model.meta), None
+    if sampler.needs_rates and examples is not None:
+        rows = examples.train
+    elif sampler.needs_rates and name is not None:
+        with contextlib.suppress(BadInput):
+            rows = _examples(name, "train", os.environ.get("RBMVIZ_DATA_DIR"))
+    fit = rows is not None and len(rows) > 0 and rows.shape[1] == model.rbm.n_visible
+    return clamp.model(model, rows if fit else None)
 
 
 def starts_at_data(examples: np.ndarray, seed: rng.Seed, n_chains: int) -> np.ndarray:

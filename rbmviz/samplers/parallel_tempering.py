@@ -28,6 +28,9 @@ RATE_BOUND = 0.001
 RARE = 0.01
 """Share of swaps below which a ladder is as good as cut."""
 
+FEWEST_TRIES = 50
+"""Tries before a pair of neighbours is judged."""
+
 
 @dataclass(frozen=True, eq=False)
 class LadderReport:
@@ -37,38 +40,41 @@ class LadderReport:
     ----------
     beta : float32 (replicas,)
         Inverse temperatures now, coldest first.
+    tried : int64 (replicas - 1,)
+        Proposed swaps of neighbours since the last spacing, coldest pair first.
     swap_rates : float64 (replicas - 1,)
-        Share of accepted swaps of neighbours since the last spacing, coldest pair first; NaN without any.
+        Share of them that was accepted; NaN without any.
     trips : int
         Replicas that came from the hottest to the coldest temperature.
-    samples : int
-        Samples so far.
+    samples, burn_in : int
+        Samples so far, and of the burn-in in which the ladder is spaced; 0 without one.
     path : int16 (n, replicas)
         Place of each replica, 0 the coldest, at the newest n samples, at most 240.
     """
 
     beta: np.ndarray
+    tried: np.ndarray
     swap_rates: np.ndarray
     trips: int
     samples: int
+    burn_in: int
     path: np.ndarray
 
     @property
     def barrier(self) -> float:
         """The communication barrier: the sum of the shares of refused swaps (Syed et al., 2022)."""
-        return float(np.sum(1 - self.swap_rates))
+        return float(np.nansum(1 - self.swap_rates))
 
     @property
     def warning(self) -> str:
-        """One sentence if two neighbours as good as never swap, else empty."""
-        rates = np.nan_to_num(self.swap_rates, nan=1.0)
-        if not len(rates) or rates.min() >= RARE:
+        """One sentence if, after the burn-in, two neighbours as good as never swap; else empty."""
+        judged = np.flatnonzero(self.tried >= FEWEST_TRIES)
+        if self.samples < self.burn_in or not len(judged) or self.swap_rates[judged].min() >= RARE:
             return ""
-        i = int(rates.argmin())
-        return (
-            f"Replicas at {self.beta[i]:.2g} and {self.beta[i + 1]:.2g} swap in {rates[i]:.1%} of all tries: "
-            "take more replicas, or adapted spacing."
-        )
+        i = int(judged[self.swap_rates[judged].argmin()])
+        advice = "take more replicas" + ("." if self.burn_in else ", or adapted spacing.")
+        between = f"{self.beta[i]:.2g} and {self.beta[i + 1]:.2g}"
+        return f"Replicas at {between} swap in {self.swap_rates[i]:.1%} of all tries: {advice}"
 
 
 @dataclass
@@ -106,7 +112,7 @@ class ParallelTempering(ChainKnobs):
     equation: ClassVar[tuple[str, ...]] = (
         r"1 = \beta_1 > \dots > \beta_{\knob{n_replicas}} = \knob{lowest}",
         r"v_i\ \knob{k}\ \text{sweeps on, at}\ \beta_i",
-        r"\Pr(v_i \leftrightarrow v_{i+1}) = \min(1,\, e^{(\beta_i - \beta_{i+1})(E_i - E_{i+1})})",
+        r"v_i \leftrightarrow v_{i+1}:\ \min(1,\, e^{\Delta\beta\, \Delta E})",
         r"\text{emit}\ v_1",
     )
 
@@ -152,7 +158,7 @@ class ParallelTempering(ChainKnobs):
         0.0,
         1.0,
         label="Lowest inverse temperature",
-        symbol=r"\beta_R",
+        symbol=r"\beta_{\min}",
         live=False,
         help="At 0 the hottest replica is drawn afresh at every sweep.",
     )
@@ -215,4 +221,5 @@ class ParallelTempering(ChainKnobs):
         tried, taken, samples = own.tried[:-1], own.taken[:-1], int(own.samples[0])
         rates = np.divide(taken, tried, out=np.full(len(tried), np.nan), where=tried > 0)
         kept = np.arange(max(samples - len(own.path), 0), samples) % len(own.path)
-        return LadderReport(own.beta.copy(), rates, int(own.trips[0]), samples, own.path[kept])
+        done = int(own.trips[0]), samples, int(own.burn_in[0])
+        return LadderReport(own.beta.copy(), tried.copy(), rates, *done, own.path[kept])

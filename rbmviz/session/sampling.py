@@ -18,7 +18,8 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.clamp import Clamp, as_clamp
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
-from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
+from rbmviz.samplers.interleave import MAX_CHAINS, given, starts_at_data
+from rbmviz.samplers.parallel_tempering import LadderReport
 from rbmviz.session import isl_points
 from rbmviz.session.again import RunLog, again
 from rbmviz.session.diagnosis import Diagnosis
@@ -82,6 +83,7 @@ class SamplingSnapshot(Snapshot):
     covered : coverage by the newest samples; up to 64 of them may not be counted yet
     visited_in_all, spurious_in_all : classes with any sample, and spurious share, of the whole run
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
+    ladder : what the replicas of a sampler that swaps them have done; None for others
     findings : what speaks against trusting the samples since the last turn of a knob, or of a part of them;
         None before the first look
     clamp : units that are held, in all rows; None: none are. Then there is no ISL, and there are no findings
@@ -108,6 +110,7 @@ class SamplingSnapshot(Snapshot):
     visited_in_all: tuple[int, int] | None = None
     spurious_in_all: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
+    ladder: LadderReport | None = None
     findings: Findings | None = None
     clamp: Clamp | None = None
     start_picture: np.ndarray | None = None
@@ -230,7 +233,8 @@ class SamplingRun(Run):
         model, seed, _, dataset, kernel, _, clamp = self._sampling
         v0 = self._v0
         if clamp is not None:
-            model, v0 = clamp.model(model), v0 if v0 is None else clamp.free_part(v0)
+            model = given(clamp, model, self.algorithm)
+            v0 = v0 if v0 is None else clamp.free_part(v0)
         self.algorithm.step(self.algorithm.init(model, seed, v0), 1)
         self._state = follow_norm(self.algorithm.init(model, seed, v0))
         n_chains = self.algorithm.n_chains
@@ -359,6 +363,13 @@ class SamplingRun(Run):
         first, packed = self.held_packed()
         return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
 
+    def _ladder(self) -> LadderReport | None:
+        return (
+            self.algorithm.ladder(self._state)
+            if self.prepared and hasattr(self.algorithm, "ladder")
+            else None
+        )
+
     def view(self, status: Status) -> Snapshot:
         """Return the snapshot of this run."""
         v = self.recorder.newest_packed(MAX_SHOWN_SAMPLES)
@@ -387,6 +398,7 @@ class SamplingRun(Run):
             visited_in_all=scores.visited_in_all if scores else None,
             spurious_in_all=scores.spurious_in_all if scores else None,
             live_numbers=scores.live_numbers if scores and not too_few else {},
+            ladder=self._ladder(),
             findings=self._diagnosis.newest if self._diagnosis else None,
             clamp=self._clamp,
             start_picture=start,

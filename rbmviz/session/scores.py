@@ -184,13 +184,9 @@ class Scores:
 
     def _update_isl(self) -> None:
         """Pass the collected samples to the ISL, because one call costs far less than many."""
-        if self._isl is None:
-            self._not_scored.clear()
-        if not self._not_scored:
-            return
-        centres = np.concatenate(self._not_scored)
+        if self._isl is not None and self._not_scored:
+            self._isl.update(np.concatenate(self._not_scored))
         self._not_scored.clear()
-        self._isl.update(centres)
 
     def _update_live(self) -> None:
         v = np.concatenate(self._not_measured)

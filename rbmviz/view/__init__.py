@@ -22,6 +22,7 @@ SHARED_SCRIPTS = tuple(
         "equation",
         "mosaic",
         "loupe",
+        "ladder",
         "verdict",
         "presses",
         "parts",

@@ -222,6 +222,25 @@ def test_the_rows_of_a_look_travel_once(race):
     assert not read_frame(client.encode_next(request)).panels[0].blocks.keys() & {"energy", "jumps"}
 
 
+def test_a_ladder_travels_with_its_path_every_thirty_samples(race):
+    panel = race.add(make_sampler("parallel_tempering", n_replicas=3))
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key])
+    encoder = FrameEncoder(race)
+    wait(lambda: race.poll()[-1][1].n == race.poll()[0][1].n, "the new panel has caught up")
+
+    def frame_after(more):
+        n = race.peek()[-1][1].n + more
+        race.step(more)
+        wait(lambda: race.poll()[-1][1].n == n, "more samples")
+        return read_frame(encoder.encode_next(request)).panels[0], race.peek()[-1][1].ladder
+
+    (head, blocks), ladder = frame_after(60)
+    np.testing.assert_array_equal(blocks["path"], ladder.path)
+    assert head["ladder"]["swaps"] == ladder.swap_rates.tolist()
+    assert head["ladder"]["trips"] == ladder.trips
+    assert [("path" in frame_after(20)[0].blocks) for _ in range(3)] == [False, True, False]
+
+
 def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(race, monkeypatch):
     request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in race.panels])
     encoder = FrameEncoder(race)

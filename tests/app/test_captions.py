@@ -83,7 +83,7 @@ SAMPLE = {
     f"Decay 0.9 breaks it: ISL −310 after 200 samples, before −281.{WHY}": [stuck, BREAKS()],
     "Nothing breaks at decay 0.9 so far: ISL −282 after 200 samples, before −281.": [stuck, BREAKS_NOT()],
     # Other turns, and other panels.
-    "Too far: 80% of the samples since the change look like nothing in the data.": [
+    "Too far: 80 % of the samples since the change look like nothing in the data.": [
         drew("rates_fpcd", 300, EVEN, since=UP, eps=1.0, spurious=0.8)
     ],
     f"Temperature 1 → 2: {TEN}.": [drew("gibbs", 300, EVEN, all_at=180, since=WARMED, temperature=2.0)],
@@ -101,7 +101,7 @@ TRAIN = {
         learned("CD", fell),
         learned("pop-CD", rises),
     ],
-    "CD and PCD have fallen up to 2 nats below their best; pop-CD is highest.": [
+    "CD and PCD have fallen up to 2.2 nats below their best; pop-CD is highest.": [
         learned("CD", fell),
         learned("PCD", fell_more),
         learned("pop-CD", level),
@@ -127,7 +127,7 @@ COUPLING = {
     ],
 }
 WEIGHTS = {
-    "On average one of 100 samples holds 59% of the weight: 1.8 effective samples in 100.": [
+    "On average one of 100 samples holds 59 % of the weight: 1.8 effective samples in 100.": [
         weighed("a", 10, 0.1, 0.9),
         weighed("b", 100, 0.018, 0.59),
     ],
@@ -146,15 +146,15 @@ CHAIN = {
         walked("rates-FPCD", 642, 12, 0.1),
     ],
     "No chain has left its valley in 500 samples.": [walked("Gibbs", 642, 0, 0.3)],
-    "rates-FPCD has crossed most often, 12 times. The visits of Gibbs are closest to the model: off by 0.1.": [
-        walked("Gibbs", 642, 2, 0.1),
-        walked("rates-FPCD", 642, 12, 0.21),
+    "rates-FPCD has crossed most often, 12 times, and its visits are closest to the model: off by 0.1.": [
+        walked("Gibbs", 642, 2, 0.21),
+        walked("rates-FPCD", 642, 12, 0.1),
     ],
 }
 STATES = {"sample": SAMPLE, "train": TRAIN, "coupling": COUPLING, "weights": WEIGHTS, "chain": CHAIN}
 BEGUN = {
     "sample": [drew("gibbs", 5, [5] + [0] * 9), drew("rates_fpcd", 5, [5] + [0] * 9, eps=0.0)],
-    "train": [learned("CD", rises), learned("UCD", [-14.0, -12.0])],
+    "train": [learned("CD", rises), learned("UCD", [-14, np.nan, -12, -11, -10])],
     "coupling": [met(half_step=[6] * 30, general=[5] * 3)],
     "weights": [weighed("a", 100, 0.1, 0.9), weighed("b", 100, 0.1, 0.9, n=2)],
     "chain": [walked("Gibbs", 642, 0, 0.3), walked("Gibbs", 20, 0, 0.5)],

@@ -201,6 +201,13 @@ def test_the_page_lists_all_lessons_and_those_of_the_command_line(page, monkeypa
     assert [one.label for one in test.radio] == ["How often?"]
 
 
+def test_the_plans_for_teachers_open_over_learn(page):
+    test = page("learn", shell=True)
+    button(test, "Teach a class").click().run()
+    assert not test.exception
+    assert any(one.value.startswith("## 20 minutes") for one in test.markdown)
+
+
 def test_a_step_opens_the_drawn_units_which_are_drawn_one_by_one(page, address_of):
     test = page("chain", shell=True, lesson="rbm", step="2")
 

@@ -7,11 +7,13 @@ import pytest
 from PIL import Image
 from scipy import stats
 
-from rbmviz import BadInput, load_model, sample, stream
+from rbmviz import BadInput, load_dataset, load_model, make_sampler, sample, stream
 from rbmviz.cli import main
-from rbmviz.metrics import probabilities
+from rbmviz.metrics import Coverage, probabilities
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.landscape import codes
 from rbmviz.rbm.clamp import as_clamp
+from rbmviz.samplers import interleave
 
 MODEL = load_model("bas_pcd")
 UPPER = np.r_[1, 0, 0, 1, 1, 0, 0, 1, np.full(8, -1)]
@@ -52,6 +54,63 @@ def test_every_sampler_completes(sampler):
     np.testing.assert_array_equal(first.v, made.v)
 
 
+def classes_found(held):
+    """Return how many of 20 test digits, two of each class, have the class of most of 300 samples.
+
+    The class of a sample is that of the nearest training example.
+    """
+    digits = load_dataset("mnist5k")
+    coverage, found = Coverage(digits, COMPARED_EXAMPLES), 0
+    for seed, (image, label) in enumerate(zip(digits.test[::100], digits.test_labels[::100], strict=True)):
+        units = held, image
+        v = sample("mnist_fpcd", "rates_fpcd", 300, seed=seed, init="random", clamp=units).v
+        votes = np.bincount(coverage.labels[coverage.nearest(v)[0]], minlength=10)
+        found += int(votes.argmax() == label)
+    return found
+
+
+def test_rates_are_those_of_the_nearest_examples(monkeypatch):
+    """Without data on this machine they are the model's, and other samplers load none."""
+    clamp, data = as_clamp(UPPER, 16), load_dataset("bas")
+    rates = interleave.given(clamp, MODEL, make_sampler("rates_fpcd")).rates
+    differ = (data.train[:, :8] != UPPER[:8]).sum(axis=1)
+    fewest = data.train[differ <= np.sort(differ)[19], 8:]
+    np.testing.assert_allclose(rates.b, fewest.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(rates.c, clamp.rbm(MODEL.rbm).mean_hidden(fewest).mean(axis=0), rtol=1e-5)
+
+    def missing(*_):
+        raise BadInput("not on this machine")
+
+    monkeypatch.setattr(interleave, "_examples", missing)
+    for sampler in ("rates_fpcd", "gibbs"):
+        rates = interleave.given(clamp, MODEL, make_sampler(sampler)).rates
+        np.testing.assert_array_equal(rates.b, MODEL.rates.b[8:])
+
+
+def test_upper_halves_of_digits_are_completed_to_their_class():
+    """At least 16 of 20 are (18 are). The negative control: of two rows, which are empty, few are."""
+    pixels = np.arange(784)
+    assert classes_found(pixels < 392) >= 16
+    assert classes_found(pixels < 56) <= 6
+
+
+@pytest.mark.parametrize("n", [16, 17, 23, 784])
+def test_a_clamp_as_text_is_read_back_and_fits_no_other_model(n):
+    generator = np.random.default_rng(n)
+    for _ in range(50):
+        units = generator.integers(-1, 2, n)
+        units[0] = -1
+        text = as_clamp(units, n).text
+        np.testing.assert_array_equal(as_clamp(text, n).units, units)
+        for other in (n - 9, n + 9, 256):
+            with pytest.raises(BadInput, match="this drawing does not fit a model"):
+                as_clamp(text, other)
+        damaged = bytearray(text.encode())
+        damaged[generator.integers(len(text))] = ord(generator.choice(list("+/=. ")))
+        with pytest.raises(BadInput, match="this drawing does not fit"):
+            as_clamp(damaged.decode(), n)
+
+
 def test_the_start_is_that_of_the_free_units():
     start = np.tile([1, 0], 8)
     v0 = sample(MODEL, "rates_herding", 1, v0=start, clamp=UPPER).v
@@ -69,7 +128,7 @@ def test_the_start_is_that_of_the_free_units():
         (np.full(15, -1), r"clamp has shape \(15,\); the model has 16 visible units"),
         (np.full(16, 0.5), "give 0 or 1 for a clamped unit, and -1 for a free one"),
         ((np.ones(16), np.zeros(15)), r"the mask has shape \(16,\), and the values \(15,\)"),
-        ("upper half", "clamp: the values are of type"),
+        ("upper half", "clamp: this drawing does not fit a model with 16 visible units"),
     ],
 )
 def test_bad_clamps_get_one_sentence(clamp, sentence):

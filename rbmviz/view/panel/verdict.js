@@ -10,7 +10,7 @@ const SMALL_CORRELATION = 0.05, FEWEST_LAGS = 20, LAGS_SHOWN = 3; // lags are sh
 /**
  * The part of a frame's head about the samples: a mark, a line, each finding with its source, and samples of a chain from
  * one traced row to the next.
- * @typedef {{ mark?: keyof typeof SIGNS, verdict?: string, findings?: [string, string][], stride?: number, readouts?: object }} VerdictHead
+ * @typedef {{ mark?: keyof typeof SIGNS, verdict?: string, findings?: [string, string][], stride?: number, readouts?: object, ladder?: LadderHead }} VerdictHead
  */
 
 /**
@@ -60,17 +60,20 @@ function jumpsChart(jumps, classes, colour) {
 /** The charts behind a verdict. */
 class LookCharts {
   constructor() {
-    this.charts = [new Curves(), new Curves(), new Curves()];
+    this.charts = [new Curves(), new Curves(), new Curves(), new Curves()];
     for (const { node } of this.charts) node.className = 'looked-at'; // lessons look for the charts of the page
     this.node = element('div', { class: 'look', hidden: true }, ...this.charts.map(({ node }) => node));
     /** @type {Look | null} */
     this.look = null;
+    /** The ladder and its newest path. @type {[LadderHead, number[][]] | null} */
+    this.ladder = null;
     /** What the charts were drawn from. @type {unknown[]} */
     this.drawn = [];
   }
 
   /** @param {VerdictHead} head @param {PanelPart['blocks']} blocks */
-  take({ stride, readouts }, { energy, energy_class, autocorrelation, jumps }) {
+  take({ stride, readouts, ladder }, { energy, energy_class, autocorrelation, jumps, path }) {
+    if (ladder && path) this.ladder = [ladder, Array.from({ length: path.shape[0] }, (_, t) => Array.from(path.data.slice(t * path.shape[1], (t + 1) * path.shape[1])))];
     if (readouts && !stride) this.look = null;
     if (!energy || !energy_class || !autocorrelation || !stride || this.look?.energy === energy.data) return;
     const counts = Array.from(jumps?.data ?? []), states = jumps?.shape[0] ?? 0;
@@ -80,12 +83,12 @@ class LookCharts {
 
   /** @param {string[]} classes @param {string} colour @param {number[]} ink */
   draw(classes, colour, ink) {
-    const { look, charts } = this;
-    this.node.hidden = !look;
-    const from = [look, colour, ink, this.node.clientWidth];
-    if (!look || from.every((one, i) => one === this.drawn[i])) return;
+    const { look, ladder, charts } = this;
+    this.node.hidden = !look && !ladder;
+    const from = [look, ladder, colour, ink, this.node.clientWidth];
+    if (this.node.hidden || from.every((one, i) => one === this.drawn[i])) return;
     this.drawn = from;
-    const made = [traceChart(look, classes, colour), correlationChart(look, colour), ...classes.length ? [jumpsChart(look.jumps, classes, colour)] : []];
+    const made = [...ladder ? [ladderChart(...ladder)] : [], ...look ? [traceChart(look, classes, colour), correlationChart(look, colour), ...classes.length ? [jumpsChart(look.jumps, classes, colour)] : []] : []];
     charts.forEach((chart, i) => {
       chart.node.hidden = !made[i];
       if (!made[i]) return;

@@ -16,7 +16,7 @@ class SamplePanel extends Panel {
   classShares = null;
   sentences = ['standing', 'since'];
   /** Labels on the pictures, for the first sight. */
-  partNames = element('div', { class: 'part-names', 'aria-hidden': true });
+  partNames = element('div', { class: 'part-names', 'aria-hidden': 'true' });
   /** Share of each class since the last turn of a knob, from 0 to 1. */
   shares = new Float64Array(0);
 
@@ -74,7 +74,7 @@ class SamplePanel extends Panel {
     if (isNewRun) {
       picture.clear();
       this.classShares = null;
-      if (this.look) this.look.look = null;
+      if (this.look) this.look.look = this.look.ladder = null;
     }
     this.look?.take(/** @type {VerdictHead} */ (head), blocks);
     // Before the first sample, show the chains' starts; the first samples replace them.

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from rbmviz.session import LandscapeSetup
 from rbmviz_app.captions import Named, at_least
 
-FEWEST = 100
+STAYED_AFTER = 100
 """Samples, five seconds at the usual speed, before a chain that has stayed in its valley is called stuck."""
 
 
 def captions(panels: Named, setup: LandscapeSetup) -> Iterator[str]:
     """Yield what may be said about walks."""
-    if not panels or min(shown.n for _, shown in panels) < FEWEST:
+    if not panels or min(shown.n for _, shown in panels) < STAYED_AFTER:
         return
     name, least = min(panels, key=lambda panel: panel[1].crossings)
     other, most = max(panels, key=lambda panel: panel[1].crossings)

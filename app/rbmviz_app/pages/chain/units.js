@@ -84,7 +84,8 @@ export default ({ data, parentElement, setTriggerValue }) => {
   host.rbmvizDraws = data.draws;
   const next = () => setTriggerValue('draw', { layer: data.next[0], unit: data.next[1], at: data.draws });
   clearTimeout(host.rbmvizNext);
-  if (host.rbmvizPlays) host.rbmvizNext = setTimeout(next, PLAY_MS);
+  // The first image is drawn slowly enough to follow, the others to see the strip fill.
+  if (host.rbmvizPlays) host.rbmvizNext = setTimeout(next, kept.length ? PLAY_MS / 3 : PLAY_MS);
   const play = element('button', { class: 'play', type: 'button', text: host.rbmvizPlays ? 'Pause' : 'Play', onclick: () => {
     host.rbmvizPlays = !host.rbmvizPlays;
     play.textContent = host.rbmvizPlays ? 'Pause' : 'Play';

@@ -4,17 +4,13 @@ from collections.abc import Iterator
 
 from rbmviz.coupling import ALGORITHM_LABELS
 from rbmviz.session import CouplingSetup
-from rbmviz.session.coupling import PairStatistics
-from rbmviz_app.captions import Named, in_words
+from rbmviz_app.captions import Named, in_words, two_digits
 
 FEWEST_PAIRS = 20
 """Pairs of each coupling before anything is said."""
 
-MANY_CUT = 0.05
-"""Share of pairs cut off from which on a mean meeting time says little."""
-
-ALIKE = 1.5
-"""Ratio of two mean meeting times up to which they count as alike."""
+MANY_CUT, ALIKE = 0.05, 1.5
+"""Share of pairs cut off from which on means say little, and ratio of means up to which they are alike."""
 
 PAIRS = {"rbm": "Pairs of algorithm 3", "general": "Pairs of algorithm 1", "half_step": "Half-step pairs"}
 
@@ -26,7 +22,7 @@ def captions(panels: Named, setup: CouplingSetup) -> Iterator[str]:
         return
     counted.sort(key=lambda pairs: (pairs.truncated_share, pairs.tau_mean))
     fast, slow = counted[0], counted[-1]
-    low, high = map(_sweeps, (fast, slow))
+    low, high = ("more than " * bool(x.truncated_share) + two_digits(x.tau_mean) for x in (fast, slow))
     limit = f"have not met after {slow.max_sweeps:,} sweeps"
     if fast.truncated_share >= MANY_CUT:
         yield f"Even {PAIRS[fast.algorithm].lower()} take long: {100 * fast.truncated_share:.2g} % {limit}."
@@ -38,8 +34,3 @@ def captions(panels: Named, setup: CouplingSetup) -> Iterator[str]:
         said = f"{PAIRS[fast.algorithm]} meet in {low} sweeps on average"
         yield f"{said}, {ALGORITHM_LABELS[slow.algorithm]} in {high}: {later}."
     yield f"All meet in {low} to {high} sweeps on average. Drag the first slider right: who falls behind?"
-
-
-def _sweeps(pairs: PairStatistics) -> str:
-    mean = f"{pairs.tau_mean:.2g}" if pairs.tau_mean < 10 else f"{pairs.tau_mean:,.0f}"
-    return f"more than {mean}" if pairs.truncated_share else mean

@@ -1,31 +1,29 @@
 """Captions of the Sample page: a chain is stuck, a drag frees its neighbour, and decay breaks that one."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from rbmviz.session import SamplingSetup, SamplingSnapshot
+from rbmviz.session.snapshot import FEWEST_SCORED
 from rbmviz_app.captions import WHY, Named, all_of, at_least, in_words
 from rbmviz_app.pages.sample.panel import points_of_turn, turn_text
 
-FEWEST = 300
+STUCK_AFTER = 300
 """Samples, five seconds at the usual speed, before a chain is called stuck."""
 
 STUCK, ONLY = 0.7, 0.985
 """Share of a class from which on a chain is stuck, and has drawn only this class."""
 
-GARBLED = 0.3
-"""Share of samples unlike the data from which on a knob was turned too far."""
-
-ERRORS = 2
-"""Standard errors by which the ISL must fall to have got worse."""
+GARBLED, WORSE_BY = 0.3, 2
+"""Share of samples unlike the data, and standard errors of a fall of the ISL, from which something broke."""
 
 
 class Drawn(NamedTuple):
     """What a panel has drawn since the last turn of a knob.
 
     most, share : what most samples show ("5s", "blank images"), and their share
-    visited : number of classes with more than 1 % of the samples; 0 if not known yet
-    all_at : number of samples after which all classes were visited; None: not yet
+    visited, all_at : number of classes visited (0: not known yet), and of samples after which all were
     """
 
     name: str
@@ -40,6 +38,9 @@ class Drawn(NamedTuple):
 def captions(panels: Named, setup: SamplingSetup) -> Iterator[str]:
     """Yield what may be said about samplers; without classes, only what was found."""
     drawn = _drawn(panels, setup)
+    if setup.clamp:
+        yield _completed(drawn)
+        return
     if drawn and setup.dataset is not None:
         yield from _of_classes(drawn, setup.dataset.classes)
         return
@@ -63,26 +64,42 @@ def _drawn(panels: Named, setup: SamplingSetup) -> list[Drawn]:
     return found
 
 
+def _completed(drawn: list[Drawn]) -> str:
+    """Return what may be said while a part is held."""
+    begun = [each for each in drawn if each.n >= FEWEST_SCORED]
+    if not begun:
+        return "A part is held: the samplers draw the rest."
+    surest, widest = (max(begun, key=attrgetter(field)) for field in ("share", "visited"))
+    how = "only" if surest.share >= ONLY else "mostly"
+    said = f"{surest.name} completes it {how} to {surest.most}"
+    others = surest.visited < widest.visited
+    return f"{said}; {widest.name} tries {in_words(widest.visited)} classes." if others else f"{said}."
+
+
 def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
     kind = "digits" if all(name.isdigit() for name in names) else "classes"
     every = f"{in_words(len(names))} {kind}"
     turned = max((each for each in drawn if each.shown.past), key=lambda each: each.shown.begin, default=None)
     if turned is not None:
         yield from _since_turn(turned, every, f"{len(names)} {kind}")
-    stuck = next((each for each in drawn if each.n >= FEWEST and each.share >= STUCK), None)
+    algorithms = [each.shown.algorithm for each in drawn]
+    is_off = any(each.name == "rates_fpcd" and getattr(each, "eps", 1) == 0 for each in algorithms)
+    drag = " Drag the orange slider." if is_off else ""  # it has a halo
+    stuck = next((each for each in drawn if each.n >= STUCK_AFTER and each.share >= STUCK), None)
     free = [each.name for each in drawn if each.all_at is not None and each is not stuck]
     if stuck is not None:
         how = "only" if stuck.share >= ONLY else "mostly"
         said = f"{stuck.name} has drawn {how} {stuck.most} in {at_least(stuck.n)} samples"
-        halos = [each for each in drawn if getattr(each.shown.algorithm, "eps", 1) == 0]
-        if any(each.shown.algorithm.name == "rates_fpcd" for each in halos):
-            yield f"{said}. Drag the orange slider."
-        yield f"{said}; {free[0]} has drawn all {every}." if free else f"{said}."
+        if drag or not free:
+            yield f"{said}.{drag}"
+        else:
+            yield f"{said}; {free[0]} has drawn all {every}."
     if len(free) == len(drawn):
         yield f"{all_of(free)} drew all {every}. Which comes closest to the data? Compare the ISL."
     least = min(drawn, key=lambda each: each.visited)
-    if least.n >= FEWEST:
-        yield f"{least.name} has drawn {least.visited} of {len(names)} {kind} in {at_least(least.n)} samples."
+    if least.n >= STUCK_AFTER:
+        some = f"{least.visited} of {len(names)} {kind}"
+        yield f"{least.name} has drawn {some} in {at_least(least.n)} samples.{drag}"
 
 
 def _since_turn(drawn: Drawn, every: str, of: str) -> Iterator[str]:
@@ -93,12 +110,12 @@ def _since_turn(drawn: Drawn, every: str, of: str) -> Iterator[str]:
     if points is not None and decay < float(shown.before.get("alpha", 0)):
         before, now = points
         compared = f"ISL {now.isl:.0f} after {now.n:,} samples, before {before.isl:.0f}".replace("-", "−")
-        if now.isl < before.isl - ERRORS * now.std_error:
+        if now.isl < before.isl - WORSE_BY * now.std_error:
             yield f"Decay {decay:.3g} breaks it: {compared}.{WHY}"
         yield f"Nothing breaks at decay {decay:.3g} so far: {compared}."
     if shown.covered is not None and shown.covered.spurious >= GARBLED:
-        said = f"{shown.covered.spurious:.0%} of the samples since the change look like nothing in the data"
-        yield f"Too far: {said}."
+        share = f"{100 * shown.covered.spurious:.0f} %"
+        yield f"Too far: {share} of the samples since the change look like nothing in the data."
     if drawn.all_at is not None:
         lead = "Free" if shown.before.get("eps") == 0 else turn
         then = " Now pull its decay to .9: what breaks?" if decay == 1 else ""

@@ -1,6 +1,5 @@
 """The Sample page: samplers running side by side on one model."""
 
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -54,8 +53,8 @@ PLANE = (
     "which the training images vary most (principal components). A sampler that is stuck fills a corner."
 )
 PEN = (
-    "is replaced by a drawing surface. What you draw is held in every sample, ink and the paper around it, and "
-    "the samplers draw the rest: the model restricted to the free pixels is a smaller model of the same kind."
+    "makes room for a pen. What you draw is held in every sample, ink and the paper in the box around it; "
+    "the samplers draw the rest. Rates are then those of the 20 training images nearest to the drawing."
 )
 NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE, "draw": PEN}
 SECONDS_CAPTION = (

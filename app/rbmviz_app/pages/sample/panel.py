@@ -30,10 +30,13 @@ MAX_TRACED = 8
 """Maximum number of chains whose free energy is drawn."""
 
 HELD = (
-    "While a part is held, the samples have the distribution of the rest given that part. They are not scored "
-    "against the model, the test data or the classes of the data, which have another."
+    "While a part is held, samples follow the distribution of the rest given that part. So they are not "
+    "compared with the whole model, the test data or the class shares of the data."
 )
 """Why a panel has no ISL, no class coverage and no verdict."""
+
+PATH_EVERY = 30
+"""Samples between two times that the path of a ladder's replicas is sent."""
 
 ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
 
@@ -181,7 +184,17 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # blank samples have no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         said["bins_before"] = snapshot.bins_before
-    warning = ALL_EMPTY.format(len(v)) if all_empty else ""
+    warning, ladder = ALL_EMPTY.format(len(v)) if all_empty else "", snapshot.ladder
+    if ladder is not None:
+        said["ladder"] = {
+            **{"samples": ladder.samples, "beta": ladder.beta.tolist(), "trips": ladder.trips},
+            **{"swaps": [None if np.isnan(x) else x for x in ladder.swap_rates.tolist()]},
+            "barrier": ladder.barrier,
+        }
+        warning = warning or ladder.warning
+        if len(ladder.path) and n - client.newest_sent.get("path", 0) >= PATH_EVERY:
+            blocks["path"] = ladder.path.astype(np.uint8)
+            newest_sent["path"] = n
     return PanelContent(said, blocks, client._replace(newest_sent=newest_sent), warning)
 
 

@@ -2,7 +2,11 @@
 // The drawing surface of the Sample page. What is held is the box around all that was drawn: ink on, paper off. Each
 // stroke, and each button, is one message to the page, which answers with all that is held.
 
-/** @typedef {{ shape: [number, number], units: number[], taken: number, has_tests: boolean, present: boolean }} PenData units: 1 for ink, 0 for paper that is held, -1 for a free pixel; taken: number of the newest message that the page has taken */
+/**
+ * Data from Python. units: 1 for ink, 0 for paper that is held, -1 for a free pixel; taken: number of the newest message
+ * that the page has taken; facts: about the drawing, with all other pixels off; energies: free energies of the test images.
+ * @typedef {{ shape: [number, number], units: number[], taken: number, facts: Omit<Tile, 'panel' | 'sample'> | null, energies: { counts: number[], lo: number, hi: number } | null }} PenData
+ */
 
 const FREE = -1;
 const PEN_WIDTH = 1 / 12; // of the longer side of the picture, as the strokes of handwritten digits are
@@ -36,7 +40,7 @@ function holdBox(units, [, columns]) {
 class Pen {
   /** @param {HTMLElement} root */
   constructor(root) {
-    this.data = /** @type {PenData} */ ({ shape: [0, 0], units: [], taken: 0 });
+    this.data = /** @type {PenData} */ ({ shape: [0, 0], units: [], taken: 0, facts: null, energies: null });
     /** @type {(name: string, value: unknown) => void} */
     this.trigger = () => {};
     /** What is held, as it is drawn. @type {number[]} */
@@ -48,7 +52,6 @@ class Pen {
     this.ink = 1;
     this.picture = new Mosaic('drawing');
     const { canvas } = this.picture;
-    canvas.tabIndex = 0;
     canvas.addEventListener('pointerdown', event => {
       if (event.button) return;
       canvas.setPointerCapture(event.pointerId);
@@ -68,7 +71,12 @@ class Pen {
     const upper = button('Upper half', 'Hold the upper half of the drawing or, if there is none, of the newest sample', () => this.act('upper'));
     this.said = element('p', { role: 'status' });
     this.probe = element('span', { hidden: true });
-    this.node = element('div', { class: 'pen' }, canvas, element('div', { class: 'tools' }, ...this.tools, upper, this.test, clear), this.said, this.probe);
+    this.rebuilt = new LargePicture('Reconstruction');
+    this.nearest = new LargePicture('Nearest in training');
+    this.energies = element('canvas', { role: 'img' });
+    this.energy = element('figcaption');
+    this.facts = element('div', { class: 'facts' }, element('figure', {}, this.energies, this.energy), this.rebuilt.node, this.nearest.node);
+    this.node = element('div', { class: 'pen' }, canvas, element('div', { class: 'tools' }, ...this.tools, upper, this.test, clear), this.said, this.facts, this.probe);
     root.append(this.node);
     this.resized = new ResizeObserver(() => this.draw());
     this.resized.observe(this.node);
@@ -86,7 +94,7 @@ class Pen {
     Object.assign(this, { data, trigger });
     // An answer to an earlier message would undo the newest stroke.
     if (!this.at && data.taken >= this.sent) this.units = data.units.slice();
-    this.test.hidden = !data.has_tests;
+    this.test.hidden = !data.energies;
     this.picture.layout(...data.shape, 1, 1);
     this.draw();
   }
@@ -120,9 +128,37 @@ class Pen {
     const text = rgb(this.probe, 'var(--st-text-color)'), paper = rgb(this.probe, 'var(--st-background-color)');
     picture.held = units;
     picture.cells.set(units.slice(0, picture.cells.length).map(unit => unit === 1 ? 255 : 0));
-    picture.draw(ramp(mix(0.05, text, paper), mix(0.95, text, paper)), ramp(paper, paper)[0], null);
+    const ink = ramp(mix(0.05, text, paper), mix(0.95, text, paper));
+    picture.draw(ink, ramp(paper, paper)[0], null);
+    this.drawFacts(ink, text);
     put(this.said, held ? `${held} of ${units.length} pixels are held, in the tinted box around the ink. The samplers draw the rest.` : 'Draw a part of an image here. The samplers complete it.');
     picture.canvas.setAttribute('aria-label', held ? `Drawing: ${held} of ${units.length} pixels are held` : 'Drawing: empty');
+  }
+
+  /** @param {Uint32Array} ink @param {number[]} text */
+  drawFacts(ink, text) {
+    const { shape: [rows, columns], facts, energies } = this.data, nearest = facts?.nearest;
+    this.facts.hidden = !facts;
+    if (!facts || facts.energy === undefined) return;
+    const { energy } = facts;
+    if (facts.p) this.rebuilt.draw(bytesOf(facts.p), rows, columns, ink);
+    put(this.rebuilt.number, 'of the drawing');
+    this.nearest.node.hidden = !nearest;
+    if (nearest) this.nearest.draw(unpackBits({ dtype: 'bits', shape: [1, rows * columns], data: bytesOf(nearest.v) }).map(bit => 255 * bit), rows, columns, ink);
+    put(this.nearest.number, nearest ? energyText(nearest.energy) : '');
+    put(this.energy, `Drawing: ${energyText(energy)}${energies ? '; bars: test images' : ''}`);
+    this.energies.hidden = !energies;
+    if (!energies) return;
+    const { counts, lo, hi } = energies, from = Math.min(lo, energy), to = Math.max(hi, energy), most = Math.max(...counts), wide = (hi - lo) / counts.length;
+    paintOn(this.energies, 80, (x, width) => {
+      /** @param {number} value */
+      const at = value => (width - 3) * (value - from) / (to - from);
+      x.fillStyle = translucent(text, 0.4);
+      counts.forEach((count, i) => x.fillRect(at(lo + i * wide), 80 - 76 * count / most, at(from + wide), 76 * count / most));
+      x.fillStyle = translucent(text, 1);
+      x.fillRect(at(energy), 0, 3, 80);
+    });
+    this.energies.setAttribute('aria-label', `Free energies of the test images, from ${lo.toFixed(0)} to ${hi.toFixed(0)}; the drawing's is ${energy.toFixed(1)}`);
   }
 
   close() { this.resized.disconnect(); this.node.remove(); }

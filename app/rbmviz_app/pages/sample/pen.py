@@ -1,4 +1,4 @@
-"""The pen of the Sample page: a drawing, or the upper half of an image, is held, and the samplers complete it."""
+"""The pen of the Sample page: a drawing, or the upper half of an image, is held; the samplers complete it."""
 
 from typing import Any
 
@@ -8,15 +8,16 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.pages import PAGES
 from rbmviz.rbm.clamp import FREE, Clamp, as_clamp
-from rbmviz.session import SamplingSetup
+from rbmviz.session import SamplingSetup, SamplingSnapshot
 from rbmviz.view import PANEL_FOLDER
 from rbmviz.view.specs import shape_of
-from rbmviz_app import links, messages, session
+from rbmviz_app import messages, session
 from rbmviz_app.component import component
 from rbmviz_app.page import catch_up_settings
 from rbmviz_app.pages.sample.panel import units_of
 from rbmviz_app.race import PageRace
 from rbmviz_app.session import NEWEST_EVENTS, Entry, PageSettings, set_undrawn
+from rbmviz_app.stream.tiles import image_facts, test_energies
 
 Settings = PageSettings(PAGES["sample"].settings)
 
@@ -24,11 +25,12 @@ TEST_IMAGES: Entry[int] = Entry("test images held", int)
 """Number of test images whose upper halves have been held."""
 
 STRIDE = 7919
-"""Step through the test images, which may be sorted by class; a prime that divides no usual number of them."""
+"""Step through the test images, which may be sorted by class: a prime, so that all have their turn."""
 
 PEN_KEY = "pen"
 
-_pen = component("pen", [PANEL_FOLDER / "mosaic.js", "pages/sample/pen.js"], ["pages/sample/pen.css"])
+_scripts = [PANEL_FOLDER / f"{name}.js" for name in ("frame", "mosaic", "loupe")]
+_pen = component("pen", [*_scripts, "pages/sample/pen.js"], ["pages/sample/pen.css"])
 
 
 def draw_pen(race: PageRace[SamplingSetup]) -> None:
@@ -39,7 +41,12 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
     if dataset is not None and dataset.vocabulary is not None:
         st.info("This model has words, not pixels: hold words in Settings.", icon=":material/draw:")
         return
-    has_tests = dataset is not None and len(dataset.test) > 0
+    units = units_of(setup) if setup.clamp else [FREE] * n_visible
+    facts, energies = None, None
+    if setup.clamp:
+        facts = image_facts(setup.model.rbm, dataset, (np.array(units) == 1).astype(np.uint8))
+    if dataset is not None and len(dataset.test):
+        energies = test_energies(setup.model.rbm, dataset)
 
     def acted() -> None:
         """Take a drawing, or a button; one whose number is not newer is repeated by a late message."""
@@ -50,16 +57,17 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
                 try:
                     hold(held_by(race, act, sent.get("units")), n_visible)
                 except BadInput as error:
-                    messages.refused(str(error).removeprefix("clamp: ").capitalize())
+                    said = str(error).removeprefix("clamp: ")
+                    messages.refused(said[0].upper() + said[1:])
 
     _pen(
         key=PEN_KEY,
         data={
             "shape": shape_of(n_visible, setup.model.meta.get("image_shape"), dataset),
-            "units": units_of(setup) if setup.clamp else [FREE] * n_visible,
+            "units": units,
             "taken": NEWEST_EVENTS.value.get(PEN_KEY, 0),
-            "has_tests": has_tests,
-            "present": links.presenting(),
+            "facts": facts,
+            "energies": energies,
         },
         on_act_change=acted,
     )
@@ -78,18 +86,25 @@ def held_by(race: PageRace[SamplingSetup], act: Any, units: Any) -> Any:
     rows, columns = shape_of(n_visible, setup.model.meta.get("image_shape"), setup.dataset)
     if act == "draw":
         return units
-    whole = np.full(n_visible, FREE, np.int8)
+    whole: np.ndarray = np.full(n_visible, FREE, np.int8)
     if act == "test" and setup.dataset is not None and len(test := setup.dataset.test):
         TEST_IMAGES.set(TEST_IMAGES.value + 1)
         whole = test[STRIDE * TEST_IMAGES.value % len(test)]
     elif act == "upper" and setup.clamp:
         whole = np.asarray(units_of(setup)) == 1
     elif act == "upper" and race.panels:
-        newest = race.panels[0].snapshot.newest_samples
-        if len(newest.v):
-            whole = np.unpackbits(newest.v[-1], count=n_visible)
-    held = np.where(np.arange(n_visible) < rows // 2 * columns, whole, FREE)
-    return Clamp(held.astype(np.int8))
+        whole = np.unpackbits(newest_of(race.panels[0].snapshot), count=n_visible)
+    return Clamp(np.where(np.arange(n_visible) < rows // 2 * columns, whole.astype(np.int8), FREE))
+
+
+def newest_of(shown: Any) -> np.ndarray:
+    """Return the newest sample of a run or, before the first, its start, bits packed; else BadInput."""
+    assert isinstance(shown, SamplingSnapshot)
+    if len(shown.newest_samples.v):
+        return shown.newest_samples.v[-1]
+    if shown.start_picture is None:
+        raise BadInput("there is no sample yet: draw, or press Play.")
+    return shown.start_picture[0]
 
 
 def choose_words(setup: SamplingSetup) -> None:

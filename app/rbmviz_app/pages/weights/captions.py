@@ -3,16 +3,13 @@
 from collections.abc import Iterator
 
 from rbmviz.session import WeightSetup, WeightSnapshot
-from rbmviz_app.captions import Named
+from rbmviz_app.captions import Named, two_digits
 
 FEWEST_BATCHES = 5
 """Batches of each panel before anything is said."""
 
-HALF = 0.5
-"""Share of the weight that is too much for one sample, and effective share of even weights."""
-
-TOO_LOW = 1.0
-"""Nats by which an estimate of log Z must be too low for samples to be missing."""
+HALF, TOO_LOW = 0.5, 1.0
+"""Share of a batch that is most of it, and nats by which log Z comes out too low if samples are missing."""
 
 
 def captions(panels: Named, setup: WeightSetup) -> Iterator[str]:
@@ -21,7 +18,7 @@ def captions(panels: Named, setup: WeightSetup) -> Iterator[str]:
         return
     for _, shown in sorted(panels, key=lambda panel: -len(panel[1].batch.v)):
         if shown.max_share >= HALF:
-            said = f"holds {shown.max_share:.0%} of the weight: {_effective(shown)}"
+            said = f"holds {100 * shown.max_share:.0f} % of the weight: {_effective(shown)}"
             yield f"On average one of {len(shown.batch.v):,} samples {said}."
     for name, shown in panels:
         if shown.ess_share >= HALF and shown.reference is not None and shown.newest is not None:
@@ -35,11 +32,5 @@ def captions(panels: Named, setup: WeightSetup) -> Iterator[str]:
 
 
 def _effective(shown: WeightSnapshot) -> str:
-    assert shown.batch is not None
-    size = len(shown.batch.v)
-    effective = shown.ess_share * size
-    return (
-        f"{effective:.2g} effective samples in {size:,}"
-        if effective < 10
-        else f"{effective:,.0f} effective samples in {size:,}"
-    )
+    size = len(shown.batch.v) if shown.batch is not None else 0
+    return f"{two_digits(shown.ess_share * size)} effective samples in {size:,}"

@@ -1,0 +1,149 @@
+"""A drawing on the Sample page: held in all panels, in links and code, and refused if it does not fit."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from page_settings import race_of, set_settings, settings_of
+from waiting import wait_for_pause
+
+import rbmviz
+from rbmviz import BadInput
+from rbmviz.rbm.clamp import FREE, as_clamp
+from rbmviz.session import SamplingRun, SamplingSetup
+from rbmviz_app import session
+from rbmviz_app.code import runs_of, sampling_code
+from rbmviz_app.pages.sample import pen
+from rbmviz_app.pages.sample.panel import HELD, readouts, verdict_of
+
+UNITS = np.r_[1, 0, 0, 1, 1, 0, 0, 1, np.full(8, FREE)]
+TEXT = as_clamp(UNITS, 16).text
+
+
+@pytest.fixture
+def setup():
+    model = rbmviz.load_model("bas_pcd")
+    return SamplingSetup(model, rbmviz.load_dataset("bas"), seed=3, clamp=TEXT)
+
+
+def made(race, n):
+    """Let all panels make n more samples."""
+    n_before = race.panels[0].snapshot.n
+    race.step(n)
+    wait_for_pause(race, n_before + n)
+
+
+@pytest.mark.parametrize("name", ["gibbs:n_chains=3", "rates_fpcd", "rates_herding", "parallel_tempering"])
+def test_a_run_with_a_drawing_has_the_samples_of_python(setup, name):
+    """Bit for bit, from the same starts, with the drawing filled in before the first sample."""
+    sampler = rbmviz.samplers.as_sampler(name)
+    run = setup.plan().run(1, sampler)
+    start = np.unpackbits(run.view("starting").start_picture, axis=1, count=16)
+    np.testing.assert_array_equal(start[:, :8], np.tile(UNITS[:8], (sampler.n_chains, 1)))
+    run.prepare()
+    while run.n < 120:
+        run.record_steps(run.timed_advance(min(run.max_steps(), 120 - run.n)))
+    v0 = setup.starts(sampler.n_chains)
+    drawn = rbmviz.sample(setup.model, sampler, 120, seed=3, v0=v0, clamp=UNITS)
+    np.testing.assert_array_equal(run.held_samples()[1], drawn.v)
+    view = run.view("running")
+    np.testing.assert_array_equal(view.newest_samples.p, np.rint(drawn.p * 255).astype(np.uint8))
+    assert view.occupancy.sum() + view.blanks.sum() == view.covered.n > 0
+
+
+def test_numbers_that_compare_with_the_data_are_not_there(setup, open_race):
+    race = open_race(setup, rbmviz.make_sampler("gibbs"))
+    made(race, 400)
+    panel = race.panels[0]
+    names = {number.name for number in readouts(panel.algorithm, panel.plan)}
+    free = {number.name for number in readouts(panel.algorithm, panel.plan._replace(clamp=None))}
+    assert free - names == {"isl", "class_coverage"}
+    assert all(np.isnan(point.isl) for point in panel.snapshot.curve)
+    panel.read(SamplingRun.look_now)
+    assert panel.snapshot.findings is None
+    verdict = verdict_of(panel.snapshot)
+    assert (verdict["verdict"], verdict["findings"]) == ("not scored: a part is held", [(HELD, "")])
+
+
+def test_the_code_of_a_page_holds_the_drawing(setup, open_race, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    race = open_race(setup, *map(rbmviz.make_sampler, ("gibbs", "rates_fpcd")))
+    made(race, 12)
+    race.apply_knobs(race.panels[1].key, eps=0.3)
+    made(race, 8)
+    scope = {}
+    exec(sampling_code("bas_pcd", runs_of(race), 3, "bas", TEXT).replace("10_000", "20"), scope)
+    first, second = (panel.read(SamplingRun.held_samples)[1] for panel in race.panels)
+    np.testing.assert_array_equal(scope["samples"]["Gibbs 1"].v, first)
+    np.testing.assert_array_equal(np.concatenate(scope["v_1"]), second)
+
+
+def test_a_drawing_travels_in_the_address_and_undo_takes_it_back(page, address_of):
+    test = page("sample", model="bas_pcd", clamp=TEXT, curve="draw", p="gibbs")
+    assert address_of(test)["clamp"] == [TEXT]
+    assert race_of(test, "sample").setup.clamp == TEXT
+    set_settings(test, clamp="").run()
+    assert race_of(test, "sample").setup.clamp == ""
+    assert "clamp" not in address_of(test) or not address_of(test)["clamp"]
+    test.button(key="sample_undo").click().run()
+    assert (settings_of(test)["clamp"], race_of(test, "sample").setup.clamp) == (TEXT, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "sentence"),
+    [
+        ("bas_pcd", as_clamp(np.r_[1, np.full(255, FREE)], 256).text, "does not fit a model with 16 visible"),
+        ("bas_pcd", f"{TEXT}AA", "does not fit a model with 16 visible"),  # a byte too many
+        ("bas_pcd", "__9VVQ", "all units are held"),
+        ("bas_pcd", "A", "does not fit"),
+        ("reviews_fpcd", as_clamp(np.r_[1, np.full(783, FREE)], 784).text, "does not fit a model with"),
+    ],
+)
+def test_a_drawing_that_does_not_fit_is_one_sentence(page, model, text, sentence):
+    test = page("sample", model=model, clamp=text, p="gibbs", curve="draw")
+    assert race_of(test, "sample").setup.clamp == ""
+    [error] = [one.value for one in test.error]
+    assert error.startswith("Nothing is held: ")
+    assert sentence in error
+
+
+def test_a_text_in_a_link_that_is_no_drawing_is_named(page):
+    test = page("sample", shell=True, clamp="<b>1</b>", p="gibbs")
+    assert "clamp = (not '<b>1" in test.warning[0].value.replace("\\", "")
+    assert settings_of(test)["clamp"] == ""
+
+
+def test_a_model_of_texts_holds_words_and_takes_no_drawing(page):
+    test = page("sample", model="reviews_fpcd", curve="draw", p="gibbs")
+    assert any("has words, not pixels" in one.value for one in test.info)
+    words = next(one for one in test.multiselect if one.label == "Hold words on")
+    words.set_value(words.options[2:4]).run()
+    setup = race_of(test, "sample").setup
+    on = as_clamp(setup.clamp, setup.model.rbm.n_visible).units
+    np.testing.assert_array_equal(np.flatnonzero(on == 1), [2, 3])
+    assert (np.delete(on, [2, 3]) == FREE).all()
+
+
+@pytest.mark.parametrize("units", [None, "x" * 9, [1, 0], [[1] * 16], [1] * 16, [2] + [FREE] * 15, {"a": 1}])
+def test_hostile_drawings_are_refused(setup, open_race, units):
+    race = open_race(setup)
+    with pytest.raises(BadInput):
+        pen.hold(pen.held_by(race, "draw", units), 16)
+
+
+def test_buttons_hold_upper_halves(setup, open_race, monkeypatch):
+    """Of the drawing; without one, of the newest sample; and of one test image after the other."""
+    monkeypatch.setattr(session, "st", SimpleNamespace(session_state={}))
+    race = open_race(setup)
+    np.testing.assert_array_equal(pen.held_by(race, "upper", None).units, UNITS)
+    first, second = (pen.held_by(race, "test", None).units for _ in range(2))
+    assert (first[8:] == FREE).all()
+    assert (first != second).any()
+    for half in (first, second):
+        assert (setup.dataset.test[:, :8] == half[:8]).all(axis=1).any()
+    free = open_race(setup._replace(clamp=""), rbmviz.make_sampler("gibbs"))
+    start = free.setup.first_state()
+    np.testing.assert_array_equal(pen.held_by(free, "upper", None).units[:8], start[:8])
+    made(free, 5)
+    newest = free.panels[0].read(SamplingRun.held_samples)[1][-1]
+    np.testing.assert_array_equal(pen.held_by(free, "upper", None).units[:8], newest[:8])
