@@ -16,7 +16,7 @@ from rbmviz.support import checks
 
 FREE = -1
 
-NEAREST = 20
+NEAREST_EXAMPLES = 20
 """Training examples whose statistics are the rates of the free units; with 50 they fit much less well."""
 
 
@@ -60,14 +60,14 @@ class Clamp:
     def model(self, model: Model, examples: np.ndarray | None = None) -> Model:
         """Return the model of the free units, with their rates.
 
-        examples : uint8 (n, n_visible), the training examples. The rates are the statistics of the NEAREST
-            of them to the clamped units, and of all that differ in as few. Without them, the rates are those
-            of all data, and samplers with rates are pulled to examples that the clamped units exclude.
+        examples : uint8 (n, n_visible), the training examples. The rates are the statistics of the
+            NEAREST_EXAMPLES to the clamped units, and of all that differ in as few. Without them, the rates
+            are those of all data, which pull samplers to examples that the clamped units exclude.
         """
         rbm, rates, free = self.rbm(model.rbm), model.rates, self.free
         if examples is not None:
             differ = np.count_nonzero(examples[:, ~free] != self.units[~free], axis=1)
-            most = np.sort(differ)[:NEAREST][-1]
+            most = np.sort(differ)[:NEAREST_EXAMPLES][-1]
             rates = rbm.rates(examples[differ <= most][:, free])
         elif rates is not None:
             rates = Statistics(rates.W[free], rates.b[free], rates.c)

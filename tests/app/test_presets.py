@@ -11,7 +11,7 @@ from tests.lessons.doing import EVERYWHERE, data_of
 
 LIVE = live_pages()
 PRESETS = [(name, preset) for name, live in LIVE.items() for preset in live.presets]
-TEXTS = ("tune_knobs", "sweep", "on")
+TEXTS = ("tune_knobs", "sweep", "on", "clamp")
 """Settings that may be empty."""
 
 
