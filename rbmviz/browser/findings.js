@@ -22,6 +22,9 @@
 /** @typedef {{ found: Found[], said: { mark: string, verdict: string, findings: [string, string][], stride: number }, blocks: Blocks }} LookTaken */
 /** @typedef {number[][]} Chains of equal length */
 
+/** Rate of Chernoff's bound for a share of draws. @param {number} found @param {number} expected @returns {number} */
+const divergence = (found, expected) => [[found, expected], [1 - found, 1 - expected]].reduce((sum, [p, q]) => (p > 0 ? sum + p * Math.log(p / Math.max(q, 1e-12)) : sum), 0);
+
 /** @param {ArrayLike<number>} x */
 const meanOf = x => Array.from(x).reduce((sum, value) => sum + value, 0) / x.length;
 
@@ -226,10 +229,13 @@ class Diagnosis {
 
   /** Compare the classes that were visited with those of the data, as if draws were independent. @returns {Found[]} */
   classes() {
-    const { spec: { classes, data_shares, chance }, rows } = this, seen = rows.map(({ of }) => of).filter(of => of >= 0), kinds = new Set(seen), n = seen.length;
-    if (!classes.length || !n) return [];
-    if (kinds.size === 1 && Math.max(...data_shares) ** n < chance) return this.finding('one_class', 1, { who: 'The chain has never', which: `class ${classes[seen[0]]}`, n: counted(n) });
-    const missing = classes.filter((_, c) => !kinds.has(c) && (1 - data_shares[c]) ** n < chance), last = missing[missing.length - 1];
-    return missing.length ? this.finding('missing_classes', missing.length, { names: missing.length > 1 ? `${missing.slice(0, -1).join(', ')} or ${last}` : last, n: counted(n) }) : [];
+    const { spec: { classes, data_shares, chance, rules }, rows } = this, counts = classes.map((_, c) => rows.filter(({ of }) => of === c).length);
+    const n = counts.reduce((sum, count) => sum + count, 0), bound = -Math.log(chance), rare = rules.missing_classes.threshold;
+    if (!n) return [];
+    const most = Math.max(...counts), which = `class ${classes[counts.indexOf(most)]}`, how = most === n ? 'never' : 'hardly';
+    if (most / n >= 1 - rare && n * divergence(most / n, Math.max(...data_shares)) > bound) return this.finding('one_class', most / n, { who: `The chain has ${how}`, how, which, n: counted(n) });
+    const gone = classes.map((_, c) => c).filter(c => counts[c] / n <= Math.min(rare, data_shares[c]) && n * divergence(counts[c] / n, data_shares[c]) > bound);
+    const names = gone.map(c => classes[c]), last = names[names.length - 1], few = gone.some(c => counts[c]) ? 'hardly any' : 'no';
+    return gone.length ? this.finding('missing_classes', Math.max(...gone.map(c => counts[c] / n)), { few, names: gone.length > 1 ? `${names.slice(0, -1).join(', ')} or ${last}` : last, n: counted(n) }) : [];
   }
 }

@@ -132,11 +132,11 @@ def add_softplus(x, bias, y, out):
     n = x.shape[1]
     if bias.shape[0] != n or y.shape != x.shape or out.shape[0] != x.shape[0]:
         raise ValueError("add_softplus: the arrays do not fit each other")
-    padded = -(-UNIT_GROUP // WIDTH) * WIDTH
-    factors, terms = np.empty(padded), np.empty(padded)
+    factors, terms = np.empty(UNIT_GROUP), np.empty(UNIT_GROUP)
     for r in range(x.shape[0]):
         for first in range(0, n, UNIT_GROUP):
             width = min(UNIT_GROUP, n - first)
+            padded = -(-width // WIDTH) * WIDTH
             row, own, ones = (
                 x[r, first : first + width],
                 bias[first : first + width],
@@ -148,4 +148,4 @@ def add_softplus(x, bias, y, out):
                 terms[j] = f64(max(a, f32(0.0))) - f64(ones[j]) * f64(row[j])
             for j in range(width, padded):
                 factors[j], terms[j] = 1.0, 0.0
-            out[r] += total(terms) - np.log(product(factors))
+            out[r] += total(terms[:padded]) - np.log(product(factors[:padded]))

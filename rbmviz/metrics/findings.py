@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.metrics.coverage import COMPARED_EXAMPLES, Coverage
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES, VISITED_SHARE, Coverage
 from rbmviz.metrics.temperature import PseudoLikelihood, flip_odds, sigmoid
 from rbmviz.metrics.thinned import FEWEST_DRAWS, Thinned, batch_variance, batches_of, local_rows, thinned
 from rbmviz.rbm import RBM
@@ -60,17 +60,21 @@ RULES: Mapping[str, Rule] = {
     "spurious": Rule(
         "spurious samples",
         "{share} unlike the data",
-        "{share} of the samples look like nothing in the data, blank ones among them: {blank}.",
+        "{share} of the samples look like nothing in the data, blank ones among them: {blank}. Such samples "
+        "are a safe bet: by the ISL they are better than clear ones of a wrong class.",
         *(0.5, NEAREST, True),
     ),
     "one_class": Rule(
-        "classes", "never left {which}", "{who} left {which} in {n} samples looked at.", *(1, NEAREST, True)
+        "classes",
+        "{how} left {which}",
+        "{who} left {which} in {n} samples looked at.",
+        *(1 - VISITED_SHARE, NEAREST, True),
     ),
     "missing_classes": Rule(
         "classes",
-        "no {names} yet",
-        "Among {n} samples looked at there is no {names}, which the data have.",
-        *(0, NEAREST, True),
+        "{few} {names} yet",
+        "Among {n} samples looked at there is {few} {names}, which the data have.",
+        *(VISITED_SHARE, NEAREST, True),
     ),
     "repeats": Rule(
         "repetitions",
@@ -324,25 +328,38 @@ class Watch:
         return np.moveaxis(self._values, 2, 0)
 
     def _classes(self, classes: np.ndarray) -> list[Finding]:
-        """Compare the classes that were visited with those of the data, as if draws were independent."""
+        """Compare the classes that were visited with those of the data, as if draws were independent.
+
+        As on the pages a class is visited if it has more than VISITED_SHARE of the samples.
+        """
         assert self._coverage is not None
         shares, names = self._coverage.data_shares, self._class_names
-        visited = [np.unique(chain[chain >= 0]) for chain in classes]
-        recognised = classes[classes >= 0].astype(int)
-        if not len(shares) or not len(recognised):
+        if not len(shares) or not (classes >= 0).any():
             return []
-        counts, n = np.bincount(recognised, minlength=len(shares)), len(recognised)
-        if max(map(len, visited)) == 1 and max(shares) ** (n // len(classes)) < CHANCE:
-            one = np.count_nonzero(counts) == 1
-            which = f"class {names[counts.argmax()]}" if one else "its class"
-            who = "The chain has never" if len(classes) == 1 else "None of the chains has ever"
-            return [_finding("one_class", 1, who=who, which=which, n=f"{n:,}")]
-        missing = np.flatnonzero((counts == 0) & ((1 - shares) ** n < CHANCE))
-        if not len(missing):
+        each = [np.bincount(chain[chain >= 0].astype(int), minlength=len(shares)) for chain in classes]
+        counts = np.sum(each, axis=0)
+        n, least = int(counts.sum()), min(int(chain.sum()) for chain in each)
+        most = [chain.max() / max(chain.sum(), 1) for chain in each]
+        if min(most) >= 1 - VISITED_SHARE and least * _divergence(min(most), max(shares)) > -np.log(CHANCE):
+            never, alone = min(most) == 1, len(classes) == 1
+            one = len({int(chain.argmax()) for chain in each}) == 1
+            which = f"class {names[counts.argmax()]}" if one else "its class" if never else "their classes"
+            who = ("The chain has never" if alone else "None of the chains has ever") if never else None
+            who = who or f"The chain{'s have' if not alone else ' has'} hardly"
+            how = "never" if never else "hardly"
+            return [_finding("one_class", min(most), who=who, how=how, which=which, n=f"{n:,}")]
+        found = counts / n
+        missing = [
+            c
+            for c, share in enumerate(shares)
+            if found[c] <= min(VISITED_SHARE, share) and n * _divergence(found[c], share) > -np.log(CHANCE)
+        ]
+        if not missing:
             return []
-        *most, last = (str(names[c]) for c in missing)
-        listed = f"{', '.join(most)} or {last}" if most else last
-        return [_finding("missing_classes", len(missing), names=listed, n=f"{n:,}")]
+        *others, last = (str(names[c]) for c in missing)
+        listed = f"{', '.join(others)} or {last}" if others else last
+        few = "hardly any" if counts[missing].any() else "no"
+        return [_finding("missing_classes", max(found[missing]), few=few, names=listed, n=f"{n:,}")]
 
     def _repeats(self, correlation: np.ndarray) -> list[Finding]:
         """Look for an autocorrelation that rises again, as of a chain that runs in a circle."""
@@ -403,6 +420,12 @@ class Watch:
             known |= {x * stride: residuals[:, i] for i, x in enumerate(missing)}
         self._residuals = {x * stride: known[x * stride] for x in rounds}
         return np.stack(list(self._residuals.values()), axis=1)
+
+
+def _divergence(found: float, expected: float) -> float:
+    """Return the rate of Chernoff's bound: n draws have such a share by chance with at most exp(-n rate)."""
+    ends = ((found, expected), (1 - found, 1 - expected))
+    return sum(float(p * np.log(p / max(q, 1e-12))) for p, q in ends if p > 0)
 
 
 def _finding(

@@ -478,6 +478,14 @@ def _ess(snapshot: Any) -> Value:
     return None if snapshot.batch is None else (snapshot.batch.ess, len(snapshot.batch.v))
 
 
+def _effective(snapshot: Any) -> str | None:
+    """Return the mean effective sample size of a batch; a share would rank small batches first."""
+    if not snapshot.pooled or snapshot.batch is None:
+        return None
+    size = len(snapshot.batch.v)
+    return f"{digits3(size * snapshot.ess_share)} of {size:,}"
+
+
 def _too_low(snapshot: Any) -> Value:
     if snapshot.reference is None or snapshot.newest is None:
         return None
@@ -487,11 +495,13 @@ def _too_low(snapshot: Any) -> Value:
 OF_WEIGHTS: tuple[Number, ...] = (
     _pooled(
         "ess_share",
-        "Effective share",
-        "Effective sample size divided by batch size: 100 % if all samples weigh the same, 1 % if one in a "
-        "hundred has all the weight. Mean over all batches. CD weighs all samples the same.",
+        "Effective samples",
+        "Effective sample size: all samples of a batch if they weigh the same, 1 if one has all the weight. "
+        "Mean over all batches. CD weighs all samples the same.",
         lambda snapshot: snapshot.ess_share,
         format="share",
+        words="Effective share",
+        text=_effective,
         formula=r"\left\langle \frac{1}{n \sum_i w_i^2} \right\rangle, \quad \textstyle\sum_i w_i = 1",
         source="Krause, Fischer, Igel (2018), section 3.3; Kong (1992) for the effective sample size.",
     ),

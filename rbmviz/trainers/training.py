@@ -276,11 +276,10 @@ def advance(trainer: Any, state: TrainingState, n: int) -> None:
             pass
         return
     begin = time.perf_counter()
-    with _one_blas_thread_no_warnings():
-        while n > 0:
-            stop_point()
-            _advance_in_kernel(trainer, state, min(n, made))
-            n -= made
+    while n > 0:
+        stop_point()
+        _advance_in_kernel(trainer, state, min(n, made))
+        n -= made
     state.seconds += time.perf_counter() - begin
 
 
@@ -299,7 +298,7 @@ def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     squares = np.zeros(theta.matrix.shape[1])
     given = theta.matrix, state.stream[None], data, order, trainer.k, rates, bits, chains, hidden
     kernels.updates.train(*given, work, sums, squares)
-    state.gradient_norm, state.batch = float(np.sqrt(squares.sum())), state.batches.rows(order[-1])
+    state.gradient_norm, state.batch = float(squares.sum()) ** 0.5, state.batches.rows(order[-1])
     state.samples = unpacked(sums.bits[:, -64 * kernels.updates.words(chains) :], chains, m)
     if persistent:
         state.own_state = state.samples

@@ -17,7 +17,19 @@ DIGITS = Made(dataset=Made(classes=tuple("0123456789")), clamp="")
 HELD = Made(dataset=DIGITS.dataset, clamp="AAAA")
 
 
-def drew(name, n, classes, blank=0, all_at=None, since=None, isl=(), spurious=0.0, findings=(), **knobs):
+def drew(
+    name,
+    n,
+    classes,
+    blank=0,
+    all_at=None,
+    since=None,
+    isl=(),
+    spurious=0.0,
+    score=-300.0,
+    findings=(),
+    **knobs,
+):
     """Return a sampler's panel n samples after a knob was turned, or after its start.
 
     classes : samples of each class; all_at : number of samples after which all were visited
@@ -35,6 +47,7 @@ def drew(name, n, classes, blank=0, all_at=None, since=None, isl=(), spurious=0.
         blanks=np.array([600] * len(past) + [blank]),
         counts=[Made(n=all_at, visited=visited)] if all_at else [],
         covered=Made(visited=visited, spurious=spurious),
+        newest=Made(isl=score),
     )
 
 
@@ -90,6 +103,10 @@ SAMPLE = {
     f"Temperature 1 → 2: {TEN}.": [drew("gibbs", 300, EVEN, all_at=180, since=WARMED, temperature=2.0)],
     "Gibbs has drawn only 5s in 1,000 samples; rates-herding has drawn all ten digits.": [stuck, herding],
     "Gibbs has drawn mostly blank images in 1,000 samples.": [drew("gibbs", 1000, [20] * 10, blank=800)],
+    "The specks of Gibbs score above the clear 5s of Gibbs: by the ISL blank is a safe bet.": [
+        stuck,
+        drew("gibbs", 1000, [50] * 10, blank=500, spurious=0.7, score=-280.0),
+    ],
     "Both drew all ten digits. Which comes closest to the data? Compare the ISL.": [herding, freed()],
     "Gibbs has drawn 2 of 10 digits in 1,000 samples.": [drew("gibbs", 1000, [400, 600] + [0] * 8)],
     "Gibbs: The samples look hotter.": [drew("gibbs", 1000, [], findings=[hot])],
@@ -102,11 +119,11 @@ rises, level = np.linspace(-14, -9, 12), [-14, *[-10] * 11]
 fell, fell_more = [-14, *[-10] * 6, *[-10.5] * 5], [-14, *[-9] * 6, *[-11.2] * 5]
 TRAIN = {
     "Both still rise.": [learned("CD", rises), learned("UCD", rises)],
-    "CD has fallen .5 nats below its best; pop-CD still rises.": [
+    "CD has fallen below its best; pop-CD still rises.": [
         learned("CD", fell),
         learned("pop-CD", rises),
     ],
-    "CD and PCD have fallen up to 2.2 nats below their best; pop-CD is highest.": [
+    "CD and PCD have fallen below their best; pop-CD is highest.": [
         learned("CD", fell),
         learned("PCD", fell_more),
         learned("pop-CD", level),

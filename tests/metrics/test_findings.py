@@ -68,6 +68,19 @@ def test_a_chain_without_some_of_the_classes_is_found():
     assert "missing_classes" not in names(modes.train, "modes_pcd", "modes")
 
 
+def test_a_class_with_less_than_one_percent_counts_as_not_visited():
+    """As on the pages; and no more samples are needed than chance asks for."""
+    modes, g = load_dataset("modes"), np.random.default_rng(0)
+    zero, one, two, three = (modes.train[modes.train_labels == c] for c in range(4))
+    mixed = g.permutation(np.concatenate([zero[:300].repeat(4, axis=0)[:1000], one[:5]]))
+    [found] = [x for x in findings(mixed, "modes_pcd", modes) if "class" in x.name]
+    assert (found.name, found.line) == ("one_class", f"hardly left class {modes.classes[0]}")
+    rest = g.permutation(np.concatenate([x[:300] for x in (zero, one, two)] + [three[:4]]))
+    [found] = [x for x in findings(rest, "modes_pcd", modes) if "class" in x.name]
+    assert (found.name, found.line) == ("missing_classes", f"hardly any {modes.classes[3]} yet")
+    assert found.value == pytest.approx(4 / 904, rel=0.2)
+
+
 def test_chains_that_stay_in_their_classes_are_found_together():
     modes = load_dataset("modes")
     chains = np.stack([modes.train[modes.train_labels == c][:400] for c in range(4)])

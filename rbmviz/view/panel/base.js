@@ -103,6 +103,8 @@ class Panel {
   static columns = 1;
   /** Name of the steps of a run. @type {string} */
   unit = '';
+  /** After the number of steps; others have it in the tip only. */
+  counted = '';
   /** Names of head entries that are sentences for the fold, such as the point of the scores or the last turn of a knob. @type {string[]} */
   sentences = [];
   /** Whether the pictures show the start of the run. */
@@ -336,7 +338,7 @@ class Panel {
     }
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
-    this.count.textContent = head.n < SHORT_FROM ? whole.format(head.n) : short.format(head.n).toLowerCase();
+    this.count.textContent = `${head.n < SHORT_FROM ? whole.format(head.n) : short.format(head.n).toLowerCase()}${this.counted}`;
     this.count.title = `${whole.format(head.n)} ${this.unit}`;
     this.readouts.draw(this.readoutValues, head.status === 'running');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);

@@ -177,6 +177,7 @@ class CouplingPanel extends Panel {
   static columns = 4;
   mostFront = 4;
   unit = 'sweeps of the pairs on show';
+  counted = ' sweeps shown';
   began = -1;
   pairColumns = this.page.pair_columns.map(spec => new PairColumn(spec, this.page.highlight));
 

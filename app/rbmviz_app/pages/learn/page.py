@@ -52,7 +52,6 @@ def main() -> None:
     st.header(f"The path: {len(path)} lessons, {done} read", anchor=False)
     draw_cards("path", path)
     st.header("Challenges", anchor=False)
-    st.markdown("Reach a goal with the knobs you may turn.")
     draw_cards("challenges", challenges)
     messages.show_toasts()
     links.write("learn", {})

@@ -15,8 +15,9 @@ STUCK_AFTER = 300
 STUCK, ONLY = 0.7, 0.985
 """Share of a class from which on a chain is stuck, and has drawn only this class."""
 
-GARBLED, WORSE_BY = 0.3, 2
-"""Share of samples unlike the data, and standard errors of a fall of the ISL, from which something broke."""
+GARBLED, MOSTLY_GARBLED, WORSE_BY = 0.3, 0.5, 2
+"""Shares of samples unlike the data from which something broke, and from which most are; standard errors of a
+fall of the ISL from which something broke."""
 
 
 class Drawn(NamedTuple):
@@ -87,6 +88,7 @@ def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
     drag = " Drag the orange slider." if is_off else ""  # it has a halo
     stuck = next((each for each in drawn if each.n >= STUCK_AFTER and each.share >= STUCK), None)
     free = [each.name for each in drawn if each.all_at is not None and each is not stuck]
+    yield from _safe_bet(drawn)
     if stuck is not None:
         how = "only" if stuck.share >= ONLY else "mostly"
         said = f"{stuck.name} has drawn {how} {stuck.most} in {at_least(stuck.n)} samples"
@@ -100,6 +102,20 @@ def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
     if least.n >= STUCK_AFTER:
         some = f"{least.visited} of {len(names)} {kind}"
         yield f"{least.name} has drawn {some} in {at_least(least.n)} samples.{drag}"
+
+
+def _safe_bet(drawn: list[Drawn]) -> Iterator[str]:
+    """Yield why samples that look like nothing have a better ISL than clear ones."""
+    scored = [
+        (each.shown.covered.spurious, each.shown.newest.isl, each)
+        for each in drawn
+        if each.shown.covered is not None and each.shown.newest is not None
+    ]
+    for spurious, high, blurred in scored:
+        for others, low, clear in scored:
+            if spurious >= MOSTLY_GARBLED and others < GARBLED and low < high:
+                said = f"The specks of {blurred.name} score above the clear {clear.most} of {clear.name}"
+                yield f"{said}: by the ISL blank is a safe bet."
 
 
 def _since_turn(drawn: Drawn, every: str, of: str) -> Iterator[str]:

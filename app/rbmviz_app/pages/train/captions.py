@@ -26,11 +26,7 @@ def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     fallen = [name for name, (_, below, _) in climbs.items() if below]
     rising = [name for name, (_, _, rises) in climbs.items() if rises]
     if fallen:
-        by = max(climbs[name][1] for name in fallen)
-        nats = f"{by:.1g}".lstrip("0") if by < 0.95 else f"{by:.1f}"
-        said = f"has fallen {nats} nats below its best"
-        if len(fallen) > 1:
-            said = f"have fallen up to {nats} nats below their best"
+        said = "have fallen below their best" if len(fallen) > 1 else "has fallen below its best"
         rest = (
             f"{max(rising, key=lambda name: climbs[name][0])} still rises" if rising else f"{best} is highest"
         )

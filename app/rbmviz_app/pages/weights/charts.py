@@ -36,7 +36,7 @@ def _styles(named: Named, slots: Sequence[int], *more: Style) -> tuple[Style, ..
     return (*styled([name for name, _ in named], tones, slots), *more)
 
 
-EFFECTIVE_SHARE = NUMBERS["weights"]["ess_share"].label
+EFFECTIVE_SHARE = NUMBERS["weights"]["ess_share"].in_words
 
 EQUAL = Style("all weights equal (CD)", GREY, (5, 4))
 

@@ -147,8 +147,8 @@ class WeightPanel extends Panel {
       /** @param {number} log */
       const px = log => width * (log - low) / (high - low);
       x.fillStyle = translucent(ink, 0.65);
-      const { logZ, truth } = this, estimate = `log Z: estimate ${logZ === null ? '…' : round3(logZ)}`;
-      x.fillText(truth === null ? estimate : `${estimate}, dashed ${round3(truth)}`, 0, 34);
+      const { logZ, truth } = this, estimate = `log Z: ${logZ === null ? '…' : round3(logZ)}`;
+      x.fillText(truth === null ? estimate : `${estimate}; reference, dashed: ${round3(truth)}`, 0, 34);
       if (histogram) {
         const { counts } = histogram, most = Math.log1p(Math.max(...counts)), step = (histogram.high - histogram.low) / counts.length;
         x.fillStyle = translucent(accent, 0.45);
