@@ -61,10 +61,8 @@ def test_numbers_that_compare_with_the_data_are_not_there(setup, open_race):
     free = {number.name for number in readouts(panel.algorithm, panel.plan._replace(clamp=None))}
     assert free - names == {"isl", "class_coverage"}
     assert all(np.isnan(point.isl) for point in panel.snapshot.curve)
-    panel.read(SamplingRun.look_now)
     assert panel.snapshot.findings is None
-    verdict = verdict_of(panel.snapshot)
-    assert (verdict["verdict"], verdict["findings"]) == ("not scored: a part is held", [(HELD, "")])
+    assert verdict_of(panel.snapshot)["findings"] == [(HELD, "")]
 
 
 def test_the_code_of_a_page_holds_the_drawing(setup, open_race, tmp_path, monkeypatch):
@@ -95,9 +93,7 @@ def test_a_drawing_travels_in_the_address_and_undo_takes_it_back(page, address_o
     ("model", "text", "sentence"),
     [
         ("bas_pcd", as_clamp(np.r_[1, np.full(255, FREE)], 256).text, "does not fit a model with 16 visible"),
-        ("bas_pcd", f"{TEXT}AA", "does not fit a model with 16 visible"),  # a byte too many
         ("bas_pcd", "__9VVQ", "all units are held"),
-        ("bas_pcd", "A", "does not fit"),
         ("reviews_fpcd", as_clamp(np.r_[1, np.full(783, FREE)], 784).text, "does not fit a model with"),
     ],
 )
@@ -107,12 +103,6 @@ def test_a_drawing_that_does_not_fit_is_one_sentence(page, model, text, sentence
     [error] = [one.value for one in test.error]
     assert error.startswith("Nothing is held: ")
     assert sentence in error
-
-
-def test_a_text_in_a_link_that_is_no_drawing_is_named(page):
-    test = page("sample", shell=True, clamp="<b>1</b>", p="gibbs")
-    assert "clamp = (not '<b>1" in test.warning[0].value.replace("\\", "")
-    assert settings_of(test)["clamp"] == ""
 
 
 def test_a_model_of_texts_holds_words_and_takes_no_drawing(page):
@@ -134,31 +124,27 @@ def test_hostile_drawings_are_refused(setup, open_race, units):
 
 
 def test_facts_of_a_drawing(setup):
-    """Its free energy with free pixels off, and the bits of the example that is nearest where it is held."""
+    """Its free energy with free pixels off, and the example that is nearest where pixels are held."""
     rbm, train = setup.model.rbm, setup.dataset.train
     facts = drawing_facts(rbm, setup.dataset, as_clamp(UNITS, 16))
     assert facts["energy"] == rbm.free_energy(np.maximum(UNITS, 0))
     nearest = np.unpackbits(np.frombuffer(base64.b64decode(facts["nearest"]), np.uint8))
-    differ = (train[:, :8] != UNITS[:8]).sum(axis=1)
-    assert (nearest[:8] != UNITS[:8]).sum() == differ.min()
-    energies = energies_of_test(rbm, setup.dataset)
-    assert sum(energies["counts"]) == len(setup.dataset.test)
-    assert drawing_facts(rbm, None, as_clamp(UNITS, 16)).keys() == {"energy", "p"}
+    assert (nearest != UNITS)[:8].sum() == (train != UNITS)[:, :8].sum(axis=1).min()
+    assert sum(energies_of_test(rbm, setup.dataset)["counts"]) == len(setup.dataset.test)
 
 
 def test_buttons_hold_upper_halves(setup, open_race, monkeypatch):
-    """Of the drawing; without one, of the newest sample; and of one test image after the other."""
+    """Of the drawing; without one, of the newest sample or the start; and of one test image after another."""
     monkeypatch.setattr(session, "st", SimpleNamespace(session_state={}))
     race = open_race(setup)
     np.testing.assert_array_equal(pen.held_by(race, "upper", None).units, UNITS)
     first, second = (pen.held_by(race, "test", None).units for _ in range(2))
     assert (first[8:] == FREE).all()
     assert (first != second).any()
-    for half in (first, second):
-        assert (setup.dataset.test[:, :8] == half[:8]).all(axis=1).any()
+    assert all((setup.dataset.test == half)[:, :8].all(axis=1).any() for half in (first, second))
     free = open_race(setup._replace(clamp=""), rbmviz.make_sampler("gibbs"))
-    start = free.setup.first_state()
-    np.testing.assert_array_equal(pen.held_by(free, "upper", None).units[:8], start[:8])
+    halves = [pen.held_by(free, "upper", None).units[:8]]
     made(free, 5)
+    halves.append(pen.held_by(free, "upper", None).units[:8])
     newest = free.panels[0].read(SamplingRun.held_samples)[1][-1]
-    np.testing.assert_array_equal(pen.held_by(free, "upper", None).units[:8], newest[:8])
+    np.testing.assert_array_equal(halves, [free.setup.first_state()[:8], newest[:8]])

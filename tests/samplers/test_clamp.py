@@ -55,15 +55,11 @@ def test_every_sampler_completes(sampler):
 
 
 def classes_found(held):
-    """Return how many of 20 test digits, two of each class, have the class of most of 300 samples.
-
-    The class of a sample is that of the nearest training example.
-    """
+    """Return how many of 20 test digits have the class of most of 300 samples, by the nearest example."""
     digits = load_dataset("mnist5k")
     coverage, found = Coverage(digits, COMPARED_EXAMPLES), 0
     for seed, (image, label) in enumerate(zip(digits.test[::100], digits.test_labels[::100], strict=True)):
-        units = held, image
-        v = sample("mnist_fpcd", "rates_fpcd", 300, seed=seed, init="random", clamp=units).v
+        v = sample("mnist_fpcd", "rates_fpcd", 300, seed=seed, init="random", clamp=(held, image)).v
         votes = np.bincount(coverage.labels[coverage.nearest(v)[0]], minlength=10)
         found += int(votes.argmax() == label)
     return found
@@ -94,21 +90,15 @@ def test_upper_halves_of_digits_are_completed_to_their_class():
     assert classes_found(pixels < 56) <= 6
 
 
-@pytest.mark.parametrize("n", [16, 17, 23, 784])
+@pytest.mark.parametrize("n", [16, 17, 784])
 def test_a_clamp_as_text_is_read_back_and_fits_no_other_model(n):
-    generator = np.random.default_rng(n)
-    for _ in range(50):
-        units = generator.integers(-1, 2, n)
-        units[0] = -1
-        text = as_clamp(units, n).text
-        np.testing.assert_array_equal(as_clamp(text, n).units, units)
-        for other in (n - 9, n + 9, 256):
-            with pytest.raises(BadInput, match="this drawing does not fit a model"):
-                as_clamp(text, other)
-        damaged = bytearray(text.encode())
-        damaged[generator.integers(len(text))] = ord(generator.choice(list("+/=. ")))
-        with pytest.raises(BadInput, match="this drawing does not fit"):
-            as_clamp(damaged.decode(), n)
+    units = np.random.default_rng(n).integers(-1, 2, n)
+    text = as_clamp(units, n).text
+    np.testing.assert_array_equal(as_clamp(text, n).units, units)
+    others = [(text, n - 9), (text, n + 9), (text[:-2], n), (text + "AA", n), (f"+{text[1:]}", n)]
+    for damaged, size in others:
+        with pytest.raises(BadInput, match="this drawing does not fit a model"):
+            as_clamp(damaged, size)
 
 
 def test_the_start_is_that_of_the_free_units():
