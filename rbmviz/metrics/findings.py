@@ -27,6 +27,9 @@ PATIENCE = 5000
 GROWTH = 1.25
 """Factor by which a run grows before its findings are made again."""
 
+LOCAL_GROWTH = 4
+"""Factor by which a run grows before temperature and units are looked at again: nine tenths of a look."""
+
 VEHTARI = "Vehtari et al. (2021), doi:10.1214/20-BA1221"
 MARGOSSIAN = "nested R-hat, Margossian et al. (2024), doi:10.1214/24-BA1453"
 NEAREST = "nearest training example, metrics.Coverage"
@@ -262,6 +265,8 @@ def findings(
 class Watch:
     """``findings`` of samples while they come: ``update`` is cheap, ``findings`` looks only at what is new.
 
+    The temperature and single units are looked at again when there are LOCAL_GROWTH times as many samples.
+
     Parameters
     ----------
     rbm, dataset, n_chains, start
@@ -284,6 +289,8 @@ class Watch:
         self._stride = 1  # of these values
         self._residuals: dict[int, np.ndarray] = {}
         self._beta = 1.0
+        self._local: list[Finding] = []  # of temperature and units, from the first so many samples
+        self._local_at = 0
         self._newest = Findings([], 0, ())
 
     def update(self, v: np.ndarray, packed: bool = False) -> None:
@@ -302,7 +309,9 @@ class Watch:
             found = _ess(scalars, len(energy), energy.size, n) + _drift(scalars)
             correlation = _autocorrelation(energy)
             found += _rhat(scalars, self._superchains) + self._repeats(correlation)
-            found += self._temperature() + self._units()
+            if n >= LOCAL_GROWTH * self._local_at:
+                self._local, self._local_at = self._temperature() + self._units(), n
+            found += self._local
             skipped = set() if self._class_names else {"classes"}
             if self._coverage is not None:
                 found += _spurious(classes) + self._classes(classes)

@@ -12,6 +12,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics.findings import FEWEST_SAMPLES, Findings, Watch
 from rbmviz.rbm import RBM
 from rbmviz.session.pools import FULL_SPEED
+from rbmviz.support.blas import one_blas_thread
 
 LOOK_SHARE = 100
 """Minimum time between the starts of two looks, as a multiple of the processor time of the last one."""
@@ -74,7 +75,8 @@ class Diagnosis:
     def _look(self, watch: Any) -> None:
         begin, found = time.thread_time(), None
         try:
-            found = watch.findings()
+            with one_blas_thread():  # a second one would spin
+                found = watch.findings()
         except Exception:  # the run goes on without a verdict
             log.exception("a run's samples could not be looked at")
         if watch is self._watch:  # no knob was turned meanwhile

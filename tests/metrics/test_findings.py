@@ -134,7 +134,7 @@ def test_samples_may_come_in_parts(n_chains, n):
     for i, part in enumerate(np.split(v, [1, 10, 500, 513, 3000, 3001, 8000])):
         parts.update(np.packbits(part, axis=1), packed=True) if i % 2 else parts.update(part)
         parts.findings()
-    parts._newest.n = 0  # so that it looks again
+    parts._newest.n = parts._local_at = 0  # so that it looks at all again
     again, once = parts.findings(), whole.findings()
     assert [x.name for x in once] == [x.name for x in again] != []
     for x, y in zip(once, again, strict=True):
