@@ -413,7 +413,8 @@ class LivePage(Generic[S]):
         """
         preset, panels = self.shown_preset(race), self.named(race)
         own = preset.caption if preset is not None else ""
-        stays = preset is not self.presets[0] and not any(shown.scored_from for _, shown in panels)
+        opening = next(iter(self.presets), None)
+        stays = preset is not opening and not any(shown.scored_from for _, shown in panels)
         first = own if own and stays else next(self.captions(panels, race.setup), own)
         return first.split("\n")
 

@@ -4,8 +4,9 @@ import bisect
 import copy
 import math
 import operator
+import statistics
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -329,6 +330,32 @@ def scored_examples(rows: np.ndarray, most: int = SCORED_EXAMPLES) -> np.ndarray
     """Return at most ``most`` rows, evenly spaced."""
     n = min(len(rows), most)
     return rows[np.arange(n) * len(rows) // n] if n else rows
+
+
+LEAST_CHANGE, SURE_ERRORS = 0.05, 3
+"""Nats, and standard errors of an estimate, from which on a curve has fallen or risen."""
+
+SMOOTHED, FEWEST_SCORES = 3, 5
+"""Likelihoods whose median counts, because single ones jump, and of a run before anything is said."""
+
+
+def climb(likelihoods: Iterable[Likelihood]) -> tuple[float, float, bool] | None:
+    """Return the newest log-likelihood, how far it is below the best (0: hardly), and whether it still rises.
+
+    It rises if it is higher than after half of the updates. None before there are FEWEST_SCORES.
+    """
+    known = [point for point in likelihoods if np.isfinite(point.train).all()]
+    if len(known) < FEWEST_SCORES:
+        return None
+    means = [float(point.train.mean()) for point in known]
+    values = [statistics.median(means[i : i + SMOOTHED]) for i in range(len(means) - SMOOTHED + 1)]
+    points = known[SMOOTHED - 1 :]
+    halfway = next(
+        y for point, y in zip(points, values, strict=True) if 2 * point.update >= points[-1].update
+    )
+    least = max(LEAST_CHANGE, SURE_ERRORS * float(points[-1].std_error.max()))
+    below = max(values) - values[-1]
+    return values[-1], below if below > least else 0.0, below <= least < values[-1] - halfway
 
 
 class LikelihoodEstimator:

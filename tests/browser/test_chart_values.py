@@ -73,7 +73,7 @@ def test_the_fold_of_a_panel_has_charts_of_the_samples_that_were_looked_at(live)
     read = [re.fullmatch(r"to: (.+), from: (.+): ([\d,]+)", cell).groups() for cell in cells]
     counts = {(start, end): int(n.replace(",", "")) for end, start, n in read}
     changes = sum(n for (start, end), n in counts.items() if start != end)
-    said = panel.locator(".look .notes").last.text_content()
+    said = panel.locator(".look > :not([hidden]) .notes").last.text_content()
     assert said.startswith(f"{changes:,} changes in {sum(counts.values()):,} samples. A stay lasts")
     for name in {start for start, _ in counts}:
         stays = sum(n for (start, _), n in counts.items() if start == name)

@@ -118,7 +118,7 @@ def test_play_refuses_models_too_large_for_a_page(capsys, monkeypatch, tmp_path)
     assert "n_chains = 1 only, and not 2" in refused(capsys, *play, "gibbs:n_chains=2", "--model", "bas_pcd")
     monkeypatch.delattr(registry.samplers["gibbs"], "kernel")
     said = refused(capsys, *play, "rates_fpcd", "gibbs", "--model", "bas_pcd")
-    assert "gibbs has no form for browsers: take rates_fpcd" in said
+    assert "gibbs has no form for browsers: take parallel_tempering, rates_fpcd" in said
     assert not out.exists()
 
 
@@ -274,6 +274,7 @@ def test_training_that_fails_keeps_what_it_had(capsys, tmp_path, monkeypatch):
         return real(self, state, theta, data)
 
     monkeypatch.setattr(cd, "negative", short)
+    monkeypatch.setattr(cd, "sweeps_from", "")  # update by update
     assert main([*TRAIN, "--every", "5", "--out", str(tmp_path / "m.safetensors")]) == 1
     err = capsys.readouterr().err
     assert "(10 updates) is kept" in err
@@ -450,6 +451,7 @@ def test_two_signals_at_once_are_one(capsys, tmp_path, monkeypatch):
         return real(self, state, theta, data)
 
     monkeypatch.setattr(cd, "negative", stopped)
+    monkeypatch.setattr(cd, "sweeps_from", "")  # update by update
     assert main([*TRAIN, "--every", "5", "--out", str(tmp_path / "m.safetensors")]) == 130
     assert "after 10 updates is kept" in capsys.readouterr().err
     assert names(tmp_path) == ["m.checkpoint", "m.safetensors"]

@@ -92,7 +92,7 @@ def draw_charts(race: PageRace[TrainingSetup], levels: Levels) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Log-likelihood**")
-        yardstick = controls.choose(
+        yardstick = controls.select(
             Settings.part,
             [name for name, each in YARDSTICKS.items() if each.part in levels.independent],
             format_func=lambda name: YARDSTICKS[name].label,
