@@ -2,6 +2,7 @@
 
 import bisect
 import copy
+import itertools
 import math
 import operator
 import statistics
@@ -342,7 +343,8 @@ SMOOTHED, FEWEST_SCORES = 3, 5
 def climb(likelihoods: Iterable[Likelihood]) -> tuple[float, float, bool] | None:
     """Return the newest log-likelihood, how far it is below the best (0: hardly), and whether it still rises.
 
-    It rises if it is higher than after half of the updates. None before there are FEWEST_SCORES.
+    It rises if it is at its best, and higher than after half of the updates; it has fallen if it is further
+    below its best than it swings. None before there are FEWEST_SCORES.
     """
     known = [point for point in likelihoods if np.isfinite(point.train).all()]
     if len(known) < FEWEST_SCORES:
@@ -354,8 +356,13 @@ def climb(likelihoods: Iterable[Likelihood]) -> tuple[float, float, bool] | None
         y for point, y in zip(points, values, strict=True) if 2 * point.update >= points[-1].update
     )
     least = max(LEAST_CHANGE, SURE_ERRORS * float(points[-1].std_error.max()))
+    swing = statistics.median(abs(y - x) for x, y in itertools.pairwise(values))
     below = max(values) - values[-1]
-    return values[-1], below if below > least else 0.0, below <= least < values[-1] - halfway
+    return (
+        values[-1],
+        below if below > max(least, 2 * swing) else 0.0,
+        not below and values[-1] - halfway > least,
+    )
 
 
 class LikelihoodEstimator:

@@ -15,6 +15,7 @@ from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
+from rbmviz.trainers.batches import mean_hidden
 
 
 def _rows() -> np.ndarray:
@@ -62,7 +63,10 @@ def _draw_and_enumerate() -> None:
     h = np.zeros((1, rbm.n_hidden), np.float32)
     stream = rng.kernel_state(0, "fantasy")
     kernels.random.bernoulli_rows(stream, h, rbm.c, h, h)
-    FixedParameters(rbm.W, rbm.b, rbm.c).sweep(_rows().astype(np.float32), stream)
+    theta, v = FixedParameters(rbm.W, rbm.b, rbm.c), _rows().astype(np.float32)
+    theta.sweep(v, stream)
+    mean_hidden(theta, v)
+    kernels.updates.means(theta.inputs_of_visible(len(v)), np.float32(1), np.empty_like(v))  # a view
     log_z(rbm)
 
 

@@ -88,8 +88,8 @@ def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
         who = f"{row['series']}, {row['chain']}"
         drawn.append(row | {"x": x, "x2": x + wide, "y2": 0.0, "bin": row["x"], "who": who})
     return Bars(
-        ChartAxis("x", "Rejected proposals of a chain", names=bins),
-        ChartAxis("value", "Share of pairs", form="%", zero=True),
+        ChartAxis("x", "Rejected proposals: pale ξ, dark η", names=bins),
+        ChartAxis("value", "Share of chains", form="%", zero=True),
         "series",
         styles(names),
         (("who", "Chain", ""), ("bin", "Rejected proposals", "")),
