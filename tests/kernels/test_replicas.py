@@ -16,13 +16,13 @@ R = 5
 
 @pytest.mark.parametrize("reference", ["uniform", "independent"])
 def test_tempering_is_the_numpy_form(wide, reference):
-    """300 samples of 2 sweeps of 5 replicas, the same bits and the same swaps."""
+    """100 samples of 2 sweeps of 5 replicas, the same bits and the same swaps."""
     start = np.random.default_rng(2).integers(0, 2, 70, dtype=np.uint8)
     sampler = make_sampler(
         "parallel_tempering", n_replicas=R, k=2, spacing="geometric", lowest=0.3, reference=reference
     )
     state = sampler.init(wide, 4, start)
-    got = sampler.step(state, 300)
+    got = sampler.step(state, 100)
 
     step, rbm, at = numpy_form(tempering)["sample"], wide.rbm, np.arange(R)
     rates = wide.rates.b.astype(float).clip(0.001, 0.999)
@@ -38,7 +38,7 @@ def test_tempering_is_the_numpy_form(wide, reference):
 
     v, path = np.tile(start.astype(float), (R, 1)), []
     parameters = np.geomspace(1, 0.3, R), rbm.W, rbm.b, rbm.c, base
-    for t in range(300):
+    for t in range(100):
         v, (emitted, p) = step(v, at, t % 2, *parameters, 2, bernoulli, decide)
         np.testing.assert_array_equal(got.v[t], emitted)
         np.testing.assert_allclose(got.p[t], p, atol=1e-5)
@@ -51,7 +51,7 @@ def test_tempering_is_the_numpy_form(wide, reference):
 
 
 def test_one_replica_is_gibbs_bit_for_bit(wide):
-    one, gibbs = (sample(wide, name, 300, seed=3) for name in ("parallel_tempering:n_replicas=1", "gibbs"))
+    one, gibbs = (sample(wide, name, 60, seed=3) for name in ("parallel_tempering:n_replicas=1", "gibbs"))
     np.testing.assert_array_equal(one.v, gibbs.v)
     np.testing.assert_array_equal(one.p, gibbs.p)
 
@@ -64,6 +64,7 @@ def p_value(v, model) -> float:
     return float(stats.chisquare(np.append(counts[~rare], counts[rare].sum()), expected).pvalue)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("spacing", ["adapted", "linear", "geometric"])
 def test_the_replica_at_one_has_the_law_of_the_model(spacing):
     """On a model whose modes Gibbs sampling does not leave: the control fails."""
@@ -73,6 +74,7 @@ def test_the_replica_at_one_has_the_law_of_the_model(spacing):
     assert p_value(sample(model, "gibbs", 40_000, seed=1).v[2000::20], model) < 1e-9
 
 
+@pytest.mark.compiled
 def test_replicas_that_always_swap_have_another_law():
     """The negative control of the rule: hot states reach the replica at 1."""
     model = load_model("modes_pcd")
@@ -86,6 +88,29 @@ def test_replicas_that_always_swap_have_another_law():
     assert p_value(sample(model, sampler, 60_000, seed=1).v[2000::40], model) > 1e-3
 
 
+def test_an_adapted_ladder_is_spaced_by_the_shares_refused(wide):
+    """After two of sixteen samples for the first time; until then it is the linear one."""
+    start = np.zeros(70, np.uint8)
+    linear, adapted = (
+        make_sampler("parallel_tempering", n_replicas=6, spacing=spacing, burn_in=16, lowest=0.2)
+        for spacing in ("linear", "adapted")
+    )
+    states = [each.init(wide, 4, start) for each in (linear, adapted)]
+    rates = [
+        each.step(state, 2) and each.ladder(state)
+        for each, state in zip((linear, adapted), states, strict=True)
+    ]
+    refused = np.maximum(1 - np.nan_to_num(rates[0].swap_rates), 0.01)
+    barrier = np.append(0, np.cumsum(refused))
+    beta = np.linspace(1, 0.2, 6)
+    want = np.interp(np.linspace(0, barrier[-1], 6), barrier, beta)
+    np.testing.assert_allclose(rates[1].beta, want, rtol=1e-6)
+    assert np.ptp(np.diff(want)) > 0.01
+    np.testing.assert_array_equal(rates[0].beta, beta.astype(np.float32))
+    assert np.isnan(rates[1].swap_rates).all()  # counted anew
+
+
+@pytest.mark.compiled
 def test_an_adapted_ladder_swaps_equally_often():
     """And a linear one does not; from the end of the burn-in it stays."""
     model = load_model("usps_fpcd")
@@ -106,6 +131,7 @@ def test_an_adapted_ladder_swaps_equally_often():
     assert spread["adapted"] < 0.2 < 0.4 < spread["linear"]
 
 
+@pytest.mark.compiled
 def test_a_ladder_whose_neighbours_never_swap_is_named():
     sampler = make_sampler("parallel_tempering", n_replicas=2, spacing="linear")
     state = sampler.init(load_model("mnist_fpcd"), 1)

@@ -13,11 +13,16 @@ STUCK_AFTER = 300
 """Samples, five seconds at the usual speed, before a chain is called stuck."""
 
 STUCK, ONLY = 0.7, 0.985
-"""Share of a class from which on a chain is stuck, and has drawn only this class."""
+"""Share of a class from which on a chain is stuck, and has drawn almost only this class."""
 
 GARBLED, MOSTLY_GARBLED, WORSE_BY = 0.3, 0.5, 2
 """Shares of samples unlike the data from which something broke, and from which most are; standard errors of a
 fall of the ISL from which something broke."""
+
+
+def how_often(share: float) -> str:
+    """Return "only", "almost only" or "mostly"."""
+    return "only" if share == 1 else "almost only" if share >= ONLY else "mostly"
 
 
 class Drawn(NamedTuple):
@@ -71,7 +76,7 @@ def _completed(drawn: list[Drawn]) -> str:
     if not begun:
         return "A part is held: the samplers draw the rest."
     surest, widest = (max(begun, key=attrgetter(field)) for field in ("share", "visited"))
-    how = "only" if surest.share >= ONLY else "mostly"
+    how = how_often(surest.share)
     said = f"{surest.name} completes it {how} as {surest.most}"
     others = surest.visited < widest.visited
     return f"{said}; {widest.name} tries {in_words(widest.visited)} classes." if others else f"{said}."
@@ -90,7 +95,7 @@ def _of_classes(drawn: list[Drawn], names: tuple[str, ...]) -> Iterator[str]:
     free = [each.name for each in drawn if each.all_at is not None and each is not stuck]
     yield from _safe_bet(drawn)
     if stuck is not None:
-        how = "only" if stuck.share >= ONLY else "mostly"
+        how = how_often(stuck.share)
         said = f"{stuck.name} has drawn {how} {stuck.most} in {at_least(stuck.n)} samples"
         if drag or not free:
             yield f"{said}.{drag}"
