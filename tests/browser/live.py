@@ -123,7 +123,8 @@ class Live:
 
     @property
     def charts(self):
-        return self.page.locator(".plot canvas")
+        """The charts of the page, without those in the folds of its panels."""
+        return self.page.locator(".plot canvas:not(.look *)")
 
     def goto(self, query=""):
         """Open a page."""
