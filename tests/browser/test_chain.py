@@ -20,7 +20,7 @@ def test_the_valley_fills_up_and_knobs_act(live):
     ]
     before = page.pictures()
     page.until("panels.every(p => Number(p.dataset.n) > 30)")
-    assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
+    wait(lambda: all(a != b for a, b in zip(before, page.pictures(), strict=True)), "other pictures")
     assert page.number(0, "raised") == "+0.00"
     assert float(page.number(2, "bent")) > 0.05
     page.page.evaluate("document.fonts.ready")  # until then lines above may break elsewhere
