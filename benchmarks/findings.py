@@ -9,15 +9,14 @@ variation of all states, less what exact draws have; of large models a lower bou
 """
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
+from benchmarks.resuming import measured
 from rbmviz import list_samplers, load_model, rng
 from rbmviz.cli import print_message
 from rbmviz.metrics import Coverage, findings, probabilities, too_large
@@ -135,24 +134,12 @@ def main() -> None:
     parser.add_argument("--models", default="bas_pcd,modes_pcd,usps_fpcd,mnist_fpcd")
     parser.add_argument("--seeds", type=int, default=50)
     args = parser.parse_args()
-    lines = args.file.read_text("utf-8").splitlines() if args.file.exists() else []
-    runs = [json.loads(line) for line in lines]
-    done = {(one["model"], one["sampler"], one["seed"]) for one in runs}
-    wanted = [
-        (name, sampler, seed)
-        for seed in range(args.seeds)
-        for name in args.models.split(",")
-        for sampler in samplers_of(name)
-    ]
-    with args.file.open("a", encoding="utf-8") as file, one_blas_thread():
-        for cell in tqdm([cell for cell in wanted if cell not in done], disable=None):
-            line = json.dumps(run(*cell))
-            print(line, file=file, flush=True)
-            runs.append(json.loads(line))
-    order = list(dict.fromkeys((name, sampler) for name, sampler, _ in sorted(wanted, key=lambda x: x[0])))
-    kept = [one for one in runs if (one["model"], one["sampler"]) in order]
-    kept.sort(key=lambda one: order.index((one["model"], one["sampler"])))
-    print_message("\n".join(table(kept)))
+    models, seeds = args.models.split(","), range(args.seeds)
+    wanted = [(name, sampler, seed) for seed in seeds for name in models for sampler in samplers_of(name)]
+    with one_blas_thread():
+        runs = measured(args.file, ("model", "sampler", "seed"), wanted, lambda *cell: [run(*cell)])
+    runs.sort(key=lambda one: one["model"])
+    print_message("\n".join(table(runs)))
 
 
 if __name__ == "__main__":

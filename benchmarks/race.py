@@ -12,15 +12,14 @@ variation from the exact law, of models that can be enumerated.
 
 import argparse
 import itertools
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
+from benchmarks.resuming import measured
 from rbmviz import load_model, metrics, rng
 from rbmviz.cli import print_message
 from rbmviz.datasets import Dataset
@@ -105,14 +104,9 @@ def race(name: str, sampler: str, budget: str, seeds: int) -> Iterator[dict[str,
         shares = np.bincount(classes[~spurious].astype(int)) / len(v) if len(classes) else np.zeros(0)
         isl = metrics.isl(v, data.test, data.validation).isl
         ess = metrics.chain_diagnostics(model.rbm.free_energy(v)[None]).ess / spent["seconds"]
-        at = {"model": name, "sampler": sampler, "budget": budget, "seed": seed, "knobs": knobs}
-        yield at | {
-            "isl": isl,
-            "classes": int((shares > 0.01).sum()),
-            "of": len(data.classes),
-            "ess": ess,
-            **spent,
-        }
+        at = {"model": name, "sampler": sampler, "budget": budget, "seeds": seeds, "seed": seed}
+        scores = {"isl": isl, "classes": int((shares > 0.01).sum()), "of": len(data.classes), "ess": ess}
+        yield at | {"knobs": knobs} | scores | spent
 
 
 def table(runs: list[dict[str, Any]]) -> Iterator[str]:
@@ -146,21 +140,12 @@ def main() -> None:
     parser.add_argument("--models", default=MODELS)
     parser.add_argument("--seeds", type=int, default=5)
     args = parser.parse_args()
-    lines = args.file.read_text("utf-8").splitlines() if args.file.exists() else []
-    runs = [json.loads(line) for line in lines]
-    done = {(one["model"], one["sampler"], one["budget"]) for one in runs}
-    wanted = list(itertools.product(args.models.split(","), GRIDS, BUDGETS))
-    with args.file.open("a", encoding="utf-8") as file, one_blas_thread(), on_one_thread():
-        for name, sampler, budget in tqdm([cell for cell in wanted if cell not in done], disable=None):
-            own = list(race(name, sampler, budget, args.seeds))
-            file.writelines(json.dumps(one) + "\n" for one in own)
-            file.flush()
-            runs += own
-    order = {
-        cell: place for place, cell in enumerate(itertools.product(args.models.split(","), BUDGETS, GRIDS))
-    }
-    runs = [one for one in runs if (one["model"], one["budget"], one["sampler"]) in order]
-    runs.sort(key=lambda one: order[one["model"], one["budget"], one["sampler"]])
+    wanted = [
+        (name, sampler, budget, args.seeds)
+        for name, budget, sampler in itertools.product(args.models.split(","), BUDGETS, GRIDS)
+    ]
+    with one_blas_thread(), on_one_thread():
+        runs = measured(args.file, ("model", "sampler", "budget", "seeds"), wanted, race)
     print_message("\n".join(table(runs)))
 
 

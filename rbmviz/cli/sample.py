@@ -21,11 +21,12 @@ from rbmviz.files.output import write_whole
 from rbmviz.knobs import values_of
 from rbmviz.models import load_model, with_rates
 from rbmviz.rbm import Model
-from rbmviz.rbm.clamp import read_clamp
+from rbmviz.rbm.clamp import Clamp, read_clamp
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
-from rbmviz.samplers.interleave import given, start_of
+from rbmviz.samplers.interleave import begin as begin_chains
+from rbmviz.samplers.interleave import start_of, whole
 from rbmviz.samplers.target_likelihood import TargetAverage, TargetLikelihood, target_likelihood
 
 INTERRUPT_SECONDS = 0.2
@@ -101,15 +102,11 @@ def sample(
     held = read_clamp(clamp, loaded.rbm.n_visible) if clamp is not None else None
     if held is not None and likelihood:
         raise BadInput("--likelihood is of the whole model: leave it or --clamp out.")
-    own = loaded if held is None else given(held, loaded, algorithm, data)
-    state = algorithm.init(own, seed, v0 if held is None or v0 is None else held.free_part(v0))
+    state = begin_chains(algorithm, loaded, seed, v0, held, data)
     state = follow_norm(state) if for_arviz else state
     average = TargetAverage() if likelihood else None
     begin = time.perf_counter()
-    samples, sweeps = _drawn(algorithm, state, n, thin, average, own, for_arviz or not no_means)
-    if held is not None:
-        means = held.fill(samples.p) if samples.p.size else samples.p
-        samples = dataclasses.replace(samples, v=held.fill(samples.v), p=means, model=loaded)
+    samples, sweeps = _drawn(algorithm, state, n, thin, average, loaded, held, for_arviz or not no_means)
     seconds, interrupted = time.perf_counter() - begin, len(samples) < n
     source = origin_of({model: loaded}, data, seed=seed)
     meta = {
@@ -136,7 +133,14 @@ def sample(
 
 
 def _drawn(
-    sampler: Sampler, state: Any, n: int, thin: int, average: TargetAverage | None, model: Model, means: bool
+    sampler: Sampler,
+    state: Any,
+    n: int,
+    thin: int,
+    average: TargetAverage | None,
+    model: Model,
+    held: Clamp | None,
+    means: bool,
 ) -> tuple[Samples, int]:
     """Return n samples, every ``thin``-th of each chain, and the sweeps; fewer after an interrupt."""
     last_round, last_chain = divmod(n - 1, sampler.n_chains)
@@ -151,6 +155,7 @@ def _drawn(
                 tick = time.perf_counter()
                 size = min(chunk, total - drawn)
                 made = average.step(sampler, state, size) if average else sampler.step(state, size)
+                made = whole(made, held)
                 spent = time.perf_counter() - tick
                 chunk = min(max(int(size * INTERRUPT_SECONDS / spent), 1), 2 * chunk)
                 rounds = np.arange(drawn, drawn + size) // sampler.n_chains

@@ -91,6 +91,13 @@ class Clamp:
         return rows
 
 
+def upper_half(image: np.ndarray, rows: int, columns: int) -> Clamp:
+    """Return the clamp of the upper half of an image of bits, (rows * columns,); an odd row is free."""
+    units = np.full(len(image), FREE, np.int8)
+    units[: rows // 2 * columns] = image[: rows // 2 * columns]
+    return Clamp(units)
+
+
 def as_clamp(clamp: Any, n_visible: int) -> Clamp:
     """Return a ``Clamp`` of what users give.
 

@@ -161,6 +161,9 @@ class Sampler(Protocol):
         Compiled forms of its kernels, each with knobs that need it (default: one, of its own name).
     form : str, optional
         Name of the form that these knobs need.
+    ladder : method, optional
+        ``ladder(state)``: what the replicas of a sampler that swaps them have done, a
+        ``parallel_tempering.LadderReport``, which panels show.
     n_chains : int
         Chains that take turns: a knob (of ``interleave.ChainKnobs``), or a class attribute 1.
     """
@@ -382,7 +385,7 @@ def _chunks(
 ) -> Iterator[Samples]:
     """Yield the samples of fresh chains, n at a time."""
     from rbmviz.samplers.fast_weights import follow_norm  # both import this module
-    from rbmviz.samplers.interleave import given, start_of
+    from rbmviz.samplers.interleave import begin, start_of, whole
 
     if v0 is None:
         v0, start = start_of(model, seed, sampler.n_chains, init)
@@ -391,14 +394,10 @@ def _chunks(
     else:
         raise BadInput("sample: v0 and init both say where the chains start: give one of them.")
     held = None if clamp is None else as_clamp(clamp, model.rbm.n_visible)
-    if held is None:
-        state, first = sampler.init(model, seed, v0), 0
-    else:
-        own = given(held, model, sampler)
-        state, first = sampler.init(own, seed, v0 if v0 is None else held.free_part(v0)), 0
+    state, first = begin(sampler, model, seed, v0, held), 0
     state = follow_norm(state) if fast_norm else state
     while True:
-        drawn, n_chains = sampler.step(state, n), None if first % sampler.n_chains else sampler.n_chains
-        v, p = (drawn.v, drawn.p) if held is None else (held.fill(drawn.v), held.fill(drawn.p))
-        yield Samples(v, p, {**drawn.info, "start": start}, model, n_chains)
+        n_chains = None if first % sampler.n_chains else sampler.n_chains
+        drawn = whole(sampler.step(state, n), held)
+        yield Samples(drawn.v, drawn.p, {**drawn.info, "start": start}, model, n_chains)
         first += n

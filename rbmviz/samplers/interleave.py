@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
@@ -200,6 +200,28 @@ def given(clamp: Clamp, model: Model, sampler: Any, examples: Dataset | None = N
             rows = _examples(name, "train", os.environ.get("RBMVIZ_DATA_DIR"))
     fit = rows is not None and len(rows) > 0 and rows.shape[1] == model.rbm.n_visible
     return clamp.model(model, rows if fit else None)
+
+
+def begin(
+    sampler: Any,
+    model: Model,
+    seed: rng.Seed,
+    v0: np.ndarray | None,
+    clamp: Clamp | None = None,
+    examples: Dataset | None = None,
+) -> Any:
+    """Return the state of fresh chains; while units are clamped, of the free ones: see ``whole``."""
+    if clamp is None:
+        return sampler.init(model, seed, v0)
+    free = given(clamp, model, sampler, examples)
+    return sampler.init(free, seed, v0 if v0 is None else clamp.free_part(v0))
+
+
+def whole(samples: Samples, clamp: Clamp | None) -> Samples:
+    """Return samples of all units from those of the free ones."""
+    if clamp is None:
+        return samples
+    return replace(samples, v=clamp.fill(samples.v), p=clamp.fill(samples.p))
 
 
 def starts_at_data(examples: np.ndarray, seed: rng.Seed, n_chains: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.clamp import Clamp, as_clamp
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
-from rbmviz.samplers.interleave import MAX_CHAINS, given, starts_at_data
+from rbmviz.samplers.interleave import MAX_CHAINS, begin, starts_at_data, whole
 from rbmviz.samplers.parallel_tempering import LadderReport
 from rbmviz.session import isl_points
 from rbmviz.session.again import RunLog, again
@@ -114,6 +114,12 @@ class SamplingSnapshot(Snapshot):
     findings: Findings | None = None
     clamp: Clamp | None = None
     start_picture: np.ndarray | None = None
+
+    @property
+    def newest_image(self) -> np.ndarray | None:
+        """The newest sample or, before the first, the start, uint8 (n_visible,); None if neither is held."""
+        held = self.newest_samples.v[-1:] if len(self.newest_samples.v) else self.start_picture
+        return None if held is None else np.unpackbits(held[0], count=self.newest_samples.n_visible)
 
     @property
     def since_turn(self) -> Spent:
@@ -231,12 +237,9 @@ class SamplingRun(Run):
     def prepare(self) -> None:
         """Make the chains and their scores, and compile the kernels; ``seconds`` excludes this time."""
         model, seed, _, dataset, kernel, _, clamp = self._sampling
-        v0 = self._v0
-        if clamp is not None:
-            model = given(clamp, model, self.algorithm)
-            v0 = v0 if v0 is None else clamp.free_part(v0)
-        self.algorithm.step(self.algorithm.init(model, seed, v0), 1)
-        self._state = follow_norm(self.algorithm.init(model, seed, v0))
+        chains = self.algorithm, model, seed, self._v0, clamp
+        self.algorithm.step(begin(*chains), 1)
+        self._state = follow_norm(begin(*chains))
         n_chains = self.algorithm.n_chains
         if dataset is not None:
             self._scores = Scores(dataset, None if clamp else kernel, n_chains)
@@ -246,11 +249,10 @@ class SamplingRun(Run):
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
-        most = self.chunk
         if not self.prepared or self._scores is None:
-            return most
+            return self.chunk
         until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point
-        return min(most, until_next_point)
+        return min(self.chunk, until_next_point)
 
     def advance(self, n: int) -> Samples:
         """Draw n samples and score them."""
@@ -261,8 +263,7 @@ class SamplingRun(Run):
         samples = self.algorithm.step(self._state, n)
         # Processor time: while other panels load their kernels, the first samples wait for the interpreter.
         self.seconds += time.thread_time() - began
-        if self._clamp is not None:
-            samples = Samples(self._clamp.fill(samples.v), self._clamp.fill(samples.p), samples.info)
+        samples = whole(samples, self._clamp)
         if self._scores is not None:
             self._scores.update(samples)
         if self._diagnosis is not None:
@@ -364,11 +365,8 @@ class SamplingRun(Run):
         return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
 
     def _ladder(self) -> LadderReport | None:
-        return (
-            self.algorithm.ladder(self._state)
-            if self.prepared and hasattr(self.algorithm, "ladder")
-            else None
-        )
+        ladder = getattr(self.algorithm, "ladder", None)
+        return ladder(self._state) if self.prepared and ladder is not None else None
 
     def view(self, status: Status) -> Snapshot:
         """Return the snapshot of this run."""

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from waiting import wait
 
 pytestmark = pytest.mark.browser
 

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.pages import PAGES
-from rbmviz.rbm.clamp import FREE, Clamp, as_clamp
+from rbmviz.rbm.clamp import FREE, as_clamp, upper_half
 from rbmviz.session import SamplingSetup, SamplingSnapshot
 from rbmviz.view import PANEL_FOLDER
 from rbmviz.view.specs import shape_of
@@ -82,28 +81,23 @@ def held_by(race: PageRace[SamplingSetup], act: Any, units: Any) -> Any:
     """Return the units that a drawing, or a button, holds: -1 for free ones."""
     setup = race.setup
     n_visible = setup.model.rbm.n_visible
-    rows, columns = shape_of(n_visible, setup.model.meta.get("image_shape"), setup.dataset)
+    image = None
     if act == "draw":
         return units
-    whole: np.ndarray = np.full(n_visible, FREE, np.int8)
     if act == "test" and setup.dataset is not None and len(test := setup.dataset.test):
         TEST_IMAGES.set(TEST_IMAGES.value + 1)
-        whole = test[STRIDE * TEST_IMAGES.value % len(test)]
+        image = test[STRIDE * TEST_IMAGES.value % len(test)]
     elif act == "upper" and setup.clamp:
-        whole = np.asarray(units_of(setup)) == 1
+        image = as_clamp(setup.clamp, n_visible).units == 1
     elif act == "upper" and race.panels:
-        whole = np.unpackbits(newest_of(race.panels[0].snapshot), count=n_visible)
-    return Clamp(np.where(np.arange(n_visible) < rows // 2 * columns, whole.astype(np.int8), FREE))
-
-
-def newest_of(shown: Any) -> np.ndarray:
-    """Return the newest sample of a run or, before the first, its start, bits packed; else BadInput."""
-    assert isinstance(shown, SamplingSnapshot)
-    if len(shown.newest_samples.v):
-        return shown.newest_samples.v[-1]
-    if shown.start_picture is None:
-        raise BadInput("there is no sample yet: draw, or press Play.")
-    return shown.start_picture[0]
+        shown = race.panels[0].snapshot
+        assert isinstance(shown, SamplingSnapshot)
+        image = shown.newest_image
+        if image is None:
+            raise BadInput("there is no sample yet: draw, or press Play.")
+    if image is None:
+        return [FREE] * n_visible
+    return upper_half(image, *shape_of(n_visible, setup.model.meta.get("image_shape"), setup.dataset))
 
 
 def choose_words(setup: SamplingSetup) -> None:
