@@ -36,10 +36,8 @@ MODELS = (
     "newsgroups_fpcd,reviews_fpcd"
 )
 
-KEPT = 2000
-"""Samples of a run that are scored."""
-
-TUNING_SEED = 1000
+KEPT, TUNING_SEED = 2000, 1000
+"""Samples of a run that are scored, and the seed of those that tune."""
 
 BUDGETS = {"sweeps": 20_000.0, "seconds": 2.0}
 
