@@ -8,7 +8,7 @@ import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
-PATIENCE = 600.0  # seconds: longer than any machine needs, also one that compiles beside other work
+PATIENCE = 240.0  # seconds: longer than a machine needs that compiles beside other work
 
 
 def wait(condition, what):

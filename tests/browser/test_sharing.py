@@ -57,7 +57,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         watcher.page.get_by_text("Paused", exact=True).wait_for()
     light = watchers[0]
     # A picture that a watcher points at is large; what there is to say of it comes from the server.
-    light.page.locator("canvas.picture").first.hover()
+    light.page.locator("canvas.picture").first.hover(position={"x": 20, "y": 20})  # its first sample
     light.page.locator(".loupe figcaption").first.filter(has_text="free energy −").wait_for()
     for watcher in watchers:  # barriers, in both themes
         watcher.page.evaluate(AXE)
