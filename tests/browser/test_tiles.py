@@ -69,6 +69,7 @@ def test_the_newest_tile_fades_from_the_one_before_unless_motion_is_unwanted(liv
         page.until("panels[0]?.dataset.status === 'running'")
         page.pause()
     else:
+        page.until("panels[0]?.dataset.status === 'paused'")
         page.page.keyboard.press("s")
     page.until("Number(panels[0].dataset.n) > 0 && panels[0].dataset.status === 'paused'")
     point(page, 0, page.counts()[0] - 1, page.page.mouse.move)
