@@ -28,7 +28,7 @@ from waiting import close
 
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
-from rbmviz.session import Race
+from rbmviz.session import Race, pools
 from rbmviz.session.compiling import COMPILING
 
 SHELL = Path(__file__).parents[1] / "app" / "shell.py"
@@ -48,6 +48,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Each AppTest reads the metadata of all installed packages: most of the time of a page. Once is enough.
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+
+# Runs at full speed get what pages leave of the cores: nothing, beside tests that all wait for such runs.
+pools.lower_priority = lambda niceness: None
 
 atexit.register(app_test.TMP_DIR.cleanup)  # Streamlit leaves it to Python, which warns of it at the end
 
