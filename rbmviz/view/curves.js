@@ -259,7 +259,7 @@ class Curves {
       for (const { x, y, label, short, below } of spec.levels) {
         const atRight = x !== null && across.at(x) > 0.5, text = wide < SHORT_BELOW ? short : label;
         c.textAlign = atRight ? 'right' : 'left';
-        c.fillText(text, x === null ? left + 5 : px(x) + (atRight ? -5 : 5), y === null ? top - 4 : py(y) + (below && py(y) + 18 * k < top + high ? 16 * k : -3), wide);
+        c.fillText(text, x === null ? left + 5 : px(x) + (atRight ? -5 : 5), y === null ? top - 4 : py(y) + ((below || py(y) < top + 16 * k) && py(y) + 18 * k < top + high ? 16 * k : -3), wide); // not on those of vertical lines
       }
       this.drawShown(c);
     });
