@@ -177,6 +177,48 @@ def thrml_gibbs(rbm: RBM, v0: np.ndarray, seed: int, sweeps: int) -> Callable[[]
     return block
 
 
+def numpy_tempering(rbm: RBM, v0: np.ndarray, betas: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
+    """Return a sweep of all replicas and a round of swaps, in numpy; the coldest replica's v."""
+    g, v, down, turn = (
+        np.random.default_rng(seed),
+        np.tile(v0, (len(betas), 1)).astype(np.float32),
+        rbm.W.T,
+        0,
+    )
+
+    def sweep() -> np.ndarray:
+        nonlocal v, turn
+        mean = _sigmoid(betas[:, None] * (v @ rbm.W + rbm.c))
+        h = (g.random(mean.shape, np.float32) < mean).astype(np.float32)
+        drive = h @ down + rbm.b
+        v = (g.random(drive.shape, np.float32) < _sigmoid(betas[:, None] * drive)).astype(np.float32)
+        energy = -(v * drive).sum(axis=1) - h @ rbm.c
+        for i in range(turn, len(betas) - 1, 2):
+            if np.log1p(-g.random()) < (betas[i] - betas[i + 1]) * (energy[i] - energy[i + 1]):
+                v[[i, i + 1]] = v[[i + 1, i]]
+        turn = 1 - turn
+        return v[0]
+
+    return sweep
+
+
+def rbms_tempering(rbm: RBM, v0: np.ndarray, betas: np.ndarray, seed: int) -> Callable[[], np.ndarray]:
+    """Return the same by rbms, which lets all pairs of neighbours swap in each round."""
+    _torch().manual_seed(seed)
+    peer, ladder = _bbrbm(rbm), _tensor(betas)
+    from rbms.sampling.pt import swap_configurations
+
+    chains = [peer.init_chains(1, start_v=_tensor(v0[None])) for _ in betas]
+
+    def sweep() -> np.ndarray:
+        for i, beta in enumerate(betas):
+            chains[i] = peer.sample_visibles(peer.sample_hiddens(chains[i], beta), beta)
+        swap_configurations(chains, peer, ladder)
+        return chains[0]["visible"].numpy()[0]
+
+    return sweep
+
+
 def numpy_rates_fpcd(
     rbm: RBM, rates: RBM, v0: np.ndarray, seed: int, eps: float, alpha: float
 ) -> Callable[[], tuple[np.ndarray, np.ndarray, list[np.ndarray]]]:
@@ -503,6 +545,7 @@ GIBBS = {
 CD = {"numpy": "numpy_update", "torch": "torch_update", "rbms": "rbms_update", "jax": "jax_update"}
 PCD = {**CD, "scikit-learn": "sklearn_update"}
 LOG_Z = {"numpy": "numpy_log_z", "torch": "torch_log_z", "rbms": "rbms_log_z", "jax": "jax_log_z"}
+TEMPERING = {"numpy": "numpy_tempering", "rbms": "rbms_tempering"}
 FIT = {"scikit-learn": "sklearn_fit"}
 """Functions that do the same work, by environment."""
 

@@ -265,6 +265,28 @@ def fpcd_row(model: Model, alpha: float, peers: Peers | None, eps: float = 0.03,
     )
 
 
+def tempering_row(model: Model, peers: Peers | None, n_replicas: int = 10, block: int = 20) -> Match:
+    """Return the row for parallel tempering, beside chains of Gibbs at its temperatures, up to 10."""
+    sampler = make_sampler("parallel_tempering", n_replicas=n_replicas, reference="uniform")
+    state: Any = sampler.init(model, 0)
+    v0 = sampler.step(state, BENCH_BURN_IN).v[-1]
+    betas, alone, rbm = np.sort(state.ladder.beta)[::-1], [], model.rbm
+    least = 0.0
+    for beta in betas:
+        gibbs = make_sampler("gibbs", temperature=min(1 / max(float(beta), 1e-9), 10.0))
+        chain: Any = gibbs.init(model, 0, v0)
+        gibbs.step(chain, BENCH_BURN_IN)
+        least += _row_bytes(gibbs, chain, chain.v_flips, chain.h_flips, rbm)
+        alone.append(lambda gibbs=gibbs, chain=chain: gibbs.step(chain, block))
+    return Match(
+        Contestant(lambda: sampler.step(state, block), block),
+        reading(least, 2 * rbm.W.nbytes),
+        f"reading the {least / 1e3:.0f} KB of rows of flipped units, of Gibbs at the same temperatures",
+        _against(peers, others.TEMPERING, rbm=rbm, v0=v0, betas=betas.copy(), seed=0),
+        {"own Gibbs": Contestant(lambda: [step() for step in alone], block)},
+    )
+
+
 ISL_PEERS = {
     "sgemm": ("numpy", "sgemm_isl"),
     "bitwise_count": ("numpy", "bitwise_count_isl"),
@@ -461,6 +483,13 @@ BENCH_ROWS: tuple[Row, ...] = (
         "sweep",
         lambda peers: gibbs_row(load_model("usps_fpcd"), peers),
         (Target("faster", 8, 12),),
+    ),
+    Row(
+        "tempering_784x500",
+        "parallel tempering, 10 replicas, 784x500, trained",
+        "sweep of all",
+        lambda peers: tempering_row(load_model("mnist_pcd"), peers),
+        (Target("slower", 1.5, None, "own Gibbs"),),
     ),
     Row(
         "gibbs_1000_chains",

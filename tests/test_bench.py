@@ -118,6 +118,15 @@ def test_gibbs_of_the_peers_has_the_models_law(name, rbm, calls):
         assert chi_square_p(rbm, chain) > 1e-3
 
 
+@pytest.mark.parametrize("name", peers.TEMPERING)
+def test_tempering_of_the_peers_has_the_models_law(name, rbm, calls):
+    same = {"rbm": rbm, "v0": np.zeros(5, np.uint8), "betas": np.array([1, 0.6, 0.2], np.float32)}
+    sweep = calls(name, peers.TEMPERING[name], seed=1, **same)
+    chain = np.array([sweep().copy() for _ in range(20_000)])[7::4]
+    assert chi_square_p(rbm, chain) > 1e-3
+    assert chi_square_p(RBM(rbm.W, -rbm.b, rbm.c), chain) < 1e-6
+
+
 @pytest.mark.parametrize("peer", [peers.numpy_rates_fpcd, peers.naive_rates_fpcd])
 def test_rates_fpcd_of_numpy_is_the_papers_formula(peer, model):
     """theta_F rebuilt from the samples; and the model's law without a push."""
@@ -237,6 +246,7 @@ def small_rows(model):
         "fpcd": lambda p: speed.fpcd_row(model, 0.9, p, block=5),
         "isl": lambda p: speed.isl_row(data, v, p, 8),
         "ucd": lambda p: speed.ucd_row(model.rbm, data, 6, p),
+        "tempering": lambda p: speed.tempering_row(model, p, 3),
         "pop_cd": lambda p: speed.population_row(model, data, 10),
         "fit": lambda p: speed.fit_row(np.repeat(data, 10, axis=0).astype(float), 1, p),
         "cd": lambda p: speed.update_row(model, data, "cd", p, 10),
@@ -245,7 +255,7 @@ def small_rows(model):
     }
 
 
-KINDS = ["gibbs", "chains", "batch", "fpcd", "isl", "ucd", "cd", "pcd", "pop_cd", "fit", "log_z"]
+KINDS = ["gibbs", "chains", "batch", "tempering", "fpcd", "isl", "ucd", "cd", "pcd", "pop_cd", "fit", "log_z"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -265,6 +275,7 @@ def test_every_kind_of_row_runs(kind, model, monkeypatch):
     want = {
         "gibbs": gibbs, "chains": gibbs, "batch": gibbs, "fpcd": gibbs | of_ours,
         "isl": set(speed.ISL_PEERS), "ucd": set(), "pop_cd": set(), "fit": set(peers.FIT),
+        "tempering": set(peers.TEMPERING),
         "cd": set(peers.CD), "pcd": set(peers.PCD), "log_z": set(peers.LOG_Z),
     }  # fmt: skip
     assert libraries == want[kind]
