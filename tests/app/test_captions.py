@@ -119,7 +119,7 @@ rises, level = np.linspace(-14, -9, 12), [-14, *[-10] * 11]
 fell, fell_more = [-14, *[-10] * 6, *[-10.5] * 5], [-14, *[-9] * 6, *[-11.2] * 5]
 TRAIN = {
     "Both still rise.": [learned("CD", rises), learned("UCD", rises)],
-    "CD has fallen below its best; pop-CD still rises.": [
+    "CD has fallen below its best; pop-CD is highest.": [
         learned("CD", fell),
         learned("pop-CD", rises),
     ],

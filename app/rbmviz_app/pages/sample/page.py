@@ -203,7 +203,7 @@ def draw_curves(race: PageRace[SamplingSetup], dataset: Dataset, present: bool) 
     if kind == "PCA":
         st.markdown("**Newest samples in the plane of the data** (grey: training examples)")
     else:
-        st.markdown(f"**ISL on unseen {images}** (higher is better)")
+        st.markdown(f"**ISL: coverage of unseen {images}**")
     said = f"{kind} against {race.cost_unit}, one curve per panel, each labelled at its end"
     if kind == "PCA":
         said = "Newest samples and data in two principal directions"

@@ -51,8 +51,8 @@ PRESETS = (
     Preset(
         "CD digs holes",
         "CD-1 training left a trap at the blank image. Gibbs and sample penalization fall into it: most of "
-        "their samples are blank. (With two of nine seeds Gibbs sticks to spurious images instead.) The "
-        "other two reach all ten digits, because the data statistics pull them back.",
+        "their samples are blank (Gibbs with two of nine seeds: spurious), which the ISL puts above one "
+        "wrong digit. The other two reach all ten digits: the data statistics pull them back.",
         FOUR,
         {"model": "mnist_cd1"},
         (
@@ -67,7 +67,7 @@ PRESETS = (
     Preset(
         "Decay hurts",
         "FPCD uses decay in training, but it is bad for sampling. The chain changes digit even more often, "
-        "yet forgets where it has been: the ISL gets worse from decay 1 to 0.99, 0.95 and 0.8.",
+        "yet forgets where it has been: the ISL gets worse from decay 1 (none) to 0.99, 0.95 and 0.8.",
         ("rates_fpcd", "rates_fpcd:alpha=0.99", "rates_fpcd:alpha=0.95", "rates_fpcd:alpha=0.8"),
         claims=(
             "panel2.isl < panel1.isl - 5 at 1800 samples",

@@ -17,10 +17,7 @@ def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     rising = [name for name, (_, _, rises) in climbs.items() if rises]
     if fallen:
         said = "have fallen below their best" if len(fallen) > 1 else "has fallen below its best"
-        rest = (
-            f"{max(rising, key=lambda name: climbs[name][0])} still rises" if rising else f"{best} is highest"
-        )
-        yield f"{_joined(fallen)} {said}; {rest}."
+        yield f"{_joined(fallen)} {said}; {best} is highest."
     if len(rising) == len(climbs):
         yield f"{all_of(rising)} still rise{'s' * (len(rising) == 1)}."
     if rising:

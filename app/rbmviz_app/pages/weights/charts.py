@@ -52,7 +52,7 @@ def shares_chart(named: Named, slots: Sequence[int] = ()) -> Chart:
     least = min((row["samples"] for row in rows), default=0.01)
     rows += [{"panel": EQUAL.name, "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
     return Curves(
-        ChartAxis("samples", "Share of the samples, heaviest first", "log", "%"),
+        ChartAxis("samples", "Share of all samples so far, heaviest first", "log", "%"),
         ChartAxis("held", "Share of the weight", form="%", domain=(0, 1)),
         "panel",
         _styles(named, slots, EQUAL),
