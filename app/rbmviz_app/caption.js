@@ -10,7 +10,7 @@ const wordsOf = text => text.replace(/[\d.,−]+/g, '');
 
 /** @param {HTMLElement} root @param {() => void} onwards @returns {{ configure: (data: CaptionData) => void, close: () => void }} */
 const captionIn = (root, onwards) => {
-  const text = element('span', { class: 'said', 'aria-live': 'polite' }), why = element('button', { type: 'button', onclick: onwards });
+  const text = element('span', { class: 'said', 'aria-live': 'polite' }), why = element('button', { type: 'button', hidden: '', onclick: onwards });
   const node = element('p', {}, text, ' ', why);
   root.append(node);
   let data = /** @type {CaptionData} */ ({ url: '', said: [] }), width = 0;
