@@ -68,18 +68,19 @@ def sampling_code(
     seed: int,
     dataset: str | None,
     clamp: str = "",
+    ink: int = 1,
 ) -> str:
     """Return code that repeats the runs of Sample from their first sample.
 
     runs : sampler and log of each run, see ``runs_of``. If there are more than MAX_TURNS turns, or no log, a
         comment says which part of the run the code repeats.
     dataset : data of the chains' starts; None: they start at random bits
-    clamp : ``Clamp.text`` of the units that are held; "": none are
+    clamp, ink : ``Clamp.text`` of the units that are held ("": none are), and the value that stands for ink
     """
     lines, imports, start = load_model_lines(model_name), set(), "None"
-    held = ", clamp=clamp" if clamp else ""
+    held = ", clamp=clamp" * bool(clamp) + f", ink={ink}" * (ink != 1)
     if clamp:
-        lines += ["# The pixels or words that are held, as in the page's address.", f'clamp = "{clamp}"']
+        lines += [f'clamp = "{clamp}"  # the units that are held, as in the address of the page']
     if dataset is not None:
         lines += [*load_dataset_lines(dataset), f"starts = SamplingSetup(model, data, seed={seed}).starts"]
         start, imports = "starts(sampler.n_chains)", {"SamplingSetup"}

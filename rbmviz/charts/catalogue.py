@@ -1,6 +1,6 @@
 """Charts shared by pages and ``rbmviz.plot``, each with the plot of its rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -112,6 +112,22 @@ def distributions(
         legend=legend,
         height=height,
     )
+
+
+def energies(styles: Sequence[Style], named: Mapping[str, np.ndarray]) -> tuple[Chart | None, list[str]]:
+    """Return histograms of free energies (n,), by name, with the outer 1 % in the outer bins, and medians."""
+    named = {name: found for name, found in named.items() if len(found)}
+    if not named:
+        return None, []
+    lo, hi = np.quantile(np.concatenate(list(named.values())), (0.005, 0.995))
+    edges, rows = np.linspace(lo, max(hi, lo + 1e-6), 41), []
+    for name, found in named.items():
+        shares = [*np.histogram(found.clip(lo, hi), edges)[0] / len(found), 0.0]
+        for x, x2, share in zip(edges, [*edges[1:], edges[-1]], shares, strict=True):
+            rows.append({"series": name, "x": x, "x2": x2, "share": share, "floor": 0.0})
+    plot = distributions(tuple(styles), "Free energy (nats)", "Share", "series", legend=Legend())
+    medians = (f"{name} {np.median(found):.1f}".replace(" -", " −") for name, found in named.items())
+    return plot.of(rows), [f"Median free energy (the lower, the likelier an image): {'; '.join(medians)}."]
 
 
 def meeting_time_rows(name: str, edges: np.ndarray, shares: np.ndarray, cut: float, max_sweeps: int) -> Rows:

@@ -32,7 +32,8 @@ def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup:
     model = sources.model(values["model"])
     dataset = sources.data_of(model, None if values["data"] == AUTOMATIC else values["data"])
     held, _ = held_units(values["clamp"], model)
-    return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"], clamp=held)
+    own = {"clamp": held, "ink": values["ink"]}
+    return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"], **own)
 
 
 def held_units(drawing: str, model: Model) -> tuple[str, str]:
@@ -40,10 +41,10 @@ def held_units(drawing: str, model: Model) -> tuple[str, str]:
     if not drawing:
         return "", ""
     try:
-        clamp = as_clamp(drawing, model.rbm.n_visible)
+        clamp = as_clamp(drawing, *model.rbm.W.shape)
     except BadInput as error:
         return "", f"Nothing is held: {str(error).removeprefix('clamp: ')}"
-    return ("", "") if clamp.free.all() else (drawing, "")
+    return (drawing, "") if clamp.holds else ("", "")
 
 
 def live_numbers(sampler: Sampler | None) -> list[Number]:
@@ -100,7 +101,16 @@ SPEC = PageSpec(
             "The same seed gives the same samples. All panels share it, so differences come from the "
             "samplers alone.",
         ),
-        "clamp": SettingSpec("", FreeText(r"[A-Za-z0-9_-]{0,4000}"), makes_samples=True),
+        "clamp": SettingSpec("", FreeText(r"[A-Za-z0-9_.-]{0,4000}"), makes_samples=True),
+        "ink": SettingSpec(
+            1,
+            (1, 0),
+            "Ink is",
+            "The value that stands for ink. With 0 the model is recoded: a unit that is on is paper. Gibbs "
+            "draws from the same distribution; samplers that push away from their samples change.",
+            makes_samples=True,
+        ),
+        "inside": SettingSpec(False, (False, True), left_alone=True),
         "view": SettingSpec(
             "sequence",
             ("sequence", "single"),

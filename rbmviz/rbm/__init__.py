@@ -152,16 +152,19 @@ class RBM:
         """
         return self.mean_statistics(checks.bits("The data", v, self.n_visible))
 
-    def mean_statistics(self, v: np.ndarray) -> Statistics:
-        """Return the ``rates`` of rows v (n, n_visible) of any values, such as grey levels from 0 to 1."""
+    def mean_statistics(self, v: np.ndarray, weights: np.ndarray | None = None) -> Statistics:
+        """Return the ``rates`` of rows v (n, n_visible) of any values, with weights (n,) or without."""
         W, b, c = (np.zeros(a.shape) for a in (self.W, self.b, self.c))
-        for rows in np.array_split(v, -(-len(v) // 4096)):
+        w = np.ones(len(v), np.float32) if weights is None else weights.astype(np.float32)
+        parts = -(-len(v) // 4096)
+        for rows, share in zip(np.array_split(v, parts), np.array_split(w[:, None], parts), strict=True):
             x = rows.astype(np.float32)
             h = self.mean_hidden(x)
+            x *= share
             W += x.T @ h
             b += x.sum(axis=0, dtype=np.float64)
-            c += h.sum(axis=0, dtype=np.float64)
-        return Statistics(W / len(v), b / len(v), c / len(v))
+            c += (share * h).sum(axis=0, dtype=np.float64)
+        return Statistics(*(total / w.sum(dtype=np.float64) for total in (W, b, c)))
 
 
 @dataclass(frozen=True, eq=False)

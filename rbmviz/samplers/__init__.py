@@ -19,7 +19,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, quoted
 from rbmviz.files.budget import check_machine
 from rbmviz.rbm import RBM, Model
-from rbmviz.rbm.clamp import as_clamp
+from rbmviz.rbm.clamp import clamp_of
 from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.support import checks
 from rbmviz.support.notebook import data_frame, notebook_html, picture_shape
@@ -267,6 +267,7 @@ def stream(
     init: Literal["data", "random"] | None = None,
     fast_norm: bool = False,
     clamp: Any = None,
+    ink: int = 1,
 ) -> Iterator[Samples]:
     """Yield chunks of consecutive samples without end.
 
@@ -288,11 +289,8 @@ def stream(
         bits. Default: at data if they are on this machine, as on the pages.
     fast_norm : bool
         Whether to trace the norm of theta_F, at a quarter more time (default False).
-    clamp : array (n_visible,), or (mask, values), optional
-        Visible units that are held: 0 or 1 for a clamped unit, -1 or NaN for a free one; or a mask, and
-        values.
-        The sampler runs on the conditional model of the free units (``rbm.clamp``). Rates are those of the
-        20 training examples nearest to the held units, if the model's data are on this machine.
+    clamp, ink : optional
+        What is held, and the value that stands for ink: see ``sample``.
 
     Yields
     ------
@@ -316,7 +314,7 @@ def stream(
     """
     model, sampler = as_model(model), as_sampler(sampler)
     _check_samples(chunk, model.rbm.n_visible, least=1)
-    yield from _chunks(model, sampler, chunk, seed, v0, init, fast_norm, clamp)
+    yield from _chunks(model, sampler, chunk, seed, v0, init, fast_norm, clamp_of(clamp, ink, model.rbm))
 
 
 def sample(
@@ -328,6 +326,7 @@ def sample(
     init: Literal["data", "random"] | None = None,
     fast_norm: bool = False,
     clamp: Any = None,
+    ink: int = 1,
 ) -> Samples:
     """Return n consecutive samples: the first n of ``stream`` with the same arguments.
 
@@ -350,10 +349,12 @@ def sample(
     fast_norm : bool
         Whether to trace the norm of theta_F, at a quarter more time (default False).
     clamp : array (n_visible,), or (mask, values), optional
-        Visible units that are held: 0 or 1 for a clamped unit, -1 or NaN for a free one; or a mask, and
-        values.
-        The sampler runs on the conditional model of the free units (``rbm.clamp``). Rates are those of the
-        20 training examples nearest to the held units, if the model's data are on this machine.
+        Units that are held: 0 or 1 for a clamped unit, -1 or NaN for a free one; or a mask, and values.
+        Arrays of n_visible + n_hidden values hold hidden units, too. The sampler runs on the conditional
+        model of the free units (``rbm.clamp``), with rates of the 20 training examples nearest to the held
+        ones, weighted by the probability of the hidden ones, if the model's data are on this machine.
+    ink : 0 or 1
+        The value that stands for ink (default 1). 0: the sampler sees the model of 1 - v.
 
     Returns
     -------
@@ -377,11 +378,11 @@ def sample(
     """
     model, sampler = as_model(model), as_sampler(sampler)
     n = _check_samples(n, model.rbm.n_visible)
-    return next(_chunks(model, sampler, n, seed, v0, init, fast_norm, clamp))
+    return next(_chunks(model, sampler, n, seed, v0, init, fast_norm, clamp_of(clamp, ink, model.rbm)))
 
 
 def _chunks(
-    model: Model, sampler: Sampler, n: int, seed: rng.Seed, v0: Any, init: Any, fast_norm: bool, clamp: Any
+    model: Model, sampler: Sampler, n: int, seed: rng.Seed, v0: Any, init: Any, fast_norm: bool, held: Any
 ) -> Iterator[Samples]:
     """Yield the samples of fresh chains, n at a time."""
     from rbmviz.samplers.fast_weights import follow_norm  # both import this module
@@ -393,7 +394,6 @@ def _chunks(
         start = "v0, as given"
     else:
         raise BadInput("sample: v0 and init both say where the chains start: give one of them.")
-    held = None if clamp is None else as_clamp(clamp, model.rbm.n_visible)
     state, first = begin(sampler, model, seed, v0, held), 0
     state = follow_norm(state) if fast_norm else state
     while True:

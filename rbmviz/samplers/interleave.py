@@ -192,10 +192,10 @@ def given(clamp: Clamp, model: Model, sampler: Any, examples: Dataset | None = N
     The rates of a sampler that needs them are of the training examples that are nearest to the clamped units
     (``Clamp.model``): of ``examples`` (default: the data that the model names, if they are on this machine).
     """
-    name, rows = data_name(model.meta), None
-    if sampler.needs_rates and examples is not None:
+    name, rows, wanted = data_name(model.meta), None, sampler.needs_rates and clamp.holds
+    if wanted and examples is not None:
         rows = examples.train
-    elif sampler.needs_rates and name is not None:
+    elif wanted and name is not None:
         with contextlib.suppress(BadInput):
             rows = _examples(name, "train", os.environ.get("RBMVIZ_DATA_DIR"))
     fit = rows is not None and len(rows) > 0 and rows.shape[1] == model.rbm.n_visible

@@ -15,7 +15,7 @@ from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
 from rbmviz.metrics.findings import Findings
 from rbmviz.rbm import RBM, Model
-from rbmviz.rbm.clamp import Clamp, as_clamp
+from rbmviz.rbm.clamp import FREE, Clamp, as_clamp, clamp_of
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.samplers.interleave import MAX_CHAINS, begin, starts_at_data, whole
@@ -181,7 +181,7 @@ class SamplingPlan(NamedTuple):
     dataset : data against which samples are scored; None: no ISL and no classes
     kernel : kernel of the ISL
     held : number of newest samples that the run holds
-    clamp : units that are held at values, in the starts, too; None: all are free
+    clamp : units that are held at values, in the starts, too, and the recoding of ink; None: neither
     """
 
     model: Model
@@ -216,7 +216,8 @@ class SamplingRun(Run):
         if v0 is not None and v0.ndim == 2:
             v0 = v0[: sampler.n_chains] if sampler.n_chains > 1 else v0[0]
         self._clamp = plan.clamp
-        self._v0 = v0 if v0 is None or plan.clamp is None else plan.clamp.fill(plan.clamp.free_part(v0))
+        self._held = None if plan.clamp is None or not plan.clamp.holds else plan.clamp
+        self._v0 = v0 if v0 is None or not self._held else self._held.fill(self._held.free_part(v0))
         self.recorder = Recorder(n_visible, plan.held)
         self.sweeps = 0
         self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, one array per chunk
@@ -242,8 +243,8 @@ class SamplingRun(Run):
         self._state = follow_norm(begin(*chains))
         n_chains = self.algorithm.n_chains
         if dataset is not None:
-            self._scores = Scores(dataset, None if clamp else kernel, n_chains)
-        if clamp is None:  # the findings would be that the samples are not the model's, nor like the data
+            self._scores = Scores(dataset, None if self._held else kernel, n_chains)
+        if not self._held:  # the findings would be that the samples are not the model's, nor like the data
             self._diagnosis = Diagnosis(model.rbm, dataset, n_chains)
         self.prepared = True
 
@@ -398,15 +399,16 @@ class SamplingRun(Run):
             live_numbers=scores.live_numbers if scores and not too_few else {},
             ladder=self._ladder(),
             findings=self._diagnosis.newest if self._diagnosis else None,
-            clamp=self._clamp,
+            clamp=self._held,
             start_picture=start,
         )
 
 
-def replay(log: RunLog, model: Model, n: int, clamp: Any = None) -> Iterator[Samples]:
+def replay(log: RunLog, model: Model, n: int, clamp: Any = None, ink: int = 1) -> Iterator[Samples]:
     """Reproduce the first n samples of a logged run bit for bit, in chunks of about 30 ms.
 
     clamp : the units that were held, see ``as_clamp``; None: none were
+    ink : the value that stood for ink, see ``sample``
 
     Raises BadInput if the log is invalid (see ``RunLog.check``) or belongs to another model.
     """
@@ -416,7 +418,7 @@ def replay(log: RunLog, model: Model, n: int, clamp: Any = None) -> Iterator[Sam
     n_visible, n_hidden = model.rbm.W.shape
     check_state("The recorded run", sampler, n_visible, n_hidden, "replay one of fewer chains")
     sampler.init(model, log.seed, log.start)  # refuses an invalid seed or start
-    held = None if clamp is None else as_clamp(clamp, n_visible)
+    held = clamp_of(clamp, ink, model.rbm)
     for _, samples in again(SamplingPlan(model, log.seed, log.start, clamp=held), changes, n):
         if samples is not None:
             yield samples
@@ -428,6 +430,7 @@ class SamplingSetup(NamedTuple):
     start_from : "data" or "random"
         Whether each chain starts at a held-out example (if there is a data set), or at random bits.
     clamp : ``Clamp.text`` of units that are held in all panels, which fits the model; "": all are free
+    ink : the value that stands for ink, see ``rbmviz.sample``
     """
 
     model: Model
@@ -437,6 +440,7 @@ class SamplingSetup(NamedTuple):
     kernel: Kernel = "binary"
     held: int = HELD_SAMPLES
     clamp: str = ""
+    ink: int = 1
 
     def starts(self, n_chains: int) -> np.ndarray | None:
         """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits from the seed.
@@ -472,8 +476,12 @@ class SamplingSetup(NamedTuple):
         starts = self.starts(1)
         return None if starts is None else starts[0]
 
+    def held_units(self) -> Clamp:
+        """Return the units that are held in all panels, and those that are free."""
+        return as_clamp(self.clamp or np.full(self.model.rbm.n_visible, FREE), *self.model.rbm.W.shape)
+
     def plan(self) -> SamplingPlan:
         """Return the plan of each run."""
-        clamp = as_clamp(self.clamp, self.model.rbm.n_visible) if self.clamp else None
+        clamp = clamp_of(self.clamp or None, self.ink, self.model.rbm)
         starts = self._all_starts()
         return SamplingPlan(self.model, self.seed, starts, self.dataset, self.kernel, self.held, clamp)

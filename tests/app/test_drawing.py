@@ -14,12 +14,14 @@ from rbmviz.rbm.clamp import FREE, as_clamp
 from rbmviz.session import SamplingRun, SamplingSetup
 from rbmviz_app import session
 from rbmviz_app.code import runs_of, sampling_code
-from rbmviz_app.pages.sample import pen
+from rbmviz_app.pages.sample import inside, pen
 from rbmviz_app.pages.sample.panel import HELD, readouts, verdict_of
-from rbmviz_app.stream.tiles import drawing_facts, energies_of_test
+from rbmviz_app.stream.tiles import drawing_facts, energies_of_samples, energies_of_test, share_on, unit_facts
 
 UNITS = np.r_[1, 0, 0, 1, 1, 0, 0, 1, np.full(8, FREE)]
 TEXT = as_clamp(UNITS, 16).text
+WITH_HIDDEN = np.r_[UNITS, 1, 0, np.full(14, FREE)]
+HELD_TOO = pytest.mark.parametrize("more", [{}, {"clamp": as_clamp(WITH_HIDDEN, 16, 16).text, "ink": 0}])
 
 
 @pytest.fixture
@@ -36,8 +38,10 @@ def made(race, n):
 
 
 @pytest.mark.parametrize("name", ["gibbs:n_chains=3", "rates_fpcd", "rates_herding", "parallel_tempering"])
-def test_a_run_with_a_drawing_has_the_samples_of_python(setup, name):
+@HELD_TOO
+def test_a_run_with_a_drawing_has_the_samples_of_python(setup, name, more):
     """Bit for bit, from the same starts, with the drawing filled in before the first sample."""
+    setup = setup._replace(**more)
     sampler = rbmviz.samplers.as_sampler(name)
     run = setup.plan().run(1, sampler)
     start = np.unpackbits(run.view("starting").start_picture, axis=1, count=16)
@@ -46,7 +50,7 @@ def test_a_run_with_a_drawing_has_the_samples_of_python(setup, name):
     while run.n < 120:
         run.record_steps(run.timed_advance(min(run.max_steps(), 120 - run.n)))
     v0 = setup.starts(sampler.n_chains)
-    drawn = rbmviz.sample(setup.model, sampler, 120, seed=3, v0=v0, clamp=UNITS)
+    drawn = rbmviz.sample(setup.model, sampler, 120, seed=3, v0=v0, clamp=setup.clamp, ink=setup.ink)
     np.testing.assert_array_equal(run.held_samples()[1], drawn.v)
     view = run.view("running")
     np.testing.assert_array_equal(view.newest_samples.p, np.rint(drawn.p * 255).astype(np.uint8))
@@ -65,14 +69,19 @@ def test_numbers_that_compare_with_the_data_are_not_there(setup, open_race):
     assert verdict_of(panel.snapshot)["findings"] == [(HELD, "")]
 
 
-def test_the_code_of_a_page_holds_the_drawing(setup, open_race, tmp_path, monkeypatch):
+@HELD_TOO
+def test_the_code_of_a_page_holds_the_drawing(setup, open_race, tmp_path, monkeypatch, more):
     monkeypatch.chdir(tmp_path)
+    setup = setup._replace(**more)
     race = open_race(setup, *map(rbmviz.make_sampler, ("gibbs", "rates_fpcd")))
     made(race, 12)
     race.apply_knobs(race.panels[1].key, eps=0.3)
     made(race, 8)
     scope = {}
-    exec(sampling_code("bas_pcd", runs_of(race), 3, "bas", TEXT).replace("10_000", "20"), scope)
+    exec(
+        sampling_code("bas_pcd", runs_of(race), 3, "bas", setup.clamp, setup.ink).replace("10_000", "20"),
+        scope,
+    )
     first, second = (panel.read(SamplingRun.held_samples)[1] for panel in race.panels)
     np.testing.assert_array_equal(scope["samples"]["Gibbs 1"].v, first)
     np.testing.assert_array_equal(np.concatenate(scope["v_1"]), second)
@@ -148,3 +157,40 @@ def test_buttons_hold_upper_halves(setup, open_race, monkeypatch):
     halves.append(pen.held_by(free, "upper", None).units[:8])
     newest = free.panels[0].read(SamplingRun.held_samples)[1][-1]
     np.testing.assert_array_equal(halves, [free.setup.first_state()[:8], newest[:8]])
+
+
+def test_hidden_units_are_held_beside_a_drawing(setup, monkeypatch):
+    """And set free again; the pen leaves them as they are, and one stays free."""
+    monkeypatch.setattr(session, "st", SimpleNamespace(session_state={}))
+    now = lambda: setup._replace(clamp=inside.Settings.clamp.value)  # noqa: E731
+    inside.hold_unit(setup, 0, 1)
+    inside.hold_unit(now(), 1, 0)
+    np.testing.assert_array_equal(np.r_[now().held_units().units, now().held_units().hidden], WITH_HIDDEN)
+    pen.hold([FREE] * 16, 16, now().clamp)
+    np.testing.assert_array_equal(now().held_units().hidden, WITH_HIDDEN[16:])
+    assert now().held_units().free.all()
+    for unit in range(2):
+        inside.hold_unit(now(), unit, FREE)
+    assert now().clamp == ""
+    for unit in range(15):
+        inside.hold_unit(now(), unit, 1)
+    with pytest.raises(BadInput, match="all hidden units are held"):
+        inside.hold_unit(now(), 15, 1)
+
+
+def test_facts_of_a_hidden_unit(setup, open_race):
+    """The training images that make it likeliest, and how likely data and samples make it."""
+    rbm, train = setup.model.rbm, setup.dataset.train
+    facts, p = unit_facts(rbm, setup.dataset, 5), rbm.mean_hidden(train)[:, 5]
+    images = np.unpackbits(np.frombuffer(base64.b64decode(facts["images"]), np.uint8)).reshape(-1, 16)
+    np.testing.assert_allclose(rbm.mean_hidden(images)[:, 5], np.sort(p)[::-1][: facts["n"]], rtol=1e-5)
+    assert facts["share"] == pytest.approx(p.mean(), rel=1e-5)
+    race = open_race(setup._replace(clamp=""), rbmviz.make_sampler("gibbs"))
+    made(race, 30)
+    shown = race.panels[0].snapshot
+    v = race.panels[0].read(SamplingRun.held_samples)[1]
+    assert share_on(rbm, shown, 5) == f"{rbm.mean_hidden(v)[:, 5].mean():.0%}"
+    np.testing.assert_allclose(energies_of_samples(rbm, shown), rbm.free_energy(v))
+    chart, [said] = inside.energies_chart(race)
+    assert f"Gibbs {np.median(rbm.free_energy(v)):.1f}".replace("-", "−") in said
+    np.testing.assert_allclose(chart.rows.groupby("series")["share"].sum(), 1)

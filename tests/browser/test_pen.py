@@ -84,3 +84,17 @@ def test_a_drawing_by_touch_is_completed_on_a_phone(live):
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     assert page.ask(scrolled) == before  # the finger draws, and does not scroll
     check_box(completed(page))
+
+
+def test_a_hidden_unit_is_held_by_mouse_and_keyboard(live):
+    """The samplers restart with it; it is in the link, and leaves it when it is set free."""
+    page = live(LAPTOP).open("?model=bas_pcd&p=gibbs&inside=True")
+    units = page.page.get_by_role("slider", name="Hidden units")
+    units.click(position={"x": 3, "y": 20})
+    units.press("ArrowRight")
+    page.page.get_by_text("Hidden unit 2 is free").wait_for()
+    page.page.get_by_role("button", name="Hold on").click()
+    page.until(f"({HELD} ?? '').includes('.')")
+    np.testing.assert_array_equal(as_clamp(page.ask(HELD), 16, 16).hidden, [-1, 1] + 14 * [-1])
+    page.page.get_by_role("button", name="Free", exact=True).click()
+    page.until(f"!{HELD}")

@@ -1,6 +1,7 @@
 """Clamped units: the free ones follow the exact conditional of the model."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from rbmviz.cli import main
 from rbmviz.metrics import Coverage, probabilities
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.landscape import codes
+from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.clamp import as_clamp
 from rbmviz.samplers import interleave
 
@@ -139,3 +141,71 @@ def test_the_command_reads_arrays_and_pictures(name, tmp_path, monkeypatch, caps
         assert json.loads(str(file["meta"]))["clamp"] == UPPER.tolist()
     assert main(["sample", "--model", "bas_pcd", "--out", "other.npz", "--clamp", "nothing.npy"]) != 0
     assert "'nothing.npy' cannot be read as clamped units" in capsys.readouterr().err
+
+
+SMALL = Model(RBM(*(np.random.default_rng(3).normal(0, 1.5, shape) for shape in ((8, 6), 8, 6))))
+"""It mixes at once, so that samples are nearly independent."""
+
+NONE = np.full(8, -1)
+HIDDEN = {
+    "on": np.r_[NONE, -1, 1, -1, -1, -1, -1],
+    "off": np.r_[NONE, -1, 0, -1, -1, -1, -1],
+    "several": np.r_[NONE, 1, 1, 0, -1, 0, -1],
+    "with pixels": np.r_[1, 0, 0, 1, NONE[:4], -1, 1, 0, -1, -1, -1],
+}
+"""Clamped units of SMALL, of both layers."""
+
+
+def p_given(made, units) -> float:
+    """Return the p-value of a chi-square test of rows against p(v | clamped units), by enumerating (v, h)."""
+    rbm, states = SMALL.rbm, np.arange(2**14)[:, None] >> np.arange(13, -1, -1) & 1
+    v, h = np.split(states[((states == units) | (units < 0)).all(axis=1)].astype(float), [8], axis=1)
+    p = np.exp(np.einsum("ni,ij,nj->n", v, rbm.W, h) + v @ rbm.b + h @ rbm.c)
+    law = np.bincount(codes(v.astype(np.uint8)), p / p.sum(), 256)
+    seen = np.bincount(codes(made), minlength=256)
+    rare = law * len(made) < 5  # with those that are impossible
+    expected = np.append(law[~rare], law[rare].sum()) * len(made)
+    return float(stats.chisquare(np.append(seen[~rare], seen[rare].sum()), expected).pvalue)
+
+
+@pytest.mark.parametrize("ink", [1, 0])
+@pytest.mark.parametrize("case", HIDDEN)
+def test_given_hidden_units_the_visible_ones_follow_the_exact_conditional(case, ink):
+    """Of the model as it is, and recoded. The negative control: not that of the opposite of one unit."""
+    units = HIDDEN[case]
+    v = sample(SMALL, "gibbs:k=20", 20_000, seed=2, clamp=units, ink=ink).v[100:]
+    assert p_given(v, units) > 1e-3
+    other = np.where(np.arange(14) == 9, 1 - units, units)
+    assert p_given(v, other) < 1e-6
+
+
+def test_rates_given_hidden_units_are_weighted_by_their_probability():
+    """And recoded, they are those of 1 - v."""
+    data, units = load_dataset("bas").train, np.full(32, -1)
+    units[[19, 23, 28]] = 1, 0, 1
+    clamp, h = as_clamp(units, 16, 16), MODEL.rbm.mean_hidden(data).astype(np.float64)
+    weights, free = h[:, 3] * (1 - h[:, 7]) * h[:, 12], np.delete(h, [3, 7, 12], axis=1)
+    for held in (clamp, as_clamp(np.full(16, -1), 16)):
+        recoded, sampler = replace(held, ink=0), make_sampler("rates_fpcd")
+        seen, turned = (interleave.given(one, MODEL, sampler) for one in (held, recoded))
+        np.testing.assert_allclose(turned.rates.b, 1 - seen.rates.b, atol=1e-6)
+        np.testing.assert_allclose(turned.rates.W, seen.rates.c - seen.rates.W, atol=1e-6)
+        if held is clamp:
+            np.testing.assert_allclose(seen.rates.b, weights @ data / weights.sum(), rtol=1e-4)
+            expected = (data.T * weights) @ free / weights.sum()
+            np.testing.assert_allclose(seen.rates.W, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_hidden_units_travel_as_text_and_must_fit():
+    units = np.r_[UPPER, np.full(14, -1), 1, 0]
+    text = as_clamp(units, 16, 16).text
+    assert text.startswith(as_clamp(UPPER, 16).text + ".")
+    np.testing.assert_array_equal(as_clamp(text, 16, 16).hidden, units[16:])
+    assert as_clamp(np.full(32, -1), 16, 16).text == as_clamp(np.full(16, -1), 16).text
+    for damaged, n in ((text + ".", 16), (text[:-2], 16), (text.replace(".", ""), 16), (text, 0)):
+        with pytest.raises(BadInput, match="this drawing does not fit a model with"):
+            as_clamp(damaged, 16, n)
+    with pytest.raises(BadInput, match="all hidden units are held"):
+        as_clamp(np.r_[UPPER, np.ones(16)], 16, 16)
+    with pytest.raises(BadInput, match="ink = 2: give the value that stands for ink"):
+        sample(MODEL, "gibbs", 1, ink=2)

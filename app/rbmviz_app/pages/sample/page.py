@@ -28,6 +28,7 @@ from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, 
 from rbmviz_app.pages.sample import pen
 from rbmviz_app.pages.sample.captions import captions
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
+from rbmviz_app.pages.sample.inside import draw_inside
 from rbmviz_app.pages.sample.panel import HELD, change_text, sample_grid
 from rbmviz_app.pages.sample.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
@@ -96,6 +97,7 @@ def main() -> None:
             controls.own_model(Settings.model, "sample_own", "Sample a model file of your own")
             controls.scored_data(Settings.data)
             controls.choose(Settings.kernel)
+            controls.choose(Settings.ink)
             controls.choose(Settings.start)
             controls.number(Settings.seed)
             controls.choose(Settings.view)
@@ -130,6 +132,9 @@ def main() -> None:
     if not present:
         if race.cost_unit == "seconds":
             st.caption(SECONDS_CAPTION)
+        with controls.fold(Settings.inside, "Inside the model") as is_open:
+            if is_open:
+                draw_inside(race)
         data_choice = Settings.data.value
         if race.setup != setup and race.setup.dataset is not None:  # the limits refused ``setup``
             data_choice = race.setup.dataset.name
@@ -237,7 +242,7 @@ def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
     starts_at = setup.dataset.name if setup.dataset is not None and setup.first_state() is not None else None
 
     def code() -> str:
-        return sampling_code(model_name, runs_of(race), setup.seed, starts_at, setup.clamp)
+        return sampling_code(model_name, runs_of(race), setup.seed, starts_at, setup.clamp, setup.ink)
 
     page = Download(
         "Live page",
@@ -246,7 +251,7 @@ def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
         "A web page in which these samplers run, offline, with their knobs; it contains the model and up to "
         "6,000 examples of the data (.html).",
     )
-    more = [page] if not setup.clamp and is_playable(algorithms_of(race), setup.model) else []
+    more = [page] if not setup.clamp and setup.ink and is_playable(algorithms_of(race), setup.model) else []
     downloads(race, {model_name: setup.model}, code, more)
 
 
@@ -304,7 +309,7 @@ def sweep_around(race: PageRace[SamplingSetup], algorithm: Any, model_name: str,
         lo, hi = range_around(knob, getattr(algorithm, knob.name))
         settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
         settings |= {f"tune_{axis}_scale": spacing_of(knob)}
-    pages.live_page("tune").open_with(setup._replace(seed=0, clamp=""), [algorithm], settings)
+    pages.live_page("tune").open_with(setup._replace(seed=0, clamp="", ink=1), [algorithm], settings)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from rbmviz.metrics.findings import Traces
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
 from rbmviz.pages.sample import live_numbers
-from rbmviz.rbm.clamp import as_clamp
 from rbmviz.samplers import Sampler
 from rbmviz.session import Race, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
@@ -54,7 +53,7 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     scores = tuple(isl if number is ISL_OF_SAMPLES else number for number in SCORES)
     if plan.dataset.train_labels is None:
         scores = tuple(number for number in scores if number.name in ("isl", "spurious", "blank", "ink"))
-    if plan.clamp is not None:
+    if plan.clamp is not None and plan.clamp.holds:
         scores = tuple(number for number in scores if number.name not in ("isl", "class_coverage"))
     return (*scores, *OF_EVERY_SAMPLER, *live)
 
@@ -200,7 +199,7 @@ def encode(snapshot: SamplingSnapshot, request: FrameRequest, client: ClientStat
 
 def units_of(setup: SamplingSetup) -> list[int]:
     """Return the value at which each unit is held, and -1 for each free one."""
-    units: list[int] = as_clamp(setup.clamp, setup.model.rbm.n_visible).units.tolist()
+    units: list[int] = setup.held_units().units.tolist()
     return units
 
 

@@ -40,8 +40,8 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
     if dataset is not None and dataset.vocabulary is not None:
         st.info("This model has words, not pixels: hold words in Settings.", icon=":material/draw:")
         return
-    clamp = as_clamp(setup.clamp, n_visible) if setup.clamp else None
-    facts = None if clamp is None else drawing_facts(setup.model.rbm, dataset, clamp)
+    clamp = setup.held_units()
+    facts = None if clamp.free.all() else drawing_facts(setup.model.rbm, dataset, clamp)
     energies = None
     if dataset is not None and len(dataset.test):
         energies = energies_of_test(setup.model.rbm, dataset)
@@ -53,7 +53,7 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
             case {"n": int(n), "act": act} if n > NEWEST_EVENTS.value.get(PEN_KEY, 0):
                 NEWEST_EVENTS.ensure()[PEN_KEY] = n
                 try:
-                    hold(held_by(race, act, sent.get("units")), n_visible)
+                    hold(held_by(race, act, sent.get("units")), n_visible, setup.clamp)
                 except BadInput as error:
                     said = str(error).removeprefix("clamp: ")
                     messages.refused(said[0].upper() + said[1:])
@@ -62,7 +62,7 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
         key=PEN_KEY,
         data={
             "shape": shape_of(n_visible, setup.model.meta.get("image_shape"), dataset),
-            "units": [FREE] * n_visible if clamp is None else clamp.units.tolist(),
+            "units": clamp.units.tolist(),
             "taken": NEWEST_EVENTS.value.get(PEN_KEY, 0),
             "facts": facts,
             "energies": energies,
@@ -71,10 +71,11 @@ def draw_pen(race: PageRace[SamplingSetup]) -> None:
     )
 
 
-def hold(units: Any, n_visible: int) -> None:
-    """Hold units in all panels; BadInput if they do not fit the model, or none is left free."""
+def hold(units: Any, n_visible: int, before: str = "") -> None:
+    """Hold pixels, and hidden units as ``before``; BadInput if pixels do not fit, or none is left free."""
     clamp = as_clamp(units, n_visible)
-    set_undrawn({Settings.clamp.key: "" if clamp.free.all() else clamp.text})
+    _, dot, hidden = before.partition(".")
+    set_undrawn({Settings.clamp.key: clamp.text + dot + hidden if clamp.holds or dot else ""})
 
 
 def held_by(race: PageRace[SamplingSetup], act: Any, units: Any) -> Any:
@@ -87,8 +88,8 @@ def held_by(race: PageRace[SamplingSetup], act: Any, units: Any) -> Any:
     if act == "test" and setup.dataset is not None and len(test := setup.dataset.test):
         TEST_IMAGES.set(TEST_IMAGES.value + 1)
         image = test[STRIDE * TEST_IMAGES.value % len(test)]
-    elif act == "upper" and setup.clamp:
-        image = as_clamp(setup.clamp, n_visible).units == 1
+    elif act == "upper" and not (clamp := setup.held_units()).free.all():
+        image = clamp.units == 1
     elif act == "upper" and race.panels:
         shown = race.panels[0].snapshot
         assert isinstance(shown, SamplingSnapshot)
@@ -111,7 +112,7 @@ def choose_words(setup: SamplingSetup) -> None:
 
     def chosen() -> None:
         on = session.widget_value(key)
-        hold([1 if word in on else FREE for word in words], len(words))
+        hold([1 if word in on else FREE for word in words], len(words), setup.clamp)
 
     st.multiselect(
         "Hold words on",

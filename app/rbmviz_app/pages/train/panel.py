@@ -10,7 +10,6 @@ from rbmviz.charts.style import titles
 from rbmviz.knobs import Knob
 from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
 from rbmviz.pages import PAGES
-from rbmviz.rbm import RBM
 from rbmviz.session import TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
@@ -23,6 +22,7 @@ from rbmviz_app.race import PageRace
 from rbmviz_app.session import PageSettings
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
+from rbmviz_app.stream.tiles import filters
 
 Settings = PageSettings(PAGES["train"].settings)
 
@@ -38,16 +38,6 @@ def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Number, ...]:
     begun, spent = (plan.warm_start.update, plan.warm_start.seconds) if plan.warm_start else (0, 0.0)
     own = own_numbers(type(trainer))
     return (*OF_EVERY_TRAINER, trainers_speed(begun, spent), RECONSTRUCTION, *own)
-
-
-def filters(rbm: RBM, n_units: int) -> np.ndarray:
-    """Return the weights of the first hidden units, uint8 (units, n_visible).
-
-    128 is 0; 255 and 1 are plus and minus the largest absolute weight of these units.
-    """
-    W = rbm.W[:, :n_units].T
-    largest = float(np.abs(W).max()) or 1.0
-    return np.rint(128 + 127 * (W / largest)).astype(np.uint8)
 
 
 def _trace(snapshot: TrainingSnapshot) -> np.ndarray | None:
@@ -82,7 +72,7 @@ def encode(snapshot: TrainingSnapshot, request: FrameRequest, client: ClientStat
     if trace is not None:
         blocks["trace"] = trace
     if request.view != "samples" and snapshot.models:
-        blocks["filters"] = filters(snapshot.models[0], request.cells)
+        blocks["filters"] = filters(snapshot.models[0], slice(request.cells))
     newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
     standing = f"Scored at {amount_text('updates', newest.update)}" if newest is not None else ""
     values = {"standing": standing, "knobs": numeric_knobs(snapshot.algorithm)}
