@@ -152,11 +152,14 @@ class RBM:
         """
         return self.mean_statistics(checks.bits("The data", v, self.n_visible))
 
-    def mean_statistics(self, v: np.ndarray) -> Statistics:
-        """Return the ``rates`` of rows v (n, n_visible) of any values, such as grey levels from 0 to 1."""
+    def mean_statistics(self, v: np.ndarray, dtype: type[np.floating] = np.float32) -> Statistics:
+        """Return the ``rates`` of rows v (n, n_visible) of any values, such as grey levels from 0 to 1.
+
+        dtype : of the means of the hidden units (default float32, which is quicker)
+        """
         W, b, c = (np.zeros(a.shape) for a in (self.W, self.b, self.c))
         for rows in np.array_split(v, -(-len(v) // 4096)):
-            x = rows.astype(np.float32)
+            x = rows.astype(dtype)
             h = self.mean_hidden(x)
             W += x.T @ h
             b += x.sum(axis=0, dtype=np.float64)

@@ -68,7 +68,8 @@ class Clamp:
         if examples is not None:
             differ = self.differing(examples)
             most = np.sort(differ)[:NEAREST_EXAMPLES][-1]
-            rates = rbm.rates(examples[differ <= most][:, free])
+            # In float64 before it is rounded, so that a page without a server has the same bits.
+            rates = rbm.mean_statistics(examples[differ <= most][:, free], np.float64)
         elif rates is not None:
             rates = Statistics(rates.W[free], rates.b[free], rates.c)
         return Model(rbm, rates, model.meta)
