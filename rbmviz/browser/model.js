@@ -19,12 +19,7 @@ function energyOf({ W, c, b }, v, n_hidden) {
   return { energy, input };
 }
 
-/**
- * The model's parameters, W row by row, perhaps padded.
- * @param {(path: string) => Float32Array | undefined} arrayOf an array of the chain
- * @param {{ n_visible: number, n_hidden: number }} spec
- * @returns {Weights}
- */
+/** The model's parameters; rows of W may be padded. @param {(path: string) => Float32Array | undefined} arrayOf an array of the chain @param {{ n_visible: number, n_hidden: number }} spec @returns {Weights} */
 function weightsOf(arrayOf, { n_visible, n_hidden }) {
   const [W, c, b] = ['up.weights', 'up.bias', 'down.bias'].map(path => arrayOf(path) ?? arrayOf(path.replace('.', '.theta.')));
   if (W && c && b) return { W, c, b };
