@@ -246,6 +246,7 @@ class LivePage extends ReplayPage {
     history.replaceState(null, '', location.href.split('#')[0] + (parts.length ? `#${parts}` : ''));
     this.grid.arrange();
     this.restart();
+    if (isCalm() && !this.playing) this.show(this.grid.side ** 2); // as at the beginning
     pen.configure({ shape, units: drawing, taken: pen.sent, facts: null, energies: null }, (_, message) => this.drawn(pen, /** @type {any} */ (message)));
     if (!units.includes(FREE)) put(pen.said, 'All units are held; leave at least one free.');
   }
