@@ -109,7 +109,7 @@ def chain_spec(
 ) -> dict[str, Any]:
     """Return the data of a chain, see ``ChainSpec`` in ``engine.js``; contents are added to the blocks.
 
-    starts : sequence of (seed, v0), at least one; see ``Sampler.init``
+    starts : sequence of (seed, v0), at least one, all with v0 or all without; see ``Sampler.init``
     """
     check_runs(sampler)
     states = (leaves("", follow_norm(sampler.init(model, seed, v0))) for seed, v0 in starts)
@@ -126,6 +126,7 @@ def chain_spec(
         "n_hidden": model.rbm.n_hidden,
         "numbers": numbers,
         "arrays": {path: [kind_of(x), list(x.shape), sources[path]] for path, x in first.items()},
+        "drawn": starts[0][1] is None,
         "starts": [{"seed": seed, "changed": part} for (seed, _), part in zip(starts, changed, strict=True)],
     }
 

@@ -16,6 +16,7 @@
  * @property {number} n_hidden
  * @property {Record<string, number>} numbers of the kernel's arguments, which stay
  * @property {Record<string, [dtype: string, shape: number[], source: Source]>} arrays
+ * @property {boolean} drawn whether it starts at random bits
  * @property {{ seed: number, changed: Record<string, Source> }[]} starts
  */
 /** @typedef {Record<string, { dtype: string, shape: number[], data: any }>} Blocks */
@@ -32,7 +33,13 @@ class Kernels {
     this.memory = new WebAssembly.Memory({ initial: 32, maximum: 32768 });
     const module = new WebAssembly.Module(/** @type {any} */ (wasm));
     this.functions = /** @type {any} */ (new WebAssembly.Instance(module, { env: { memory: this.memory, exp: Math.exp, log: Math.log } }).exports);
-    this.end = this.functions.__heap_base.value;
+    this.base = this.end = this.functions.__heap_base.value;
+  }
+
+  /** Forget all arrays. */
+  clear() {
+    new Uint8Array(this.memory.buffer, this.base).fill(0);
+    this.end = this.base;
   }
 
   /** Return a new array of zeros. @param {string} dtype @param {number[]} shape @returns {KernelArray} */
@@ -47,13 +54,23 @@ class Kernels {
   /** @param {KernelArray} array @returns {Uint8Array} its bytes, until the next array is made */
   bytes({ at, bytes }) { return new Uint8Array(this.memory.buffer, at, bytes); }
 
-  /** @param {KernelArray} array @returns {Float64Array} */
-  floats({ at, bytes }) { return new Float64Array(this.memory.buffer, at, bytes / 8); }
+  /** @param {KernelArray} array @returns {any} its numbers, until the next array is made */
+  numbers({ at, dtype, bytes }) {
+    const Numbers = /** @type {Record<string, any>} */ ({ float64: Float64Array, float32: Float32Array, int32: Int32Array })[dtype] ?? Uint8Array;
+    return new Numbers(this.memory.buffer, at, bytes / Numbers.BYTES_PER_ELEMENT);
+  }
 
   /** Return a field of a record. @param {KernelArray} record @param {string} field @returns {number} */
   field(record, field) {
     const [, offset] = this.table.records[record.dtype].fields[field];
     return Number(new DataView(this.memory.buffer).getBigInt64(record.at + offset, true));
+  }
+
+  /** @param {KernelArray} record @param {string} field of 64 bits @param {number} value */
+  setField(record, field, value) {
+    const [dtype, offset] = this.table.records[record.dtype].fields[field], view = new DataView(this.memory.buffer, record.at + offset);
+    if (dtype === 'float64') view.setFloat64(0, value, true);
+    else view.setBigInt64(0, BigInt(value), true);
   }
 
   /**
@@ -192,14 +209,8 @@ class Chain {
     return Array.from(new BigInt64Array(this.kernels.memory.buffer, this.sweeps.at, n), Number).reduce((sum, sweeps) => sum + sweeps, 0);
   }
 
-  /** The model's parameters. @returns {Weights} */
-  get weights() {
-    const [W, c, b] = ['up.weights', 'up.bias', 'down.bias'].map(path => {
-      const { at, bytes } = this.arrays[path] ?? this.arrays[path.replace('.', '.theta.')];
-      return new Float32Array(this.kernels.memory.buffer, at, bytes / 4);
-    });
-    return { W, c, b };
-  }
+  /** The model's parameters. */
+  get weights() { return weightsOf(path => this.arrays[path] && this.kernels.numbers(this.arrays[path]), this.spec); }
 
   /** Return the means of a newest sample, 0 to 255; herding's are its bits. @param {number} row */
   meanOf(row) {
@@ -246,7 +257,7 @@ class Scores {
     this.distance = kernels.array('int64', [BATCH]);
     this.logs = kernels.array('float64', [n, betas.length]);
     const out = kernels.array('uint32', [BATCH]), odds = kernels.array('float64', [betas.length]);
-    kernels.floats(odds).set(betas.map(([, log_odds]) => log_odds));
+    kernels.numbers(odds).set(betas.map(([, log_odds]) => log_odds));
     this.countAll = kernels.bind('count_all', { points, blocks: this.block, histograms: this.histograms, out });
     this.findNearest = kernels.bind('find_nearest', { points: examples, block: { ...this.block, shape: [this.words, BATCH] }, out });
     this.mix = kernels.bind('mix', {
@@ -282,7 +293,7 @@ class Scores {
   isl() {
     const { n_test, betas } = this.spec, all = this.histograms.shape[0], columns = betas.length;
     this.mix({});
-    const logs = this.kernels.floats(this.logs);
+    const logs = this.kernels.numbers(this.logs);
     /** @param {number} b @param {number} first @param {number} last */
     const mean = (b, first, last) => {
       let sum = 0;

@@ -38,11 +38,7 @@ const noiseFloor = (law, n) => law.reduce((sum, p) => {
 /** Return theta + theta_F, or theta / T for Gibbs sampling. @param {Chain} chain @param {Record<string, any>} knobs @returns {{ W: number[][], b: number[], c: number[] }} */
 function parametersOf({ kernels, arrays, spec: { kind, n_visible: m, n_hidden: n } }, knobs) {
   const { buffer } = kernels.memory, { fround } = Math; // parameters are float32
-  /** @param {string} path @returns {any} */
-  const values = path => {
-    const { at, dtype, bytes } = arrays[path];
-    return dtype === 'uint8' ? new Uint8Array(buffer, at, bytes) : dtype === 'float64' ? new Float64Array(buffer, at, bytes / 8) : new Float32Array(buffer, at, bytes / 4);
-  };
+  const values = (/** @type {string} */ path) => kernels.numbers(arrays[path]);
   /** @param {(i: number, j: number) => number} W @param {(i: number) => number} b @param {(j: number) => number} c */
   const made = (W, b, c) => ({ W: Array.from({ length: m }, (_, i) => Array.from({ length: n }, (_, j) => fround(W(i, j)))), b: Array.from({ length: m }, (_, i) => fround(b(i))), c: Array.from({ length: n }, (_, j) => fround(c(j))) });
   if (kind === 'gibbs') {
@@ -115,7 +111,7 @@ class Walk {
     }
     this.n += n;
     this.trail = this.trail.slice(-TRAIL);
-    if (n && this.chain.driven) this.fastNorm = this.chain.kernels.floats(this.chain.norm)[n - 1];
+    if (n && this.chain.driven) this.fastNorm = this.chain.kernels.numbers(this.chain.norm)[n - 1];
   }
 
   /** @param {Record<string, any>} knobs @returns {LandView} */

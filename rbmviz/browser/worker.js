@@ -1,6 +1,6 @@
 // @ts-check
 // The worker of one panel: it makes samples when it is told to, and sends them with their classes and scores, and what
-// speaks against them, or with their landscape. model.js, engine.js, findings.js and landscape.js precede it.
+// speaks against them, or with their landscape. model.js, engine.js, clamp.js, findings.js and landscape.js precede it.
 
 /**
  * The first message.
@@ -14,14 +14,19 @@
  * @property {Blocks} blocks
  * @property {number[]} curve_counts samples since the last change of knobs at which ISL is computed
  */
-/** @typedef {{ samples: number, knobs?: Record<string, any>, start?: number }} Order restart at a start, turn knobs, and make samples */
+/** @typedef {{ samples: number, knobs?: Record<string, any>, start?: number, clamp?: Units | null }} Order restart at a start, hold units from there on, turn knobs, and make samples */
 /** @typedef {{ n: number, rows: Uint8Array, classes: number[], blank: number[], spurious: number[], curve: [number, number, number][], land: LandView | null, look: LookTaken | null, sweeps: number, mean: Uint8Array }} Made */
 
 class WorkerRun {
   /** @param {RunData} data */
   constructor({ wasm, signatures, chain, scores, diagnosis, land, blocks, curve_counts }) {
     const kernels = new Kernels(wasm, signatures);
-    this.chain = new Chain(kernels, chain, blocks);
+    /** The chain of all units, and the one that runs. */
+    this.whole = this.chain = new Chain(kernels, chain, blocks);
+    /** Units that are held, and the memory of the chain of the others. @type {Units | null} */
+    this.clamp = null;
+    this.memory = new Kernels(wasm, signatures);
+    this.examples = scores ? blocks.examples : undefined;
     this.scores = scores ? new Scores(kernels, scores, blocks) : null;
     this.diagnosis = land ? null : new Diagnosis(diagnosis);
     this.land = land;
@@ -35,9 +40,11 @@ class WorkerRun {
   }
 
   /** @param {Order} order @returns {Made} */
-  make({ samples, knobs, start }) {
+  make({ samples, knobs, start, clamp = this.clamp }) {
+    this.clamp = clamp;
     if (start !== undefined) {
-      this.chain.restart(start);
+      this.whole.restart(start);
+      this.chain = clamp ? chainOfFree(this.memory, this.whole, clamp, this.examples) : this.whole;
       if (this.land) this.walk = new Walk(this.chain, this.land);
     }
     if (knobs) this.knobs = knobs;
@@ -50,7 +57,7 @@ class WorkerRun {
     for (let done = 0; done < samples;) {
       const counted = this.scores?.n ?? 0, next = this.counts.find(n => n > counted) ?? Infinity;
       const m = Math.min(samples - done, BATCH, this.scores ? next - counted : Infinity);
-      const v = this.chain.advance(m, this.knobs), packed = packRows(v, m, 8 * this.words), width = v.length / m;
+      const drawn = this.chain.advance(m, this.knobs), v = clamp ? filled(drawn, clamp) : drawn, packed = packRows(v, m, 8 * this.words), width = v.length / m;
       for (let r = 0; r < m; r++) made.rows.set(packed.subarray(8 * this.words * r, 8 * this.words * r + this.row), (done + r) * this.row);
       const before = this.scores ? made.blank.length : 0;
       if (this.scores) {
@@ -63,12 +70,12 @@ class WorkerRun {
           made.blank.push(blank);
           if (threshold >= 0) made.spurious.push(blank || distances[r] > threshold ? 1 : 0);
         }
-        if (this.scores.n === next) made.curve.push(/** @type {[number, number, number]} */ ([next, ...this.scores.isl()]));
+        if (this.scores.n === next && !clamp) made.curve.push(/** @type {[number, number, number]} */ ([next, ...this.scores.isl()]));
       }
-      for (let r = 0; r < m; r++) this.diagnose(v.subarray(r * width, (r + 1) * width), packed.subarray(8 * this.words * r, 8 * this.words * (r + 1)), made.classes[before + r], made.blank[before + r] === 1, made.spurious[before + r] === 1);
+      for (let r = 0; r < m && !clamp; r++) this.diagnose(v.subarray(r * width, (r + 1) * width), packed.subarray(8 * this.words * r, 8 * this.words * (r + 1)), made.classes[before + r], made.blank[before + r] === 1, made.spurious[before + r] === 1);
       this.walk?.add(v, m);
       made.sweeps += this.chain.sweepsOf(m, this.knobs);
-      made.mean = this.chain.meanOf(m - 1);
+      made.mean = clamp ? filled(this.chain.meanOf(m - 1), clamp, 255) : this.chain.meanOf(m - 1);
       done += m;
     }
     if (this.walk) made.land = this.walk.view(this.knobs);

@@ -89,7 +89,9 @@ class Clamp:
             differ = self.differing(examples)
             rows = examples[differ <= np.sort(differ)[:NEAREST_EXAMPLES][-1]]
             rows = rows[:: -(-len(rows) // MAX_EXAMPLES)]
-            rates = rbm.mean_statistics(self._seen(rows[:, free]), self._weights(model.rbm, rows))
+            # In float64 before it is rounded, so that a page without a server has the same bits.
+            weights = self._weights(model.rbm, rows)
+            rates = rbm.mean_statistics(self._seen(rows[:, free]), weights, np.float64)
         elif rates is not None:
             W, b, c = rates.W[free][:, self._kept], rates.b[free], rates.c[self._kept]
             rates = Statistics(W, b, c) if self.ink else Statistics(c - W, 1 - b, c)

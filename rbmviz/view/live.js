@@ -15,6 +15,9 @@ const SCRIPTS = { ready: new Promise(resolve => { started = resolve; }), panels:
 
 /** A run computed by a worker, and stored as a replayed run that grows. */
 class LiveRun extends PlayedRun {
+  /** Values at which units are held, FREE for others. @type {number[] | null} */
+  clamp = null;
+
   /** @param {any} head @param {number} n_classes @param {any} live @param {string} url of the worker's script */
   constructor(head, n_classes, live, url) {
     const { request, panels: [{ blocks }] } = live, { key } = head, chain = request.chains[key];
@@ -27,7 +30,7 @@ class LiveRun extends PlayedRun {
     this.seeds = chain.starts.map((/** @type {{ seed: number }} */ { seed }) => seed);
     this.knobs = { ...request.values[key] };
     this.paused = false;
-    /** Changes to send with the next order to the worker. @type {{ knobs?: Record<string, KnobValue>, start?: number }} */
+    /** Changes to send with the next order to the worker. @type {{ knobs?: Record<string, KnobValue>, start?: number, clamp?: number[] | null }} */
     this.orders = { knobs: this.knobs };
     /** @type {{ resolve: (made: Made) => void, reject: (error: Error) => void }[]} */
     this.waiting = [];
@@ -54,9 +57,9 @@ class LiveRun extends PlayedRun {
     this.sweeps = 0;
     /** Means of the newest sample, 0 to 255. @type {Uint8Array} */
     this.mean = new Uint8Array(0);
-    const start = blocks[chain.arrays.v[2]];
+    const start = blocks[(chain.arrays.v ?? chain.arrays['ladder.visible.units'])[2]];
     /** The state before the first sample, as a picture. @type {Block} */
-    this.start = { dtype: 'uint8', shape: [1, chain.n_visible], data: start ? Uint8Array.from(start.data, bit => 255 * bit) : new Uint8Array(chain.n_visible) };
+    this.start = { dtype: 'uint8', shape: [1, chain.n_visible], data: Uint8Array.from({ length: chain.n_visible }, (_, i) => 255 * (start ? Number(start.data[i]) : 0)) };
     this.restart(0);
     this.orders = { knobs: this.knobs }; // the worker's chain has begun at this start
   }
@@ -70,7 +73,7 @@ class LiveRun extends PlayedRun {
 
   /** Restart the run before the next sample. @param {number} start index of the seed */
   restart(start) {
-    this.orders = { ...this.orders, start };
+    this.orders = { ...this.orders, start, clamp: this.clamp };
     this.run++;
     this.seed = this.seeds[start];
     this.rows = { dtype: 'bits', shape: [0, this.rows.shape[1]], data: this.rows.data };
@@ -144,10 +147,12 @@ class LiveRun extends PlayedRun {
   partAt(_at, slots, playing, page) {
     const part = super.partAt(this.last, slots, playing, page);
     part.head.status = playing && !this.paused ? 'running' : 'paused';
-    if (!this.last) part.blocks.start = this.start;
+    const { clamp } = this;
+    if (!this.last) part.blocks.start = clamp ? { ...this.start, data: Uint8Array.from(this.start.data, (ink, i) => (clamp[i] < 0 ? ink : 255 * clamp[i])) } : this.start;
     else if (page.view === 'single') part.blocks.mean = { dtype: 'uint8', shape: [1, this.mean.length], data: this.mean };
     Object.assign(part.blocks, this.look?.blocks);
-    Object.assign(part.head, this.look?.said ?? { mark: 'unsure', verdict: 'too early' });
+    Object.assign(part.head, clamp ? page.pen : this.look?.said ?? { mark: 'unsure', verdict: 'too early' });
+    if (clamp) Object.assign(part.head.readouts ?? {}, { isl: null, class_coverage: null });
     const since = this.last - this.segment.begin;
     this.numbers = { ...part.head.readouts, sweeps: since ? this.sweeps / since : null };
     return part;
@@ -218,7 +223,42 @@ class LivePage extends ReplayPage {
     this.transport.append(this.seed, element('button', { type: 'button', class: 'again', text: 'Begin again', onclick: () => this.restart() }));
     this.hint.textContent = 'Live: your browser computes these samples, with the kernels of rbmviz, and sends nothing. Keys: P or space plays and pauses, S makes one sample, R begins again.';
     this.scripts = SCRIPTS.panels = this.api();
+    this.shares = this.data.data_shares;
+    /** What is held in all panels: values of units, FREE for the others. */
+    this.drawing = new Array(this.data.n_visible).fill(FREE);
+    /** The pen of a page of its own, whose address keeps the drawing. @type {Pen | null} */
+    this.pen = null;
+    if (!this.data.pen || keys !== document) return;
+    const surface = element('div'), { text } = hashParts(), units = text ? unitsOfText(text, this.data.n_visible) : null;
+    this.host.before(element('details', { class: 'drawing', open: units !== null }, element('summary', { text: 'Draw a part, and the samplers complete it' }), surface));
+    if (text && !units) this.host.before(alertOf(`Nothing is held: this drawing does not fit a model with ${whole.format(this.data.n_visible)} visible units.`));
+    this.pen = new Pen(surface);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.pen?.draw(), { signal: this.closing.signal });
+    this.hold(this.pen, units ?? this.drawing);
   }
+
+  /** Hold units in all panels, which begin again. @param {Pen} pen @param {number[]} units */
+  hold(pen, units) {
+    if (units.includes(FREE)) this.drawing = [...units];
+    const { drawing, data: { shape } } = this, held = drawing.some(unit => unit !== FREE) ? drawing : null, parts = [...hashParts().names, ...held ? [`clamp=${clampText(held)}`] : []];
+    Object.assign(this.data, { held: held ?? [], data_shares: held ? [] : this.shares });
+    for (const run of this.liveRuns) run.clamp = held;
+    history.replaceState(null, '', location.href.split('#')[0] + (parts.length ? `#${parts}` : ''));
+    this.grid.arrange();
+    this.restart();
+    if (isCalm() && !this.playing) this.show(this.grid.side ** 2); // as at the beginning
+    pen.configure({ shape, units: drawing, taken: pen.sent, facts: null, energies: null }, (_, message) => this.drawn(pen, /** @type {any} */ (message)));
+    if (!units.includes(FREE)) put(pen.said, 'All units are held; leave at least one free.');
+  }
+
+  /** Take a stroke, or a button of the pen. @param {Pen} pen @param {{ act: string, units: number[] }} message */
+  drawn(pen, { act, units }) {
+    const { data: { shape: [rows, columns], held = [] }, liveRuns: [{ length, rows: made, start }] } = this;
+    const image = held.length ? held : length ? unpackBits(made, length - 1) : start.data;
+    this.hold(pen, act === 'upper' ? units.map((_, i) => (i < (rows >> 1) * columns ? Number(image[i] > 0) : FREE)) : units);
+  }
+
+  changeTheme() { super.changeTheme(); this.pen?.draw(); }
 
   /** @returns {number[]} */
   get seeds() { return this.liveRuns[0].seeds; }
@@ -305,6 +345,7 @@ class LivePage extends ReplayPage {
 
   /** Draw the curves of the samples since the last turn of each panel's knobs. @param {CurvesSpec} isl */
   drawCurves(isl) {
+    this.curves.node.hidden = Boolean(this.data.held?.length);
     const lines = this.liveRuns.map(run => {
       const { begin, curve } = run.segment, { label, colour, dash } = run.head.spec;
       const points = curve.filter(([n]) => n >= this.live.request.fewest_curve).map(([n, score]) => /** @type {[number, number]} */ ([begin + n, score]));
@@ -359,10 +400,33 @@ class LivePage extends ReplayPage {
   }
 }
 
+/** What the address has after #: names of samplers, and the text of what is held. @returns {{ names: string[], text?: string }} */
+function hashParts() {
+  const parts = location.hash.slice(1).split(',').filter(Boolean), text = parts.find(part => part.startsWith('clamp='));
+  return { names: parts.filter(part => part !== text), text: text?.slice('clamp='.length) };
+}
+
+/** Return ``Clamp.text`` (rbmviz/rbm/clamp.py). @param {number[]} units @returns {string} */
+function clampText(units) {
+  const held = units.map(unit => Number(unit !== FREE)), values = units.filter(unit => unit !== FREE);
+  const packed = [held, values].flatMap(bits => [...packRow(Uint8Array.from(bits), Math.ceil(bits.length / 8))]);
+  return textOf(Uint8Array.from(packed)).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '');
+}
+
+/** Return the units of ``Clamp.text``; null if no clamp of this size has this text. @param {string} text @param {number} n @returns {number[] | null} */
+function unitsOfText(text, n) {
+  try {
+    const packed = bytesOf(text.replace(/-/g, '+').replace(/_/g, '/')), bits = unpackBits({ dtype: 'bits', shape: [1, 8 * packed.length], data: packed });
+    let next = 8 * Math.ceil(n / 8);
+    const units = Array.from({ length: n }, (_, i) => (bits[i] ? bits[next++] ?? 0 : FREE));
+    return clampText(units) === text && units.includes(FREE) ? units : null;
+  } catch { return null; } // other characters
+}
+
 /** Keep the panels of the samplers that the address names after #, or all of them. @param {ReturnType<typeof readFrame>} frame */
 function choosePanels(frame) {
   addEventListener('hashchange', () => location.reload());
-  const wanted = location.hash.slice(1).split(','), chosen = frame.panels.filter(({ head }) => wanted.includes(/** @type {any} */ (head).spec.sampler));
+  const { names: wanted } = hashParts(), chosen = frame.panels.filter(({ head }) => wanted.includes(/** @type {any} */ (head).spec.sampler));
   if (!chosen.length) return;
   frame.panels = chosen;
   const { isl } = /** @type {ReplayData} */ (frame.request), labels = chosen.map(({ head }) => /** @type {any} */ (head).spec.label);

@@ -31,7 +31,7 @@ from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.curves import MIN_CURVE_SAMPLES, isl_plot
 from rbmviz.view.frames import write_frame
 from rbmviz.view.replay import assembled, page_data, panel_data, scores_without_server, shared_script
-from rbmviz.view.specs import knob_spec
+from rbmviz.view.specs import NOT_SCORED, knob_spec
 
 MAX_WEIGHT_BYTES = 40_000_000
 """Maximum size of weights and rates in a page: phones take too long to open larger pages."""
@@ -97,16 +97,26 @@ class Live:
     side: int
     speed: float
 
+    @property
+    def draws(self) -> bool:
+        """Whether there is a pen: not for texts, nor for models whose units are in no picture."""
+        data, declared = self.dataset, self.model.meta.get("image_shape")
+        return (
+            bool(declared) if data is None else data.vocabulary is None and bool(declared or data.image_shape)
+        )
+
 
 def play_html(live: Live) -> bytes:
     """Return the page, as the bytes of an HTML file; see ``live_frames``."""
     script = live_script() + "\nwindow.rbmviz = SCRIPTS;\nshowRuns(livePage);\n"
-    return assembled(live.title, live_frames(live), script, policy=LIVE_POLICY)
+    sheets = [(VIEW_FOLDER / "pen.css").read_text("utf-8")]
+    return assembled(live.title, live_frames(live), script, LIVE_POLICY, sheets)
 
 
 def live_script(*more: Path) -> str:
     """Return the scripts of a live page, which do nothing by themselves; ``more``: see ``shared_script``."""
-    own = browser.KERNELS_FOLDER / "model.js", VIEW_FOLDER / "tile.js", VIEW_FOLDER / "live.js"
+    files = (VIEW_FOLDER / f"{name}.js" for name in ("tile", "pen", "live"))
+    own = browser.KERNELS_FOLDER / "model.js", *files
     return "\n".join([shared_script(*more), *(file.read_text("utf-8") for file in own)])
 
 
@@ -116,6 +126,7 @@ def live_frames(live: Live) -> dict[str, bytes]:
     page, heads = sampling_page(live, engine.scores)
     if engine.scores is not None and live.dataset is not None:
         page |= {"contains": contents(live.dataset)}
+    page["pen"] = NOT_SCORED if live.draws else None
     made = engine.frame(engine.runs(live.samplers, live.model, live.starts))
     return {"run": write_frame(page, [(head, {}) for head in heads]), "live": made}
 
@@ -188,7 +199,7 @@ class Engine:
 
     def frame(self, data: Mapping[str, Any]) -> bytes:
         """Return the frame of the page with these data, the engine's, and all arrays."""
-        scripts = "model.js", "engine.js", "findings.js", "landscape.js", "worker.js"
+        scripts = "model.js", "engine.js", "clamp.js", "findings.js", "landscape.js", "worker.js"
         own = {
             "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
             "signatures": browser.signatures(),

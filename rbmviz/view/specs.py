@@ -9,6 +9,15 @@ from rbmviz.knobs import Knob
 from rbmviz.metrics.numbers import Number
 from rbmviz.view.formulas import mathml, prose
 
+HELD = (
+    "While a part is held, samples follow the distribution of the rest given that part. So they are not "
+    "compared with the whole model, the test data or the class shares of the data."
+)
+"""Why a panel has no ISL, no class coverage and no verdict."""
+
+NOT_SCORED: Any = {"mark": "unsure", "verdict": "not scored: a part is held", "findings": [(HELD, "")]}
+"""What such a panel says in place of a verdict, see ``VerdictHead`` in ``panel/verdict.js``."""
+
 LEADING = 2
 """Number of large readouts at the top of a panel, which answer the page's question; others are folded."""
 

@@ -15,10 +15,11 @@ class TileModel {
     this.rbm = null;
   }
 
-  /** @param {string} path @returns {Float32Array} the array of the chain's start */
+  /** @param {string} path @returns {Float32Array | undefined} the array of the chain's start */
   arrayOf(path) {
-    const { arrays } = this.chain, [, shape, source] = arrays[path] ?? arrays[path.replace('.', '.theta.')];
-    const bytes = new Uint8Array(4 * shape.reduce((/** @type {number} */ product, /** @type {number} */ n) => product * n, 1)), block = this.blocks[source];
+    const { arrays: { [path]: array } } = this.chain;
+    if (!array) return undefined;
+    const [, shape, source] = array, bytes = new Uint8Array(4 * shape.reduce((/** @type {number} */ product, /** @type {number} */ n) => product * n, 1)), block = this.blocks[source];
     if (block?.shape.length === 1) bytes.set(block.data);
     else if (block) for (let plane = 0, n = block.shape[1]; plane < 4; plane++) { // see Chain.fill
       for (let i = 0; i < n; i++) bytes[4 * i + plane] = block.data[n * plane + i];
@@ -28,7 +29,7 @@ class TileModel {
 
   /** @param {Uint8Array} v bits @returns {{ energy: number, p: Uint8Array }} free energy, and the probability of each pixel given the means of the hidden units, in 255ths */
   passOf(v) {
-    this.rbm ??= { W: this.arrayOf('up.weights'), c: this.arrayOf('up.bias'), b: this.arrayOf('down.bias') };
+    this.rbm ??= weightsOf(path => this.arrayOf(path), this.chain);
     const { W, b } = this.rbm, { n_hidden } = this.chain, pitch = W.length / v.length, { energy, input } = energyOf(this.rbm, v, n_hidden);
     const h = input.map(x => 1 / (1 + Math.exp(-x)));
     const p = Uint8Array.from(v, (_, i) => {

@@ -12,10 +12,11 @@ import rbmviz
 from rbmviz import BadInput
 from rbmviz.rbm.clamp import FREE, as_clamp
 from rbmviz.session import SamplingRun, SamplingSetup
+from rbmviz.view.specs import HELD
 from rbmviz_app import session
 from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.pages.sample import inside, pen
-from rbmviz_app.pages.sample.panel import HELD, readouts, verdict_of
+from rbmviz_app.pages.sample.panel import readouts, verdict_of
 from rbmviz_app.stream.tiles import drawing_facts, energies_of_samples, energies_of_test, share_on, unit_facts
 
 UNITS = np.r_[1, 0, 0, 1, 1, 0, 0, 1, np.full(8, FREE)]

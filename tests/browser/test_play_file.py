@@ -13,7 +13,9 @@ from waiting import wait
 import rbmviz
 from rbmviz.cli import main
 from rbmviz.lessons import load_lesson, measure_claims
+from rbmviz.rbm.clamp import as_clamp
 from rbmviz.samplers.interleave import start_of
+from rbmviz.view.live import Live
 from tests.browser.live import CRC_32
 
 pytestmark = pytest.mark.browser
@@ -21,6 +23,9 @@ pytestmark = pytest.mark.browser
 NAMES = "gibbs", "rates_fpcd", "rates_herding", "sample_penalization"
 TURNS = {"gibbs": ("temperature", 1.5), "rates_herding": ("max_sweeps", 4)}
 """The knob that is turned; of the others alpha."""
+
+PIXELS = """(canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data])(
+    document.querySelector('.panel canvas.picture'))"""
 
 WITHOUT_VECTORS = "WebAssembly.validate = () => false"
 
@@ -32,8 +37,8 @@ def folder(tmp_path_factory):
     for model in ("bas_pcd", "usps_fpcd"):
         made = f"play --model {model} --samplers {' '.join(NAMES)} --no-data --out"
         assert main([*made.split(), str(folder / f"{model}.html")]) == 0
-    scored = "play --model bas_pcd --samplers rates_herding gibbs rates_fpcd --cells 6 --speed 200 --out"
-    assert main([*scored.split(), str(folder / "scored.html")]) == 0
+    scored = "play --model bas_pcd --samplers rates_herding gibbs rates_fpcd parallel_tempering --cells 6"
+    assert main([*scored.split(), "--speed", "200", "--out", str(folder / "scored.html")]) == 0
     return folder
 
 
@@ -124,9 +129,59 @@ def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened)
     wait(lambda: len(set(page("rbmviz.panels.map(panel => panel.n)"))) == 1, "all pause at the same")
     page.page.locator(".again").click()
     assert page("rbmviz.panels.map(panel => panel.n)") == [0, 0]
-    page("location.hash = ''")  # all three panels, which a finger moves, and not the page
+    page("location.hash = ''")  # all panels, which a finger moves, and not the page
     page.page.locator(".panel").nth(2).wait_for()
     assert page("document.documentElement.scrollWidth") == phone["viewport"]["width"]
+
+
+def test_a_drawing_is_completed_as_python_does(opened):
+    """Bit for bit; without a drawing again, the samples are others."""
+    names = "gibbs", "rates_fpcd", "parallel_tempering"
+    page = opened(f"scored.html#{','.join(names)}")
+    page("rbmviz.ready.then(() => document.querySelector('.play').click())")
+
+    def drawn(text):
+        all_samples = "p => (p.reset(2), p.step(200)).then(() => [...p.samples(0, 200)])"  # from stripes
+        made = np.reshape(page(f"Promise.all(rbmviz.panels.map({all_samples}))"), (3, 200, 16))
+        for name, v in zip(names, made, strict=True):
+            expected = rbmviz.sample("bas_pcd", name, 200, seed=2, clamp=text or None).v
+            np.testing.assert_array_equal(v, expected, err_msg=name)
+            assert len(np.unique(v, axis=0)) > 1
+        return made
+
+    page.page.locator(".drawing summary").click()
+    canvas = page.page.get_by_role("img", name="Drawing: ")
+    box = canvas.bounding_box()
+    for x, act in ((0.15, page.page.mouse.down), (0.4, page.page.mouse.up)):
+        page.page.mouse.move(box["x"] + box["width"] * x, box["y"] + box["height"] * 0.12)
+        act()
+    text = re.search(",parallel_tempering,clamp=(.*)$", page.page.url)[1]
+    np.testing.assert_array_equal(as_clamp(text, 16).units, [1, 1, *[-1] * 14])
+    held = drawn(text)
+    assert page.page.get_by_text("not scored: a part is held").count() == 3
+    red, _, blue, _ = np.reshape(page(PIXELS), (-1, 4)).T.astype(int)
+    assert 0.08 < ((blue - red) > 40).mean() < 0.17  # the tint of two pixels of 16
+    page.page.get_by_role("button", name="Upper half").click()
+    units = as_clamp(page.page.url.split("clamp=")[1], 16).units
+    np.testing.assert_array_equal(units, [1, 1, *[0] * 6, *[-1] * 8])
+    link = page.page.url.split("/")[-1]
+    page.page.get_by_role("button", name="Clear").click()
+    assert page.page.url.endswith("#gibbs,rates_fpcd,parallel_tempering")
+    assert (drawn("") != held).any(axis=(1, 2)).all()
+    again = opened(link)
+    again("rbmviz.ready")
+    assert again.page.get_by_role("img", name="Drawing: 8 of 16 pixels are held").is_visible()
+    said = opened("scored.html#clamp=AAAA").page.get_by_role("alert").text_content()
+    assert said == "Nothing is held: this drawing does not fit a model with 16 visible units."
+
+
+def test_there_is_a_pen_where_units_are_pixels():
+    """Of a text, or of units in no picture, there is none."""
+    rbm, bas = rbmviz.load_model("bas_pcd").rbm, rbmviz.load_dataset("bas")
+    words, declared = replace(bas, vocabulary=tuple("abcdefghijklmnop")), {"image_shape": [4, 4]}
+    cases = (bas, {}, True), (None, declared, True), (words, declared, False), (None, {}, False)
+    for data, meta, draws in cases:
+        assert Live("", "", rbmviz.Model(rbm, None, meta), (), data, (4, 4), (), 1, 1).draws is draws
 
 
 def test_a_tile_is_what_python_says_of_the_sample(opened):
@@ -138,7 +193,7 @@ def test_a_tile_is_what_python_says_of_the_sample(opened):
     model = rbmviz.load_model("bas_pcd").rbm
     data = rbmviz.load_dataset("bas")
     for panel in (0, 1):
-        box = page.page.locator("canvas.picture").nth(panel).bounding_box()
+        box = page.page.locator(".panel canvas.picture").nth(panel).bounding_box()
         page.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.6)
         title, energies = page.page.locator(".loupe strong"), page.page.locator(".loupe figcaption")
         page.page.locator(".loupe p").filter(has_text="differ").wait_for()

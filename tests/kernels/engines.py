@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = (
     "rbmviz/browser/model.js",
     "rbmviz/browser/engine.js",
+    "rbmviz/browser/clamp.js",
     "rbmviz/browser/findings.js",
     "rbmviz/browser/landscape.js",
     "rbmviz/browser/worker.js",

@@ -18,17 +18,18 @@ function openFrame(module, table, content) {
 
 const chainOf = panel => new Chain(new Kernels(wasm, signatures), frame.request.chains[panel], frame.panels[0].blocks);
 
-/** Run a chain from a start, with knobs turned between its chunks. */
-function runJob({ panel, start, chunks }) {
-  const chain = chainOf(panel), { kernels } = chain, { blocks } = frame.panels[0], { score_spec } = frame.request;
-  chain.advance(3, chunks[0][1]);
-  chain.restart(start); // nothing of the samples before remains
-  const packed = [], norms = [], nearest = [], scores = score_spec && new Scores(kernels, score_spec, blocks);
+/** Run a chain, perhaps that of the units that a clamp leaves free, from a start, with knobs turned between its chunks. */
+function runJob({ panel, start, chunks, clamp }) {
+  const whole = chainOf(panel), { blocks } = frame.panels[0], { score_spec } = frame.request;
+  whole.advance(3, chunks[0][1]);
+  whole.restart(start); // nothing of the samples before remains
+  const chain = clamp ? chainOfFree(new Kernels(wasm, signatures), whole, clamp, score_spec ? blocks.examples : undefined) : whole, { kernels } = chain;
+  const packed = [], norms = [], nearest = [], scores = score_spec && !clamp && new Scores(kernels, score_spec, blocks);
   for (const [n, knobs] of chunks) for (let done = 0; done < n;) {
     const m = Math.min(BATCH - 37, n - done), v = new Uint8Array(chain.advance(m, knobs));
     packed.push(...packRows(v, m, Math.ceil(v.length / m / 8)));
     if (scores) nearest.push(...scores.add(packRows(v, m, 8 * scores.words), m).nearest);
-    norms.push(...kernels.floats(chain.norm).slice(0, m));
+    norms.push(...kernels.numbers(chain.norm).slice(0, m));
     done += m;
   }
   return { v: toBase64(packed), norms, nearest, isl: scores ? scores.isl() : null };

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from rbmviz.browser.scores import spaced
 from rbmviz.metrics import ISL, RULES, Coverage, Findings, findings, probabilities
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.landscape import state_bits
+from rbmviz.rbm.clamp import FREE, as_clamp
+from rbmviz.samplers.interleave import given
 from rbmviz.view.live import Engine
 from tests.browser.firefox import FIREFOX
 from tests.kernels.engines import ENGINES, MODELS, SAMPLERS, bits_of, by_processor, chunks_of, frame_of
@@ -27,13 +30,14 @@ pytestmark = [
 ]
 
 
-def by_engine(model, n, names=tuple(SAMPLERS), seeds=(0, 1), name="node", dataset=None, module=None):
+def by_engine(model, n, names=tuple(SAMPLERS), seeds=(0, 1), name="node", dataset=None, module=None, **job):
     """Return what the engine makes of runs of n samples a setting, by sampler and seed."""
     with ENGINES[name]() as engine:
         engine.open(frame_of(model, names, seeds, dataset), module or browser.KERNELS_FOLDER)
         return {
             (name, seed): engine(
-                "runJob", {"panel": panel, "start": start, "chunks": chunks_of(name, SAMPLERS[name], n)}
+                "runJob",
+                {"panel": panel, "start": start, "chunks": chunks_of(name, SAMPLERS[name], n), **job},
             )
             for panel, name in enumerate(names)
             for start, seed in enumerate(seeds)
@@ -52,6 +56,26 @@ def test_the_engine_makes_the_samples_of_the_processor(name):
     """From two seeds, with knobs turned: the same bits; the norms, which are only shown, nearly."""
     model = rbmviz.load_model(name)
     check_same(by_engine(model, 400), model, 400)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_engine_completes_as_the_processor_does(name):
+    """The same bits of the free units, with the rates of the nearest examples or of all data.
+
+    The negative control: with another value of one held pixel, the bits are others.
+    """
+    model, data = rbmviz.load_model(name), {"bas_pcd": "bas", "mnist_fpcd": "mnist5k"}.get(name)
+    dataset = rbmviz.load_dataset(data) if data else None
+    at, half = np.arange(model.rbm.n_visible), model.rbm.n_visible // 2
+    units = np.where(at < half - 3, at // 3 % 2, FREE)  # the number of the free ones is no multiple of 4
+    clamp, other = as_clamp(units, 2 * half), np.where(at == 0, 1, units)
+    changed = by_engine(model, 200, dataset=dataset, clamp=other.tolist())
+    for (sampler, seed), run in by_engine(model, 200, dataset=dataset, clamp=units.tolist()).items():
+        first = rbmviz.make_sampler(sampler)
+        state = first.init(given(clamp, model, first, dataset) if dataset else clamp.model(model), seed)
+        v = np.concatenate([replace(first, **knobs).step(state, 200).v for knobs in SAMPLERS[sampler]])
+        np.testing.assert_array_equal(bits_of(run, half + 3), v, err_msg=f"{sampler} {seed}")
+        assert (bits_of(changed[sampler, seed], half + 3) != v).any()
 
 
 PROGRAMS = {

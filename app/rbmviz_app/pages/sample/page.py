@@ -18,7 +18,7 @@ from rbmviz.session import SamplingSetup
 from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
 from rbmviz.view.live import Live, is_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST
-from rbmviz.view.specs import shape_of
+from rbmviz.view.specs import HELD, shape_of
 from rbmviz_app import controls, links, messages, pages
 from rbmviz_app.code import runs_of, sampling_code
 from rbmviz_app.compared import curves_of
@@ -29,7 +29,7 @@ from rbmviz_app.pages.sample import pen
 from rbmviz_app.pages.sample.captions import captions
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
 from rbmviz_app.pages.sample.inside import draw_inside
-from rbmviz_app.pages.sample.panel import HELD, change_text, sample_grid
+from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
 from rbmviz_app.race import PageRace

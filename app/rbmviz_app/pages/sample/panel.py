@@ -18,7 +18,7 @@ from rbmviz.session.snapshot import FEWEST_SCORED, Point
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.curves import knobs_text
 from rbmviz.view.frames import Bits, Block
-from rbmviz.view.specs import class_shares, rarest_first, shape_of
+from rbmviz.view.specs import NOT_SCORED, class_shares, rarest_first, shape_of
 from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, algorithms_of, numeric_knobs, panel_specs
 from rbmviz_app.race import PageRace
@@ -27,12 +27,6 @@ from rbmviz_app.stream.requests import FrameRequest
 
 MAX_TRACED = 8
 """Maximum number of chains whose free energy is drawn."""
-
-HELD = (
-    "While a part is held, samples follow the distribution of the rest given that part. So they are not "
-    "compared with the whole model, the test data or the class shares of the data."
-)
-"""Why a panel has no ISL, no class coverage and no verdict."""
 
 PATH_EVERY = 30
 """Samples between two times that the path of a ladder's replicas is sent."""
@@ -43,7 +37,7 @@ ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank 
 def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     """Return a panel's numbers: without data there are no scores, without labels no classes.
 
-    While units are held, there is no comparison with the data (``HELD``).
+    While units are held, there is no comparison with the data (``specs.HELD``).
     """
     live = live_numbers(sampler)
     if plan.dataset is None:  # the two large numbers come first
@@ -102,7 +96,7 @@ def verdict_of(snapshot: SamplingSnapshot) -> dict[str, Any]:
     """Return whether the samples can be trusted: a mark, one line, and below it what was found."""
     findings = snapshot.findings
     if snapshot.clamp is not None:
-        return {"mark": "unsure", "verdict": "not scored: a part is held", "findings": [(HELD, "")]}
+        return NOT_SCORED
     if findings is None:
         return {"mark": "unsure", "verdict": "too early", "findings": []}
     more = [(one.sentence, one.source) for one in findings] or [(findings.sentence, "")]

@@ -8,7 +8,7 @@ from rbmviz import BadInput
 from rbmviz.pages import PAGES
 from rbmviz.rbm.clamp import FREE, as_clamp, upper_half
 from rbmviz.session import SamplingSetup, SamplingSnapshot
-from rbmviz.view import PANEL_FOLDER
+from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
 from rbmviz.view.specs import shape_of
 from rbmviz_app import messages, session
 from rbmviz_app.component import component
@@ -29,7 +29,7 @@ STRIDE = 7919
 PEN_KEY = "pen"
 
 _scripts = [PANEL_FOLDER / f"{name}.js" for name in ("frame", "mosaic", "loupe")]
-_pen = component("pen", [*_scripts, "pages/sample/pen.js"], ["pages/sample/pen.css"])
+_pen = component("pen", [*_scripts, VIEW_FOLDER / "pen.js", "pages/sample/pen.js"], [VIEW_FOLDER / "pen.css"])
 
 
 def draw_pen(race: PageRace[SamplingSetup]) -> None:

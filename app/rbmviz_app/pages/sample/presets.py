@@ -4,6 +4,12 @@ from rbmviz.pages import PAGES
 from rbmviz_app.presets import Preset
 
 FOUR = ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization")
+UPPER_HALF = (
+    "_________________________________________________________________wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAkAAAH4AAA_wAAHJgAA4CAAHAMAA4AYAGABgAwAGAHAAY"
+)
+"""The upper half of a test image, a 0 (``Clamp.text``)."""
+
 PRESETS = (
     Preset(
         "Set it free",
@@ -106,6 +112,18 @@ PRESETS = (
             "panel4.blank_now < 8 at 6000 samples, not of panel2",
             "panel4.isl > panel2.isl + 4 at 6000 samples",
             "panel4.isl > panel3.isl + 4 at 6000 samples",
+        ),
+    ),
+    Preset(
+        "Complete a digit",
+        "The upper half of a 0 is held, and the samplers draw the rest. Gibbs completes it as a 0 and sticks "
+        "to that. rates-FPCD keeps trying: a 5, a 6, a 9, and the 0 again.",
+        ("gibbs", "rates_fpcd"),
+        {"clamp": UPPER_HALF, "curve": "draw"},
+        (
+            "panel1.largest_class > 90 at 1800 samples, not of panel2",
+            "panel2.visited > 3 at 1800 samples, not of panel1",
+            "panel2.switches > panel1.switches + 100 at 1800 samples",
         ),
     ),
 )
