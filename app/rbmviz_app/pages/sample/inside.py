@@ -25,15 +25,15 @@ Settings = PageSettings(PAGES["sample"].settings)
 UNIT: Entry[int] = Entry("hidden unit", lambda: FREE)
 """Number of the hidden unit that the reader has chosen, from 0; FREE: none."""
 
-KEY = "inside"
-DATA = (Style("training data", GREY), Style("test data", GREY, (2, 2)))
-NOTE = (
+INSIDE_KEY = "inside"
+TWO_PARTS = (Style("training data", GREY), Style("test data", GREY, (2, 2)))
+HOW_TO_LOOK = (
     "Each picture is a hidden unit: orange pixels switch it on, blue ones off. Choose one to see what it "
     "responds to, and hold it on or off: all samplers then draw from the model given that unit."
 )
 
 _scripts = [PANEL_FOLDER / f"{name}.js" for name in ("frame", "mosaic", "loupe")]
-_inside = component(KEY, [*_scripts, "pages/sample/inside.js"], ["pages/sample/inside.css"])
+_inside = component(INSIDE_KEY, [*_scripts, "pages/sample/inside.js"], ["pages/sample/inside.css"])
 
 
 @st.fragment
@@ -42,7 +42,7 @@ def draw_inside(race: PageRace[SamplingSetup]) -> None:
     catch_up_settings(race)  # a unit has just been held or set free: all of the page restarts with it
     dataset = race.setup.dataset
     if dataset is None or dataset.vocabulary is None:
-        st.caption(NOTE)
+        st.caption(HOW_TO_LOOK)
         draw_units(race)
     live_chart(race, "energies", lambda: energies_chart(race), "Free energies", height=FOLDED_HEIGHT)
 
@@ -67,9 +67,9 @@ def draw_units(race: PageRace[SamplingSetup]) -> None:
 
     def acted() -> None:
         """Take a choice, or a button; one whose number is not newer is repeated by a late message."""
-        match session.sent_by(KEY, "act"):
-            case {"n": int(n), "unit": int(of), "value": value} if n > NEWEST_EVENTS.value.get(KEY, 0):
-                NEWEST_EVENTS.ensure()[KEY] = n
+        match session.sent_by(INSIDE_KEY, "act"):
+            case {"n": int(n), "unit": int(of), "value": value} if n > NEWEST_EVENTS.value.get(INSIDE_KEY, 0):
+                NEWEST_EVENTS.ensure()[INSIDE_KEY] = n
                 UNIT.set(of)
                 try:
                     if value in (FREE, 0, 1) and 0 <= of < rbm.n_hidden:
@@ -80,8 +80,8 @@ def draw_units(race: PageRace[SamplingSetup]) -> None:
     shape = shape_of(rbm.n_visible, setup.model.meta.get("image_shape"), dataset)
     facts = None if dataset is None else unit_facts(rbm, dataset, unit)
     data = {"shape": shape, "units": units, "filters": filters, "held": [hidden[i] for i in units]}
-    more = {"chosen": unit, "taken": NEWEST_EVENTS.value.get(KEY, 0), "facts": facts}
-    _inside(key=KEY, data=data | more, on_act_change=acted)
+    more = {"chosen": unit, "taken": NEWEST_EVENTS.value.get(INSIDE_KEY, 0), "facts": facts}
+    _inside(key=INSIDE_KEY, data=data | more, on_act_change=acted)
 
     def said() -> tuple[None, list[str]]:
         snapshots: list[Any] = [snapshot for _, snapshot in race.peek()]
@@ -99,4 +99,4 @@ def energies_chart(race: PageRace[SamplingSetup]) -> tuple[Chart | None, list[st
     curves, rbm, dataset = curves_of(snapshots, race.slots), race.setup.model.rbm, race.setup.dataset
     energies = {} if dataset is None else energies_of_data(rbm, dataset)
     energies = energies | {curve.name: energies_of_samples(rbm, curve.snapshot) for curve in curves}
-    return catalogue.energies([*DATA, *(curve.style for curve in curves)], energies)
+    return catalogue.energies([*TWO_PARTS, *(curve.style for curve in curves)], energies)
