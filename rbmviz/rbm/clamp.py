@@ -19,7 +19,7 @@ FREE = -1
 NEAREST_EXAMPLES = 20
 """Training examples whose statistics are the rates of the free units; with 50 they fit much less well."""
 
-MAX_EXAMPLES = 5000
+MOST_NEAREST = 5000
 """Maximum number of them, where many differ in as few units: all of MNIST would take seconds."""
 
 
@@ -88,7 +88,7 @@ class Clamp:
         if examples is not None:
             differ = self.differing(examples)
             rows = examples[differ <= np.sort(differ)[:NEAREST_EXAMPLES][-1]]
-            rows = rows[:: -(-len(rows) // MAX_EXAMPLES)]
+            rows = rows[:: -(-len(rows) // MOST_NEAREST)]
             # In float64 before it is rounded, so that a page without a server has the same bits.
             weights = self._weights(model.rbm, rows)
             rates = rbm.mean_statistics(self._seen(rows[:, free]), weights, np.float64)
