@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -26,10 +26,16 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # finding the libraries takes a millisecond; numpy is loaded by now
 
 
+def _take_control() -> None:
+    """Let this thread set the limit; OpenBLAS obeys only one, here the first one to hold, until it ends."""
+    OpenBLASController.clear_controlling_thread(force=True)
+
+
 def _hold() -> None:
     global _holders, _limit
     with _LOCK:
         if _holders == 0:
+            _take_control()
             _limit = _controller().limit(limits=1, user_api="blas")
         _holders += 1
 
@@ -39,6 +45,7 @@ def _release() -> None:
     with _LOCK:
         _holders -= 1
         if _holders == 0:
+            _take_control()
             _limit.restore_original_limits()
 
 
