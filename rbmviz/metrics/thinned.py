@@ -53,9 +53,9 @@ class Thinned:
         packed = self._packed[: self.rounds * self.n_chains].reshape(self.rounds, self.n_chains, -1)
         return np.unpackbits(packed[rounds][:, chains].swapaxes(0, 1), axis=2, count=self.n_visible)
 
-    def local(self, n_hidden: int) -> tuple[range, np.ndarray]:
-        """Return which kept rounds, and which chains, are looked at unit by unit."""
-        most = int(np.clip(LOCAL_WORK // (self.n_visible * n_hidden), FEWEST_LOCAL, KEPT_ROUNDS))
+    def local(self, n_hidden: int, part: int = 1) -> tuple[range, np.ndarray]:
+        """Return which kept rounds, and which chains, are looked at unit by unit, or one in ``part`` of them."""
+        most = np.clip(LOCAL_WORK // (self.n_visible * n_hidden), FEWEST_LOCAL, KEPT_ROUNDS) // part
         chains = np.unique(np.linspace(0, self.n_chains - 1, most // FEWEST_DRAWS).round().astype(int))
         every = 1
         while -(-self.rounds // every) * len(chains) > most:
@@ -63,9 +63,9 @@ class Thinned:
         return range(0, self.rounds, every), chains
 
 
-def local_rows(kept: Thinned, rbm: RBM) -> np.ndarray:
+def local_rows(kept: Thinned, rbm: RBM, part: int = 1) -> np.ndarray:
     """Return the kept rows that are looked at unit by unit, uint8 (chains, draws, n_visible)."""
-    rounds, chains = kept.local(rbm.n_hidden)
+    rounds, chains = kept.local(rbm.n_hidden, part)
     return kept.rows(slice(None, None, rounds.step), chains)
 
 

@@ -26,16 +26,11 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # finding the libraries takes a millisecond; numpy is loaded by now
 
 
-def _take_control() -> None:
-    """Let this thread set the limit; OpenBLAS obeys only one, here the first one to hold, until it ends."""
-    OpenBLASController.clear_controlling_thread(force=True)
-
-
 def _hold() -> None:
     global _holders, _limit
     with _LOCK:
         if _holders == 0:
-            _take_control()
+            OpenBLASController.clear_controlling_thread(force=True)  # else it obeys the first that held it
             _limit = _controller().limit(limits=1, user_api="blas")
         _holders += 1
 
@@ -45,7 +40,7 @@ def _release() -> None:
     with _LOCK:
         _holders -= 1
         if _holders == 0:
-            _take_control()
+            OpenBLASController.clear_controlling_thread(force=True)
             _limit.restore_original_limits()
 
 
