@@ -401,8 +401,7 @@ class Watch:
         likelihood = PseudoLikelihood(self._rbm, rows)
         if abs(likelihood.at(1.0).in_errors) <= t.isf(CHANCE / 2, likelihood.batches - 1):
             return []
-        if self._part > 1:
-            likelihood = PseudoLikelihood(self._rbm, rows[:, :: self._part])
+        likelihood = likelihood if self._part == 1 else PseudoLikelihood(self._rbm, rows[:, :: self._part])
         self._beta, at = likelihood.highest(self._beta)
         if abs(self._beta - 1) <= RULES["temperature"].threshold:
             return []

@@ -32,29 +32,34 @@ class Thinned:
         self.n_visible, self.n_chains = n_visible, n_chains
         self.n, self.stride = 0, 1
         self._most = max(KEPT_ROUNDS // n_chains, 2 * FEWEST_DRAWS)
-        self._packed = np.zeros((0, -(-n_visible // 8)), np.uint8)
+        self._parts: tuple[np.ndarray, ...] = (np.zeros((0, -(-n_visible // 8)), np.uint8),)  # of kept rows
 
     def update(self, v: np.ndarray, packed: bool = False) -> None:
         """Take the next samples, uint8 (n, n_visible) of 0 and 1, or their bits packed along the rows."""
         begin, self.n = self.n, self.n + len(v)
         while -(-self.n // self.n_chains) > self._most * self.stride:
-            self._packed = self._packed[np.arange(len(self._packed)) // self.n_chains % 2 == 0]
+            rows = np.concatenate(self._parts)
+            self._parts = (rows[np.arange(len(rows)) // self.n_chains % 2 == 0],)
             self.stride *= 2
         kept = v[np.arange(begin, self.n) // self.n_chains % self.stride == 0]
-        self._packed = np.concatenate([self._packed, kept if packed else np.packbits(kept, axis=1)])
+        if len(kept):
+            self._parts += (kept if packed else np.packbits(kept, axis=1),)
+        if len(self._parts) > 64:  # not at every update, which would copy all rows each time
+            self._parts = (np.concatenate(self._parts),)
 
     @property
     def rounds(self) -> int:
         """Number of kept rounds that all chains have made."""
-        return len(self._packed) // self.n_chains
+        return sum(map(len, self._parts)) // self.n_chains
 
     def rows(self, rounds: Any = slice(None), chains: Any = slice(None)) -> np.ndarray:
         """Return some of the kept rounds, by a slice or a list, uint8 (chains, draws, n_visible)."""
-        packed = self._packed[: self.rounds * self.n_chains].reshape(self.rounds, self.n_chains, -1)
+        packed = np.concatenate(self._parts)[: self.rounds * self.n_chains]
+        packed = packed.reshape(self.rounds, self.n_chains, -1)
         return np.unpackbits(packed[rounds][:, chains].swapaxes(0, 1), axis=2, count=self.n_visible)
 
     def local(self, n_hidden: int, part: int = 1) -> tuple[range, np.ndarray]:
-        """Return which kept rounds, and which chains, are looked at unit by unit, or one in ``part`` of them."""
+        """Return which kept rounds, and which chains, are looked at unit by unit, or a part."""
         most = np.clip(LOCAL_WORK // (self.n_visible * n_hidden), FEWEST_LOCAL, KEPT_ROUNDS) // part
         chains = np.unique(np.linspace(0, self.n_chains - 1, most // FEWEST_DRAWS).round().astype(int))
         every = 1

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import importlib
 import logging
 import time
 from typing import Any
@@ -17,11 +18,8 @@ from rbmviz.support.blas import one_blas_thread
 LOOK_SHARE = 1500
 """Minimum time between the starts of two looks, as a multiple of the processor time of the last one."""
 
-MAX_SECONDS, REST_SECONDS = 60.0, 2.0
-"""Maximum of this time, also at a pause: the first look of all compiles a kernel and loads statistics."""
-
-PART = 4
-"""Of ``Watch.findings`` while a run goes on; at a pause, its findings are those of ``metrics.findings``."""
+MAX_SECONDS, REST_SECONDS, PART = 60.0, 2.0, 4
+"""Maxima of this time, of a run and of one at rest, and the part of a run's ``Watch.findings``."""
 
 NEW_SAMPLES = 1.5
 """Factor by which the samples grow between two looks."""
@@ -77,6 +75,7 @@ class Diagnosis:
         self.newest = self._watch.findings()
 
     def _look(self, watch: Any, part: int) -> None:
+        importlib.import_module("arviz_stats.base")  # a second, once in a process: no look is to wait for it
         begin, found = time.thread_time(), None
         try:
             with one_blas_thread():  # a second one would spin

@@ -4,7 +4,6 @@ import naive
 import numpy as np
 import pytest
 
-from rbmviz import RBM
 from rbmviz.kernels import pseudo_likelihood
 
 
