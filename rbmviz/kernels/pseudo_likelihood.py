@@ -15,16 +15,12 @@ def log_odds(v, units, means, factors, peak, alone, out):
 
     Parameters
     ----------
-    v : uint8 (rows, n_visible)
-        Samples of 0 and 1.
-    units : int32 (rows, k)
-        Units to flip.
+    v : uint8 (rows, n_visible); units : int32 (rows, k)
+        Samples of 0 and 1, and units of each to flip.
     means : float64 (2, rows, n_hidden)
         1 - p_j, and p_j: each to its own relative precision.
-    factors : float64 (n_visible, n_hidden)
-        exp(W), finite.
-    peak : float
-        Largest of |W|.
+    factors : float64 (n_visible, n_hidden); peak : float
+        exp(W), finite, and the largest of |W|.
     alone : float64 (n_visible, 2)
         b_i, and -b_i - sum_j W_ij.
     out : float64 (rows, k)

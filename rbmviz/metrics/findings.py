@@ -294,9 +294,9 @@ class Watch:
         self._local_at, self._part = 0, 1
         self._newest = Findings([], 0, ())
 
-    def update(self, v: np.ndarray, packed: bool = False) -> None:
+    def update(self, v: np.ndarray) -> None:
         """Take the next samples; see ``Thinned.update``."""
-        self.kept.update(v, packed)
+        self.kept.update(v)
 
     def findings(self, part: int = 1) -> Findings:
         """Return the findings; the same as before until there are a quarter more samples.
