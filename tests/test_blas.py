@@ -1,6 +1,7 @@
 """BLAS on one thread: the limit is the process's, and of overlapping blocks the last one takes it away."""
 
 import contextlib
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -43,3 +44,21 @@ def test_two_estimates_that_are_read_in_turn_restore_the_threads():
     assert numpys_threads() == {1}
     list(two)
     assert numpys_threads() == {4}
+
+
+def test_any_thread_sets_and_restores_the_limit():
+    """One that has held it before, and is still there, is no reason to leave BLAS as it is."""
+    with ThreadPoolExecutor(1) as pool:
+        for enter, leave in ((pool.submit, apply), (apply, pool.submit)):
+            block = blas.one_blas_thread()
+            enter(block.__enter__).result()
+            assert numpys_threads() == {1}
+            leave(block.__exit__, None, None, None).result()
+            assert numpys_threads() == {4}
+
+
+def apply(function, *arguments):
+    """Call a function on this thread; a future, as a pool gives it."""
+    done = Future()
+    done.set_result(function(*arguments))
+    return done

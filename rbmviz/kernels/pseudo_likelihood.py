@@ -3,45 +3,47 @@
 import numpy as np
 
 from rbmviz.kernels._jit import kernel
-from rbmviz.kernels.annealing import UNIT_GROUP, softplus_sum
-
-f64 = np.float64
+from rbmviz.kernels.vectors import WIDTH, product
 
 
 @kernel
-def log_odds(v, units, x, W, b, beta, out):
-    """Write the log odds of flips of single units at an inverse temperature.
+def log_odds(v, units, means, factors, peak, alone, out):
+    """Write the log odds of flips of units: out[r, q] = log p(v_r with units[r, q] flipped) - log p(v_r).
 
-    out[r, q] = log p(v_r with unit units[r, q] flipped) - log p(v_r), for the RBM (beta W, beta b, beta c).
+    Unit i, switched on, multiplies the probability by exp(b_i) and, for each hidden unit of mean p_j, by
+    (1 - p_j) + p_j exp(W_ij); switched off, by exp(-b_i - sum_j W_ij) and p_j + (1 - p_j) exp(W_ij).
 
     Parameters
     ----------
-    v : uint8 (rows, n_visible)
-        Samples of 0 and 1.
-    units : int32 (rows, k)
-        Units to flip.
-    x : float32 (rows, n_hidden)
-        c + v W.
-    W : float32 (n_visible, n_hidden); b : float32 (n_visible,)
-    beta : float32
-        Inverse temperature.
+    v : uint8 (rows, n_visible); units : int32 (rows, k)
+        Samples of 0 and 1, and units of each to flip.
+    means : float64 (2, rows, n_hidden)
+        1 - p_j, and p_j: each to its own relative precision.
+    factors : float64 (n_visible, n_hidden); peak : float
+        exp(W), finite, and the largest of |W|.
+    alone : float64 (n_visible, 2)
+        b_i, and -b_i - sum_j W_ij.
     out : float64 (rows, k)
 
     ValueError if the arrays do not fit each other.
     """
-    rows, n = x.shape
-    fit = units.shape == out.shape and v.shape[0] == units.shape[0] == rows and b.shape[0] == v.shape[1]
-    if not (fit and W.shape == (v.shape[1], n) and 0 <= units.min() and units.max() < v.shape[1]):
+    _, rows, n = means.shape
+    fit = units.shape == out.shape and v.shape[0] == units.shape[0] == rows and means.shape[0] == 2
+    fit = fit and alone.shape == (v.shape[1], 2) and factors.shape == (v.shape[1], n)
+    if not (fit and 0 <= units.min() and units.max() < v.shape[1]):
         raise ValueError("log_odds: the arrays do not fit each other")
-    factors, terms, shift = np.empty(UNIT_GROUP), np.empty(UNIT_GROUP), np.zeros(n)
+    group = int(650.0 / max(peak, 1.0)) // WIDTH * WIDTH  # factors whose product does not overflow
+    terms = np.ones(-(-n // WIDTH) * WIDTH)
     for r in range(rows):
-        for j in range(n):
-            shift[j] = 0.0
-        before = softplus_sum(x[r], f64(beta), shift, factors, terms)
         for q in range(units.shape[1]):
             i = units[r, q]
-            sign = 1.0 - 2.0 * v[r, i]
+            is_on = int(v[r, i])
+            same, other, gains = means[is_on, r], means[1 - is_on, r], factors[i]
             for j in range(n):
-                shift[j] = sign * W[i, j]
-            after = softplus_sum(x[r], f64(beta), shift, factors, terms)
-            out[r, q] = f64(beta) * sign * f64(b[i]) + (after - before)
+                terms[j] = same[j] + other[j] * gains[j]
+            out[r, q] = alone[i, is_on]
+            if group:
+                for first in range(0, terms.shape[0], group):
+                    out[r, q] += np.log(product(terms[first : first + group]))
+            else:
+                out[r, q] += np.log(terms).sum()

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rbmviz import kernels
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES, VISITED_SHARE, Coverage
 from rbmviz.metrics.temperature import PseudoLikelihood, flip_odds, sigmoid
@@ -290,29 +291,37 @@ class Watch:
         self._residuals: dict[int, np.ndarray] = {}
         self._beta = 1.0
         self._local: list[Finding] = []  # of temperature and units, from the first so many samples
-        self._local_at = 0
+        self._local_at, self._part = 0, 1
         self._newest = Findings([], 0, ())
 
-    def update(self, v: np.ndarray, packed: bool = False) -> None:
+    def update(self, v: np.ndarray) -> None:
         """Take the next samples; see ``Thinned.update``."""
-        self.kept.update(v, packed)
+        self.kept.update(v)
 
-    def findings(self) -> Findings:
-        """Return the findings; the same as before until there are a quarter more samples."""
+    def findings(self, part: int = 1) -> Findings:
+        """Return the findings; the same as before until there are a quarter more samples.
+
+        part : above 1, single units and the number of the temperature come from one row in so many, first at
+            LOCAL_GROWTH * FEWEST_SAMPLES samples; with a smaller part than before all is looked at again
+        """
         n = self.kept.n
         if n < FEWEST_SAMPLES or self.kept.rounds < FEWEST_DRAWS:
             return Findings([], n, ())
-        if n >= GROWTH * self._newest.n:
+        finer = part < self._part
+        if part != self._part:
+            self._part, self._beta, self._residuals = part, 1.0, {}
+        if finer or n >= GROWTH * self._newest.n:
             energy, on, classes = self._look_at_rows()
             both = {"free energy": energy, "number of units on": on}
             scalars = {name: values for name, values in both.items() if np.ptp(values) > 0}
             found = _ess(scalars, len(energy), energy.size, n) + _drift(scalars)
             correlation = _autocorrelation(energy)
             found += _rhat(scalars, self._superchains) + self._repeats(correlation)
-            if n >= LOCAL_GROWTH * self._local_at:
+            if finer or n >= LOCAL_GROWTH * (self._local_at or FEWEST_SAMPLES * (part > 1)):
                 self._local, self._local_at = self._temperature() + self._units(), n
             found += self._local
             skipped = set() if self._class_names else {"classes"}
+            skipped |= set() if self._local_at else {"single units", "effective temperature"}
             if self._coverage is not None:
                 found += _spurious(classes) + self._classes(classes)
             looked_at = [x.looked_at for x in RULES.values() if self._coverage is not None or not x.of_data]
@@ -328,7 +337,7 @@ class Watch:
         new = self.kept.rows(slice(known.shape[1], None))
         flat = new.reshape(-1, self.kept.n_visible)
         values = np.zeros((len(flat), 3))
-        values[:, 0], values[:, 1] = self._rbm.free_energy(flat), flat.sum(axis=1, dtype=np.int64)
+        values[:, 0], values[:, 1] = _free_energy(self._rbm, flat), flat.sum(axis=1, dtype=np.int64)
         if self._coverage is not None:
             classes, blank, spurious = self._coverage.kinds(flat)
             values[:, 2] = np.where(blank, -2, np.where(spurious, -1, classes if len(classes) else 0))
@@ -388,9 +397,11 @@ class Watch:
     def _temperature(self) -> list[Finding]:
         from scipy.stats import t
 
-        likelihood = PseudoLikelihood(self._rbm, local_rows(self.kept, self._rbm))
+        rows = local_rows(self.kept, self._rbm)
+        likelihood = PseudoLikelihood(self._rbm, rows)
         if abs(likelihood.at(1.0).in_errors) <= t.isf(CHANCE / 2, likelihood.batches - 1):
             return []
+        likelihood = likelihood if self._part == 1 else PseudoLikelihood(self._rbm, rows[:, :: self._part])
         self._beta, at = likelihood.highest(self._beta)
         if abs(self._beta - 1) <= RULES["temperature"].threshold:
             return []
@@ -411,13 +422,13 @@ class Watch:
         value, limit = difference[i], limits[i]
         if abs(value) <= limit:
             return []
-        on = float(local_rows(self.kept, self._rbm)[..., i].mean())
+        on = float(local_rows(self.kept, self._rbm, self._part)[..., i].mean())
         fields = {"unit": i, "on": f"{on:.0%}", "expected": f"{on - value:.0%}"}
         return [_finding("units", value, np.sqrt(variance[i]) / rows, limit, **fields)]
 
     def _residuals_of_rows(self) -> np.ndarray:
         """Return each unit less its mean given the others, (chains, draws, n_visible), new rows computed."""
-        rounds, chains = self.kept.local(self._rbm.n_hidden)
+        rounds, chains = self.kept.local(self._rbm.n_hidden, self._part)
         known, stride = self._residuals, self.kept.stride
         missing = [x for x in rounds if x * stride not in known]
         if missing:
@@ -429,6 +440,13 @@ class Watch:
             known |= {x * stride: residuals[:, i] for i, x in enumerate(missing)}
         self._residuals = {x * stride: known[x * stride] for x in rounds}
         return np.stack(list(self._residuals.values()), axis=1)
+
+
+def _free_energy(rbm: RBM, v: np.ndarray) -> np.ndarray:
+    """Return the free energies of rows to 1e-4, float64 (rows,), in a third of ``RBM.free_energy``'s time."""
+    v, softplus = v.astype(np.float32), np.full(len(v), rbm.n_hidden * np.log(2))  # the kernel leaves it out
+    kernels.annealing.add_log_ratio(v @ rbm.W, 1.0, 0.0, rbm.c.astype(np.float64), softplus)
+    return -(v @ rbm.b) - softplus
 
 
 def _divergence(found: float, expected: float) -> float:

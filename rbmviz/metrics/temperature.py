@@ -1,5 +1,6 @@
 """The effective temperature of samples: the one at which the model best explains each unit by the others."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -69,9 +70,13 @@ def flip_odds(rbm: RBM, v: np.ndarray, units: np.ndarray, *betas: float) -> np.n
 
     v uint8 (rows, n_visible); units int32 (rows, k); betas: inverse temperatures.
     """
-    x, out = v.astype(np.float32) @ rbm.W + rbm.c, np.empty((len(betas), *units.shape))
+    x, out = (v.astype(np.float32) @ rbm.W + rbm.c).astype(np.float64), np.empty((len(betas), *units.shape))
     for beta, odds in zip(betas, out, strict=True):
-        kernels.pseudo_likelihood.log_odds(v, units, x, rbm.W, rbm.b, np.float32(beta), odds)
+        W, b = np.multiply(rbm.W, beta, dtype=np.float64), beta * rbm.b
+        W.clip(-700, 700, out=W)  # so that exponentials are finite
+        peak, alone = max(W.max(), -W.min()), np.stack([b, -b - W.sum(axis=1)], axis=1)
+        means = np.stack([sigmoid(-beta * x), sigmoid(beta * x)])
+        kernels.pseudo_likelihood.log_odds(v, units, means, np.exp(W, out=W), peak, alone, odds)
     return out
 
 
@@ -90,8 +95,9 @@ class PseudoLikelihood:
         if rbm.n_visible > FLIPPED_UNITS:
             units = rng.generator(0, "effective temperature").permuted(units, axis=1)[:, :FLIPPED_UNITS]
         self._units = np.ascontiguousarray(units)
+        self.at = functools.cache(self._at)  # a search begins where a test has looked
 
-    def at(self, beta: float) -> Slope:
+    def _at(self, beta: float) -> Slope:
         """Return the slope at an inverse temperature."""
         odds = flip_odds(self._rbm, self._rows, self._units, beta - HALF_STEP, beta + HALF_STEP)
         low, high = -np.logaddexp(0, odds).sum(axis=2)

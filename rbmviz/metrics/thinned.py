@@ -30,32 +30,40 @@ class Thinned:
 
     def __init__(self, n_visible: int, n_chains: int) -> None:
         self.n_visible, self.n_chains = n_visible, n_chains
-        self.n, self.stride = 0, 1
+        self.n, self.stride, self._taken = 0, 1, 0  # taken: samples that are not new
         self._most = max(KEPT_ROUNDS // n_chains, 2 * FEWEST_DRAWS)
-        self._packed = np.zeros((0, -(-n_visible // 8)), np.uint8)
+        self._packed, self._new = np.zeros((0, -(-n_visible // 8)), np.uint8), tuple[np.ndarray, ...]()
 
-    def update(self, v: np.ndarray, packed: bool = False) -> None:
-        """Take the next samples, uint8 (n, n_visible) of 0 and 1, or their bits packed along the rows."""
-        begin, self.n = self.n, self.n + len(v)
+    def update(self, v: np.ndarray) -> None:
+        """Take the next samples, uint8 (n, n_visible) of 0 and 1, which nobody is to change."""
+        self.n, self._new = self.n + len(v), (*self._new, v)
+        if self.n - self._taken >= 64:  # calls cost more than the work with a few
+            self._take()
+
+    def _take(self) -> None:
         while -(-self.n // self.n_chains) > self._most * self.stride:
             self._packed = self._packed[np.arange(len(self._packed)) // self.n_chains % 2 == 0]
             self.stride *= 2
-        kept = v[np.arange(begin, self.n) // self.n_chains % self.stride == 0]
-        self._packed = np.concatenate([self._packed, kept if packed else np.packbits(kept, axis=1)])
+        kept = np.arange(self._taken, self.n) // self.n_chains % self.stride == 0
+        new = np.packbits(np.concatenate(self._new)[kept], axis=1)
+        self._packed, self._new, self._taken = np.concatenate([self._packed, new]), (), self.n
 
     @property
     def rounds(self) -> int:
         """Number of kept rounds that all chains have made."""
+        if self._new:
+            self._take()
         return len(self._packed) // self.n_chains
 
     def rows(self, rounds: Any = slice(None), chains: Any = slice(None)) -> np.ndarray:
         """Return some of the kept rounds, by a slice or a list, uint8 (chains, draws, n_visible)."""
-        packed = self._packed[: self.rounds * self.n_chains].reshape(self.rounds, self.n_chains, -1)
+        n = self.rounds
+        packed = self._packed[: n * self.n_chains].reshape(n, self.n_chains, -1)
         return np.unpackbits(packed[rounds][:, chains].swapaxes(0, 1), axis=2, count=self.n_visible)
 
-    def local(self, n_hidden: int) -> tuple[range, np.ndarray]:
-        """Return which kept rounds, and which chains, are looked at unit by unit."""
-        most = int(np.clip(LOCAL_WORK // (self.n_visible * n_hidden), FEWEST_LOCAL, KEPT_ROUNDS))
+    def local(self, n_hidden: int, part: int = 1) -> tuple[range, np.ndarray]:
+        """Return which kept rounds, and which chains, are looked at unit by unit, or a part."""
+        most = np.clip(LOCAL_WORK // (self.n_visible * n_hidden), FEWEST_LOCAL, KEPT_ROUNDS) // part
         chains = np.unique(np.linspace(0, self.n_chains - 1, most // FEWEST_DRAWS).round().astype(int))
         every = 1
         while -(-self.rounds // every) * len(chains) > most:
@@ -63,9 +71,9 @@ class Thinned:
         return range(0, self.rounds, every), chains
 
 
-def local_rows(kept: Thinned, rbm: RBM) -> np.ndarray:
+def local_rows(kept: Thinned, rbm: RBM, part: int = 1) -> np.ndarray:
     """Return the kept rows that are looked at unit by unit, uint8 (chains, draws, n_visible)."""
-    rounds, chains = kept.local(rbm.n_hidden)
+    rounds, chains = kept.local(rbm.n_hidden, part)
     return kept.rows(slice(None, None, rounds.step), chains)
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import importlib
 import logging
 import time
 from typing import Any
@@ -14,11 +15,11 @@ from rbmviz.rbm import RBM
 from rbmviz.session.pools import FULL_SPEED
 from rbmviz.support.blas import one_blas_thread
 
-LOOK_SHARE = 100
+LOOK_SHARE = 1500
 """Minimum time between the starts of two looks, as a multiple of the processor time of the last one."""
 
-MAX_SECONDS = 10.0
-"""Maximum of this time: the first look of all compiles a kernel and loads statistics."""
+MAX_SECONDS, REST_SECONDS, PART = 60.0, 2.0, 4
+"""Maxima of this time, of a run and of one at rest, and the part of a run's ``Watch.findings``."""
 
 NEW_SAMPLES = 1.5
 """Factor by which the samples grow between two looks."""
@@ -41,7 +42,7 @@ class Diagnosis:
         self._watch = self._new_watch()
         self._kept = self._watch.kept  # grows with the run, while the watch looks at a copy
         self.newest: Findings | None = None
-        self._busy = self.has_news = False
+        self._busy = self.has_news = self._in_part = False
         self._began_at, self._took = 0.0, 0.0
 
     def update(self, v: np.ndarray) -> None:
@@ -51,32 +52,34 @@ class Diagnosis:
     @property
     def is_open(self) -> bool:
         """Whether a look is in progress or due, or has ended with findings that nobody has taken."""
-        return self._busy or self.has_news or self._is_due
+        return self._busy or self.has_news or self._is_due or self._in_part
 
     @property
     def _is_due(self) -> bool:
         looked_at = 0 if self.newest is None else self.newest.n
         return self._kept.n >= max(FEWEST_SAMPLES, NEW_SAMPLES * looked_at)
 
-    def request(self) -> None:
+    def request(self, paused: bool = False) -> None:
         """Begin to look at the samples on another thread, if there are enough new ones and it is time."""
-        now = time.monotonic()
-        if self._busy or not self._is_due or now < self._began_at + min(LOOK_SHARE * self._took, MAX_SECONDS):
+        now, longest = time.monotonic(), REST_SECONDS if paused else MAX_SECONDS
+        due = self._is_due or (paused and self._in_part)
+        if self._busy or not due or now < self._began_at + min(LOOK_SHARE * self._took, longest):
             return
-        self._busy, self._began_at = True, now
+        self._busy, self._began_at, self._in_part = True, now, not paused
         watch, watch.kept = self._watch, copy.copy(self._kept)  # its arrays are replaced, never changed
-        FULL_SPEED.submit(functools.partial(self._look, watch))
+        FULL_SPEED.submit(functools.partial(self._look, watch, 1 if paused else PART))
 
     def look_now(self) -> None:
         """Look at the samples on this thread."""
         self._watch.kept = self._kept
         self.newest = self._watch.findings()
 
-    def _look(self, watch: Any) -> None:
+    def _look(self, watch: Any, part: int) -> None:
+        importlib.import_module("arviz_stats.base")  # a second, once in a process: no look is to wait for it
         begin, found = time.thread_time(), None
         try:
             with one_blas_thread():  # a second one would spin
-                found = watch.findings()
+                found = watch.findings(part)
         except Exception:  # the run goes on without a verdict
             log.exception("a run's samples could not be looked at")
         if watch is self._watch:  # no knob was turned meanwhile

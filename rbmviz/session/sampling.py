@@ -338,7 +338,7 @@ class SamplingRun(Run):
         """Take the newest findings, and look again if it is time; return whether there were any."""
         if self._diagnosis is None:
             return False
-        self._diagnosis.request()
+        self._diagnosis.request(paused)
         news, self._diagnosis.has_news = self._diagnosis.has_news, False
         return news
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -30,6 +30,7 @@ def _hold() -> None:
     global _holders, _limit
     with _LOCK:
         if _holders == 0:
+            OpenBLASController.clear_controlling_thread(force=True)  # else it obeys the first that held it
             _limit = _controller().limit(limits=1, user_api="blas")
         _holders += 1
 
@@ -39,6 +40,7 @@ def _release() -> None:
     with _LOCK:
         _holders -= 1
         if _holders == 0:
+            OpenBLASController.clear_controlling_thread(force=True)
             _limit.restore_original_limits()
 
 

@@ -4,22 +4,24 @@ import naive
 import numpy as np
 import pytest
 
-from rbmviz import RBM
 from rbmviz.kernels import pseudo_likelihood
 
 
-@pytest.mark.parametrize(("m", "n"), [(16, 11), (7, 600)])
-def test_log_odds_of_flips(m, n):
-    rbm, g = naive.random_rbm(m, n, 0.7, 1), np.random.default_rng(2)
+@pytest.mark.parametrize(("m", "n", "scale"), [(16, 11, 0.7), (7, 600, 0.7), (9, 40, 60.0)])
+def test_log_odds_of_flips(m, n, scale):
+    rbm, g = naive.random_rbm(m, n, scale, 1), np.random.default_rng(2)
     v = g.integers(0, 2, (5, m), dtype=np.uint8)
     units = g.integers(0, m, (5, 3)).astype(np.int32)
-    out, x = np.empty(units.shape), v.astype(np.float32) @ rbm.W + rbm.c
-    pseudo_likelihood.log_odds(v, units, x, rbm.W, rbm.b, np.float32(1.3), out)
-    hot = RBM(1.3 * rbm.W, 1.3 * rbm.b, 1.3 * rbm.c)
+    W, b, out = rbm.W.astype(float), rbm.b.astype(float), np.empty(units.shape)
+    alone = np.stack([b, -b - W.sum(axis=1)], axis=1)
+    p = 1 / (1 + np.exp(-(v @ W + rbm.c)))
+    rest = np.stack([1 / (1 + np.exp(v @ W + rbm.c)), p]), np.exp(W), np.abs(W).max(), alone, out
+    pseudo_likelihood.log_odds(v, units, *rest)
     for r, q in np.ndindex(units.shape):
         flipped = v[r].copy()
         flipped[units[r, q]] ^= 1
-        assert out[r, q] == pytest.approx(hot.free_energy(v[r]) - hot.free_energy(flipped), abs=2e-4)
+        difference = rbm.free_energy(v[r]) - rbm.free_energy(flipped)
+        assert out[r, q] == pytest.approx(difference, rel=1e-9, abs=1e-9)
     for wrong in (units + m, units[:4]):
         with pytest.raises(ValueError, match="do not fit"):
-            pseudo_likelihood.log_odds(v, wrong, x, rbm.W, rbm.b, np.float32(1.3), out)
+            pseudo_likelihood.log_odds(v, wrong, *rest)

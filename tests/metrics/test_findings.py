@@ -96,14 +96,14 @@ def test_the_traces_are_of_the_rows_that_were_looked_at():
     rows = exact[:: traces.stride]
     assert (traces.stride, traces.energy.shape) == (4, (1, 1250))
     energy = rbm.free_energy(rows)
-    np.testing.assert_array_equal(traces.energy[0], energy)
+    np.testing.assert_allclose(traces.energy[0], energy, atol=1e-4)
     classes, _, spurious = Coverage(modes, COMPARED_EXAMPLES).kinds(rows)
     assert spurious[::2].all()
     np.testing.assert_array_equal(traces.classes[0], np.where(spurious, -1, classes))
     apart = energy - energy.mean()
     for lag in (0, 1, 7):
         want = (apart[lag:] * apart[: 1250 - lag]).sum() / (apart**2).sum()
-        assert traces.autocorrelation[lag] == pytest.approx(want)
+        assert traces.autocorrelation[lag] == pytest.approx(want, abs=1e-6)
 
 
 def test_rare_spikes_at_equal_distances_are_no_repetition():
@@ -127,12 +127,12 @@ def test_many_short_chains_with_common_starts_are_judged_by_starts():
 
 @pytest.mark.parametrize(("n_chains", "n"), [(1, 9000), (7, 9001)])
 def test_samples_may_come_in_parts(n_chains, n):
-    """Parts of any size, packed or not, keep the same rows, and end with the same findings."""
+    """Parts of any size keep the same rows, and end with the same findings."""
     v = sample("bas_pcd", f"gibbs:temperature=1.4,n_chains={n_chains}", n, seed=1).v
     parts, whole = (Watch(load_model("bas_pcd").rbm, load_dataset("bas"), n_chains) for _ in range(2))
     whole.update(v)
-    for i, part in enumerate(np.split(v, [1, 10, 500, 513, 3000, 3001, 8000])):
-        parts.update(np.packbits(part, axis=1), packed=True) if i % 2 else parts.update(part)
+    for part in np.split(v, [1, 10, 500, 513, 3000, 3001, 8000]):
+        parts.update(part)
         parts.findings()
     parts._newest.n = parts._local_at = 0  # so that it looks at all again
     again, once = parts.findings(), whole.findings()
@@ -156,6 +156,19 @@ def test_findings_wait_until_there_is_a_quarter_more():
     assert watch.findings() is first
     watch.update(v[1249:1251])
     assert watch.findings().n == 1251
+
+
+@pytest.mark.parametrize("n_chains", [1, 40])
+def test_a_part_of_the_units_first_and_at_last_all(n_chains):
+    hot = sample("usps_fpcd", f"gibbs:temperature=2,n_chains={n_chains}", 8000, seed=0)
+    watch = Watch(load_model("usps_fpcd").rbm, None, n_chains)
+    watch.update(hot.v[:399])
+    assert "single units" not in watch.findings(4).looked_at
+    watch.update(hot.v[399:])
+    part = watch.findings(4)
+    assert "temperature" in [one.name for one in part]
+    assert watch.findings(4) is part
+    assert watch.findings() == findings(hot, "usps_fpcd") != part
 
 
 def test_verdicts_and_their_data():

@@ -24,7 +24,7 @@ def test_a_page_at_rest_says_what_the_function_says(open_race, model, toy):
     page.step(FEWEST_SAMPLES)
     wait_for_pause(page, FEWEST_SAMPLES)
     page.poll()
-    wait(lambda: found(page) is not None, "findings")
+    wait(lambda: found(page) is not None and "single units" in found(page).looked_at, "findings")
     v = page.panels[0].read(SamplingRun.held_samples)[1]
     assert found(page) == findings(v, model, toy)
     assert found(page).n == FEWEST_SAMPLES
@@ -43,7 +43,7 @@ def test_findings_begin_anew_after_a_turn_of_a_knob(open_race, model, toy):
     page.step(400)
     wait_for_pause(page, 801)
     page.poll()
-    wait(lambda: found(page) is not None, "findings after the turn")
+    wait(lambda: found(page) is not None and "single units" in found(page).looked_at, "new findings")
     v = page.panels[0].read(SamplingRun.held_samples)[1][400:]
     assert found(page) == findings(v[: found(page).n], model, toy)
 
@@ -68,7 +68,7 @@ def test_page_function_and_command_line_say_the_same(capsys, tmp_path):
     diagnosis = Diagnosis(load_model("bas_pcd").rbm, dataset, 1)
     for part in np.split(v, [1, 99, 2500, 4097]):
         diagnosis.update(part)
-    diagnosis.request()
+    diagnosis.request(paused=True)
     wait(lambda: diagnosis.has_news, "a look")
     found = findings(v, "bas_pcd", dataset)
     assert {"temperature"} <= {one.name for one in found}
