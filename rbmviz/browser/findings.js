@@ -232,8 +232,8 @@ class Diagnosis {
     const { spec: { classes, data_shares, chance, rules }, rows } = this, counts = classes.map((_, c) => rows.filter(({ of }) => of === c).length);
     const n = counts.reduce((sum, count) => sum + count, 0), bound = -Math.log(chance), rare = rules.missing_classes.threshold;
     if (!n) return [];
-    const most = Math.max(...counts), which = `class ${classes[counts.indexOf(most)]}`, how = most === n ? 'never' : 'hardly';
-    if (most / n >= 1 - rare && n * divergence(most / n, Math.max(...data_shares)) > bound) return this.finding('one_class', most / n, { who: `The chain has ${how}`, how, which, n: counted(n) });
+    const most = Math.max(...counts), which = `class ${classes[counts.indexOf(most)]}`;
+    if (most / n >= 1 - rare && n * divergence(most / n, Math.max(...data_shares)) > bound) return this.finding('one_class', most / n, { who: `The chain has ${most === n ? 'never' : 'hardly'}`, which, n: counted(n) });
     const gone = classes.map((_, c) => c).filter(c => counts[c] / n <= Math.min(rare, data_shares[c]) && n * divergence(counts[c] / n, data_shares[c]) > bound);
     const names = gone.map(c => classes[c]), last = names[names.length - 1], few = gone.some(c => counts[c]) ? 'hardly any' : 'no';
     return gone.length ? this.finding('missing_classes', Math.max(...gone.map(c => counts[c] / n)), { few, names: gone.length > 1 ? `${names.slice(0, -1).join(', ')} or ${last}` : last, n: counted(n) }) : [];

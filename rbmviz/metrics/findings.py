@@ -70,7 +70,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "one_class": Rule(
         "classes",
-        "{how} left {which}",
+        "almost only {which}",
         "{who} left {which} in {n} samples looked at.",
         *(1 - VISITED_SHARE, NEAREST, True),
     ),
@@ -88,7 +88,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "drift": Rule(
         "early and late samples",
-        "early and late differ",
+        "still drifting",
         "Early samples differ from late ones: {scalar} {early}, then {late}.",
         *(0, "Geweke (1992), with batch means"),
     ),
@@ -106,7 +106,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "temperature": Rule(
         "effective temperature",
-        "{warmer} than the model: T {temperature}",
+        "like the model at T {temperature}",
         "Unit by unit, the samples look {warmer} than the model: like temperature {temperature}, not 1.",
         *(0.02, "metrics.effective_temperature"),
     ),
@@ -364,8 +364,7 @@ class Watch:
             which = f"class {names[counts.argmax()]}" if one else "its class" if never else "their classes"
             who = ("The chain has never" if alone else "None of the chains has ever") if never else None
             who = who or f"The chain{'s have' if not alone else ' has'} hardly"
-            how = "never" if never else "hardly"
-            return [_finding("one_class", min(most), who=who, how=how, which=which, n=f"{n:,}")]
+            return [_finding("one_class", min(most), who=who, which=which, n=f"{n:,}")]
         found = counts / n
         missing = [
             c

@@ -74,7 +74,7 @@ def test_a_class_with_less_than_one_percent_counts_as_not_visited():
     zero, one, two, three = (modes.train[modes.train_labels == c] for c in range(4))
     mixed = g.permutation(np.concatenate([zero[:300].repeat(4, axis=0)[:1000], one[:5]]))
     [found] = [x for x in findings(mixed, "modes_pcd", modes) if "class" in x.name]
-    assert (found.name, found.line) == ("one_class", f"hardly left class {modes.classes[0]}")
+    assert (found.name, found.line) == ("one_class", f"almost only class {modes.classes[0]}")
     rest = g.permutation(np.concatenate([x[:300] for x in (zero, one, two)] + [three[:4]]))
     [found] = [x for x in findings(rest, "modes_pcd", modes) if "class" in x.name]
     assert (found.name, found.line) == ("missing_classes", f"hardly any {modes.classes[3]} yet")
