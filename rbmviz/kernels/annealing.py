@@ -134,18 +134,24 @@ def add_softplus(x, bias, y, out):
         raise ValueError("add_softplus: the arrays do not fit each other")
     factors, terms = np.empty(UNIT_GROUP), np.empty(UNIT_GROUP)
     for r in range(x.shape[0]):
-        for first in range(0, n, UNIT_GROUP):
-            width = min(UNIT_GROUP, n - first)
-            padded = -(-width // WIDTH) * WIDTH
-            row, own, ones = (
-                x[r, first : first + width],
-                bias[first : first + width],
-                y[r, first : first + width],
-            )
-            for j in range(width):
-                a = row[j] + own[j]
-                factors[j] = sigmoid(abs(a))
-                terms[j] = f64(max(a, f32(0.0))) - f64(ones[j]) * f64(row[j])
-            for j in range(width, padded):
-                factors[j], terms[j] = 1.0, 0.0
-            out[r] += total(terms[:padded]) - np.log(product(factors[:padded]))
+        out[r] = plus_softplus(out[r], x[r], bias, y[r], factors, terms)
+
+
+@private
+def plus_softplus(summed, x, bias, y, factors, terms):
+    """Return what ``add_softplus`` makes of the sum of one row; factors, terms as in ``softplus_sum``."""
+    for first in range(0, x.shape[0], UNIT_GROUP):
+        row, own, ones = (
+            x[first : first + UNIT_GROUP],
+            bias[first : first + UNIT_GROUP],
+            y[first : first + UNIT_GROUP],
+        )
+        for j in range(row.shape[0]):
+            a = row[j] + own[j]
+            factors[j] = sigmoid(abs(a))
+            terms[j] = f64(max(a, f32(0.0))) - f64(ones[j]) * f64(row[j])
+        padded = -(-row.shape[0] // WIDTH) * WIDTH
+        for j in range(row.shape[0], padded):
+            factors[j], terms[j] = 1.0, 0.0
+        summed += total(terms[:padded]) - np.log(product(factors[:padded]))
+    return summed

@@ -19,6 +19,7 @@ import numpy as np
 
 from rbmviz.kernels._jit import inner, private
 from rbmviz.kernels._llvm import WORD, constant, in_llvm, spread, word_of
+from rbmviz.kernels.annealing import UNIT_GROUP, plus_softplus
 from rbmviz.kernels.bits import as_word, equal, list_few_ones, popcount, word
 from rbmviz.kernels.random import STREAM_LANES, draw_block, sigmoid
 from rbmviz.kernels.vectors import WIDTH, add_rows, aligned_zeros, transpose_block
@@ -49,6 +50,17 @@ class Sums(NamedTuple):
     listed: np.ndarray  # int32 (2, ...): rows to add for one unit, and to subtract
     total: np.ndarray  # float32 (length of a row of P,): zeros
     alike: np.ndarray  # bool (1,): whether the rows are those of v'(p - q) + (v - w)' q
+
+
+class Weights(NamedTuple):
+    """What the kernels write for the weights of some number of samples."""
+
+    log: np.ndarray  # float64 (rows,): see ``weigh_samples``
+    normalised: np.ndarray  # float32 (rows,)
+    x: np.ndarray  # float32 (units of the larger layer,): pre-activations of a row, without the biases
+    v: np.ndarray  # float32 (n_visible,)
+    factors: np.ndarray  # float64 (UNIT_GROUP,)
+    terms: np.ndarray  # float64 (UNIT_GROUP,)
 
 
 def words(n: int) -> int:
@@ -88,6 +100,12 @@ def make_sums(m: int, n: int, rows: int, others: int) -> Sums:
     (M, N), both = zeros(m, n).shape, 64 * (words(rows) + words(others))
     bits, listed = np.zeros((M // 64, both), np.uint64), np.zeros((2, 2 * both + 4), np.int32)
     return Sums(bits, aligned_zeros(both, N), listed, aligned_zeros(N), np.zeros(1, np.bool_))
+
+
+def make_weights(m: int, n: int, rows: int) -> Weights:
+    """Return work space for the weights of some number of rows."""
+    work = (np.zeros(size, np.float32) for size in (rows, max(m, n), m))
+    return Weights(np.zeros(rows), *work, np.zeros(UNIT_GROUP), np.zeros(UNIT_GROUP))
 
 
 def _column_in_python(bits, at, unit):
@@ -289,10 +307,7 @@ def sweep(P, streams, beta, n, work, out):
         raise ValueError("sweep: the arrays do not fit each other")
     walk(P, streams, beta, m, n, rows, work)
     for r in range(rows):
-        for k in range(work.v.shape[1]):
-            row, bits = out[r, 64 * k : 64 * k + 64], work.v[1, k, r]
-            for i in range(row.shape[0]):
-                row[i] = f32(bits >> u64(i) & u64(1))
+        unpack(work.v[1], r, out[r])
 
 
 @private
@@ -396,18 +411,47 @@ def add(P, keep, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
 
 
 @private
-def weigh_means(x, n, rows, out, first):
-    """Do ``weigh`` for the means of h with inputs x, each with an equal weight."""
-    weight = f32(1.0) / f32(rows)
+def weigh_means(x, n, rows, out, first, weights):
+    """Do ``weigh`` for the means of h with inputs x; with equal weights if there are none."""
+    equal = f32(1.0) / f32(rows)
     for r in range(rows):
-        some, row = x[r][:n], out[first + r]
+        some, row, weight = x[r][:n], out[first + r], equal if weights is None else weights.normalised[r]
         for j in range(some.shape[0]):
             row[j] = weight * sigmoid(some[j])
         row[n] = weight
 
 
+@private
+def weigh_samples(P, m, n, rows, work, weights):
+    """Weigh the visible bits by p~(v) / p(v|h), see ``trainers.pop_cd``, for the h that they are drawn from."""
+    x, b, c, zeros = weights.x, work.y[work.y.shape[0] - 1], P[m], work.x[work.x.shape[0] - 1]
+    most, summed, space = -np.inf, 0.0, (weights.factors, weights.terms)
+    for r in range(rows):
+        for j in range(n):
+            x[j] = work.x[r, j] - c[j]
+        log_weight = plus_softplus(0.0, x[:n], c[:n], zeros[:n], *space)
+        for i in range(m):
+            x[i] = work.y[r, i] - b[i]
+        unpack(work.v[0], r, weights.v)
+        weights.log[r] = plus_softplus(log_weight, x[:m], b[:m], weights.v, *space)
+        most = max(most, weights.log[r])
+    for r in range(rows):
+        summed += np.exp(weights.log[r] - most)
+    for r in range(rows):
+        weights.normalised[r] = f32(np.exp(weights.log[r] - most) / summed)
+
+
+@private
+def unpack(bits, r, out):
+    """Write the bits of a row, of (words, rows), to out, float32, as 0 and 1."""
+    for k in range(bits.shape[0]):
+        row, some = out[64 * k : 64 * k + 64], bits[k, r]
+        for i in range(row.shape[0]):
+            row[i] = f32(some >> u64(i) & u64(1))
+
+
 @inner
-def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares):
+def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, weights):
     """Make an update for each row of ``order``, by k sweeps that begin at the examples, or at chains.
 
     Parameters
@@ -425,6 +469,8 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares):
     work, sums : Work, Sums
     squares : see ``add``
         Those of the last update.
+    weights : Weights or None
+        If the samples are weighted, see ``weigh_samples``; receives the weights of the last update.
 
     ValueError if the arrays do not fit each other.
     """
@@ -433,6 +479,10 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares):
     fit = fits(P, work, max(rows, others), m, n) and sums_fit(P, rows, others, m, n, sums)
     fit = fit and streams.shape == (1, 4, STREAM_LANES) and rates.shape[0] == updates
     chains = u.shape[0] == work.v.shape[1] and u.shape[1] >= others if persistent else rows == others
+    if weights is not None:
+        fit = fit and weights.log.shape[0] == weights.normalised.shape[0] == others
+        fit = fit and weights.x.shape[0] == max(m, n) and weights.v.shape[0] == m
+        fit = fit and weights.factors.shape[0] == weights.terms.shape[0] == UNIT_GROUP
     if not (fit and chains and squares.shape[0] == P.shape[1]):
         raise ValueError("train: the arrays do not fit each other")
     for t in range(updates):
@@ -441,16 +491,19 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares):
             for i in range(work.v.shape[1]):
                 work.v[1, i, r] = word(data[order[t, r]], 64 * i)
             work.v[1, m // 64, r] |= last
-        for first, count in ((0, rows), (first_w, others)):
-            if first > 0:
-                if persistent and rows != others:
-                    forget(work.v, work.h)
-                copy_words(u, others if persistent else 0, work.v[1], 0)
-                for _ in range(k):
-                    walk(P, streams, f32(1.0), m, n, others, work)
-            move(P, n, count, work)
-            weigh_means(work.x, n, count, sums.rows, first)
-            copy_words(work.v[0], count, sums.bits, first)
+        move(P, n, rows, work)
+        weigh_means(work.x, n, rows, sums.rows, 0, None)
+        copy_words(work.v[0], rows, sums.bits, 0)
+        if persistent and rows != others:
+            forget(work.v, work.h)
+        copy_words(u, others if persistent else 0, work.v[1], 0)
+        for _ in range(k):
+            walk(P, streams, f32(1.0), m, n, others, work)
+        move(P, n, others, work)
+        if weights is not None:
+            weigh_samples(P, m, n, others, work, weights)
+        weigh_means(work.x, n, others, sums.rows, first_w, weights)
+        copy_words(work.v[0], others, sums.bits, first_w)
         copy_words(work.v[0], others if persistent else 0, u, 0)
         compare(rows, others, sums)
         measured = squares[: squares.shape[0] if t == updates - 1 else 0]

@@ -205,6 +205,12 @@ class PopCD(CommonKnobs):
             rf"\langle s \rangle_{{\text{{model}}}} \approx {share}\, s(v_i)",
         )
 
+    @property
+    def sweeps_from(self) -> str:
+        """Where kernels begin, see Trainer; they know the plain weights."""
+        others = self.n_chains or self.leave_one_out or self.proposal != "visible"
+        return "" if others else "population"
+
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
         nothing = Population(np.zeros((1, rbm.n_visible), np.float32), np.full(1, np.nan))
