@@ -315,6 +315,7 @@ def add_rows_to(P, keep, rate, m, n, rows, others, sums, squares):
     """Do ``add`` with the rows of ``sums``."""
     bits, on, off, total, last = sums.bits, sums.listed[0], sums.listed[1], sums.total, padded(n + 1)
     first_w, both, alike, active = (rows + 63) // 64 * 64, bits.shape[1], sums.alike[0], u64(0)
+    zero = i64(0)  # a literal would compile another form
     for i in range(m + 1):
         n_on, n_off, k, unit = u64(0), u64(0), i // 64, i % 64
         if unit == 0:
@@ -335,12 +336,12 @@ def add_rows_to(P, keep, rate, m, n, rows, others, sums, squares):
             n_off = list_few_ones(there, first, off, n_off)
         row, end_on, end_off = P[i], i64(n_on), i64(n_off)
         if squares.shape[0] > 0:
-            add_rows(total, total, f32(0.0), f32(1.0), sums.rows, 0, last, 0, on, end_on, off, end_off)
+            add_rows(total, total, f32(0.0), f32(1.0), sums.rows, zero, last, zero, on, end_on, off, end_off)
             for j in range(row.shape[0]):
                 squares[j] += f64(total[j]) * f64(total[j])
                 row[j] = keep * row[j] + rate * total[j]
         else:
-            add_rows(row, row, keep, rate, sums.rows, 0, last, 0, on, end_on, off, end_off)
+            add_rows(row, row, keep, rate, sums.rows, zero, last, zero, on, end_on, off, end_off)
 
 
 @private
@@ -475,7 +476,7 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, 
     ValueError if the arrays do not fit each other.
     """
     (updates, rows), m, persistent = order.shape, data.shape[1], u.shape[0] > 0
-    first_w, last = (rows + 63) // 64 * 64, u64(1) << u64(m % 64)
+    first, first_w, last = i64(0), (rows + 63) // 64 * 64, u64(1) << u64(m % 64)
     fit = fits(P, work, max(rows, others), m, n) and sums_fit(P, rows, others, m, n, sums)
     fit = fit and streams.shape == (1, 4, STREAM_LANES) and rates.shape[0] == updates
     chains = u.shape[0] == work.v.shape[1] and u.shape[1] >= others if persistent else rows == others
@@ -492,11 +493,11 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, 
                 work.v[1, i, r] = word(data[order[t, r]], 64 * i)
             work.v[1, m // 64, r] |= last
         move(P, n, rows, work)
-        weigh_means(work.x, n, rows, sums.rows, 0, None)
-        copy_words(work.v[0], rows, sums.bits, 0)
+        weigh_means(work.x, n, rows, sums.rows, first, None)
+        copy_words(work.v[0], rows, sums.bits, first)
         if persistent and rows != others:
             forget(work.v, work.h)
-        copy_words(u, others if persistent else 0, work.v[1], 0)
+        copy_words(u, others if persistent else 0, work.v[1], first)
         for _ in range(k):
             walk(P, streams, f32(1.0), m, n, others, work)
         move(P, n, others, work)
@@ -504,7 +505,7 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, 
             weigh_samples(P, m, n, others, work, weights)
         weigh_means(work.x, n, others, sums.rows, first_w, weights)
         copy_words(work.v[0], others, sums.bits, first_w)
-        copy_words(work.v[0], others if persistent else 0, u, 0)
+        copy_words(work.v[0], others if persistent else 0, u, first)
         compare(rows, others, sums)
         measured = squares[: squares.shape[0] if t == updates - 1 else 0]
         add_rows_to(P, f32(1.0), rates[t], m, n, rows, others, sums, measured)
