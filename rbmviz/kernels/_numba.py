@@ -274,9 +274,7 @@ _after: list[Callable[[], None]] = []
 
 
 class _Compilation(event.Listener):
-    """Python collects no garbage during a compilation: looking for it takes a tenth of the time."""
-
-    paused = False
+    paused = False  # Python's search for garbage, which takes a tenth of the time
 
     def on_start(self, event: Any) -> None:
         if global_compiler_lock.is_locked() and gc.isenabled():  # by this thread, which has begun

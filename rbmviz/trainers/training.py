@@ -286,8 +286,7 @@ def advance(trainer: Any, state: TrainingState, n: int) -> None:
 def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     theta = state.theta = Padded.of(state.theta)
     order, (m, hidden) = state.batches.take(trainer.batch_size, n), theta.W.shape
-    size, starts, state.velocity = order.shape[1], trainer.sweeps_from, None
-    persistent = starts == "chains"
+    size, persistent, state.velocity = order.shape[1], trainer.sweeps_from == "chains", None
     chains = len(state.own_state) if persistent else size
     work, sums = theta.work(max(size, chains)), theta.sums(size, chains)
     bits = np.zeros((work.v.shape[1] if persistent else 0, chains), np.uint64)
@@ -298,14 +297,14 @@ def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     rates = np.array([learning_rate_at(trainer, state.update + t) for t in range(n)], np.float32)
     squares = np.zeros(theta.matrix.shape[1])
     given = theta.matrix, state.stream[None], data, order, trainer.k, rates, bits, chains, hidden
-    weights = kernels.updates.make_weights(m, hidden, chains) if starts == "population" else None
+    weights = kernels.updates.make_weights(m, chains) if trainer.sweeps_from == "population" else None
     kernels.updates.train(*given, work, sums, squares, weights)
     state.gradient_norm, state.batch = float(squares.sum()) ** 0.5, state.batches.rows(order[-1])
     state.samples = unpacked(sums.bits[:, -64 * kernels.updates.words(chains) :], chains, m)
     if persistent:
         state.own_state = state.samples
     if weights is not None:
-        state.own_state = replace(state.own_state, v=state.samples, log_weights=weights.log)
+        state.own_state = replace(state.own_state, v=state.samples, log_weights=weights[0][0])
     state.update += n
     state.sweeps += n * trainer.k * chains
 
