@@ -127,8 +127,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
             batch_size=size,
             iterations=max(self.n_iter * updates, 1),
         )
-        if not self.n_iter:  # the weights at the start
-            self._publish(steps.step(self._state, 0).rbm, X.dtype)
+        self._publish(steps.step(self._state, 0).rbm, X.dtype)
         for done in range(1, self.n_iter + 1):
             begin = time.perf_counter()
             self._publish(steps.step(self._state, updates).rbm, X.dtype)
@@ -241,9 +240,8 @@ class _Rows(Batches):
     @classmethod
     def of(cls, X: Any, order: np.random.Generator, state: TrainingState) -> "_Rows":
         values = X.toarray() if sparse.issparse(X) else X
-        ones = values == 1
-        if (ones | (values == 0)).all():
-            bits = values = np.ascontiguousarray(ones).view(np.uint8)
+        if ((values == 0) | (values == 1)).all():
+            bits = values = np.ascontiguousarray(values, dtype=np.uint8)
         else:
             values = np.ascontiguousarray(values, dtype=np.float32)
             bits = (state.starts_generator.random(values.shape, np.float32) < values).astype(np.uint8)
