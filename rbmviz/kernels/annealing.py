@@ -143,8 +143,7 @@ def plus_softplus(summed, x, bias, y, work):
     for first in range(0, x.shape[0], UNIT_GROUP):
         last = first + UNIT_GROUP
         row, own, ones = x[first:last], bias[first:last], y[first:last]
-        width = row.shape[0]
-        padded = -(-width // WIDTH) * WIDTH
+        width, padded = row.shape[0], -(-row.shape[0] // WIDTH) * WIDTH
         for j in range(width):
             of_weights = row[j] - own[j]
             a = of_weights + own[j]  # not x: weights keep the bits that they have always had

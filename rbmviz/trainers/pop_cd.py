@@ -209,8 +209,7 @@ class PopCD(CommonKnobs):
     @property
     def sweeps_from(self) -> str:
         """Where kernels begin, see Trainer; they know the plain weights."""
-        others = self.n_chains or self.leave_one_out or self.proposal != "visible"
-        return "" if others else "population"
+        return "" if self.n_chains or self.leave_one_out or self.proposal != "visible" else "population"
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
