@@ -122,30 +122,34 @@ def anneal(chains, warm, cold):
 
 @kernel
 def add_softplus(x, bias, y, out):
-    """Add sum_j softplus(x_rj + bias_j) - y_rj x_rj to out[r].
+    """Add sum_j softplus(x_rj) - y_rj (x_rj - bias_j) to out[r].
 
     With y of 0 and 1 drawn from these pre-activations, that is -log prod_j Bernoulli(y_j) without the part of
     the bias. The logarithm is taken of products of sigmoids, as in ``add_log_ratio``; relative error 2e-7.
 
     x, y float32 (rows, n); bias float32 (n,); out float64 (rows,). ValueError if the arrays do not fit.
     """
-    n = x.shape[1]
-    if bias.shape[0] != n or y.shape != x.shape or out.shape[0] != x.shape[0]:
+    if bias.shape[0] != x.shape[1] or y.shape != x.shape or out.shape[0] != x.shape[0]:
         raise ValueError("add_softplus: the arrays do not fit each other")
-    factors, terms = np.empty(UNIT_GROUP), np.empty(UNIT_GROUP)
+    work = np.empty((2, UNIT_GROUP))
     for r in range(x.shape[0]):
-        for first in range(0, n, UNIT_GROUP):
-            width = min(UNIT_GROUP, n - first)
-            padded = -(-width // WIDTH) * WIDTH
-            row, own, ones = (
-                x[r, first : first + width],
-                bias[first : first + width],
-                y[r, first : first + width],
-            )
-            for j in range(width):
-                a = row[j] + own[j]
-                factors[j] = sigmoid(abs(a))
-                terms[j] = f64(max(a, f32(0.0))) - f64(ones[j]) * f64(row[j])
-            for j in range(width, padded):
-                factors[j], terms[j] = 1.0, 0.0
-            out[r] += total(terms[:padded]) - np.log(product(factors[:padded]))
+        out[r] = plus_softplus(out[r], x[r], bias, y[r], work)
+
+
+@private
+def plus_softplus(summed, x, bias, y, work):
+    """Return what ``add_softplus`` makes of the sum of one row; work float64 (2, UNIT_GROUP)."""
+    factors, terms = work[0], work[1]
+    for first in range(0, x.shape[0], UNIT_GROUP):
+        last = first + UNIT_GROUP
+        row, own, ones = x[first:last], bias[first:last], y[first:last]
+        width, padded = row.shape[0], -(-row.shape[0] // WIDTH) * WIDTH
+        for j in range(width):
+            of_weights = row[j] - own[j]
+            a = of_weights + own[j]  # not x: weights keep the bits that they have always had
+            factors[j] = sigmoid(abs(a))
+            terms[j] = f64(max(a, f32(0.0))) - f64(ones[j]) * f64(of_weights)
+        for j in range(width, padded):
+            factors[j], terms[j] = 1.0, 0.0
+        summed += total(terms[:padded]) - np.log(product(factors[:padded]))
+    return summed

@@ -19,6 +19,7 @@ import numpy as np
 
 from rbmviz.kernels._jit import inner, private
 from rbmviz.kernels._llvm import WORD, constant, in_llvm, spread, word_of
+from rbmviz.kernels.annealing import UNIT_GROUP, plus_softplus
 from rbmviz.kernels.bits import as_word, equal, list_few_ones, popcount, word
 from rbmviz.kernels.random import STREAM_LANES, draw_block, sigmoid
 from rbmviz.kernels.vectors import WIDTH, add_rows, aligned_zeros, transpose_block
@@ -88,6 +89,11 @@ def make_sums(m: int, n: int, rows: int, others: int) -> Sums:
     (M, N), both = zeros(m, n).shape, 64 * (words(rows) + words(others))
     bits, listed = np.zeros((M // 64, both), np.uint64), np.zeros((2, 2 * both + 4), np.int32)
     return Sums(bits, aligned_zeros(both, N), listed, aligned_zeros(N), np.zeros(1, np.bool_))
+
+
+def make_weights(m: int, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return float64 (2, rows) for logarithms of weights and the normalised ones; work space for a row."""
+    return np.zeros((2, rows)), np.zeros(m, np.float32), np.zeros((2, UNIT_GROUP))
 
 
 def _column_in_python(bits, at, unit):
@@ -289,10 +295,7 @@ def sweep(P, streams, beta, n, work, out):
         raise ValueError("sweep: the arrays do not fit each other")
     walk(P, streams, beta, m, n, rows, work)
     for r in range(rows):
-        for k in range(work.v.shape[1]):
-            row, bits = out[r, 64 * k : 64 * k + 64], work.v[1, k, r]
-            for i in range(row.shape[0]):
-                row[i] = f32(bits >> u64(i) & u64(1))
+        unpack(work.v[1], r, out[r])
 
 
 @private
@@ -300,6 +303,7 @@ def add_rows_to(P, keep, rate, m, n, rows, others, sums, squares):
     """Do ``add`` with the rows of ``sums``."""
     bits, on, off, total, last = sums.bits, sums.listed[0], sums.listed[1], sums.total, padded(n + 1)
     first_w, both, alike, active = (rows + 63) // 64 * 64, bits.shape[1], sums.alike[0], u64(0)
+    zero = i64(0)  # a literal would compile another form
     for i in range(m + 1):
         n_on, n_off, k, unit = u64(0), u64(0), i // 64, i % 64
         if unit == 0:
@@ -320,12 +324,12 @@ def add_rows_to(P, keep, rate, m, n, rows, others, sums, squares):
             n_off = list_few_ones(there, first, off, n_off)
         row, end_on, end_off = P[i], i64(n_on), i64(n_off)
         if squares.shape[0] > 0:
-            add_rows(total, total, f32(0.0), f32(1.0), sums.rows, 0, last, 0, on, end_on, off, end_off)
+            add_rows(total, total, f32(0.0), f32(1.0), sums.rows, zero, last, zero, on, end_on, off, end_off)
             for j in range(row.shape[0]):
                 squares[j] += f64(total[j]) * f64(total[j])
                 row[j] = keep * row[j] + rate * total[j]
         else:
-            add_rows(row, row, keep, rate, sums.rows, 0, last, 0, on, end_on, off, end_off)
+            add_rows(row, row, keep, rate, sums.rows, zero, last, zero, on, end_on, off, end_off)
 
 
 @private
@@ -396,18 +400,44 @@ def add(P, keep, rate, m, p, weights_p, q, weights_q, sums, anew, squares):
 
 
 @private
-def weigh_means(x, n, rows, out, first):
-    """Do ``weigh`` for the means of h with inputs x, each with an equal weight."""
-    weight = f32(1.0) / f32(rows)
+def weigh_means(x, n, rows, out, first, weights):
+    """Do ``weigh`` for the means of h with inputs x; with equal weights if there are none."""
+    equal = f32(1.0) / f32(rows)
     for r in range(rows):
-        some, row = x[r][:n], out[first + r]
+        some, row, weight = x[r][:n], out[first + r], equal if weights is None else f32(weights[0][1, r])
         for j in range(some.shape[0]):
             row[j] = weight * sigmoid(some[j])
         row[n] = weight
 
 
+@private
+def weigh_samples(P, m, n, rows, work, weights):
+    """Weigh the visible bits by p~(v) / p(v|h), see ``trainers.pop_cd``, for the h that has drawn them."""
+    (both, v, terms), most, summed = weights, -np.inf, 0.0
+    log, share, b, zeros = both[0], both[1], work.y[work.y.shape[0] - 1], work.x[work.x.shape[0] - 1]
+    for r in range(rows):
+        unpack(work.v[0], r, v)
+        log[r] = plus_softplus(0.0, work.x[r][:n], P[m][:n], zeros[:n], terms)
+        log[r] = plus_softplus(log[r], work.y[r][:m], b[:m], v, terms)
+        most = max(most, log[r])
+    for r in range(rows):
+        share[r] = np.exp(log[r] - most)
+        summed += share[r]
+    for r in range(rows):
+        share[r] /= summed
+
+
+@private
+def unpack(bits, r, out):
+    """Write the bits of a row, of (words, rows), to out, float32, as 0 and 1."""
+    for k in range(bits.shape[0]):
+        row, some = out[64 * k : 64 * k + 64], bits[k, r]
+        for i in range(row.shape[0]):
+            row[i] = f32(some >> u64(i) & u64(1))
+
+
 @inner
-def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares):
+def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, weights):
     """Make an update for each row of ``order``, by k sweeps that begin at the examples, or at chains.
 
     Parameters
@@ -425,14 +455,18 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares):
     work, sums : Work, Sums
     squares : see ``add``
         Those of the last update.
+    weights : None, or see ``make_weights`` and ``weigh_samples``: those of the last update
 
     ValueError if the arrays do not fit each other.
     """
     (updates, rows), m, persistent = order.shape, data.shape[1], u.shape[0] > 0
-    first_w, last = (rows + 63) // 64 * 64, u64(1) << u64(m % 64)
+    first, first_w, last = i64(0), (rows + 63) // 64 * 64, u64(1) << u64(m % 64)
     fit = fits(P, work, max(rows, others), m, n) and sums_fit(P, rows, others, m, n, sums)
     fit = fit and streams.shape == (1, 4, STREAM_LANES) and rates.shape[0] == updates
     chains = u.shape[0] == work.v.shape[1] and u.shape[1] >= others if persistent else rows == others
+    if weights is not None:
+        logs, v, terms = weights
+        fit = fit and logs.shape == (2, others) and v.shape[0] == m and terms.shape == (2, UNIT_GROUP)
     if not (fit and chains and squares.shape[0] == P.shape[1]):
         raise ValueError("train: the arrays do not fit each other")
     for t in range(updates):
@@ -441,17 +475,20 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares):
             for i in range(work.v.shape[1]):
                 work.v[1, i, r] = word(data[order[t, r]], 64 * i)
             work.v[1, m // 64, r] |= last
-        for first, count in ((0, rows), (first_w, others)):
-            if first > 0:
-                if persistent and rows != others:
-                    forget(work.v, work.h)
-                copy_words(u, others if persistent else 0, work.v[1], 0)
-                for _ in range(k):
-                    walk(P, streams, f32(1.0), m, n, others, work)
-            move(P, n, count, work)
-            weigh_means(work.x, n, count, sums.rows, first)
-            copy_words(work.v[0], count, sums.bits, first)
-        copy_words(work.v[0], others if persistent else 0, u, 0)
+        move(P, n, rows, work)
+        weigh_means(work.x, n, rows, sums.rows, first, None)
+        copy_words(work.v[0], rows, sums.bits, first)
+        if persistent and rows != others:
+            forget(work.v, work.h)
+        copy_words(u, others if persistent else 0, work.v[1], first)
+        for _ in range(k):
+            walk(P, streams, f32(1.0), m, n, others, work)
+        move(P, n, others, work)
+        if weights is not None:
+            weigh_samples(P, m, n, others, work, weights)
+        weigh_means(work.x, n, others, sums.rows, first_w, weights)
+        copy_words(work.v[0], others, sums.bits, first_w)
+        copy_words(work.v[0], others if persistent else 0, u, first)
         compare(rows, others, sums)
         measured = squares[: squares.shape[0] if t == updates - 1 else 0]
         add_rows_to(P, f32(1.0), rates[t], m, n, rows, others, sums, measured)

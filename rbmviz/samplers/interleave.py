@@ -36,7 +36,7 @@ THREADS = os.cpu_count() or 1
 SAMPLES_PER_THREAD = 32
 """Minimum number of samples per thread: for fewer, waking the thread costs more than it saves."""
 
-GROUP = 64
+GROUP = 128
 """Most chains of a group: their pre-activations stay in the second cache, beside a tile of the weights."""
 
 S = TypeVar("S")

@@ -122,9 +122,10 @@ class Trainer(Protocol):
     finished : method, optional
         Takes the state and returns whether the trainer makes no more updates; they end at the same one
         however the training is divided into steps.
-    sweeps_from : "batch" or "chains", optional
+    sweeps_from : "batch", "chains" or "population", optional
         Declares that ``negative`` is the mean over chains after k sweeps, from the mini-batch or from
         ``own_state``, where they end: kernels then make many updates in a call, without ``negative``.
+        "population": from the mini-batch, with the weights of pop-CD, whose ``Population`` is ``own_state``.
     positive : method, optional
         Takes the state and returns the positive statistics of an update as fresh ``Parameters`` (default:
         computed from the mini-batch).

@@ -89,21 +89,22 @@ def populate(
     b, c = np.array(theta.b), np.array(theta.c)  # copies: views of other kinds would be compiled for anew
     for _ in range(k - 1):
         v0 = batches.sweep(theta, v0, stream)
-    up = theta.inputs(v0)[:, : len(c)] - c
+    up = np.array(theta.inputs(v0)[:, : len(c)])
     v = batches.sweep(theta, v0, stream)
-    down = theta.inputs_of_visible(len(v)) - b
+    down = np.array(theta.inputs_of_visible(len(v)))
     log_weights, add_softplus = np.zeros(len(v)), kernels.annealing.add_softplus
     if proposal == "joint":  # the biases c of p~(h) and p(h|v') cancel
         add_softplus(down, b, np.zeros_like(down), log_weights)
         add_softplus(up, c, theta.hidden(len(v)), log_weights)
         return Population(v, log_weights)
-    up = theta.inputs(v)[:, : len(c)] - c
+    up = np.array(theta.inputs(v)[:, : len(c)])
     add_softplus(up, c, np.zeros_like(up), log_weights)
     if proposal == "visible":  # the biases b of p~(v) and p(v|h) cancel
         add_softplus(down, b, v, log_weights)
         return Population(v, log_weights)
     softplus = np.zeros(len(v))
     add_softplus(down, b, np.zeros_like(down), softplus)
+    down -= b
     for at in range(0, len(v), mixture):
         group = slice(at, at + mixture)
         each = v[group].astype(np.float64) @ down[group].astype(np.float64).T - softplus[group]
@@ -204,6 +205,11 @@ class PopCD(CommonKnobs):
             rf"\knob{{proposal}}({x}) = {q}",
             rf"\langle s \rangle_{{\text{{model}}}} \approx {share}\, s(v_i)",
         )
+
+    @property
+    def sweeps_from(self) -> str:
+        """Where kernels begin, see Trainer; they know the plain weights."""
+        return "" if self.n_chains or self.leave_one_out or self.proposal != "visible" else "population"
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""

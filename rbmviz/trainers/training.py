@@ -8,7 +8,7 @@ next update.
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -297,11 +297,14 @@ def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     rates = np.array([learning_rate_at(trainer, state.update + t) for t in range(n)], np.float32)
     squares = np.zeros(theta.matrix.shape[1])
     given = theta.matrix, state.stream[None], data, order, trainer.k, rates, bits, chains, hidden
-    kernels.updates.train(*given, work, sums, squares)
+    weights = kernels.updates.make_weights(m, chains) if trainer.sweeps_from == "population" else None
+    kernels.updates.train(*given, work, sums, squares, weights)
     state.gradient_norm, state.batch = float(squares.sum()) ** 0.5, state.batches.rows(order[-1])
     state.samples = unpacked(sums.bits[:, -64 * kernels.updates.words(chains) :], chains, m)
     if persistent:
         state.own_state = state.samples
+    if weights is not None:
+        state.own_state = replace(state.own_state, v=state.samples, log_weights=weights[0][0])
     state.update += n
     state.sweeps += n * trainer.k * chains
 

@@ -1,5 +1,6 @@
 """The cache of compiled kernels, damaged, shared, read-only or filled by others: never wrong, never fatal."""
 
+import gc
 import random
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 from file_limits import largest_file
 from llvmlite.binding import ObjectFileRef
+from numba.core import event
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCPUCodegen
 
@@ -45,6 +47,23 @@ def test_a_kernel_contains_what_it_calls(tmp_path, monkeypatch):
     (names,) = (section.data() for section in sections if section.name() == b".strtab")
     (form,) = called.overloads.values()
     assert form.fndesc.mangled_name.encode() not in names
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_no_garbage_is_collected_during_a_compilation(collecting, tmp_path, monkeypatch):
+    """Before and after it the program's own setting holds."""
+    monkeypatch.setattr(_jit, "CACHE_FOLDER", str(tmp_path))
+    seen, listener = [], event.RecordingListener()
+    listener.on_start = lambda event: seen.append(gc.isenabled())
+    (gc.enable if collecting else gc.disable)()
+    try:
+        with event.install_listener("numba:run_pass", listener):
+            assert _jit.kernel(lambda x: 3 * x)(2.0) == 6.0
+        assert gc.isenabled() == collecting
+    finally:
+        gc.enable()
+    assert seen
+    assert not any(seen)
 
 
 @pytest.mark.parametrize("damage", ["half", "empty", "zeros", "bytes", "gone", "full"])

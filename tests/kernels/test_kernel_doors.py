@@ -78,9 +78,11 @@ def test_updates():
     check(updates.add, (*call, np.zeros(P.shape[1])))
     data, order, u = np.zeros((9, M), np.uint8), np.zeros((2, rows), int), np.zeros((2, others), np.uint64)
     call = (P, kernel_state(0, "x")[None], data, order, 1, np.zeros(2, f32), u, others, N, work, sums)
-    check(updates.train, (*call, np.zeros(P.shape[1])), [((2,), 0), ((2,), 1), ((3,), 1)])
-    with pytest.raises(ValueError, match="do not fit"):  # chains that begin at the examples are as many
-        updates.train(*call[:6], u[:0], *call[7:], np.zeros(P.shape[1]))
+    squares, inside = np.zeros(P.shape[1]), [((2,), 0), ((2,), 1), ((3,), 1)]
+    for weights in (None, updates.make_weights(M, others)):
+        check(updates.train, (*call, squares, weights), inside)
+        with pytest.raises(ValueError, match="do not fit"):  # chains that begin at the examples are as many
+            updates.train(*call[:6], u[:0], *call[7:], squares, weights)
 
 
 def test_gibbs(wide):

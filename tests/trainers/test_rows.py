@@ -61,7 +61,10 @@ def test_updates_are_those_of_numpy_given_their_samples(name, rule, chains):
 
 @pytest.mark.parametrize(
     ("name", "knobs"),
-    [("cd", {}), ("cd", {"k": 5}), ("pcd", {"n_chains": 20}), ("pcd", {"n_chains": 7, "k": 2})],
+    [
+        *(("cd", {}), ("cd", {"k": 5}), ("pcd", {"n_chains": 20}), ("pcd", {"n_chains": 7, "k": 2})),
+        *(("pop_cd", {}), ("pop_cd", {"k": 3})),
+    ],
 )
 def test_many_updates_in_a_call_make_the_bits_of_single_ones(name, knobs):
     """As ``updates`` makes them; schedules, epochs and the norm of the last gradient are the same."""
@@ -75,6 +78,9 @@ def test_many_updates_in_a_call_make_the_bits_of_single_ones(name, knobs):
         for part in ("batch", "samples", "sweeps", "update", "stream"):
             np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
         assert one.gradient_norm == other.gradient_norm
+        if name == "pop_cd":
+            for part in ("v", "log_weights"):
+                np.testing.assert_array_equal(getattr(one.own_state, part), getattr(other.own_state, part))
     assert trainer.sweeps_from
 
 
