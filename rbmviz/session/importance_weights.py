@@ -21,7 +21,7 @@ from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.session.run import CHUNK_SECONDS, Run, seconds_of_step
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
+from rbmviz.session.warm import jobs_of_log_z
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.pop_cd import PopCD, Population
 
@@ -267,7 +267,7 @@ class WeightRun(Run):
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels of pop-CD and of the reference log Z."""
         rbm = self.plan.model.rbm
-        return [*jobs_of_log_z(_is_small(rbm)), *jobs_of_trainer("pop_cd")]
+        return [*jobs_of_log_z(_is_small(rbm)), "weights"]
 
     def prepare(self) -> None:
         """Make the state, and compile the kernels; ``seconds`` excludes this time."""

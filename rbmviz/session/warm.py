@@ -16,6 +16,7 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz.trainers.batches import mean_hidden
+from rbmviz.trainers.pop_cd import populate
 
 
 def _rows() -> np.ndarray:
@@ -58,6 +59,12 @@ def _estimate() -> None:
     ais_log_z(_model().rbm, n_chains=2, betas=3)
 
 
+def _weigh() -> None:
+    rbm = _model().rbm
+    theta = FixedParameters(rbm.W, rbm.b, rbm.c)
+    populate(theta, _rows().astype(np.float32), 1, "visible", 2, rng.kernel_state(0, "chain"))
+
+
 def _draw_and_enumerate() -> None:
     rbm = _model().rbm
     h = np.zeros((1, rbm.n_hidden), np.float32)
@@ -81,6 +88,7 @@ JOBS: dict[str, Callable[[], object]] = {
     **{f"trainer {name}": _train(name) for name in list_trainers()},
     "pictures and log Z": _draw_and_enumerate,
     "estimates": _estimate,
+    "weights": _weigh,
 }
 """The functions of all jobs, which run samplers, trainers and scores on toy models so that their kernels are
 compiled. Jobs for the first page come first."""
