@@ -66,7 +66,7 @@ def test_the_newest_tile_fades_from_the_one_before_unless_motion_is_unwanted(liv
     page.goto("?p=rates_herding&speed=5")
     page.page.get_by_role("button", name="Step Shortcut").wait_for()
     if motion == "no-preference":
-        page.until("panels[0]?.dataset.status === 'running'")
+        page.until("Number(panels[0]?.dataset.n) > 0")
         page.pause()
     else:
         page.until("panels[0]?.dataset.status === 'paused'")
