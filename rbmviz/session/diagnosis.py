@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.metrics.findings import FEWEST_SAMPLES, Findings, Watch
+from rbmviz.metrics.findings import FEWEST_SAMPLES, GROWTH, Findings, Watch
 from rbmviz.rbm import RBM
 from rbmviz.session.pools import FULL_SPEED
 from rbmviz.support.blas import one_blas_thread
@@ -21,8 +21,8 @@ LOOK_SHARE = 1500
 MAX_SECONDS, REST_SECONDS, PART = 60.0, 2.0, 4
 """Maxima of this time, of a run and of one at rest, and the part of a run's ``Watch.findings``."""
 
-NEW_SAMPLES = 1.5
-"""Factor by which the samples grow between two looks."""
+NEW_SAMPLES, NEWS_SECONDS = 1.5, 10.0
+"""Factor by which the samples grow between two looks; one that is out of date comes after this time."""
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,7 @@ class Diagnosis:
         self.newest: Findings | None = None
         self._busy = self.has_news = self._in_part = False
         self._began_at, self._took = 0.0, 0.0
+        self._visited: object = None  # when the last look began
 
     def update(self, v: np.ndarray) -> None:
         """Take the next samples, uint8 (n, n_visible)."""
@@ -59,13 +60,19 @@ class Diagnosis:
         looked_at = 0 if self.newest is None else self.newest.n
         return self._kept.n >= max(FEWEST_SAMPLES, NEW_SAMPLES * looked_at)
 
-    def request(self, paused: bool = False) -> None:
-        """Begin to look at the samples on another thread, if there are enough new ones and it is time."""
+    def request(self, paused: bool = False, visited: object = None) -> None:
+        """Begin to look at the samples on another thread, if there are enough new ones and it is time.
+
+        visited : what the run itself says of its classes; another value makes the newest look out of date
+        """
         now, longest = time.monotonic(), REST_SECONDS if paused else MAX_SECONDS
         due = self._is_due or (paused and self._in_part)
+        looked_at = 0 if self.newest is None else self.newest.n
+        if looked_at and visited != self._visited and self._kept.n >= GROWTH * looked_at:
+            due, longest = True, min(longest, NEWS_SECONDS)
         if self._busy or not due or now < self._began_at + min(LOOK_SHARE * self._took, longest):
             return
-        self._busy, self._began_at, self._in_part = True, now, not paused
+        self._busy, self._began_at, self._in_part, self._visited = True, now, not paused, visited
         watch, watch.kept = self._watch, copy.copy(self._kept)  # its arrays are replaced, never changed
         FULL_SPEED.submit(functools.partial(self._look, watch, 1 if paused else PART))
 

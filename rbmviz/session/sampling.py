@@ -270,7 +270,7 @@ class SamplingRun(Run):
         if self._diagnosis is not None:
             self._diagnosis.update(samples.v)
             if self.watched:
-                self._diagnosis.request()
+                self._diagnosis.request(visited=self._classes_visited)
         self._add_means(np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8))
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
@@ -338,9 +338,13 @@ class SamplingRun(Run):
         """Take the newest findings, and look again if it is time; return whether there were any."""
         if self._diagnosis is None:
             return False
-        self._diagnosis.request(paused)
+        self._diagnosis.request(paused, self._classes_visited)
         news, self._diagnosis.has_news = self._diagnosis.has_news, False
         return news
+
+    @property
+    def _classes_visited(self) -> tuple[int, int] | None:
+        return self._scores.covered.visited if self._scores is not None else None
 
     def look_now(self) -> None:
         """Make the findings of the samples so far."""

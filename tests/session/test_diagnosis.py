@@ -48,6 +48,20 @@ def test_findings_begin_anew_after_a_turn_of_a_knob(open_race, model, toy):
     assert found(page) == findings(v[: found(page).n], model, toy)
 
 
+def test_a_look_is_repeated_when_another_class_is_visited(model, toy, monkeypatch):
+    monkeypatch.setattr("rbmviz.session.diagnosis.NEWS_SECONDS", 0.0)
+    diagnosis, v = Diagnosis(model.rbm, toy, 1), toy.train[np.zeros(FEWEST_SAMPLES, int)]
+    diagnosis.update(v)
+    diagnosis.request(visited=(1, 2))
+    wait(lambda: diagnosis.has_news, "a look")
+    diagnosis.update(v[:30])
+    diagnosis.request(visited=(1, 2))
+    assert diagnosis.newest.n == len(v)
+    assert not diagnosis._busy
+    diagnosis.request(visited=(2, 2))
+    wait(lambda: diagnosis.newest.n == len(v) + 30, "another look")
+
+
 def test_page_function_and_command_line_say_the_same(capsys, tmp_path):
     """Of the same samples, which the run passes on in parts."""
     path, dataset = tmp_path / "s.npz", load_dataset("bas")
