@@ -76,7 +76,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "missing_classes": Rule(
         "classes",
-        "{few} {names} yet",
+        "{few} {which} yet",
         "Among {n} samples looked at there is {few} {names}, which the data have.",
         *(VISITED_SHARE, NEAREST, True),
     ),
@@ -106,7 +106,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "temperature": Rule(
         "effective temperature",
-        "like the model at T {temperature}",
+        "not exact: like T {temperature}",
         "Unit by unit, the samples look {warmer} than the model: like temperature {temperature}, not 1.",
         *(0.02, "metrics.effective_temperature"),
     ),
@@ -376,7 +376,9 @@ class Watch:
         *others, last = (str(names[c]) for c in missing)
         listed = f"{', '.join(others)} or {last}" if others else last
         few = "hardly any" if counts[missing].any() else "no"
-        return [_finding("missing_classes", max(found[missing]), few=few, names=listed, n=f"{n:,}")]
+        which = listed if 2 * len(missing) <= len(shares) else "other class"
+        said = {"few": few, "names": listed, "which": which, "n": f"{n:,}"}
+        return [_finding("missing_classes", max(found[missing]), **said)]
 
     def _repeats(self, correlation: np.ndarray) -> list[Finding]:
         """Look for an autocorrelation that rises again, as of a chain that runs in a circle."""

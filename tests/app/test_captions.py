@@ -149,7 +149,7 @@ COUPLING = {
     ],
 }
 WEIGHTS = {
-    "On average one of 100 samples holds 59 % of the weight: 1.8 effective samples in 100.": [
+    "On average one of 100 samples holds most of the weight: fewer than 2 effective samples in 100.": [
         weighed("a", 10, 0.1, 0.9),
         weighed("b", 100, 0.018, 0.59),
     ],

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, load_dataset, load_model, sample
+from rbmviz.datasets import Dataset
 from rbmviz.metrics import RULES, Coverage, Watch, effective_temperature, findings, probabilities
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.temperature import PseudoLikelihood
@@ -242,3 +243,13 @@ def test_samples_that_do_not_fit_are_refused():
     many = Thinned(4, 1000)
     many.update(np.zeros((20_000, 4), np.uint8))
     assert (many.rounds, many.stride) == (20, 1)
+
+
+def test_where_most_classes_are_missing_the_line_names_none():
+    rows = np.eye(8, dtype=np.uint8).repeat(50, axis=0)
+    data = Dataset("eight", rows, rows, rows, "", "", np.arange(8).repeat(50), classes=tuple("abcdefgh"))
+    rbm = RBM(np.zeros((8, 2)), np.zeros(8), np.zeros(2))
+    seen = np.random.default_rng(0).permutation(np.concatenate([rows[:50].repeat(6, axis=0), rows[50:150]]))
+    [found] = [x for x in findings(seen, rbm, data) if x.name == "missing_classes"]
+    assert found.line == "no other class yet"
+    assert "no d, e, f, g or h," in found.sentence

@@ -56,9 +56,9 @@ PRESETS = (
     ),
     Preset(
         "CD digs holes",
-        "CD-1 training left a trap at the blank image. Gibbs and sample penalization fall into it: most of "
-        "their samples are blank (Gibbs with two of nine seeds: spurious), which the ISL puts above one "
-        "wrong digit. The other two reach all ten digits: the data statistics pull them back.",
+        "CD-1 training left a trap at the blank image. Sample penalization and, as a rule, Gibbs fall into "
+        "it: most of their samples are blank. The ISL puts even blanks above a chain of clear 5s. The other "
+        "two reach all ten digits: the statistics of the data pull them back.",
         FOUR,
         {"model": "mnist_cd1"},
         (

@@ -18,8 +18,10 @@ def captions(panels: Named, setup: WeightSetup) -> Iterator[str]:
         return
     for _, shown in sorted(panels, key=lambda panel: -len(panel[1].batch.v)):
         if shown.max_share >= HALF:
-            said = f"holds {100 * shown.max_share:.0f} % of the weight: {_effective(shown)}"
-            yield f"On average one of {len(shown.batch.v):,} samples {said}."
+            # Bounds: the numbers below change with every batch, this sentence more seldom.
+            size = len(shown.batch.v)
+            said = f"fewer than {int(shown.ess_share * size) + 1} effective samples in {size:,}"
+            yield f"On average one of {size:,} samples holds most of the weight: {said}."
     for name, shown in panels:
         if shown.ess_share >= HALF and shown.reference is not None and shown.newest is not None:
             low = shown.reference.log_z - shown.newest.log_z
