@@ -236,7 +236,7 @@ class Diagnosis {
     if (most / n >= 1 - rare && n * divergence(most / n, Math.max(...data_shares)) > bound) return this.finding('one_class', most / n, { who: `The chain has ${most === n ? 'never' : 'hardly'}`, which, n: counted(n) });
     const gone = classes.map((_, c) => c).filter(c => counts[c] / n <= Math.min(rare, data_shares[c]) && n * divergence(counts[c] / n, data_shares[c]) > bound);
     const names = gone.map(c => classes[c]), last = names[names.length - 1], few = gone.some(c => counts[c]) ? 'hardly any' : 'no';
-    const listed = gone.length > 1 ? `${names.slice(0, -1).join(', ')} or ${last}` : last, which = 2 * gone.length <= classes.length ? listed : 'other class';
-    return gone.length ? this.finding('missing_classes', Math.max(...gone.map(c => counts[c] / n)), { few, names: listed, which, n: counted(n) }) : [];
+    const listed = gone.length > 1 ? `${names.slice(0, -1).join(', ')} or ${last}` : last, some = 2 * gone.length <= classes.length ? listed : 'other class';
+    return gone.length ? this.finding('missing_classes', Math.max(...gone.map(c => counts[c] / n)), { few, names: listed, which: some, n: counted(n) }) : [];
   }
 }

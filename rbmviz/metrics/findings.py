@@ -377,8 +377,8 @@ class Watch:
         listed = f"{', '.join(others)} or {last}" if others else last
         few = "hardly any" if counts[missing].any() else "no"
         which = listed if 2 * len(missing) <= len(shares) else "other class"
-        said = {"few": few, "names": listed, "which": which, "n": f"{n:,}"}
-        return [_finding("missing_classes", max(found[missing]), **said)]
+        most_seen = max(found[missing])
+        return [_finding("missing_classes", most_seen, few=few, names=listed, which=which, n=f"{n:,}")]
 
     def _repeats(self, correlation: np.ndarray) -> list[Finding]:
         """Look for an autocorrelation that rises again, as of a chain that runs in a circle."""
