@@ -14,7 +14,10 @@ from tests.app.preset_runs import live_pages
 
 LIVE = live_pages()
 DIGITS = Made(dataset=Made(classes=tuple("0123456789")), clamp="")
-HELD = Made(dataset=DIGITS.dataset, clamp="AAAA")
+HELD, INSIDE = (
+    Made(dataset=DIGITS.dataset, clamp="AAAA", held_units=lambda free=free: Made(free=np.array([True, free])))
+    for free in (False, True)
+)
 
 
 def drew(
@@ -212,6 +215,7 @@ def test_nothing_is_said_of_runs_that_have_just_begun(page):
 
 def test_captions_name_other_classes_and_what_has_none():
     captions = LIVE["sample"].captions
+    assert [*captions([stuck], INSIDE)] == ["Gibbs draws only 5s."]  # nothing is drawn that it could complete
     toys = Made(dataset=Made(classes=("bag", "shoe")), clamp="")
     assert next(captions([drew("gibbs", 1000, [800, 200])], toys)).startswith("Gibbs has drawn mostly “bag”")
     assert [*captions([stuck], Made(dataset=None, clamp=""))] == []

@@ -83,10 +83,9 @@ def drawing_facts(rbm: RBM, dataset: Dataset | None, clamp: Clamp) -> dict[str, 
     return facts
 
 
-@functools.lru_cache(maxsize=4)
 def energies_of_test(rbm: RBM, dataset: Dataset) -> dict[str, Any]:
-    """Return the histogram of the free energies of the test images, as JSON values."""
-    counts, edges = np.histogram(rbm.free_energy(dataset.test), ENERGY_BINS)
+    """Return the histogram of the free energies of test images (``energies_of_data``), as JSON values."""
+    counts, edges = np.histogram(energies_of_data(rbm, dataset)["test data"], ENERGY_BINS)
     return {"counts": counts.tolist(), "lo": float(edges[0]), "hi": float(edges[-1])}
 
 

@@ -45,7 +45,7 @@ def captions(panels: Named, setup: SamplingSetup) -> Iterator[str]:
     """Yield what may be said about samplers; without classes, only what was found."""
     drawn = _drawn(panels, setup)
     if setup.clamp:
-        yield _completed(drawn)
+        yield _completed(drawn, drawing=not setup.held_units().free.all())
         return
     if drawn and setup.dataset is not None:
         yield from _of_classes(drawn, setup.dataset.classes)
@@ -70,14 +70,14 @@ def _drawn(panels: Named, setup: SamplingSetup) -> list[Drawn]:
     return found
 
 
-def _completed(drawn: list[Drawn]) -> str:
-    """Return what may be said while a part is held."""
+def _completed(drawn: list[Drawn], drawing: bool) -> str:
+    """Return what may be said while a part of the image is held (``drawing``), or only hidden units are."""
     begun = [each for each in drawn if each.n >= FEWEST_SCORED]
     if not begun:
-        return "A part is held: the samplers draw the rest."
+        return f"{'A part is' if drawing else 'Hidden units are'} held: the samplers draw the rest."
     surest, widest = (max(begun, key=attrgetter(field)) for field in ("share", "visited"))
     how = how_often(surest.share)
-    said = f"{surest.name} completes it {how} as {surest.most}"
+    said = f"{surest.name} {f'completes it {how} as' if drawing else f'draws {how}'} {surest.most}"
     others = surest.visited < widest.visited
     return f"{said}; {widest.name} tries {in_words(widest.visited)} classes." if others else f"{said}."
 
