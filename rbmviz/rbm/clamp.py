@@ -91,7 +91,11 @@ class Clamp:
             rows = rows[:: -(-len(rows) // MOST_NEAREST)]
             # In float64 before it is rounded, so that a page without a server has the same bits.
             weights = self._weights(model.rbm, rows)
-            rates = rbm.mean_statistics(self._seen(rows[:, free]), weights, np.float64)
+            v = self._seen(rows[:, free]).astype(np.float64)
+            w = np.ones((len(v), 1)) if weights is None else weights[:, None]
+            h, weighted = rbm.mean_hidden(v), w * v
+            sums = weighted.T @ h, weighted.sum(axis=0), (w * h).sum(axis=0)
+            rates = Statistics(*(total / w.sum() for total in sums))
         elif rates is not None:
             W, b, c = rates.W[free][:, self._kept], rates.b[free], rates.c[self._kept]
             rates = Statistics(W, b, c) if self.ink else Statistics(c - W, 1 - b, c)
