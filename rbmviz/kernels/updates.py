@@ -256,9 +256,8 @@ def draw(streams, x, beta, rows, n, mean, bits):
 
 
 @private
-def walk(P, streams, beta, m, n, rows, work):
-    """Make a Gibbs sweep of every row at the inverse temperature beta, to the visible bits that come next."""
-    move(P, n, rows, work)
+def draw_both(P, streams, beta, m, n, rows, work):
+    """Draw h from x and then v, the visible bits that come next, at the inverse temperature beta."""
     draw(streams, work.x, beta, rows, n, work.tile[0], work.h[1])
     descend(P, m, n, rows, work)
     draw(streams, work.y, beta, rows, m, work.tile[0], work.v[1])
@@ -293,7 +292,8 @@ def sweep(P, streams, beta, n, work, out):
     swept = streams.shape == (1, 4, STREAM_LANES) or streams.shape == (rows, 4, STREAM_LANES)
     if not (swept and rows == work.anew.shape[0] and fits(P, work, rows, m, n)):
         raise ValueError("sweep: the arrays do not fit each other")
-    walk(P, streams, beta, m, n, rows, work)
+    move(P, n, rows, work)
+    draw_both(P, streams, beta, m, n, rows, work)
     for r in range(rows):
         unpack(work.v[1], r, out[r])
 
@@ -322,14 +322,14 @@ def add_rows_to(P, keep, rate, m, n, rows, others, sums, squares):
                 n_on = list_few_ones(of_v & ~there, first, on, n_on)
                 there &= ~of_v
             n_off = list_few_ones(there, first, off, n_off)
-        row, end_on, end_off = P[i], i64(n_on), i64(n_off)
+        row, end_on, end_off, out, kept, factor = P[i], i64(n_on), i64(n_off), P[i], keep, rate
+        if squares.shape[0] > 0:  # one call, for both: it is compiled where it stands
+            out, kept, factor = total, f32(0.0), f32(1.0)
+        add_rows(out, out, kept, factor, sums.rows, zero, last, zero, on, end_on, off, end_off)
         if squares.shape[0] > 0:
-            add_rows(total, total, f32(0.0), f32(1.0), sums.rows, zero, last, zero, on, end_on, off, end_off)
             for j in range(row.shape[0]):
                 squares[j] += f64(total[j]) * f64(total[j])
                 row[j] = keep * row[j] + rate * total[j]
-        else:
-            add_rows(row, row, keep, rate, sums.rows, zero, last, zero, on, end_on, off, end_off)
 
 
 @private
@@ -475,15 +475,16 @@ def train(P, streams, data, order, k, rates, u, others, n, work, sums, squares, 
             for i in range(work.v.shape[1]):
                 work.v[1, i, r] = word(data[order[t, r]], 64 * i)
             work.v[1, m // 64, r] |= last
-        move(P, n, rows, work)
-        weigh_means(work.x, n, rows, sums.rows, first, None)
-        copy_words(work.v[0], rows, sums.bits, first)
-        if persistent and rows != others:
-            forget(work.v, work.h)
-        copy_words(u, others if persistent else 0, work.v[1], first)
-        for _ in range(k):
-            walk(P, streams, f32(1.0), m, n, others, work)
-        move(P, n, others, work)
+        for s in range(k + 2):
+            move(P, n, rows if s == 0 else others, work)
+            if s == 0:
+                weigh_means(work.x, n, rows, sums.rows, first, None)
+                copy_words(work.v[0], rows, sums.bits, first)
+                if persistent and rows != others:
+                    forget(work.v, work.h)
+                copy_words(u, others if persistent else 0, work.v[1], first)
+            elif s <= k:
+                draw_both(P, streams, f32(1.0), m, n, others, work)
         if weights is not None:
             weigh_samples(P, m, n, others, work, weights)
         weigh_means(work.x, n, others, sums.rows, first_w, weights)
