@@ -145,11 +145,11 @@ def _models(setting: Setting[Any]) -> dict[str, Any]:
     return {"options": options, "help": help, "format_func": title_of_model}
 
 
-def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 240) -> str:
+def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 240, **more: Any) -> str:
     """Draw the list of models."""
     listed = _models(setting)
     listed["options"] = [*before, *listed["options"]]
-    return select(setting, **listed, width=width, label_visibility="collapsed")
+    return select(setting, **listed, width=width, label_visibility="collapsed", **more)
 
 
 def model_names(setting: Setting[list[str]], **more: Any) -> list[str]:

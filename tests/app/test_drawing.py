@@ -160,6 +160,15 @@ def test_buttons_hold_upper_halves(setup, open_race, monkeypatch):
     np.testing.assert_array_equal(halves, [free.setup.first_state()[:8], newest[:8]])
 
 
+@pytest.mark.parametrize(("beta", "mark"), [(1, "fine"), (0.85, "inexact")])
+def test_samples_of_another_temperature_have_a_mark_of_their_own(beta, mark):
+    model, g = rbmviz.load_model("modes_pcd"), np.random.default_rng(1)
+    p = rbmviz.metrics.probabilities(model) ** beta
+    v = (g.choice(len(p), 1500, p=p / p.sum())[:, None] >> np.arange(16)[::-1] & 1).astype(np.uint8)
+    found = rbmviz.metrics.findings(v, model, "modes")
+    assert verdict_of(SimpleNamespace(clamp=None, findings=found))["mark"] == mark
+
+
 def test_hidden_units_are_held_beside_a_drawing(setup, monkeypatch):
     """And set free again; the pen leaves them as they are, and one stays free."""
     monkeypatch.setattr(session, "st", SimpleNamespace(session_state={}))
@@ -172,6 +181,15 @@ def test_hidden_units_are_held_beside_a_drawing(setup, monkeypatch):
     assert now().held_units().free.all()
     for unit in range(2):
         inside.hold_unit(now(), unit, FREE)
+    assert now().clamp == ""
+    pen.hold(UNITS, 16, "")
+    inside.hold_unit(now(), 3, 1)
+    inside.free_units()  # another model is chosen
+    np.testing.assert_array_equal(now().held_units().units, UNITS)
+    assert not len(now().held_units().hidden)
+    pen.hold([FREE] * 16, 16, "")
+    inside.hold_unit(now(), 3, 1)
+    inside.free_units()
     assert now().clamp == ""
     for unit in range(15):
         inside.hold_unit(now(), unit, 1)

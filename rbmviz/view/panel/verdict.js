@@ -2,7 +2,7 @@
 // The verdict on a chain: one line under a panel's numbers, with a mark; the fold has all that was found, and charts of
 // the rows that were looked at.
 
-const SIGNS = { fine: '✓', unsure: '…', found: '!' };
+const SIGNS = { fine: '✓', unsure: '…', found: '!', inexact: '≈' }; // the last: the gravest finding is another temperature
 const DOT = 0.4; // size of a dot of a trace, in usual marks
 const FAINTEST = 0.15; // opacity of the rarest change of class
 const SMALL_CORRELATION = 0.05, FEWEST_LAGS = 20, LAGS_SHOWN = 3; // lags are shown up to this many times the first with a small autocorrelation

@@ -56,6 +56,13 @@ def hold_unit(setup: SamplingSetup, unit: int, value: int) -> None:
     set_undrawn({Settings.clamp.key: clamp.text if clamp.holds else ""})
 
 
+def free_units() -> None:
+    """Set all hidden units free: another model has others. Pixels stay held."""
+    units, dot, _ = Settings.clamp.value.partition(".")
+    if dot:  # a text of As holds nothing, see ``Clamp.text``
+        session.show({Settings.clamp.key: units if units.strip("A") else ""})
+
+
 def draw_units(race: PageRace[SamplingSetup]) -> None:
     """Draw the filters, and facts about the chosen unit with its buttons."""
     setup, rbm, dataset = race.setup, race.setup.model.rbm, race.setup.dataset

@@ -28,7 +28,7 @@ from rbmviz_app.page import LivePage, catch_up_settings, downloads, live_chart, 
 from rbmviz_app.pages.sample import pen
 from rbmviz_app.pages.sample.captions import captions
 from rbmviz_app.pages.sample.charts import isl_chart, plane_chart, reference_label
-from rbmviz_app.pages.sample.inside import draw_inside
+from rbmviz_app.pages.sample.inside import draw_inside, free_units
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.presets import PRESETS
 from rbmviz_app.panel import algorithms_of
@@ -92,7 +92,7 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=reading_notes())
     with PAGE.toolbar():
-        name = controls.model_name(Settings.model)
+        name = controls.model_name(Settings.model, on_change=free_units)
         with controls.settings("sample"):
             controls.own_model(Settings.model, "sample_own", "Sample a model file of your own")
             controls.scored_data(Settings.data)

@@ -102,7 +102,8 @@ def verdict_of(snapshot: SamplingSnapshot) -> dict[str, Any]:
     more = [(one.sentence, one.source) for one in findings] or [(findings.sentence, "")]
     line = findings[0].line if findings else "nothing found" if findings.looked_at else "too early"
     said = f"{findings.n:,} samples: {', '.join(findings.looked_at)}"
-    return {"mark": findings.verdict, "verdict": line, "findings": [*more, ("Looked at", said)]}
+    mark = "inexact" if findings and findings[0].name == "temperature" else findings.verdict
+    return {"mark": mark, "verdict": line, "findings": [*more, ("Looked at", said)]}
 
 
 def chain_blocks(traces: Traces, jumps: np.ndarray | None) -> dict[str, Block]:
