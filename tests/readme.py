@@ -1,10 +1,14 @@
-"""The two lines of README.md's *Start*, each in a fresh clone that has nothing else, with empty caches.
+"""The lines of README.md's *Start*, each in a fresh clone that has nothing else, with empty caches.
 
 The line of the app must bring a healthy server, and pictures in a Chromium; that of the tests must pass, with
 the tests of pages. pip keeps its own cache. What runs this needs the extra [dev]::
 
     python -m tests.readme app
     python -m tests.readme tests
+    python -m tests.readme uv-app
+    python -m tests.readme uv-tests
+
+As on a bare machine, without pip's cache and without variables: ``env -i HOME=$(mktemp -d) PATH=$PATH python -m ...``
 """
 
 import os
@@ -33,21 +37,22 @@ DRAWN = """panels.length && panels.every(panel => {
 
 
 def lines() -> dict[str, str]:
-    """Return the two lines, by what they do."""
+    """Return the lines, by what they do: two with pip, the same two with uv."""
     start = (ROOT / "README.md").read_text().split("\n## Start\n")[1].split("\n## ")[0]
     blocks = re.findall(r"^```\n(.*?)\n```$", start, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 2, f"README.md's Start has {len(blocks)} blocks: one runs the app, one the tests"
-    assert not any("\n" in block for block in blocks), "each is one line"
-    return dict(zip(("app", "tests"), blocks, strict=True))
+    found = "\n".join(blocks).splitlines()
+    return dict(zip(("app", "tests", "uv-app", "uv-tests"), found, strict=True))
 
 
 def environment(folder: Path) -> dict[str, str]:
     """Return the variables of somebody who has only cloned: no environment is active, caches are empty."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("RBMVIZ_", "PYTHON"))}
     kept.pop("VIRTUAL_ENV", None)
-    kept["PATH"] = os.pathsep.join(
-        path for path in kept["PATH"].split(os.pathsep) if Path(path) != Path(sys.prefix, "bin")
-    )
+    elsewhere = [path for path in kept["PATH"].split(os.pathsep) if Path(path) != Path(sys.prefix, "bin")]
+    tools = folder / "tools"
+    tools.mkdir()
+    (tools / "uv").symlink_to(shutil.which("uv") or "uv")
+    kept["PATH"] = os.pathsep.join([*elsewhere, str(tools)])
     command = [sys.executable, "-m", "pip", "cache", "dir"]
     kept["PIP_CACHE_DIR"] = subprocess.run(command, capture_output=True, text=True).stdout.strip()
     data = Path(os.environ.get("RBMVIZ_DATA_DIR", ROOT.parent / "shared" / "data"))
@@ -86,7 +91,7 @@ def main(what: str) -> int:
     try:
         clone, variables = folder / "rbmviz", environment(folder)
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-        if what == "app":
+        if what.endswith("app"):
             app(line, clone, variables)
             return 0
         # Here the tests of pages must run, not be skipped.
