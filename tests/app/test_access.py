@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from rbmviz import BadInput
 from rbmviz_app import access
 
+HEALTH = "/rbm/_stcore/health"
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
 
 
@@ -25,9 +26,11 @@ def closed(monkeypatch):
 
 
 def client(monkeypatch, address="127.0.0.1", base="http://127.0.0.1:8501"):
-    monkeypatch.setattr(access.config, "get_option", lambda name: address)
-    here = Route("/", lambda request: PlainTextResponse("here"))
-    return TestClient(Starlette(routes=[here], middleware=access.guarded()), base_url=base)
+    monkeypatch.setattr(
+        access.config, "get_option", {"server.address": address, "server.baseUrlPath": "rbm"}.get
+    )
+    routes = [Route(path, lambda request: PlainTextResponse("here")) for path in ("/", HEALTH)]
+    return TestClient(Starlette(routes=routes, middleware=access.guarded()), base_url=base)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]"])
@@ -91,6 +94,15 @@ def test_a_public_server_is_known_by_its_names(monkeypatch, capsys):
         ("www.rbm.example.org", 400),
     ):
         assert open_.get("/", headers={"host": host}).status_code == status, host
+
+
+def test_a_probe_by_address_learns_that_a_public_server_is_well(monkeypatch):
+    foreign = {"headers": {"host": "10.1.2.3:7860"}}
+    assert client(monkeypatch).get(HEALTH, **foreign).status_code == 400
+    monkeypatch.setenv(access.PUBLIC, "1")
+    monkeypatch.setenv(access.HOSTS, "rbm.example.org")
+    open_ = client(monkeypatch, "0.0.0.0")
+    assert [open_.get(path, **foreign).status_code for path in (HEALTH, "/")] == [200, 400]
 
 
 def streamlit(folder, *command, **environment):
