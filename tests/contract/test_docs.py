@@ -44,16 +44,10 @@ def test_examples_of_docstrings(name):
     assert not failed
 
 
-@pytest.mark.slow
-def test_examples_of_pages():
+@pytest.mark.parametrize("pages", [[DOCS / "agents.md"], pytest.param(WITH_PYTHON, marks=pytest.mark.slow)])
+def test_examples_of_pages(pages):
     """The examples run in a process of their own, because pages register algorithms."""
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        str(ROOT / "tests" / "page_examples.py"),
-        *map(str, WITH_PYTHON),
-    ]
+    command = [sys.executable, "-W", "error", str(ROOT / "tests" / "page_examples.py"), *map(str, pages)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
