@@ -19,7 +19,7 @@ extensions = [
     "executed",  # pages whose Python runs, with their charts, see _ext
     "stored_ledger",  # the claims of the papers and their verdicts, see _ext
 ]
-exclude_patterns = ["_build", "_ext", "examples"]
+exclude_patterns = ["_build", "_ext", "examples", "hosting/space"]
 nitpicky = True  # warns about references to names that do not exist
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]

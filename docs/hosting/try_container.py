@@ -8,12 +8,16 @@ checked that
 
 - a second ``rbmviz warmup`` compiles nothing, so that a container begins with warm kernels;
 - the command answers the health check, below a base path, too, and a visitor gets live pictures;
-- a foreign Host is refused, and SIGTERM ends the server in ten seconds.
+- a foreign Host is refused, but not to a probe of the server's health, and only the named pages may frame it;
+- SIGTERM ends the server in ten seconds.
 
 What it cannot try: the base image itself, and the engine's network, volumes and limits. It needs root on
 Linux (mount, chroot), and the Python of the development environment::
 
     sudo .venv/bin/python docs/hosting/try_container.py
+    sudo .venv/bin/python docs/hosting/try_container.py docs/hosting/space/app/Dockerfile
+
+The second installs rbmviz by its name: the wheel of this checkout stands in for the release.
 """
 
 import json
@@ -32,7 +36,8 @@ import urllib.request
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-FILE = Path(__file__).with_name("Containerfile")
+GIVEN = [word for word in sys.argv[1:] if word != "--inside"]
+FILE = Path(*GIVEN or [Path(__file__).with_name("Containerfile")])
 HOST = "rbm.example.org"
 INTERRUPTED = 130
 """Status of a server that a signal has ended in good order."""
@@ -55,6 +60,7 @@ class Stage:
         self.environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root"}
         # How this machine reaches its package registry; an engine has its own ways.
         self.environment |= {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+        self.environment["PIP_FIND_LINKS"] = f"/wheels {self.environment.get('PIP_FIND_LINKS', '')}"
         self.user, self.folder, self.command, self.health = "0:0", "/", "", ""
         for name in ("upper", "work", "root"):
             (folder / name).mkdir(parents=True)
@@ -62,6 +68,7 @@ class Stage:
         subprocess.run(["mount", "-t", "overlay", "overlay", "-o", layers, self.root], check=True)
         for name in ("proc", "dev"):
             subprocess.run(["mount", "--rbind", f"/{name}", self.root / name], check=True)
+        shutil.copytree(folder.parent / "wheels", self.root / "wheels")
 
     def at(self, path: str) -> Path:
         """Return where a path of the stage is on this machine."""
@@ -151,22 +158,27 @@ def compiled(stage: Stage) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in cache.rglob("*.nb?")}
 
 
-def status_of(address: str, host: str) -> int:
-    """Return the HTTP status of a page asked for under this host name."""
+def answer(address: str, host: str) -> tuple[int, str]:
+    """Return the HTTP status of a page asked for under this host name, and who may frame it."""
     try:
-        return urllib.request.urlopen(
-            urllib.request.Request(address, headers={"Host": host}), timeout=20
-        ).status
+        asked = urllib.request.Request(address, headers={"Host": host})
+        answered = urllib.request.urlopen(asked, timeout=20)
     except urllib.error.HTTPError as error:
-        return error.code
+        answered = error
+    return answered.status, answered.headers["content-security-policy"]
 
 
 def serve(stage: Stage, base: str) -> None:
     """Run the command of the image, and use the server, below a base path."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", int(stage.environment["PORT"])))
+        except OSError:  # something else listens on the image's own
+            probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    given = {"PORT": port, "RBMVIZ_HOSTS": HOST, "STREAMLIT_SERVER_BASE_URL_PATH": base}
+    hosts = stage.environment.get("RBMVIZ_HOSTS", HOST)
+    given = {"PORT": port, "RBMVIZ_HOSTS": hosts, "STREAMLIT_SERVER_BASE_URL_PATH": base}
     address = f"http://127.0.0.1:{port}" + (f"/{base}" if base else "")
     begun = time.monotonic()
     server = subprocess.Popen(stage.arguments(stage.command), env=stage.environment | given)
@@ -177,10 +189,16 @@ def serve(stage: Stage, base: str) -> None:
             if server.poll() is not None or time.monotonic() - begun > 60:
                 sys.exit(f"The server is not healthy: status {server.poll()}.")
             time.sleep(0.2)
-        print(f"healthy at /{base} after {time.monotonic() - begun:.1f} s", flush=True)
-        for host, wanted in ((HOST, 200), ("evil.example.org", 400)):
-            if (found := status_of(f"{address}/", host)) != wanted:
-                sys.exit(f"Host {host}: status {found} instead of {wanted}")
+        print(f"healthy at :{port}/{base} after {time.monotonic() - begun:.1f} s", flush=True)
+        own = hosts.replace("*", "somebody-rbmviz")
+        frames = f"frame-ancestors 'self' {stage.environment.get('RBMVIZ_FRAME_ANCESTORS', '')}".strip()
+        for path, host, wanted in (
+            ("/", own, 200),
+            ("/", "evil.example.org", 400),
+            ("/_stcore/health", "10.1.2.3", 200),
+        ):
+            if (found := answer(f"{address}{path}", host)) != (wanted, frames):
+                sys.exit(f"{path} as {host}: {found} instead of {(wanted, frames)}")
         if not base:  # the visitor knows servers at the top
             visitor = [sys.executable, "-m", "tests.attack.visitor", "--address", address, "--seconds", "5"]
             subprocess.run(visitor, cwd=CHECKOUT, check=True)
@@ -198,11 +216,13 @@ def serve(stage: Stage, base: str) -> None:
 def main() -> None:
     """Build and use the image in its own mount namespace."""
     if "--inside" not in sys.argv:
-        inside = ["unshare", "--mount", "--propagation", "private", sys.executable, __file__, "--inside"]
-        os.execvp("unshare", inside)
+        namespace = ["unshare", "--mount", "--propagation", "private"]
+        os.execvp("unshare", [*namespace, sys.executable, __file__, str(FILE), "--inside"])
     folder = Path(tempfile.mkdtemp(prefix="rbmviz-container-"))
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
     try:
+        wheel = [sys.executable, "-m", "build", "--wheel", "--outdir", folder / "wheels", CHECKOUT]
+        subprocess.run(wheel, check=True, stdout=subprocess.DEVNULL)
         stage = build(folder)
         for path in ("/opt/rbmviz", stage.environment["RBMVIZ_CACHE_DIR"]):
             cut_times(stage.at(path))
