@@ -8,7 +8,9 @@ the tests of pages. pip keeps its own cache. What runs this needs the extra [dev
     python -m tests.readme uv-app
     python -m tests.readme uv-tests
 
-As on a bare machine, without pip's cache and without variables: ``env -i HOME=$(mktemp -d) PATH=$PATH python -m ...``
+As on a bare machine, without variables and pip's cache::
+
+    env -i HOME=$(mktemp -d) PATH=$PATH python -m tests.readme app
 """
 
 import os
