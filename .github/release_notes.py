@@ -1,7 +1,8 @@
-"""Print the changelog of a release, given as its tag: ``python .github/release_notes.py v0.1.0``.
+"""Print the notes of a release, given as its tag: ``python .github/release_notes.py v0.1.0``.
 
-Fails, so that nothing is released, if the tag is not the version of pyproject.toml or the changelog has no
-section for it. For any other name, such as a branch in a dry run, it prints what is not released yet.
+They are what the changelog says of the version before its lists. For any other name, such as a branch in a
+rehearsal, they are those of the version of pyproject.toml. Fails, so that nothing is released, if the tag or
+CITATION.cff has another version, or the changelog has no section for it.
 """
 
 import re
@@ -12,26 +13,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def section(changelog: str, title: str) -> str:
-    """Return what stands below the heading ``## title`` (with a date behind it, or none)."""
-    match = re.search(
-        rf"^## {re.escape(title)}(?: - .*)?\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL
-    )
-    if match is None:
-        sys.exit(f"docs/CHANGELOG.md has no section '## {title}'.")
-    return match[1].strip()
-
-
 def main(tag: str) -> None:
     """Print the notes of a tag."""
-    changelog = (ROOT / "docs" / "CHANGELOG.md").read_text()
-    if not re.fullmatch(r"v\d+\.\d+\.\d+.*", tag):
-        print(section(changelog, "Unreleased"))
-        return
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    if tag != f"v{version}":
+    if re.fullmatch(r"v\d+\.\d+\.\d+.*", tag) and tag != f"v{version}":
         sys.exit(f"The tag is {tag}, and pyproject.toml has version {version}.")
-    print(section(changelog, version))
+    if f"\nversion: {version}\n" not in (ROOT / "CITATION.cff").read_text():
+        sys.exit(f"pyproject.toml has version {version}, and CITATION.cff another one.")
+    changelog = (ROOT / "docs" / "CHANGELOG.md").read_text()
+    found = re.search(rf"^## {re.escape(version)}(?: - .*)?\n\n(.+?)^##", changelog, re.MULTILINE | re.DOTALL)
+    if found is None:
+        sys.exit(f"docs/CHANGELOG.md has no section '## {version}' that begins with a paragraph.")
+    print(found[1].strip())
 
 
 main(sys.argv[1])

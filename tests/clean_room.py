@@ -279,11 +279,12 @@ def main() -> None:
     )
     options.add_argument("--short", action="store_true", help="no warmup, and nothing is read-only")
     options.add_argument("--floors", action="store_true", help="the lowest versions instead of the newest")
+    options.add_argument("--dist", type=Path, help="where sdist and wheel stay; default: they do not")
     options.add_argument("--python", default=sys.executable, help="interpreter, as 3.13 or a path")
     asked = options.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="clean-room-"))
     try:
-        wheel = build(folder / "dist")
+        wheel = build(asked.dist or folder / "dist")
         constraints = floors(folder, asked.python) if asked.floors else None
         core = Room(folder / "core", wheel, "", asked.python, constraints)
         say(f"Python {core.call('python', '-V').stdout.split()[1]}, {'lowest' if constraints else 'newest'}")
