@@ -282,6 +282,7 @@ def main() -> None:
     options.add_argument("--dist", type=Path, help="where sdist and wheel stay; default: they do not")
     options.add_argument("--python", default=sys.executable, help="interpreter, as 3.13 or a path")
     asked = options.parse_args()
+    os.environ.pop("PYTHONPATH", None)  # pip would take what lies there for installed
     folder = Path(tempfile.mkdtemp(prefix="clean-room-"))
     try:
         wheel = build(asked.dist or folder / "dist")
