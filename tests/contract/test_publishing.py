@@ -1,8 +1,8 @@
 """What is prepared for publication: Spaces, notebooks in a browser."""
 
-import importlib.util
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +13,7 @@ from test_packages import PYPROJECT, ROOT
 
 HOSTING = ROOT / "docs" / "hosting"
 NOTEBOOKS = HOSTING / "notebooks"
+STAND_IN = NOTEBOOKS / "safetensors/safetensors"
 NOT_IN_BROWSERS = "vl_convert segno streamlit starlette uvicorn h5py xarray distributed".split()
 
 RUN = f"""
@@ -31,13 +32,6 @@ for cell in json.load(sys.stdin)["cells"]:
 import safetensors
 assert {str(NOTEBOOKS)!r} in safetensors.__file__
 """
-
-
-def module_of(path: Path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def front_matter(path: Path) -> dict[str, str]:
@@ -71,20 +65,20 @@ def test_the_browsers_environment_has_all_that_the_core_needs():
 
 
 def test_the_stand_in_reads_and_writes_the_bytes_of_safetensors():
-    ours = module_of(NOTEBOOKS / "safetensors/safetensors/numpy.py")
-    opened = module_of(NOTEBOOKS / "safetensors/safetensors/__init__.py")
+    load_, save_ = (runpy.run_path(STAND_IN / "numpy.py")[name] for name in ("load", "save"))
+    safe_open = runpy.run_path(STAND_IN / "__init__.py")["safe_open"]
     for path in (ROOT / "pretrained").glob("*_pcd.safetensors"):
-        header = opened.safe_open(path, "numpy")
-        arrays = ours.load(path.read_bytes())
-        assert ours.save(arrays, header.metadata()) == path.read_bytes()
+        header = safe_open(path, "numpy")
+        arrays = load_(path.read_bytes())
+        assert save_(arrays, header.metadata()) == path.read_bytes()
         assert header.get_slice("b").get_shape() == list(arrays["b"].shape)
     mixed = {str(i): np.arange(i, dtype=dtype) for i, dtype in enumerate(("?", "<f4", "<u2", "<f8"))}
-    assert ours.save(mixed, None) == save(mixed)
-    assert all((x == mixed[name]).all() for name, x in ours.load(save(mixed)).items())
+    assert save_(mixed, None) == save(mixed)
+    assert all((x == mixed[name]).all() for name, x in load_(save(mixed)).items())
 
 
 def test_the_notebooks_run_without_threads_and_without_what_browsers_lack():
-    notebook = module_of(ROOT / "docs" / "_ext" / "executed.py").notebook
+    notebook = runpy.run_path(ROOT / "docs/_ext/executed.py")["notebook"]
 
     for name in re.search(r"gallery/\{(.*?)\}", (NOTEBOOKS / "build").read_text())[1].split(","):
         page = notebook((ROOT / f"docs/gallery/{name}.md").read_text())
