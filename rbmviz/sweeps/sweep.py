@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from rbmviz.samplers import Sampler
 from rbmviz.support.checks import whole
 from rbmviz.support.notebook import data_frame
 from rbmviz.sweeps import figures
+from rbmviz.sweeps.answer import answer, marks_in_words, table_of
 from rbmviz.sweeps.axis import Axis
 from rbmviz.sweeps.cell import cells
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
@@ -28,11 +30,16 @@ from rbmviz.sweeps.plan import LENGTH, MAX_SWEEP_CELLS, REPLICATIONS, Budget, Sw
 from rbmviz.sweeps.run import run
 from rbmviz.sweeps.store import Store
 
+MAX_ROWS = 20
+"""Maximum number of settings that a result shows when it is printed."""
+
 AnySampler = str | Sampler | type[Sampler]
 
 
 class SweepResult(dict[str, np.ndarray]):
     """The result of ``rbmviz.sweep``: the table as a dictionary of columns, and the choice of a setting.
+
+    Printed, and in a notebook, it shows the first settings and the answer in words.
 
     Each column is an ndarray (rows,): a row for each point of each curve. ``columns`` is the object itself.
 
@@ -49,8 +56,17 @@ class SweepResult(dict[str, np.ndarray]):
         self.plan = plan
 
     def __repr__(self) -> str:
-        settings, seeds = (len(np.unique(self[name])) for name in ("setting", "seed"))
-        return f"SweepResult({settings} settings, {seeds} seeds, {len(self['setting']):,} rows)"
+        head = f"SweepResult({len(self.choice.settings)} settings, {len(self['setting']):,} rows)"
+        rows = table_of(self.choice, MAX_ROWS)
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+        return "\n".join([head, *lines, marks_in_words(self.choice), answer(self.choice)])
+
+    def _repr_html_(self) -> str:
+        table = table_of(self.choice, MAX_ROWS)
+        rows = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table]
+        words = escape(f"{marks_in_words(self.choice)}. {answer(self.choice)}")
+        return f"<table><tr>{'</tr><tr>'.join(rows)}</tr></table><p>{words}</p>"
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
@@ -74,11 +90,16 @@ class SweepResult(dict[str, np.ndarray]):
 
     @property
     def tied(self) -> tuple[ScoredSetting, ...]:
-        """The settings statistically tied with the best at 95 %, including the best."""
-        return self.choice.region
+        """The settings that differ from the best by no more than 1 % at 95 %, including the best."""
+        return self.choice.tied
+
+    @property
+    def unsure(self) -> tuple[ScoredSetting, ...]:
+        """The settings of which it cannot be told yet whether they are as good as the best."""
+        return self.choice.unsure
 
     def plot(self) -> Any:
-        """Return an Altair chart: mean scores over one or two knobs, and the settings tied with the best.
+        """Return an Altair chart: mean scores over one or two knobs, with the marks of ``repr``.
 
         Raises
         ------
@@ -107,6 +128,7 @@ def sweep(
     budget: Unit = "samples",
     kernel: Kernel = "binary",
     start: Literal["data", "random"] = "data",
+    race: bool = False,
 ) -> SweepResult:
     """Run samplers over a grid of knobs, models and seeds; return the table of all curves.
 
@@ -143,12 +165,15 @@ def sweep(
         Kernel of the ISL.
     start : "data" or "random"
         Initial states: validation examples, or random bits.
+    race : bool
+        Give further seeds only to settings about which they may decide: the same answer in about half of the
+        time, with ``replications`` as the maximum (see ``rbmviz.sweeps.race``; default False).
 
     Returns
     -------
     SweepResult
         A mapping of columns, ndarray (rows,), with a row for each point of each cell's curve (see
-        ``rbmviz.sweeps.tables.CellResult``), and the attributes ``best``, ``tied`` and ``frame``.
+        ``rbmviz.sweeps.tables.CellResult``), and the attributes ``best``, ``tied``, ``unsure`` and ``frame``.
 
     Raises
     ------
@@ -188,6 +213,7 @@ def sweep(
         metrics=metrics or DEFAULT_MEASURES["sampler"],  # type: ignore[arg-type]
         kernel=kernel,
         start=start,
+        race=race,
     )
     if not any(isinstance(model, Model) for model in model_list):
         cells(plan)  # raises for models and data that cannot be loaded, before the plan is written
@@ -196,7 +222,7 @@ def sweep(
         if isinstance(model, Model):
             write_whole(Path(_name(model, store)), model_bytes(model))
     planned = cells(plan)
-    progress = run(planned, store, executor)
+    progress = run(planned, store, executor, race=race)
     if progress.interrupted:
         raise KeyboardInterrupt
     if progress.failed:

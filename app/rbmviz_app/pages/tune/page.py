@@ -72,10 +72,10 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     about="The map scores the settings of a sampler or a trainer. Each cell is one setting; its colour is "
     "the mean score of several runs with different **seeds**. *Start* computes the map, coarse to fine, "
     "even when this page is closed. Move the slider to see scores after fewer **samples** or updates: large "
-    "steps win early, small ones late. Hatched cells are as good as the best. Point at a cell of a sampler: "
-    "the chain beside the map takes its knobs and continues; its numbers count from there. Click to open up "
-    "to four settings as chains of their own, compared at equal **sweeps**. Longer axes reuse what has been "
-    "computed.",
+    "steps win early, small ones late. Hatched cells are tied with the best; a question mark: it cannot be "
+    "told yet. Point at a cell of a sampler: the chain beside the map takes its knobs and continues; its "
+    "numbers count from there. Click to open up to four settings as chains of their own, compared at equal "
+    "**sweeps**. Longer axes reuse what has been computed.",
     presets=PRESETS,
     shows_settings=shows_settings,
     transport=Transport(

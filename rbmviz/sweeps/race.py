@@ -1,0 +1,73 @@
+"""A race: further seeds go only to the settings about which they may decide.
+
+All settings run with the first ``FIRST_SEEDS`` seeds. After each round, the settings that are told apart from
+the best, and those that are tied with it, get no further seed; the best and those that cannot be told yet
+(see ``choose``) run with the next one, up to the last seed of the plan. This is a race of Maron and Moore
+(1994) with seeds as the blocks, as in the F-race of Birattari and others (2002), but with the analysis of
+variance that chooses in place of Friedman's test by ranks, which tells nothing apart with two seeds.
+
+Looking after each round would make errors more frequent. So each of the looks is at the confidence
+1 - 0.05 / looks: together they err as rarely as one look at 95 % (Bonferroni). What has left the race is
+compared with the best like all others, on the seeds of both.
+
+What is due depends only on the results of earlier rounds, however many cells run side by side and whatever
+else is in the folder. So a race that was killed continues to the same results.
+"""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from rbmviz.metrics.effort import Unit
+from rbmviz.sweeps.choose import CONFIDENCE, compare
+from rbmviz.sweeps.tables import Columns
+
+FIRST_SEEDS = 2
+"""Seeds of every setting."""
+
+Run = tuple[str, str, int]
+"""Setting, model and seed of a cell, as in the columns of tables."""
+
+
+def due(runs: Sequence[Run], columns: Columns, unit: Unit, failed: Collection[Run] = ()) -> list[Run]:
+    """Return the runs of the current round that are missing, in order; none when the race is over.
+
+    runs : all runs of the plan, whose seeds are taken in order
+    columns : the results that are there
+    unit : what is equal at the end of the runs
+    failed : runs that have no result, and are not tried again
+    """
+    seeds = list(dict.fromkeys(seed for *_, seed in runs))
+    there = _runs_in(columns)
+    racing = {run[:2] for run in runs}
+    wanted = set[Run]()
+    for n in range(min(FIRST_SEEDS, len(seeds)), len(seeds) + 1):
+        wanted |= {(*setting, seed) for setting in racing for seed in seeds[:n]}
+        if missing := wanted.difference(there, failed):
+            return [run for run in runs if run in missing]
+        looks = len(seeds) - FIRST_SEEDS + 1
+        racing = _undecided(columns, [run in wanted for run in there], unit, 1 - (1 - CONFIDENCE) / looks)
+        if not racing:
+            break
+    return []
+
+
+def _runs_in(columns: Columns) -> list[Run]:
+    """Return the run of each row of a table."""
+    if not columns:
+        return []
+    rows = (columns[name].tolist() for name in ("setting", "model", "seed"))
+    return list(zip(*rows, strict=True))
+
+
+def _undecided(columns: Columns, rows: list[bool], unit: Unit, confidence: float) -> set[tuple[str, str]]:
+    """Return settings and models of the undecided ones and of the best, with which they are compared."""
+    found = set[tuple[str, str]]()
+    models = columns["model"] if columns else np.array([])
+    for model in set(models[rows].tolist()):
+        keep = np.array(rows) & (models == model)
+        own = {name: column[keep] for name, column in columns.items()}
+        choice = compare(own, effort=unit, confidence=confidence)
+        if choice.unsure:
+            found |= {(each.setting, each.model) for each in (choice.best, *choice.unsure)}
+    return found
