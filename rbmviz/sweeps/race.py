@@ -1,10 +1,10 @@
 """A race: further seeds go only to the settings about which they may decide.
 
-All settings run with the first ``FIRST_SEEDS`` seeds. After each round, the settings that are told apart from
-the best, and those that are tied with it, get no further seed; the best and those that cannot be told yet
-(see ``choose``) run with the next one, up to the last seed of the plan. This is a race of Maron and Moore
-(1994) with seeds as the blocks, as in the F-race of Birattari and others (2002), but with the analysis of
-variance that chooses in place of Friedman's test by ranks, which tells nothing apart with two seeds.
+All settings run with the first ``FIRST_SEEDS`` seeds. After each round, those that are told apart from the best
+(see ``choose``) leave the race, and the others run with the next seed. The race is over when all that are left
+are tied with the best, or when there are no more seeds. This is a race of Maron and Moore (1994) with seeds as
+blocks, as in the F-race of Birattari and others (2002), but with the analysis of variance that chooses in
+place of Friedman's test by ranks, which tells nothing apart with two seeds.
 
 Looking after each round would make errors more frequent. So each of the looks is at the confidence
 1 - 0.05 / looks: together they err as rarely as one look at 95 % (Bonferroni). What has left the race is
@@ -46,7 +46,7 @@ def due(runs: Sequence[Run], columns: Columns, unit: Unit, failed: Collection[Ru
         if missing := wanted.difference(there, failed):
             return [run for run in runs if run in missing]
         looks = len(seeds) - FIRST_SEEDS + 1
-        racing = _undecided(columns, [run in wanted for run in there], unit, 1 - (1 - CONFIDENCE) / looks)
+        racing = _left(columns, [run in wanted for run in there], unit, 1 - (1 - CONFIDENCE) / looks)
         if not racing:
             break
     return []
@@ -60,8 +60,8 @@ def _runs_in(columns: Columns) -> list[Run]:
     return list(zip(*rows, strict=True))
 
 
-def _undecided(columns: Columns, rows: list[bool], unit: Unit, confidence: float) -> set[tuple[str, str]]:
-    """Return settings and models of the undecided ones and of the best, with which they are compared."""
+def _left(columns: Columns, rows: list[bool], unit: Unit, confidence: float) -> set[tuple[str, str]]:
+    """Return settings and models of those left in the race; none on a model where nothing is open."""
     found = set[tuple[str, str]]()
     models = columns["model"] if columns else np.array([])
     for model in set(models[rows].tolist()):
@@ -69,5 +69,5 @@ def _undecided(columns: Columns, rows: list[bool], unit: Unit, confidence: float
         own = {name: column[keep] for name, column in columns.items()}
         choice = compare(own, effort=unit, confidence=confidence)
         if choice.unsure:
-            found |= {(each.setting, each.model) for each in (choice.best, *choice.unsure)}
+            found |= {(each.setting, each.model) for each in (*choice.tied, *choice.unsure)}
     return found
