@@ -1,14 +1,10 @@
-"""A race of seeds (``rbmviz sweep --race``) against Optuna, in the same processor time.
+"""A race of seeds (``sweep --race``) against Optuna's TPE, on one thread, in the same processor time.
 
-    python -m benchmarks.tuning [--model letters_fpcd] [-n 20000] [--studies 3]
-
-Both tune step size and decay of rates-FPCD on one thread. Optuna, in an environment of ``environments``, runs
-its default sampler for as long as the race took: with one seed a trial, or up to five and its default pruner.
-It scores the validation part alone, at the end; the race both parts, at all points of the curve. Answers are
-scored on 20 fresh seeds. Processor time is compared, so that a busy machine changes nothing.
+``python -m benchmarks.tuning [MODEL [SAMPLES [STUDIES]]]`` tunes step size and decay of rates-FPCD. Optuna
+takes one seed a trial, or five and prunes, and scores the validation part at the end only; the race both
+parts, at all points of the curve. Answers are scored on 20 fresh seeds: ISL of validation and test part.
 """
 
-import argparse
 import sys
 import tempfile
 import time
@@ -22,72 +18,53 @@ from rbmviz.cli import print_message
 from rbmviz.models import data_of
 from rbmviz.sweeps import Axis, Budget, Store, SweepPlan, answer, cells, compare, run
 
-SEEDS, FRESH = 5, range(1000, 1020)
 DECAYS = (0.9, 0.95, 0.99, 1.0)
 EPS = Axis("eps", tuple(np.geomspace(0.001, 0.3, 13).round(6).tolist()))
 
 
-def main() -> None:
+def main(name: str = "letters_fpcd", n: str = "20000", studies: str = "2") -> None:
     """Tune, and print what came out."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="letters_fpcd")
-    parser.add_argument("--studies", type=int, default=3)
-    parser.add_argument("-n", type=int, default=20_000)
-    args = parser.parse_args()
     python_of("optuna")
     sys.path += map(str, (folder() / "optuna").glob("lib/python*/site-packages"))
     import optuna
 
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    model = load_model(args.model)
-    data = data_of(model)
+    model, data = load_model(name), data_of(load_model(name))
 
-    def score(knobs: Any, seed: int, test: np.ndarray) -> Any:
-        v = sample(model, make_sampler("rates_fpcd", **knobs), n=args.n, seed=seed).v
+    def score(knobs: Any, seed: int, test: np.ndarray = data.test) -> Any:
+        v = sample(model, make_sampler("rates_fpcd", **knobs), n=int(n), seed=seed).v
         return metrics.isl(v, test, data.validation)
 
-    def tell(name: str, seconds: float, knobs: Any, more: str = "") -> None:
-        fresh = np.array([[s.validation, s.isl] for s in (score(knobs, seed, data.test) for seed in FRESH)])
-        mean, error = fresh.mean(axis=0), fresh.std(axis=0, ddof=1) / len(fresh) ** 0.5
-        said = ", ".join(f"{m:.3f} +- {e:.3f}" for m, e in zip(mean, error, strict=True))
-        print_message(f"{name}: {seconds:.1f} s, {dict(knobs)}; fresh seeds, validation and test: {said}. {more}")
+    def tell(what: str, knobs: Any, begin: float, more: str = "") -> None:
+        took = time.process_time() - begin
+        fresh = np.array([[s.validation, s.isl] for s in (score(knobs, seed) for seed in range(1000, 1020))])
+        said = f"{fresh.mean(axis=0).round(3)} +- {(fresh.std(axis=0, ddof=1) / 20**0.5).round(3)}"
+        print_message(f"{what}: {took:.1f} s, {dict(knobs)}; {said} {more}")
 
-    def objective(trial: Any, seeds: int) -> float:
-        alpha, scores = trial.suggest_categorical("alpha", DECAYS), []
-        knobs = {"eps": trial.suggest_float("eps", 0.001, 0.3, log=True), "alpha": alpha}
-        for seed in range(seeds):
-            scores.append(score(knobs, seed, data.validation[:1]).validation)
-            trial.report(np.mean(scores), seed)
-            if trial.should_prune():
-                raise optuna.TrialPruned
-        return float(np.mean(scores))
-
-    score({"eps": 0.01, "alpha": 0.9}, 0, data.test)  # compiled
-    limit = 0.0  # seconds of the race
-    for race, measured in ((True, ()), (True, ("isl_validation",)), (False, ())):
-        plan = SweepPlan(algorithms=["rates_fpcd"], axes=[EPS, Axis("alpha", DECAYS)], models=[args.model],
-                         seeds=range(SEEDS), budget=Budget("samples", args.n), metrics=measured, race=race)  # fmt: skip
+    score({"eps": 0.01, "alpha": 0.9}, 0)  # compiled
+    seconds, axes, budget = [], (EPS, Axis("alpha", DECAYS)), Budget("samples", int(n))
+    for race in (True, False):
+        plan = SweepPlan(algorithms=("rates_fpcd",), axes=axes, models=(name,), budget=budget, race=race)
         with tempfile.TemporaryDirectory() as out:
             store, begin = Store(out), time.process_time()
             store.prepare(plan)
             done = run(made := cells(plan), store, workers=1, race=race).done
-            choice, seconds = compare(store.read(made)), time.process_time() - begin
-        name = f"{'race' if race else 'grid'}, {done} runs{', --metric isl_validation' * bool(measured)}"
-        tell(name, seconds, choice.best.knobs, f"{len(choice.tied)} tied, {len(choice.unsure)} open. {answer(choice)}")
-        limit = limit or seconds * race
-    for seeds in (1, SEEDS):
-        for seed in range(args.studies):
-            begin = time.process_time()
-            study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
-
-            def stop(study: Any, _: Any, end: float = begin + limit) -> None:
-                if time.process_time() > end:
-                    study.stop()
-
-            study.optimize(lambda trial, seeds=seeds: objective(trial, seeds), callbacks=[stop])
-            seconds, trials = time.process_time() - begin, f"{len(study.trials)} trials"
-            tell(f"Optuna, study {seed}, {seeds} seeds, {trials}", seconds, study.best_params)
+            choice = compare(store.read(made))
+        seconds.append(time.process_time() - begin)
+        tell(f"{done} runs", choice.best.knobs, begin, f"Tied: {len(choice.tied)}. {answer(choice)}")
+    for seeds, seed in ((seeds, seed) for seeds in (1, 5) for seed in range(int(studies))):
+        begin = time.process_time()
+        study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+        while time.process_time() - begin < seconds[0]:
+            trial, scores = study.ask(), list[float]()
+            knobs = {"eps": trial.suggest_float("eps", 0.001, 0.3, log=True)}
+            knobs["alpha"] = trial.suggest_categorical("alpha", DECAYS)
+            while len(scores) < seeds and not (scores and trial.should_prune()):
+                scores.append(score(knobs, len(scores), data.validation[:1]).validation)
+                trial.report(float(np.mean(scores)), len(scores))
+            pruned = optuna.trial.TrialState.PRUNED if len(scores) < seeds else None
+            study.tell(trial, None if pruned else float(np.mean(scores)), state=pruned)
+        tell(f"Optuna, {seeds} seeds a trial, {len(study.trials)} trials", study.best_params, begin)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

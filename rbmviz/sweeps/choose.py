@@ -69,7 +69,7 @@ class ScoredSetting:
     interval : (float, float)
         95 % interval of the difference, by Student's t with (seeds - 1) degrees of freedom; NaN for one seed.
     in_region : bool
-        Whether the setting is not told apart from the best: see the module. With one seed, no setting is.
+        Whether the setting is not told apart from the best: see the module. With one seed, all are.
     tied : bool
         Whether the interval lies within the margin, as that of the best itself does.
     test : float
@@ -165,20 +165,21 @@ class Choice:
     def importance(self) -> dict[str, float]:
         """Share of each knob's main effect in the variance of the differences over the grid, 0 to 1.
 
-        This is the functional analysis of variance of Hutter, Hoos and Leyton-Brown (2014) on the grid
-        itself, so that no model of the scores is needed. What is left to 1 is interaction, and chance. Only
-        for the best one's algorithm and model; empty unless two or more knobs vary over a full grid.
+        The functional analysis of variance of Hutter, Hoos and Leyton-Brown (2014), on the grid itself. What
+        is left to 1 is interaction, and chance. Only for the best one's algorithm and model; empty unless
+        two or more knobs vary over a full grid.
         """
-        alike, shares = alike_of(self.settings), dict[str, float]()
+        alike = alike_of(self.settings)
         tried = {name: {each.knobs[name] for each in alike} for name in self.best.knobs}
         y = np.array([each.difference for each in alike])
-        full = len(alike) == math.prod(map(len, tried.values())) and np.isfinite(y).all()
-        if len(tried) < 2 or not full or not y.var() > 0:
-            return shares
-        for name, values in tried.items():
-            means = [y[[each.knobs[name] == value for each in alike]].mean() for value in values]
-            shares[name] = float(np.var(means) / y.var())
-        return shares
+        if len(tried) < 2 or len(y) != math.prod(map(len, tried.values())) or not 0 < y.var() < math.inf:
+            return {}
+        return {
+            name: float(
+                np.var([y[[each.knobs[name] == x for each in alike]].mean() for x in values]) / y.var()
+            )
+            for name, values in tried.items()
+        }
 
 
 class _Grid:
@@ -413,11 +414,8 @@ def compare(
             f"The sweep has no number for '{by}' at {point:,g} {effort}: choose by another measure."
         )
     common = _common(reached)
-    known = np.where(reached, scores, np.nan)
-    whole = np.isfinite(known[reached.any(axis=1)]).all()
-    means = known.mean(axis=1) if whole else _without_seeds(known)[0]
-    # A setting that diverged with any seed cannot be the best.
-    means[(reached & ~np.isfinite(scores)).any(axis=1)] = np.nan
+    means, *_ = _without_seeds(scores)
+    means[(reached & ~np.isfinite(scores)).any(axis=1)] = np.nan  # diverged with a seed: not the best
     ranked = np.where(np.isfinite(means), _sign(by) * means, -np.inf)
     if not np.isfinite(ranked).any():
         raise BadInput(
@@ -426,7 +424,7 @@ def compare(
         )
     best = int(ranked.argmax())
     rounding = SCORE_ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
-    in_region = _region(best, ranked, known, rounding, confidence)
+    in_region = _region(best, ranked, scores, rounding, confidence)
     margin = MARGIN * abs(float(means[best])) if margin is None else margin
     there = np.flatnonzero(reached.any(axis=1)).tolist()
     knobs, scored = grid.knobs(), []
@@ -474,19 +472,15 @@ def _variances(x: np.ndarray, confidence: float) -> tuple[float, float]:
     """Return the variance of settings' means, and up to which chance explains it.
 
     Chance over the seeds is the residual variance, without effects of settings and seeds, of a mean, times
-    the quantile of F. It is infinite where nothing is left to estimate it by.
-
-    x : (settings, seeds), NaN where there is no score; if there are any, the variances are those of as many
-        equal numbers of seeds
+    the quantile of F. x : (settings, seeds), NaN where there is no score
     """
-    has = np.isfinite(x)
-    _, rest, free = _without_seeds(x)
-    of_seeds = np.where(has, x - (np.where(has, x, 0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)), 0.0)
-    more = int(has.sum() - has.any(axis=0).sum()) - free  # what the settings explain beyond the seeds
+    x = x[:, np.isfinite(x).any(axis=0)]
+    has, (_, rest, free) = np.isfinite(x), _without_seeds(x)
+    by_seeds = np.nansum((x - np.nanmean(x, axis=0)) ** 2)  # left by the seeds alone
+    more, each = has.sum() - has.any(axis=0).sum() - free, has.sum() / len(x)
     if not free or not more:
-        return 0.0, math.inf
-    each = has.sum() / len(x)
-    among = max(float((of_seeds**2).sum()) - rest, 0.0) / more / each
+        return 0.0, math.inf  # nothing tells them apart
+    among = max(float(by_seeds - rest), 0.0) / more / each
     return among, rest / free / each * float(scipy.special.fdtri(more, free, confidence))
 
 

@@ -37,37 +37,19 @@ def due(runs: Sequence[Run], columns: Columns, unit: Unit, failed: Collection[Ru
     unit : what is equal at the end of the runs
     failed : runs that have no result, and are not tried again
     """
-    seeds = list(dict.fromkeys(seed for *_, seed in runs))
-    there = _runs_in(columns)
-    racing = {run[:2] for run in runs}
+    names = ("setting", "model", "seed")
+    there = list(zip(*(columns[name].tolist() for name in names), strict=True)) if columns else []
+    seeds, racing = list(dict.fromkeys(seed for *_, seed in runs)), {run[:2] for run in runs}
+    confidence = 1 - (1 - CONFIDENCE) / max(len(seeds) - FIRST_SEEDS + 1, 1)
     wanted = set[Run]()
     for n in range(min(FIRST_SEEDS, len(seeds)), len(seeds) + 1):
         wanted |= {(*setting, seed) for setting in racing for seed in seeds[:n]}
         if missing := wanted.difference(there, failed):
             return [run for run in runs if run in missing]
-        looks = len(seeds) - FIRST_SEEDS + 1
-        racing = _left(columns, [run in wanted for run in there], unit, 1 - (1 - CONFIDENCE) / looks)
-        if not racing:
-            break
+        rows, racing = np.array([run in wanted for run in there], bool), set()
+        for model in {model for _, model, _ in wanted.intersection(there)}:
+            own = {name: column[rows & (columns["model"] == model)] for name, column in columns.items()}
+            choice = compare(own, effort=unit, confidence=confidence)
+            if choice.unsure:
+                racing |= {(each.setting, each.model) for each in (*choice.tied, *choice.unsure)}
     return []
-
-
-def _runs_in(columns: Columns) -> list[Run]:
-    """Return the run of each row of a table."""
-    if not columns:
-        return []
-    rows = (columns[name].tolist() for name in ("setting", "model", "seed"))
-    return list(zip(*rows, strict=True))
-
-
-def _left(columns: Columns, rows: list[bool], unit: Unit, confidence: float) -> set[tuple[str, str]]:
-    """Return settings and models of those left in the race; none on a model where nothing is open."""
-    found = set[tuple[str, str]]()
-    models = columns["model"] if columns else np.array([])
-    for model in set(models[rows].tolist()):
-        keep = np.array(rows) & (models == model)
-        own = {name: column[keep] for name, column in columns.items()}
-        choice = compare(own, effort=unit, confidence=confidence)
-        if choice.unsure:
-            found |= {(each.setting, each.model) for each in (*choice.tied, *choice.unsure)}
-    return found

@@ -117,6 +117,8 @@ def test_seeds_that_only_some_settings_have_are_used_without_their_luck():
     assert [each.knobs["eps"] for each in choice.settings] == [0.1, 0.3, 0.2]
     assert [each.in_region for each in choice.settings] == [True, False, False]
     assert choice.seeds == (0, 1)
+    fewer = table({0.1: luck[:2], 0.2: luck - 6, 0.3: luck[:2] - 1})  # the best has not all seeds
+    assert compare(fewer).best.knobs["eps"] == 0.1
 
 
 def test_a_winner_of_the_test_part_is_not_the_winner():
