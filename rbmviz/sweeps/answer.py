@@ -13,7 +13,7 @@ def answer(choice: Choice) -> str:
     """Say which settings are as good as the best, what the nearest others cost, and which knobs matter.
 
     "Decay 1. Any step size from 0.001 to 1 is as good (within 0.8 nats); decay 0.999 costs 1.2 nats at step
-    size 0.001. Over the grid, decay makes 63 % of the differences, step size 23 %."
+    size 0.001. Over the grid, scores differ by decay (63 %) and step size (23 %)."
     """
     best, alike, unit = choice.best, alike_of(choice.settings), _unit(choice.by)
     tied, unsure = [each for each in alike if each.tied], [each for each in alike if each.unsure]
@@ -29,11 +29,9 @@ def answer(choice: Choice) -> str:
     else:
         product = math.prod(len({each.knobs[name] for each in tied}) for name in best.knobs)
         ranges = [_range(best, name, tied, tried) for name, tried in free]
-        which = (
-            f"{' with '.join(ranges)} is as good"
-            if len(tied) == product
-            else (f"{len(tied)} settings with {' and '.join(ranges)} are as good")
-        )
+        which = f"{' with '.join(ranges)} is as good"
+        if len(tied) < product:
+            which = f"{len(tied)} settings with {' and '.join(ranges)} are as good"
         loss = max(abs(end) for each in tied for end in each.interval if math.isfinite(end))
         near = f" (within {_rounded_up(loss)}{unit})" if loss else ""
         parts = [f"{_capital(named)}. {_capital(which)}{near}" if named else f"{which}{near}"]
@@ -45,11 +43,9 @@ def answer(choice: Choice) -> str:
         where += [f"{n - len(unsure)} of other algorithms"] if n > len(unsure) else []
         which = f"{n} others ({', '.join(where)}) are" if n > 1 else f"one other ({', '.join(where)}) is"
         sentences.append(f"It cannot be told yet whether {which} as good")
-    shares = sorted(choice.importance.items(), key=lambda item: -item[1])
-    if shares:
-        first, *more = (f"{_label(best, name)}{{}} {100 * share:.0f} %" for name, share in shares)
-        said = ", ".join([first.format(" makes"), *(each.format("") for each in more)])
-        sentences.append(f"Over the grid, {said} of the differences")
+    if shares := sorted(choice.importance.items(), key=lambda item: -item[1]):
+        due_to = " and ".join(f"{_label(best, name)} ({100 * share:.0f} %)" for name, share in shares)
+        sentences.append(f"Over the grid, scores differ by {due_to}")
     return f"{'. '.join(sentences)}."
 
 

@@ -166,8 +166,8 @@ def run(
     outcome = SweepProgress(cells=len(there) + len(missing), stored=len(there))
 
     def in_race() -> list[Cell]:
-        by_run = {_run_of(cell): cell for cell in cells}
-        failed = [_run_of(each.cell) for each in outcome.failed]
+        by_run = {(cell.algorithm, cell.model, cell.seed): cell for cell in cells}
+        failed = [run for run, cell in by_run.items() if cell in {each.cell for each in outcome.failed}]
         found = due(list(by_run), store.read(cells), cells[0].budget.unit, failed)
         outcome.cells = outcome.done + len(outcome.failed) + len(found)
         return [by_run[run] for run in found]
@@ -200,10 +200,6 @@ def run(
     if outcome.interrupted:  # perhaps between the writing of a cell and its count
         outcome.computed = len(store.done(missing))
     return outcome
-
-
-def _run_of(cell: Cell) -> tuple[str, str, int]:
-    return cell.algorithm, cell.model, cell.seed
 
 
 def _silent(_: object) -> None:

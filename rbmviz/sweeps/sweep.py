@@ -56,17 +56,25 @@ class SweepResult(dict[str, np.ndarray]):
         self.plan = plan
 
     def __repr__(self) -> str:
-        head = f"SweepResult({len(self.choice.settings)} settings, {len(self['setting']):,} rows)"
-        rows = table_of(self.choice, MAX_ROWS)
+        settings, seeds = (len(np.unique(self[name])) for name in ("setting", "seed"))
+        head = f"SweepResult({settings} settings, {seeds} seeds, {len(self['setting']):,} rows)"
+        rows, words = self._shown()
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
-        return "\n".join([head, *lines, marks_in_words(self.choice), answer(self.choice)])
+        return "\n".join([head, *lines, *words])
 
     def _repr_html_(self) -> str:
-        table = table_of(self.choice, MAX_ROWS)
+        table, words = self._shown()
         rows = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table]
-        words = escape(f"{marks_in_words(self.choice)}. {answer(self.choice)}")
-        return f"<table><tr>{'</tr><tr>'.join(rows)}</tr></table><p>{words}</p>"
+        return f"<table><tr>{'</tr><tr>'.join(rows)}</tr></table><p>{escape('. '.join(words))}</p>"
+
+    def _shown(self) -> tuple[list[list[str]], list[str]]:
+        """Return the rows of the printed table, and what is said below it."""
+        try:
+            words = [marks_in_words(self.choice), answer(self.choice)]
+            return table_of(self.choice, MAX_ROWS), words
+        except BadInput as error:  # models of several data sets, or no measure that chooses
+            return [], [str(error)]
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
@@ -92,11 +100,6 @@ class SweepResult(dict[str, np.ndarray]):
     def tied(self) -> tuple[ScoredSetting, ...]:
         """The settings that differ from the best by no more than 1 % at 95 %, including the best."""
         return self.choice.tied
-
-    @property
-    def unsure(self) -> tuple[ScoredSetting, ...]:
-        """The settings of which it cannot be told yet whether they are as good as the best."""
-        return self.choice.unsure
 
     def plot(self) -> Any:
         """Return an Altair chart: mean scores over one or two knobs, with the marks of ``repr``.
@@ -173,7 +176,7 @@ def sweep(
     -------
     SweepResult
         A mapping of columns, ndarray (rows,), with a row for each point of each cell's curve (see
-        ``rbmviz.sweeps.tables.CellResult``), and the attributes ``best``, ``tied``, ``unsure`` and ``frame``.
+        ``rbmviz.sweeps.tables.CellResult``), and the attributes ``best``, ``tied`` and ``frame``.
 
     Raises
     ------

@@ -109,6 +109,7 @@ def test_axes_are_read_from_text():
         ({"seeds": [-1]}, "from 0 up"),
         ({"seeds": [1, 1]}, "seed 1 occurs twice in the sweep"),
         ({"metrics": ["log_likelihood"]}, "metric of sampler"),
+        ({"metrics": ["blank"], "race": True}, "A race chooses by isl_validation"),
         ({"kernel": "box"}, "kernel"),
         ({"start": "middle"}, "start"),
         ({"kind": "coupling"}, "kind"),

@@ -1,9 +1,5 @@
 """A race: which runs are due, that it says what the grid says, and that killing it changes nothing."""
 
-import numpy as np
-import pytest
-
-from rbmviz import BadInput
 from rbmviz.sweeps import Axis, Budget, Store, SweepPlan, cells, compare, run
 from rbmviz.sweeps.race import due
 from rbmviz.sweeps.scores import SweepScores
@@ -74,22 +70,3 @@ def test_killed_race_continues_to_the_same_results(tmp_path):
     same(killed.read(made), whole.read(made))
     run(made, killed)  # the full grid
     assert compare(killed.read()).best.knobs == compare(whole.read()).best.knobs
-
-
-def test_a_race_needs_a_measure_that_chooses():
-    with pytest.raises(BadInput, match="A race chooses by isl_validation"):
-        SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], metrics=["blank"], race=True)
-
-
-def test_isl_of_the_validation_part_alone_is_the_same(tmp_path):
-    found = []
-    for metrics in (("isl_validation", "isl_test"), ("isl_validation",)):
-        plan = SweepPlan(
-            algorithms=["gibbs"], models=["bas_pcd"], budget=Budget("samples", 50), metrics=metrics
-        )
-        store = Store(tmp_path / str(len(metrics)))
-        store.prepare(plan)
-        run(made := cells(plan), store)
-        found.append(store.read(made))
-    np.testing.assert_array_equal(found[0]["isl_validation"], found[1]["isl_validation"])
-    assert np.isnan(found[1]["isl_test"]).all()

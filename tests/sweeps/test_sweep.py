@@ -38,11 +38,10 @@ def test_the_result_names_the_setting_to_take(tmp_path):
     assert result.best == choice.best
     assert result.best.knobs == {"eps": 0.1}
     assert result.tied == choice.tied == result.tied[:1]
-    assert result.unsure == ()
     assert list(result.frame.columns) == list(result) == list(result.columns)
     assert len(result.frame) == len(result["n"])
     head, titles, best, other, *_ = repr(result).splitlines()
-    assert head.startswith("SweepResult(2 settings, ")
+    assert head.startswith("SweepResult(2 settings, 3 seeds, ")
     assert titles.split() == ["mean", "to", "the", "best", "seeds", "seconds"]
     assert best.split()[:4] == ["*", "rates_fpcd", "eps=0.1", f"{result.best.mean:.3f}"]
     assert other.startswith("  rates_fpcd eps=0.0001 ")
