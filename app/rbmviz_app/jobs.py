@@ -321,8 +321,7 @@ def main(folder: str) -> int:
         os.nice(LOW_PRIORITY)
     store = Store(folder)
     try:
-        plan = store.plan()
-        planned = cells(plan, registered=True, own=_read_own(store.folder))
+        planned = cells(plan := store.plan(), registered=True, own=_read_own(store.folder))
         for other in store.folder.parent.iterdir():  # what another sweep has computed is not computed again
             with contextlib.suppress(BadInput, OutputFailure):
                 if other != store.folder and FOLDER_NAME.fullmatch(other.name):

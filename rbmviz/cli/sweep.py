@@ -74,8 +74,7 @@ class Grid:
     replications
         Seeds of each setting, in all.
     race
-        Give seeds after the second only to settings about which they may decide: the same answer in about
-        half of the time, with --replications as the maximum.
+        Seeds after the second, up to --replications, only where they decide: half of the time as a rule.
     dataset
         Data to score on (default: each model's own), or to train on.
     n
@@ -449,10 +448,8 @@ def _entry(choice: Choice) -> dict[str, Any]:
         **{"model": best.model, "effort": choice.effort, "at": choice.point, "by": choice.by},
         **{"seeds": list(choice.seeds), "not_reached": choice.not_reached, "border": list(choice.border)},
         **{"answer": answer(choice), "best": found if alone else None},
-        "region": [
-            {"setting": setting.setting, "knobs": dict(setting.knobs), "tied": setting.tied}
-            for setting in choice.region
-        ],
+        "region": [{"setting": one.setting, "knobs": dict(one.knobs)} for one in choice.region],
+        "unsure": [{"setting": one.setting, "knobs": dict(one.knobs)} for one in choice.unsure],
         **{"margin": choice.margin, "importance": choice.importance},
     }
 
@@ -461,10 +458,7 @@ def _lines(choice: Choice, telling: float | None) -> list[str]:
     """Return the comparison on one model as lines for the terminal."""
     best, [name, *_] = choice.best, short([each.setting for each in choice.settings])
     on = f" on {best.model}" if best.model else ""
-    numbers = [len(each.by_seed) for each in choice.settings]
-    few, many = min(numbers), max(numbers)
-    seeds = f"{few}{f' to {many}' * (many > few)} seed{'s' * (many != 1)}"
-    head = f"{choice.by} after {choice.point:,.6g} {choice.effort}{on}, {seeds}"
+    head = f"{choice.by} after {choice.point:,.6g} {choice.effort}{on}"
     lines = table(table_of(choice, MAX_LINES))
     if len(choice.settings) > MAX_LINES:
         lines.append(f"  ... {len(choice.settings) - MAX_LINES:,} more (--csv writes all)")

@@ -24,8 +24,8 @@ def answer(choice: Choice) -> str:
     named = ", ".join(_range(best, name, [best], tried) for name, tried in fixed)
     costs = [cost for each in fixed if (cost := _cost(choice, alike, *each))]
     if len(tied) == 1:
-        verb = "has the best mean" if choice.unsure else "is best"
-        parts = [f"{named or best.setting.partition(':')[0]} {verb}"]
+        end = "has the best mean" if choice.unsure else "is best"
+        parts = [f"{named or best.setting.partition(':')[0]} {end}"]
     else:
         product = math.prod(len({each.knobs[name] for each in tied}) for name in best.knobs)
         ranges = [_range(best, name, tied, tried) for name, tried in free]
@@ -121,7 +121,7 @@ def marks_in_words(*choices: Choice) -> str:
     return "; ".join(f"{mark} {text}{margin * (mark == '*')}" for mark, text in MARKS.items() if mark in used)
 
 
-def table_of(choice: Choice, most: int) -> list[list[str]]:
+def table_of(choice: Choice, most: int = 20) -> list[list[str]]:
     """Return the titles and the first settings as rows of texts."""
     rows = [["", "mean", "to the best", "seeds", "seconds"]]
     names = short([each.setting for each in choice.settings])

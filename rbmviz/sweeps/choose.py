@@ -165,9 +165,8 @@ class Choice:
     def importance(self) -> dict[str, float]:
         """Share of each knob's main effect in the variance of the differences over the grid, 0 to 1.
 
-        The functional analysis of variance of Hutter, Hoos and Leyton-Brown (2014), on the grid itself. What
-        is left to 1 is interaction, and chance. Only for the best one's algorithm and model; empty unless
-        two or more knobs vary over a full grid.
+        The functional analysis of variance of Hutter, Hoos and Leyton-Brown (2014), on the grid itself; what
+        is left is interaction, and chance. Empty unless two or more knobs vary over a full grid.
         """
         alike = alike_of(self.settings)
         tried = {name: {each.knobs[name] for each in alike} for name in self.best.knobs}

@@ -1,17 +1,13 @@
 """A race: further seeds go only to the settings about which they may decide.
 
-All settings run with the first ``FIRST_SEEDS`` seeds. After each round, those that are told apart from the best
-(see ``choose``) leave the race, and the others run with the next seed. The race is over when all that are left
-are tied with the best, or when there are no more seeds. This is a race of Maron and Moore (1994) with seeds as
-blocks, as in the F-race of Birattari and others (2002), but with the analysis of variance that chooses in
-place of Friedman's test by ranks, which tells nothing apart with two seeds.
+All settings run with ``FIRST_SEEDS`` seeds. After each round, those told apart from the best (see ``choose``)
+leave, and the others run with the next seed, until all that are left are tied with the best, or there are no
+more seeds. It is a race of Maron and Moore (1994) with seeds as blocks, as in the F-race of Birattari and others
+(2002), but with the analysis of variance that chooses in place of ranks, which two seeds never tell apart.
 
-Looking after each round would make errors more frequent. So each of the looks is at the confidence
-1 - 0.05 / looks: together they err as rarely as one look at 95 % (Bonferroni). What has left the race is
-compared with the best like all others, on the seeds of both.
-
-What is due depends only on the results of earlier rounds, however many cells run side by side and whatever
-else is in the folder. So a race that was killed continues to the same results.
+Each look is at the confidence 1 - 0.05 / looks: together they err as rarely as one look at 95 % (Bonferroni).
+What is due depends only on the results of earlier rounds, not on what else is in the folder, or on how many
+cells run side by side. So a race that was killed continues to the same results.
 """
 
 from collections.abc import Collection, Sequence

@@ -30,9 +30,6 @@ from rbmviz.sweeps.plan import LENGTH, MAX_SWEEP_CELLS, REPLICATIONS, Budget, Sw
 from rbmviz.sweeps.run import run
 from rbmviz.sweeps.store import Store
 
-MAX_ROWS = 20
-"""Maximum number of settings that a result shows when it is printed."""
-
 AnySampler = str | Sampler | type[Sampler]
 
 
@@ -71,8 +68,7 @@ class SweepResult(dict[str, np.ndarray]):
     def _shown(self) -> tuple[list[list[str]], list[str]]:
         """Return the rows of the printed table, and what is said below it."""
         try:
-            words = [marks_in_words(self.choice), answer(self.choice)]
-            return table_of(self.choice, MAX_ROWS), words
+            return table_of(self.choice), [marks_in_words(self.choice), answer(self.choice)]
         except BadInput as error:  # models of several data sets, or no measure that chooses
             return [], [str(error)]
 
@@ -169,8 +165,8 @@ def sweep(
     start : "data" or "random"
         Initial states: validation examples, or random bits.
     race : bool
-        Give further seeds only to settings about which they may decide: the same answer in about half of the
-        time, with ``replications`` as the maximum (see ``rbmviz.sweeps.race``; default False).
+        Give seeds after the second, up to ``replications``, only to settings about which they may decide: the
+        same answer in about half of the time (default False).
 
     Returns
     -------

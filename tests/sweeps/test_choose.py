@@ -80,8 +80,7 @@ def test_tied_is_an_interval_within_the_margin_and_noise_cannot_be_told():
     assert choice.margin == pytest.approx(1.0)
     assert [each.knobs["eps"] for each in choice.tied] == [0.1, 0.2]
     assert [each.knobs["eps"] for each in choice.unsure] == [0.3]
-    low, high = choice.settings[1].interval
-    assert max(-low, high) < 1
+    assert max(map(abs, choice.settings[1].interval)) < 1
     assert "It cannot be told yet whether one other (step size 0.3) is as good" in answer(choice)
     strict = compare(cells, margin=0.4)
     assert [len(strict.tied), len(strict.region)] == [1, 3]
@@ -91,16 +90,15 @@ def test_tied_is_an_interval_within_the_margin_and_noise_cannot_be_told():
 
 
 def test_importance_is_the_share_of_main_effects():
-    """Scores are 3 a + b, and in the second table a b: half main effect of either on values around 0."""
-    rows = {(a, b): 3 * a + b for a in (0.0, 1.0) for b in (0.0, 1.0)}
-    cells = joined(*(one_of(a, b, score) for (a, b), score in rows.items()))
+    """Scores are 3 a + b, and then a b, with values on both sides of 0."""
+    rows = [one_of(a, b, 3 * a + b) for a in (0.0, 1.0) for b in (0.0, 1.0)]
+    cells = joined(*rows)
     assert compare(cells).importance == pytest.approx({"eps": 0.9, "alpha": 0.1})
     assert "Over the grid, scores differ by step size (90 %) and decay (10 %)." in answer(compare(cells))
     product = joined(*(one_of(a, b, a * b) for a in (-1.0, 1.0) for b in (-1.0, 1.0)))
     assert compare(product).importance == pytest.approx({"eps": 0, "alpha": 0})
     assert compare(select(cells, knob_eps=1.0)).importance == {}
-    three = joined(*(one_of(a, b, score) for (a, b), score in list(rows.items())[:3]))
-    assert compare(three).importance == {}  # not a grid
+    assert compare(joined(*rows[:3])).importance == {}  # not a grid
 
 
 def one_of(eps, alpha, score):

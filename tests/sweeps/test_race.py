@@ -1,10 +1,13 @@
 """A race: which runs are due, that it says what the grid says, and that killing it changes nothing."""
 
-from rbmviz.sweeps import Axis, Budget, Store, SweepPlan, cells, compare, run
+import dataclasses
+
+from rbmviz.sweeps import Store, SweepPlan, cells, compare, run
 from rbmviz.sweeps.race import due
 from rbmviz.sweeps.scores import SweepScores
 from tests.sweeps.tables import same
 from tests.sweeps.test_choose import table
+from tests.sweeps.test_running import plan_of
 
 SCORES = {
     0.1: [-100.0, -101.0, -99.0, -100.5],  # the best
@@ -28,8 +31,6 @@ def test_further_seeds_go_where_they_decide():
     assert due(RUNS, of(RUNS), "samples") == []
     sure = [run for run in RUNS if "0.3" not in run[0]]
     assert due(sure, of([run for run in sure if run[2] < 3]), "samples") == []  # all are tied or worse
-    left = [run for run in done if run[2] < 2 or run in RUNS[-2:]]
-    assert due(RUNS, of(left), "samples") == [run for run in RUNS if (run[0][-3:], run[2]) in rounds[1]]
     some = [run for run in RUNS[:8] if run != RUNS[6]]
     assert due(RUNS, of(some), "samples") == [RUNS[6]]
     assert RUNS[6] not in due(RUNS, of(some), "samples", failed=[RUNS[6]]) != []
@@ -44,20 +45,13 @@ def of(runs):
 
 
 def test_killed_race_continues_to_the_same_results(tmp_path):
-    plan = SweepPlan(
-        algorithms=("rates_fpcd",),
-        axes=(Axis("eps", (0.001, 0.01, 0.1, 0.3)), Axis("alpha", (0.9, 1.0))),
-        models=("bas_pcd",),
-        seeds=tuple(range(5)),
-        budget=Budget("samples", 400),
-        race=True,
-    )
+    plan = dataclasses.replace(plan_of(6, 5), race=True)
     assert SweepPlan.from_json(plan.to_json()) == plan
     made, whole, killed = cells(plan), Store(tmp_path / "whole"), Store(tmp_path / "killed")
     whole.prepare(plan)
     killed.prepare(plan)
     outcome = run(made, whole, race=True)
-    assert 16 < outcome.done == outcome.cells < 40
+    assert 12 < outcome.done == outcome.cells < 30
 
     def interrupt(progress):
         raise KeyboardInterrupt
@@ -68,5 +62,5 @@ def test_killed_race_continues_to_the_same_results(tmp_path):
         assert SweepScores(plan, killed.read()).complete() == (killed.count() == outcome.done)
     assert times > 3
     same(killed.read(made), whole.read(made))
-    run(made, killed)  # the full grid
+    run(made, killed)  # the full grid says the same
     assert compare(killed.read()).best.knobs == compare(whole.read()).best.knobs
