@@ -105,7 +105,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-MARKS = {"*": "the best, or tied with it", "?": "cannot be told yet", "x": "mostly blank samples"}
+SETTING_MARKS = {"*": "the best, or tied with it", "?": "cannot be told yet", "x": "mostly blank samples"}
 """Marks of settings in tables and figures, with their meanings."""
 
 
@@ -118,7 +118,9 @@ def marks_in_words(*choices: Choice) -> str:
     """Say what the marks of comparisons mean; the margin is that of the first."""
     used = {mark_of(each) for choice in choices for each in choice.settings}
     margin = f" (within {choices[0].margin:.2g}{_unit(choices[0].by)})" * (len(choices) == 1)
-    return "; ".join(f"{mark} {text}{margin * (mark == '*')}" for mark, text in MARKS.items() if mark in used)
+    return "; ".join(
+        f"{mark} {text}{margin * (mark == '*')}" for mark, text in SETTING_MARKS.items() if mark in used
+    )
 
 
 def table_of(choice: Choice, most: int = 20) -> list[list[str]]:
