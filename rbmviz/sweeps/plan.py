@@ -153,7 +153,8 @@ class SweepPlan:
     kind : "sampler" or "trainer"
         Kind of the algorithms (default "sampler").
     race : bool
-        Whether seeds after the second go only to settings about which they may decide (default False).
+        Whether seeds after the second go only to settings about which they may decide, and runs are measured
+        only at their end (default False).
 
     Raises
     ------

@@ -6,9 +6,10 @@ more seeds. It is a race of Maron and Moore (1994) with seeds as blocks, as in t
 others (2002), but with the analysis of variance that chooses in place of ranks, which two seeds never tell
 apart.
 
-Each look is at the confidence 1 - 0.05 / looks: together they err as rarely as one look at 95 % (Bonferroni).
-What is due depends only on the results of earlier rounds, not on what else is in the folder, or on how many
-cells run side by side. So a race that was killed continues to the same results.
+Runs are measured at their end only, because most of the time of a run of a grid goes into the points of its
+curve. Each look is at the confidence 1 - 0.05 / looks: together they err as rarely as one look at 95 %
+(Bonferroni). What is due depends only on the results of earlier rounds, not on what else is in the folder, or
+on how many cells run side by side. So a race that was killed continues to the same results.
 """
 
 from collections.abc import Collection, Sequence

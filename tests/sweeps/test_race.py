@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from rbmviz.sweeps import Store, SweepPlan, cells, compare, run
+from rbmviz.sweeps import CellRun, Store, SweepPlan, cells, compare, run
 from rbmviz.sweeps.race import due
 from rbmviz.sweeps.scores import SweepScores
 from tests.sweeps.tables import same
@@ -62,5 +62,8 @@ def test_killed_race_continues_to_the_same_results(tmp_path):
         assert SweepScores(plan, killed.read()).complete() == (killed.count() == outcome.done)
     assert times > 3
     same(killed.read(made), whole.read(made))
+    cell = cells(dataclasses.replace(plan, race=False))[0]
+    last, [only] = CellRun(cell).finish().points[-1], CellRun(made[0]).finish().points
+    assert {**only, "seconds": 0} == {**last, "seconds": 0}  # measured at the end only
     run(made, killed)  # the full grid says the same
     assert compare(killed.read()).best.knobs == compare(whole.read()).best.knobs
