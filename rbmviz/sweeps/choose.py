@@ -407,8 +407,8 @@ def compare(
     at = {name: grid.at(np.array([point]), name)[..., 0] for name in names}
     reached, scores = np.isfinite(at["n"]), at[by]
     if not reached.any():
-        scored = "has reached, or has been measured after,"
-        raise BadInput(f"No setting of the sweep {scored} {point:,g} {effort}: choose another point.")
+        where = f"{point:,g} {effort}, or is scored there"
+        raise BadInput(f"No setting of the sweep has reached {where}: choose another point.")
     if not np.isfinite(scores).any():
         raise BadInput(
             f"The sweep has no number for '{by}' at {point:,g} {effort}: choose by another measure."
