@@ -74,7 +74,7 @@ class Grid:
     replications
         Seeds of each setting, in all.
     race
-        Seeds after the second, up to --replications, only where they decide: half of the time as a rule.
+        Seeds after the second only where they decide, and scores only at the end of runs: much sooner.
     dataset
         Data to score on (default: each model's own), or to train on.
     n

@@ -67,7 +67,7 @@ class Cell:
     n_hidden : int
         Trainers: hidden units; 0 for samplers.
     curve : bool
-        Whether it is measured at all points of its curve; if not, at its end only.
+        Whether it is measured at all points of its curve, or at its end only.
     version : str
         ``version_of`` the algorithm: what computes it.
     """

@@ -153,8 +153,7 @@ class SweepPlan:
     kind : "sampler" or "trainer"
         Kind of the algorithms (default "sampler").
     race : bool
-        Whether seeds after the second go only to settings about which they may decide, and runs are measured
-        only at their end (default False).
+        Seeds after the second only where they may decide, and measures only at the end (default False).
 
     Raises
     ------

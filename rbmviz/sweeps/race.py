@@ -2,9 +2,8 @@
 
 All settings run with ``FIRST_SEEDS`` seeds. After each round, those told apart from the best (see ``choose``)
 leave, and the others run with the next seed, until all that are left are tied with the best, or there are no
-more seeds. It is a race of Maron and Moore (1994) with seeds as blocks, as in the F-race of Birattari and
-others (2002), but with the analysis of variance that chooses in place of ranks, which two seeds never tell
-apart.
+more seeds: a race of Maron and Moore (1994) with seeds as blocks, as in the F-race of Birattari and others
+(2002), but with the analysis of variance that chooses, since ranks of two seeds tell nothing apart.
 
 Runs are measured at their end only, because most of the time of a run of a grid goes into the points of its
 curve. Each look is at the confidence 1 - 0.05 / looks: together they err as rarely as one look at 95 %

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,7 +35,7 @@ AnySampler = str | Sampler | type[Sampler]
 class SweepResult(dict[str, np.ndarray]):
     """The result of ``rbmviz.sweep``: the table as a dictionary of columns, and the choice of a setting.
 
-    Printed, and in a notebook, it shows the first settings and the answer in words.
+    Printed, it shows the first settings and the answer in words.
 
     Each column is an ndarray (rows,): a row for each point of each curve. ``columns`` is the object itself.
 
@@ -55,22 +54,13 @@ class SweepResult(dict[str, np.ndarray]):
     def __repr__(self) -> str:
         settings, seeds = (len(np.unique(self[name])) for name in ("setting", "seed"))
         head = f"SweepResult({settings} settings, {seeds} seeds, {len(self['setting']):,} rows)"
-        rows, words = self._shown()
+        try:
+            rows, words = table_of(self.choice), [marks_in_words(self.choice), answer(self.choice)]
+        except BadInput as error:  # models of several data sets, or no measure that chooses
+            return f"{head}\n{error}"
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
         return "\n".join([head, *lines, *words])
-
-    def _repr_html_(self) -> str:
-        table, words = self._shown()
-        rows = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table]
-        return f"<table><tr>{'</tr><tr>'.join(rows)}</tr></table><p>{escape('. '.join(words))}</p>"
-
-    def _shown(self) -> tuple[list[list[str]], list[str]]:
-        """Return the rows of the printed table, and what is said below it."""
-        try:
-            return table_of(self.choice), [marks_in_words(self.choice), answer(self.choice)]
-        except BadInput as error:  # models of several data sets, or no measure that chooses
-            return [], [str(error)]
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
@@ -165,8 +155,7 @@ def sweep(
     start : "data" or "random"
         Initial states: validation examples, or random bits.
     race : bool
-        Give seeds after the second, up to ``replications``, only to settings about which they may decide: the
-        same answer in about half of the time (default False).
+        Seeds after the second only where they decide, scores only at the end (default False): much sooner.
 
     Returns
     -------

@@ -413,9 +413,7 @@ def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, race: Page
     named = chosen_names(scores, [("best", best), ("pointer", view.setting), *opened])
     on = f" on {choice.best.model}" if len(plan.models) > 1 else ""
     if not plan.race:  # whose runs have one point
-        st.markdown(
-            "**Curves of the best and the chosen settings** (mean ± one standard deviation over seeds)"
-        )
+        st.markdown("**Curves of the best and the chosen settings** (mean ± spread over seeds)")
         said = f"{measures[view.by].label} against {X_WORDS[view.effort]} of the best and the chosen settings"
         draw_chart(curves_chart(scores, named, view.effort, view.by, view.point).content(said), "tune curves")
     slices = {axis: chart for axis in (0, 1) if (chart := slice_chart(scores, choice, axis)) is not None}
