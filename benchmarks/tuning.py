@@ -1,4 +1,4 @@
-"""``python -m benchmarks.tuning [MODEL [SAMPLES]]``: ``sweep --race``, Optuna in equal processor time, the grid.
+"""``python -m benchmarks.tuning [MODEL [SAMPLES]]``: ``sweep --race``, Optuna in as much time, the grid.
 
 They tune step size and decay of rates-FPCD on one thread. Answers are scored on 20 fresh seeds: ISL of
 validation and test part.
