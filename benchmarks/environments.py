@@ -31,6 +31,7 @@ PACKAGES = {
     "rbms": ("rbms", "torch", "numpy"),
     "jax": ("jax", "jaxlib", "numpy"),
     "thrml": ("thrml", "jax", "jaxlib", "numpy"),
+    "optuna": ("optuna",),
 }
 """What is installed in each environment."""
 

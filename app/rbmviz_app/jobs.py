@@ -35,6 +35,7 @@ from rbmviz.rbm.files import load_model_bytes, model_bytes
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, limits, variable_of
 from rbmviz.session.pools import LOW_PRIORITY, Pool
 from rbmviz.sweeps import Store, SweepPlan, cells, run
+from rbmviz.sweeps.scores import SweepScores
 from rbmviz_app.outside import dataset_bytes, dataset_from
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
@@ -131,7 +132,7 @@ class Jobs:
     def _add(self, name: str, title: str, owner: str, folder: Path) -> Job:
         plan = Store(folder).plan()
         job = Job(name, printable(title)[:MAX_SWEEP_TITLE], plan, owner, folder, {})
-        job.status = "finished" if job.done == plan.size else "paused"
+        job.status = "finished" if SweepScores(plan, Store(folder).read()).complete() else "paused"
         self._jobs[name] = job
         return job
 
@@ -320,12 +321,12 @@ def main(folder: str) -> int:
         os.nice(LOW_PRIORITY)
     store = Store(folder)
     try:
-        planned = cells(store.plan(), registered=True, own=_read_own(store.folder))
+        planned = cells(plan := store.plan(), registered=True, own=_read_own(store.folder))
         for other in store.folder.parent.iterdir():  # what another sweep has computed is not computed again
             with contextlib.suppress(BadInput, OutputFailure):
                 if other != store.folder and FOLDER_NAME.fullmatch(other.name):
                     store.take_over(Store(other), planned)
-        run(planned, store, stop=stop)
+        run(planned, store, stop=stop, race=plan.race)
         store.close()
     except (BadInput, OutputFailure) as error:
         sys.stderr.write(f"{error}\n")

@@ -38,6 +38,7 @@ from rbmviz.sweeps import (
     select,
     telling_point,
 )
+from rbmviz.sweeps.answer import marks_in_words, short, table_of
 from rbmviz.sweeps.choose import undirected
 from rbmviz.sweeps.plan import COUNTED, REPLICATIONS, TABLES, Kind
 from rbmviz.sweeps.run import cores
@@ -72,6 +73,8 @@ class Grid:
         1 - x, with 1 itself) after it: eps=0.001:0.3:13:log, alpha=0.8:1:6:log1m (repeatable).
     replications
         Seeds of each setting, in all.
+    race
+        Seeds after the second only where they decide, and scores only at the end of runs: much sooner.
     dataset
         Data to score on (default: each model's own), or to train on.
     n
@@ -95,6 +98,7 @@ class Grid:
     model: list[str] | None = None
     axis: Annotated[list[str] | None, Parameter(name=["--axis", "--grid"])] = None
     replications: Annotated[int, whole(1, 10_000)] = REPLICATIONS
+    race: Annotated[bool, Parameter(negative=())] = False
     dataset: str | None = None
     n: Annotated[Count | None, NUMBER] = None
     budget: Unit | None = None
@@ -133,6 +137,7 @@ class Grid:
             metrics=tuple(dict.fromkeys(metrics)),
             kernel=self.kernel,
             start=self.init,
+            race=self.race,
             **({} if self.n_hidden is None else {"n_hidden": self.n_hidden}),
         )
 
@@ -149,6 +154,8 @@ class View:
         What --at counts, and what is equal; default samples or updates.
     by
         Measure that chooses; default isl_validation, or log_likelihood.
+    margin
+        Difference to the best that counts as none, in the unit of the measure; default 1 % of the best score.
     csv
         The table that is shown, one row a setting, .csv.
     figure
@@ -158,6 +165,7 @@ class View:
     at: Count | None = None
     effort: Unit | None = None
     by: str | None = None
+    margin: float | None = None
     csv: str | None = None
     figure: str | None = None
 
@@ -178,7 +186,8 @@ class View:
         for model in plan.models or ("",):
             rows = select(columns, model=model)
             if len(rows["n"]):
-                found.append((compare(rows, self.at, effort, by), telling_point(rows, effort, by)))
+                choice = compare(rows, self.at, effort, by, margin=self.margin)
+                found.append((choice, telling_point(rows, effort, by)))
         return found
 
     def write(self, plan: SweepPlan, columns: Columns, choices: list[Choice], rows: list[Any]) -> None:
@@ -263,7 +272,7 @@ def sweep(
         return _compared(result, plan, _results(store, planned), view)
     if sentence := store.prepare(plan, command_line()):
         print_message(sentence)
-    outcome = _computed(planned, store, workers, scheduler)
+    outcome = _computed(planned, store, workers, scheduler, plan.race)
     store.close()
     return _compared(result, plan, store.read(planned), view, outcome)
 
@@ -327,6 +336,7 @@ def _compared(
     result |= {"cells": rows, "choices": entries, "best": only["best"], "region": only["region"]}
     lines = [line for choice, telling in choices for line in _lines(choice, telling)]
     end = f"{result['done']:,} of {result['of']:,} cells are in '{result['out']}'"
+    end += "; the race left the others out" * (plan.race and outcome is not None and not outcome.interrupted)
     return result, "\n".join([*lines, end])
 
 
@@ -338,7 +348,7 @@ def _robustness(store: Store, plan: SweepPlan, view: View) -> Answer:
     found = robustness(columns, view.at, _unit(view.effort, plan.kind), view.by or "isl_test")
     rows = [
         [name, str(len(each.seeds)), *(f"{x:.3f}" for x in (each.mean, each.spread, *each.by_model))]
-        for name, each in zip(_short([each.setting for each in found]), found, strict=True)
+        for name, each in zip(short([each.setting for each in found]), found, strict=True)
     ]
     lines = table([["", "seeds", "mean", "spread", *found[0].models], *rows])
     result: dict[str, Any] = {"action": "robustness", "out": str(store.folder), "done": _count(columns)}
@@ -347,13 +357,13 @@ def _robustness(store: Store, plan: SweepPlan, view: View) -> Answer:
 
 
 def _computed(
-    planned: Sequence[Cell], store: Store, workers: int | None, scheduler: str | None
+    planned: Sequence[Cell], store: Store, workers: int | None, scheduler: str | None, race: bool
 ) -> SweepProgress:
     """Compute the missing cells with a progress bar, and say what came of it."""
     there, n = len(store.done(planned)), workers or cores()
     found = f", {there:,} of them in '{store.folder}'" if there else ""
     where = f"the cluster at {scheduler}" if scheduler else f"{n} thread{'s' * (n != 1)}"
-    print_message(f"{len(planned):,} cells{found}; on {where}.")
+    print_message(f"{'At most ' * race}{len(planned):,} cells{found}; on {where}.")
     # No smoothing, because cells of different settings differ in length.
     every = 0.1 if sys.stderr.isatty() else 60.0  # seconds: a log has a line a minute
     with tqdm(total=len(planned), initial=there, unit="cell", smoothing=0, mininterval=every) as bar:
@@ -361,6 +371,7 @@ def _computed(
         def show(outcome: SweepProgress) -> None:
             if outcome.failed:
                 bar.set_postfix_str(f"{len(outcome.failed):,} failed", refresh=False)
+            bar.total = outcome.cells
             bar.update(outcome.done + len(outcome.failed) - bar.n)
 
         outcome = run(
@@ -368,6 +379,7 @@ def _computed(
             store,
             workers=workers,
             scheduler=scheduler,
+            race=race,
             on_progress=show,
             on_message=lambda sentence: bar.write(sentence, file=sys.stderr),
         )
@@ -436,51 +448,29 @@ def _entry(choice: Choice) -> dict[str, Any]:
         **{"model": best.model, "effort": choice.effort, "at": choice.point, "by": choice.by},
         **{"seeds": list(choice.seeds), "not_reached": choice.not_reached, "border": list(choice.border)},
         **{"answer": answer(choice), "best": found if alone else None},
-        "region": [{"setting": setting.setting, "knobs": dict(setting.knobs)} for setting in choice.region],
+        "region": [{"setting": one.setting, "knobs": dict(one.knobs)} for one in choice.region],
+        "unsure": [{"setting": one.setting, "knobs": dict(one.knobs)} for one in choice.unsure],
+        **{"margin": choice.margin, "importance": choice.importance},
     }
 
 
 def _lines(choice: Choice, telling: float | None) -> list[str]:
     """Return the comparison on one model as lines for the terminal."""
-    best, names = choice.best, _short([each.setting for each in choice.settings])
+    best, [name, *_] = choice.best, short([each.setting for each in choice.settings])
     on = f" on {best.model}" if best.model else ""
-    seeds = f"{len(choice.seeds)} seed{'s' * (len(choice.seeds) != 1)}"
-    head = f"{choice.by} after {choice.point:,.6g} {choice.effort}{on}, {seeds}; * tied with the best"
-    rows = [
-        [f"{_mark(each)} {name}", f"{each.mean:.3f}", _to_the_best(each, best), f"{each.seconds:.2f}"]
-        for name, each in list(zip(names, choice.settings, strict=True))[:MAX_LINES]
-    ]
-    lines = table([["", "mean", "to the best", "seconds"], *rows])
+    head = f"{choice.by} after {choice.point:,.6g} {choice.effort}{on}"
+    lines = table(table_of(choice, MAX_LINES))
     if len(choice.settings) > MAX_LINES:
         lines.append(f"  ... {len(choice.settings) - MAX_LINES:,} more (--csv writes all)")
-    if any(_mark(each) == "x" for each in choice.settings):
-        lines.append("x most samples are blank")
+    lines.append(marks_in_words(choice))
     if not math.isnan(best.test):
         spread = "" if math.isnan(best.test_std_dev) else f" +- {best.test_std_dev:.3f} over seeds"
         known = f"; a test set of this size knows it to {best.test_point_error:.3f}"
         known = "" if math.isnan(best.test_point_error) else known
-        lines.append(f"{names[0]}: {best.test:.3f}{spread} on the test part{known}")
+        lines.append(f"{name}: {best.test:.3f}{spread} on the test part{known}")
     lines.append(answer(choice))
     if telling is not None and telling != choice.point:
         lines.append(f"The settings differ most after {telling:,.6g} {choice.effort} (--at).")
     if choice.not_reached:
         lines.append(f"{choice.not_reached:,} settings have not got there.")
     return [*filter(None, (head, undirected(choice.by))), *lines, *choice.border, ""]
-
-
-def _mark(scored: ScoredSetting) -> str:
-    return "*" if scored.in_region else "x" if scored.blank > figures.MOSTLY_BLANK else " "
-
-
-def _to_the_best(scored: ScoredSetting, best: ScoredSetting) -> str:
-    if scored is best:
-        return ""
-    error = "" if math.isnan(scored.std_error) else f" +- {scored.std_error:.3f}"  # unknown for one seed
-    return f"{scored.difference:+.3f}{error}"
-
-
-def _short(settings: Sequence[str]) -> list[str]:
-    """Return settings with only the knobs in which settings of the same algorithm differ."""
-    parts = [(name, knobs.split(",")) for name, _, knobs in (setting.partition(":") for setting in settings)]
-    common = {name: set.intersection(*(set(b) for a, b in parts if a == name)) for name, _ in parts}
-    return [" ".join([name, *(pair for pair in knobs if pair not in common[name])]) for name, knobs in parts]

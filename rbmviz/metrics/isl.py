@@ -433,16 +433,20 @@ class ISL:
 
 
 @once_per_dataset
-def _empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None) -> ISL:
-    return ISL(dataset.test, dataset.validation, kernel=kernel, counters=counters)
+def _empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None, tested: bool) -> ISL:
+    test = dataset.test if tested else dataset.validation[:1]
+    return ISL(test, dataset.validation, kernel=kernel, counters=counters)
 
 
-def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = None) -> ISL:
+def empty_isl(
+    dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = None, tested: bool = True
+) -> ISL:
     """Return an ISL without samples; all ISLs on one data set (with a test part) share the packed points.
 
     kernel, counters : see ``ISL``
+    tested : whether the test part is scored, which takes as long as the validation part if it is as large
     """
-    empty: ISL = _empty_isl(dataset, kernel, counters)
+    empty: ISL = _empty_isl(dataset, kernel, counters, tested)
     return empty.without_samples()
 
 

@@ -804,8 +804,8 @@ _OF_MAP = (
     _claimed("best", "the best score", _of_map(lambda scores, choice: choice.best.mean)),
     _claimed("worst", "the worst score", _of_map(lambda scores, choice: choice.settings[-1].mean)),
     _claimed(
-        "tied",
-        "settings tied with the best",
+        "region",
+        "settings that are not told apart from the best",
         _of_map(lambda scores, choice: len(choice.region)),
     ),
     _claimed("best_x", "the best value across", _of_map(_best_along(0))),

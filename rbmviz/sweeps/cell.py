@@ -66,6 +66,8 @@ class Cell:
         Kernel of the ISL.
     n_hidden : int
         Trainers: hidden units; 0 for samplers.
+    curve : bool
+        Whether it is measured at all points of its curve, or at its end only.
     version : str
         ``version_of`` the algorithm: what computes it.
     """
@@ -82,6 +84,7 @@ class Cell:
     metrics: tuple[str, ...]
     kernel: Kernel
     n_hidden: int
+    curve: bool
     version: str
 
     @property
@@ -212,6 +215,7 @@ def cells(
         **{"kind": plan.kind, "start": plan.start, "budget": plan.budget, "kernel": plan.kernel},
         "metrics": tuple(sorted(plan.metrics)),
         "n_hidden": plan.n_hidden if plan.kind == "trainer" else 0,
+        "curve": not plan.race,
     }
     return [
         Cell(
@@ -387,8 +391,8 @@ class CellRun:
 
     def _next_point(self) -> int:
         """Return the next number of samples or updates at which there is a point."""
-        later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, self.n, side="right") :]
-        return min([*later[:1].tolist(), self.cell.budget.steps])
+        later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, self.n, side="right") :][: self.cell.curve]
+        return min([*later.tolist(), self.cell.budget.steps])
 
     def _advance(self) -> None:
         """Make and measure one chunk, at most up to the next point of the curve."""

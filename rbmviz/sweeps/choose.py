@@ -6,18 +6,22 @@ setting has the best mean over the seeds on the *validation* part. The other set
 paired differences over the seeds that both have, since equal seeds have equal starts: mean, standard error
 over the seeds, and Student's t interval.
 
-The ``region`` has the settings that are as good as the best. It is judged once for the set, not setting by
-setting: in the order of their means, it is the largest set that a two-way analysis of variance (settings and
-seeds) does not tell apart at 95 %. For two settings this is the paired t test. So of two settings the
-better one is never left out, whatever the luck of its own standard error.
+The ``region`` has the settings that are not told apart from the best. It is judged once for the set, not
+setting by setting: in the order of their means, it is the largest set that a two-way analysis of variance
+(settings and seeds) does not tell apart at 95 %. For two settings this is the paired t test. So of two
+settings the better one is never left out, whatever the luck of its own standard error.
+
+Not told apart is not equal. A setting is *tied* with the best if the whole interval of its difference lies
+within a margin, ``MARGIN`` of the best score unless given: a test of equivalence by its confidence interval
+(Schuirmann, 1987). A setting of the region that is not tied *cannot be told yet*: more seeds would decide.
 
 Chains that start at data start at validation examples, so in short runs a sampler that has not left them
 scores high there, but not on the test part. The winner's score is reported on the *test* part, which was
 not used to choose. Errors over test points show the precision of scores on a test set of this size; all seeds
 share these errors, so they are never used to compare.
 
-A sweep need not be finished: settings may have different numbers of seeds, and ``Choice.seeds`` lists those
-that all have, by which the best is chosen.
+Settings may have different numbers of seeds, because a sweep is not finished or was a race. Means are then
+compared after the effects of the seeds, by least squares, so that no setting gains by the luck of its seeds.
 """
 
 import math
@@ -28,7 +32,7 @@ from typing import Any
 import numpy as np
 import scipy  # scipy.special loads when first used, which takes a third of a second
 
-from rbmviz.errors import BadInput, unknown
+from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics.effort import EFFORT_POINTS, Unit
 from rbmviz.sweeps.measures import CHOOSING, REPORTED, measures
@@ -36,6 +40,9 @@ from rbmviz.sweeps.plan import TABLES
 from rbmviz.sweeps.tables import SPENT, Columns, frame_of
 
 CONFIDENCE = 0.95
+
+MARGIN = 0.01
+"""Default margin of ties, as a share of the best mean score."""
 
 SCORE_ROUNDING = 1e-12
 """Maximum rounding error of a difference, as a share of the largest score."""
@@ -62,7 +69,9 @@ class ScoredSetting:
     interval : (float, float)
         95 % interval of the difference, by Student's t with (seeds - 1) degrees of freedom; NaN for one seed.
     in_region : bool
-        Whether the setting is as good as the best: see the module. With one seed, all settings are.
+        Whether the setting is not told apart from the best: see the module. With one seed, all are.
+    tied : bool
+        Whether the interval lies within the margin, as that of the best itself does.
     test : float
         Score on the test part, averaged over the seeds; NaN if it is not in the table.
     test_std_dev : float
@@ -85,6 +94,7 @@ class ScoredSetting:
     std_error: float
     interval: tuple[float, float]
     in_region: bool
+    tied: bool
     test: float
     test_std_dev: float
     test_point_error: float
@@ -92,6 +102,11 @@ class ScoredSetting:
     n: float
     sweeps: float
     seconds: float
+
+    @property
+    def unsure(self) -> bool:
+        """Whether it cannot be told yet if the setting is as good as the best."""
+        return self.in_region and not self.tied
 
 
 @dataclass(frozen=True)
@@ -104,6 +119,8 @@ class Choice:
         Point of comparison: after ``point`` samples, updates, Gibbs sweeps or seconds (``effort``).
     by : str
         The compared measure.
+    margin : float
+        Largest difference to the best that counts as none; see ``compare``.
     seeds : tuple of int
         Seeds that all settings have.
     settings : tuple of ScoredSetting
@@ -118,6 +135,7 @@ class Choice:
     effort: Unit
     point: float
     by: str
+    margin: float
     seeds: tuple[int, ...]
     settings: tuple[ScoredSetting, ...]
     not_reached: int
@@ -125,13 +143,42 @@ class Choice:
 
     @property
     def best(self) -> ScoredSetting:
-        """The setting with the best mean; ``region`` also has those that are as good."""
+        """The setting with the best mean; ``region`` also has those not told apart from it."""
         return self.settings[0]
 
     @property
     def region(self) -> tuple[ScoredSetting, ...]:
-        """The settings that are as good as the best, including the best."""
+        """The settings that are not told apart from the best at 95 %, including the best."""
         return tuple(setting for setting in self.settings if setting.in_region)
+
+    @property
+    def tied(self) -> tuple[ScoredSetting, ...]:
+        """The settings that differ from the best by no more than the margin at 95 %, including the best."""
+        return tuple(setting for setting in self.settings if setting.tied)
+
+    @property
+    def unsure(self) -> tuple[ScoredSetting, ...]:
+        """The settings of which it cannot be told yet whether they are as good as the best."""
+        return tuple(setting for setting in self.settings if setting.unsure)
+
+    @property
+    def importance(self) -> dict[str, float]:
+        """Share of each knob's main effect in the variance of the differences over the grid, 0 to 1.
+
+        The functional analysis of variance of Hutter, Hoos and Leyton-Brown (2014), on the grid itself; what
+        is left is interaction, and chance. Empty unless two or more knobs vary over a full grid.
+        """
+        alike = alike_of(self.settings)
+        tried = {name: {each.knobs[name] for each in alike} for name in self.best.knobs}
+        y = np.array([each.difference for each in alike])
+        if len(tried) < 2 or len(y) != math.prod(map(len, tried.values())) or not 0 < y.var() < math.inf:
+            return {}
+        return {
+            name: float(
+                np.var([y[[each.knobs[name] == x for each in alike]].mean() for x in values]) / y.var()
+            )
+            for name, values in tried.items()
+        }
 
 
 class _Grid:
@@ -274,6 +321,21 @@ def _sign(name: str) -> int:
     return -1 if name in measures and measures[name].best == "low" else 1
 
 
+def _without_seeds(x: np.ndarray) -> tuple[np.ndarray, float, int]:
+    """Return settings' means after the effects of seeds, the sum of squares that is left, its freedom.
+
+    x : (settings, seeds), NaN where there is no score; a setting without any has the mean NaN
+    """
+    has, middle = np.isfinite(x), np.nanmean(x)
+    n, y = np.maximum(has.sum(axis=1, keepdims=True), 1), np.where(has, x - middle, 0.0)
+    # The normal equations of the seeds' effects, from which those of the settings are eliminated.
+    shared = np.diag(has.sum(axis=0)) - has.T @ (has / n)
+    seeds, _, rank, _ = np.linalg.lstsq(shared, (y - has * (y.sum(axis=1, keepdims=True) / n)).sum(axis=0))
+    means = np.where(has.any(axis=1), (y - has * seeds).sum(axis=1) / n[:, 0], np.nan)
+    rest = np.where(has, y - means[:, None] - seeds, 0.0)
+    return means + middle, float((rest**2).sum()), int(has.sum() - has.any(axis=1).sum() - rank)
+
+
 def _common(reached: np.ndarray) -> np.ndarray:
     """Return the seeds that have reached a point in every setting that has reached it with any."""
     some = reached[reached.any(axis=1)]
@@ -289,7 +351,14 @@ def _deviation(x: np.ndarray) -> float:
 
 
 def compare(
-    columns: Columns, point: float | None = None, effort: Unit = "samples", by: str = "", test: str = ""
+    columns: Columns,
+    point: float | None = None,
+    effort: Unit = "samples",
+    by: str = "",
+    test: str = "",
+    *,
+    margin: float | None = None,
+    confidence: float = CONFIDENCE,
 ) -> Choice:
     """Compare all settings of a table at one point, and choose one.
 
@@ -307,6 +376,11 @@ def compare(
         high nor low values are better (``Measure.best``), the highest counts as the best; see ``undirected``.
     test : str
         Measure to report (default: ISL or log-likelihood on the test part).
+    margin : float, optional
+        Largest difference to the best that counts as none, in the measure's unit, at least 0 (default: 1 % of
+        the best mean score).
+    confidence : float
+        Confidence of the intervals and of the region (default 0.95).
 
     Raises
     ------
@@ -324,6 +398,8 @@ def compare(
     >>> choice.best.knobs, len(choice.region)
     ({'eps': 0.1}, 1)
     """
+    if margin is not None and not 0 <= margin < math.inf:
+        raise BadInput(f"The margin {quoted(margin)} is not a number from 0 on.")
     grid = _Grid(columns, effort)
     by, test = _measure(columns, by), _measure(columns, test, REPORTED)
     point = grid.last() if point is None else float(point)
@@ -331,15 +407,16 @@ def compare(
     at = {name: grid.at(np.array([point]), name)[..., 0] for name in names}
     reached, scores = np.isfinite(at["n"]), at[by]
     if not reached.any():
-        raise BadInput(f"No setting of the sweep has reached {point:,g} {effort}: choose a smaller point.")
+        where = f"{point:,g} {effort}, or is scored there"
+        raise BadInput(f"No setting of the sweep has reached {where}: choose another point.")
     if not np.isfinite(scores).any():
         raise BadInput(
             f"The sweep has no number for '{by}' at {point:,g} {effort}: choose by another measure."
         )
     common = _common(reached)
-    # Without a common seed, the setting with the best mean is the best, and all settings are tied.
-    means = [_mean(row[common if common.any() else has]) for row, has in zip(scores, reached, strict=True)]
-    ranked = np.where(np.isfinite(means), _sign(by) * np.array(means), -np.inf)
+    means, *_ = _without_seeds(scores)
+    means[(reached & ~np.isfinite(scores)).any(axis=1)] = np.nan  # diverged with a seed: not the best
+    ranked = np.where(np.isfinite(means), _sign(by) * means, -np.inf)
     if not np.isfinite(ranked).any():
         raise BadInput(
             f"Every setting lacks a number of '{by}' with some seed at {point:,g} {effort}: choose by "
@@ -347,11 +424,12 @@ def compare(
         )
     best = int(ranked.argmax())
     rounding = SCORE_ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
-    in_region = _region(best, ranked, scores, reached, rounding)
+    in_region = _region(best, ranked, scores, rounding, confidence)
+    margin = MARGIN * abs(float(means[best])) if margin is None else margin
     there = np.flatnonzero(reached.any(axis=1)).tolist()
     knobs, scored = grid.knobs(), []
     for i in sorted(there, key=lambda i: (i != best, -ranked[i])):
-        has = reached[i]
+        has, pair = reached[i], _paired(scores[i], scores[best], reached[i] & reached[best], confidence)
         mean_of = {name: _mean(values[i, has]) for name, values in at.items()}
         by_seed = zip(grid.seeds, scores[i].tolist(), has, strict=True)
         scored.append(
@@ -362,8 +440,9 @@ def compare(
                 by_seed={seed: score for seed, score, ok in by_seed if ok},
                 mean=mean_of[by],
                 std_dev=_deviation(scores[i, has]),
-                **_paired(scores[i], scores[best], has & reached[best]),
+                **pair,
                 in_region=bool(in_region[i]),
+                tied=i == best or max(map(abs, pair["interval"])) <= margin + rounding,
                 test=mean_of[test],
                 test_std_dev=_deviation(at[test][i, has]),
                 test_point_error=mean_of[f"{test}_error"],
@@ -375,37 +454,40 @@ def compare(
         )
     seeds = tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok)
     not_reached = len(grid.settings) - len(there)
-    return Choice(effort, point, by, seeds, tuple(scored), not_reached, tuple(_border(scored)))
+    return Choice(effort, point, by, margin, seeds, tuple(scored), not_reached, tuple(_border(scored)))
 
 
-def _paired(scores: np.ndarray, best: np.ndarray, seeds: np.ndarray) -> dict[str, Any]:
+def _paired(scores: np.ndarray, best: np.ndarray, seeds: np.ndarray, confidence: float) -> dict[str, Any]:
     """Return the difference to the best setting over the seeds of both, its error, and its interval."""
     pair = scores[seeds] - best[seeds]
     difference, error = _mean(pair), _deviation(pair) / math.sqrt(max(len(pair), 1))
     half = math.nan
     if len(pair) > 1:
-        half = float(scipy.special.stdtrit(len(pair) - 1, (1 + CONFIDENCE) / 2)) * error
+        half = float(scipy.special.stdtrit(len(pair) - 1, (1 + confidence) / 2)) * error
     interval = difference - half, difference + half
     return {"difference": difference, "std_error": error, "interval": interval}
 
 
 def _variances(x: np.ndarray, confidence: float) -> tuple[float, float]:
-    """Return the variance of settings' means, and up to which chance explains it; x : (settings, seeds).
+    """Return the variance of settings' means, and up to which chance explains it.
 
     Chance over the seeds is the residual variance, without effects of settings and seeds, of a mean, times
-    the quantile of F.
+    the quantile of F. x : (settings, seeds), NaN where there is no score
     """
-    means = x.mean(axis=1)
-    rest = x - means[:, None] - x.mean(axis=0) + x.mean()
-    free = x.shape[0] - 1, (x.shape[0] - 1) * (x.shape[1] - 1)
-    chance = float((rest**2).sum() / free[1] / x.shape[1])
-    return float(means.var(ddof=1)), chance * float(scipy.special.fdtri(*free, confidence))
+    x = x[:, np.isfinite(x).any(axis=0)]
+    has, (_, rest, free) = np.isfinite(x), _without_seeds(x)
+    by_seeds = np.nansum((x - np.nanmean(x, axis=0)) ** 2)  # left by the seeds alone
+    more, each = has.sum() - has.any(axis=0).sum() - free, has.sum() / len(x)
+    if not free or not more:
+        return 0.0, math.inf  # nothing tells them apart
+    among = max(float(by_seeds - rest), 0.0) / more / each
+    return among, rest / free / each * float(scipy.special.fdtri(more, free, confidence))
 
 
 def _region(
-    best: int, ranked: np.ndarray, scores: np.ndarray, reached: np.ndarray, rounding: float
+    best: int, ranked: np.ndarray, scores: np.ndarray, rounding: float, confidence: float
 ) -> np.ndarray:
-    """Return which settings are as good as the best, bool (settings,); see the module.
+    """Return which settings are not told apart from the best, bool (settings,); see the module.
 
     ranked : mean of each setting, the larger the better; -inf if it has none
     """
@@ -415,14 +497,12 @@ def _region(
     for i in np.argsort(-ranked, kind="stable"):
         if i == best or ranked[i] == -math.inf:
             continue
-        seeds = (reached & np.isfinite(scores))[[*chosen, i]].all(axis=0)
-        x = scores[[*chosen, i]][:, seeds]
-        if x.shape[1] < 2:
+        if np.isfinite(scores[[best, i]]).all(axis=0).sum() < 2:
             inside[i] = True  # nothing tells it apart
             continue
         chosen.append(i)
-        among, limit = _variances(x, CONFIDENCE)
-        if np.ptp(x.mean(axis=1)) <= rounding or among <= limit:
+        among, limit = _variances(scores[chosen], confidence)
+        if np.ptp(ranked[chosen]) <= rounding or among <= limit:
             inside[chosen] = True
     return inside
 

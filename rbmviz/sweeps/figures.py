@@ -1,7 +1,8 @@
 """Draw the scores of a sweep over one or two axes, as SVG or PNG.
 
 Two axes give a map, one axis gives a curve with the spread over seeds; models, samplers and other knobs have
-separate panels. Settings tied with the best are marked, and so are settings whose samples are mostly blank.
+separate panels. Settings tied with the best are marked, and so are those of which it cannot be told yet, and
+those whose samples are mostly blank.
 The caption describes the sweep.
 """
 
@@ -17,11 +18,10 @@ import numpy as np
 from rbmviz.charts import ChartAxis, Curves, Style
 from rbmviz.errors import brought_by
 from rbmviz.files.origin import digests_in
-from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, undirected
+from rbmviz.sweeps.answer import mark_of, marks_in_words
+from rbmviz.sweeps.choose import Choice, ScoredSetting, undirected
 from rbmviz.sweeps.measures import measures
 from rbmviz.sweeps.plan import SweepPlan
-
-IN_REGION, IS_BLANK, FIGURE_MARKS = "tied with the best", "mostly blank samples", ("*", "x")
 
 MAX_CAPTION_NAMES = 3
 """Maximum number of digests of one kind in a caption."""
@@ -101,13 +101,12 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     by = choices[0].by
     label = measures[by].label if by in measures else by
     chart = _map(altair, rows, axes, label) if len(axes) == 2 else _curve(altair, rows, axes[0], label)
-    marks = f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"
     borders = [
         f"{choice.best.model}: {text}" if len(choices) > 1 else text
         for choice in choices
         for text in choice.border
     ]
-    said = [*borders, *_in_words(apart, axes), undirected(by), marks]
+    said = [*borders, *_in_words(apart, axes), undirected(by), marks_in_words(*choices)]
     title = altair.TitleParams(
         f"{label} after {_point(choices)}", subtitle=in_lines(filter(None, said)), anchor="start"
     )
@@ -129,7 +128,6 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
 
 def _row(setting: ScoredSetting) -> dict[str, Any]:
     """Return a setting as a row of the drawing's data."""
-    blank = setting.blank > MOSTLY_BLANK  # False for NaN
     spread = 0.0 if math.isnan(setting.std_dev) else setting.std_dev
     mean = setting.mean if math.isfinite(setting.mean) else None
     return {
@@ -137,7 +135,7 @@ def _row(setting: ScoredSetting) -> dict[str, Any]:
         "setting": setting.setting,
         "algorithm": setting.setting.partition(":")[0],
         "model": setting.model,
-        "mark": FIGURE_MARKS[1] if blank else FIGURE_MARKS[0] if setting.in_region else "",
+        "mark": mark_of(setting).strip(),
         "mean": mean,
         "lo": None if mean is None else mean - spread,
         "hi": None if mean is None else mean + spread,

@@ -43,7 +43,8 @@ class Measure:
     take : callable
         Returns the number from the evidence.
     needs : str
-        What the evidence has to keep for it: "isl", "coverage", "activity", "likelihood" or "".
+        What the evidence has to keep for it: "isl", "test" (ISL of the test part), "coverage",
+        "activity", "likelihood" or "".
     part : str
         Part of the data that it describes, in words; "" (the default): of none.
     error : callable or None
@@ -96,10 +97,10 @@ class SamplerEvidence:
         self._score: Score | None = None
         self._n = 0
         self._activity: list[np.ndarray] = []
-        if "isl" in self.needs:
+        if {"isl", "test"} & set(self.needs):
             if len(self.dataset.test) and len(self.dataset.validation):
                 # A machine has as many of them as cores, and each is gone after a second or so.
-                self._isl = empty_isl(self.dataset, self.kernel, counters=np.uint32)
+                self._isl = empty_isl(self.dataset, self.kernel, np.uint32, "test" in self.needs)
             else:
                 self.notes["isl"] = f"{self.dataset.name} has no test or no validation part: there is no ISL."
         if "coverage" in self.needs and not self.dataset.classes:
@@ -192,7 +193,8 @@ def _sampled(name: str, take: Callable[[Any], float], needs: str = "", of: str =
 
 
 def _isl(name: str, part: str, take: Callable[[Any], float], error: Any = None) -> Measure:
-    return Measure(name, ISL_OF_SAMPLES, "sampler", take, "isl", f"{part} part", error)
+    needs = "test" if part == "test" else "isl"
+    return Measure(name, ISL_OF_SAMPLES, "sampler", take, needs, f"{part} part", error)
 
 
 def _trained(name: str, of: str, take: Callable[[Any], float]) -> Measure:

@@ -152,6 +152,8 @@ class SweepPlan:
         For trainers, number of hidden units (default 16).
     kind : "sampler" or "trainer"
         Kind of the algorithms (default "sampler").
+    race : bool
+        Seeds after the second only where they may decide, and measures only at the end (default False).
 
     Raises
     ------
@@ -179,6 +181,7 @@ class SweepPlan:
     start: Literal["data", "random"] = "data"
     n_hidden: int = 16
     kind: Kind = "sampler"
+    race: bool = False
 
     def __post_init__(self) -> None:
         def keep(name: str, value: Any) -> None:
@@ -201,6 +204,10 @@ class SweepPlan:
         keep("axes", tuple(self._checked(axis) for axis in self.axes))
         self._check_budget()
         self._check_twice()
+        if not isinstance(self.race, bool):
+            raise BadInput(f"The race of a sweep is {quoted(self.race)}: give true or false.")
+        if self.race and self.first_measure not in CHOOSING:
+            raise BadInput(f"A race chooses by {' or '.join(CHOOSING)}: measure it, too.")
         if self.size > MAX_SWEEP_CELLS:
             raise BadInput(
                 f"The sweep has {self.size:,} cells, of which {MAX_SWEEP_CELLS:,} are allowed: give fewer "

@@ -28,6 +28,7 @@ from rbmviz.support import checks
 from rbmviz.support.blas import one_blas_thread, one_blas_thread_for_good
 from rbmviz.support.stopping import Stopped
 from rbmviz.sweeps.cell import Cell, CellRun, data_of_cell, model_of, version_of
+from rbmviz.sweeps.race import due
 from rbmviz.sweeps.store import Store
 from rbmviz.sweeps.tables import CellResult
 
@@ -52,7 +53,7 @@ class SweepProgress:
     Parameters
     ----------
     cells : int
-        Number of cells in the plan.
+        Number of cells in the plan; in a race, of those that are due so far.
     stored : int
         Number of cells whose results were already in the folder.
     computed : int
@@ -119,6 +120,7 @@ def run(
     on_progress: Callable[[SweepProgress], None] | None = None,
     on_message: Callable[[str], None] | None = None,
     stop: threading.Event | None = None,
+    race: bool = False,
 ) -> SweepProgress:
     """Compute, in order, the cells that are not in the folder yet.
 
@@ -143,6 +145,8 @@ def run(
         Called with a sentence if workers are lost or there are none.
     stop : threading.Event, optional
         Set it to end the run early, as Ctrl-C does.
+    race : bool
+        Leave out the cells that decide nothing (see ``rbmviz.sweeps.race``; default False).
 
     Returns
     -------
@@ -158,12 +162,21 @@ def run(
     """
     workers = None if workers is None else checks.whole("workers", workers, 1)
     there = store.done(cells)
-    todo = list({cell.identity: cell for cell in cells if cell.identity not in there}.values())
-    outcome = SweepProgress(cells=len(there) + len(todo), stored=len(there))
+    missing = list({cell.identity: cell for cell in cells if cell.identity not in there}.values())
+    outcome = SweepProgress(cells=len(there) + len(missing), stored=len(there))
+
+    def in_race() -> list[Cell]:
+        by_run = {(cell.algorithm, cell.model, cell.seed): cell for cell in cells}
+        failed = [run for run, cell in by_run.items() if cell in {each.cell for each in outcome.failed}]
+        found = due(list(by_run), store.read(cells), cells[0].budget.unit, failed)
+        outcome.cells = outcome.done + len(outcome.failed) + len(found)
+        return [by_run[run] for run in found]
+
+    todo = in_race() if race else missing
     if not todo:
         return outcome
     stop = threading.Event() if stop is None else stop
-    own, n = None, workers or cores()
+    n = workers or cores()
 
     def threads() -> int:
         return n
@@ -176,13 +189,16 @@ def run(
             loaded: list[object] = [data_of_cell(cell) for cell in first.values()]
             loaded += [model_of(cell) for cell in first.values() if cell.kind == "sampler"]
             executor, threads = stack.enter_context(connected(scheduler, loaded, on_message or _silent))
-        if executor is None or isinstance(executor, ThreadPoolExecutor):
+        if here := executor is None or isinstance(executor, ThreadPoolExecutor):
             stack.enter_context(one_blas_thread())
-            own = threading.Event()  # running cells of this process end when it is set
             executor = executor or stack.enter_context(ThreadPoolExecutor(n))
-        _Running(store, outcome, executor, threads, own, stop, on_progress or _silent).run(todo)
+        assert executor is not None
+        while todo:
+            own = threading.Event() if here else None  # running cells of this process end when it is set
+            _Running(store, outcome, executor, threads, own, stop, on_progress or _silent).run(todo)
+            todo = in_race() if race and not outcome.interrupted else []
     if outcome.interrupted:  # perhaps between the writing of a cell and its count
-        outcome.computed = len(store.done(todo))
+        outcome.computed = len(store.done(missing))
     return outcome
 
 
@@ -209,7 +225,7 @@ class _Running:
     def run(self, todo: Sequence[Cell]) -> None:
         """Submit all cells and write their results until the end, a stop, an interrupt, or an error."""
         waiting, flying, more = iter(todo), dict[Future[tuple[CellResult, float]], Cell](), True
-        begin, looked, room = time.perf_counter(), -LOOK_SECONDS, 0
+        begin, looked, room = time.perf_counter() - self.outcome.seconds, -LOOK_SECONDS, 0
         try:
             while (more or flying) and not self.stop.is_set():
                 if time.perf_counter() - looked > LOOK_SECONDS:

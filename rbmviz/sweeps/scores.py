@@ -15,6 +15,7 @@ from rbmviz.metrics.effort import Unit
 from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare
 from rbmviz.sweeps.choose import COLUMN_OF, robustness, telling_point
 from rbmviz.sweeps.plan import COUNTED, Kind
+from rbmviz.sweeps.race import due
 from rbmviz.sweeps.tables import Columns, one_source, select
 
 FIRST_POINT = 10
@@ -65,6 +66,12 @@ class SweepScores:
         # Several visitors have one map open: what takes a second is computed by the first of them.
         self._lock = threading.Lock()
         self._choices, self._point = lru_cache(8)(self._compared), lru_cache(8)(self._told)
+
+    def complete(self) -> bool:
+        """Return whether all runs are there, or all that a race asks for."""
+        runs = [(each.algorithm, each.model, seed) for seed, each in self.plan.order()]
+        race = self.plan.race and not due(runs, self.columns, self.plan.budget.unit)
+        return race or self.n_done == self.plan.size
 
     def range(self, effort: Unit) -> tuple[float, float] | None:
         """Return the first and the last point with a score of any setting; None before the first score."""

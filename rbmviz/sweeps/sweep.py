@@ -20,6 +20,7 @@ from rbmviz.samplers import Sampler
 from rbmviz.support.checks import whole
 from rbmviz.support.notebook import data_frame
 from rbmviz.sweeps import figures
+from rbmviz.sweeps.answer import answer, marks_in_words, table_of
 from rbmviz.sweeps.axis import Axis
 from rbmviz.sweeps.cell import cells
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
@@ -33,6 +34,8 @@ AnySampler = str | Sampler | type[Sampler]
 
 class SweepResult(dict[str, np.ndarray]):
     """The result of ``rbmviz.sweep``: the table as a dictionary of columns, and the choice of a setting.
+
+    Printed, it shows the first settings and the answer in words.
 
     Each column is an ndarray (rows,): a row for each point of each curve. ``columns`` is the object itself.
 
@@ -50,7 +53,14 @@ class SweepResult(dict[str, np.ndarray]):
 
     def __repr__(self) -> str:
         settings, seeds = (len(np.unique(self[name])) for name in ("setting", "seed"))
-        return f"SweepResult({settings} settings, {seeds} seeds, {len(self['setting']):,} rows)"
+        head = f"SweepResult({settings} settings, {seeds} seeds, {len(self['setting']):,} rows)"
+        try:
+            rows, words = table_of(self.choice), [marks_in_words(self.choice), answer(self.choice)]
+        except BadInput as error:  # models of several data sets, or no measure that chooses
+            return f"{head}\n{error}"
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+        return "\n".join([head, *lines, *words])
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
@@ -74,11 +84,11 @@ class SweepResult(dict[str, np.ndarray]):
 
     @property
     def tied(self) -> tuple[ScoredSetting, ...]:
-        """The settings statistically tied with the best at 95 %, including the best."""
-        return self.choice.region
+        """The settings that differ from the best by no more than 1 % at 95 %, including the best."""
+        return self.choice.tied
 
     def plot(self) -> Any:
-        """Return an Altair chart: mean scores over one or two knobs, and the settings tied with the best.
+        """Return an Altair chart: mean scores over one or two knobs, with the marks of ``repr``.
 
         Raises
         ------
@@ -107,6 +117,7 @@ def sweep(
     budget: Unit = "samples",
     kernel: Kernel = "binary",
     start: Literal["data", "random"] = "data",
+    race: bool = False,
 ) -> SweepResult:
     """Run samplers over a grid of knobs, models and seeds; return the table of all curves.
 
@@ -143,6 +154,8 @@ def sweep(
         Kernel of the ISL.
     start : "data" or "random"
         Initial states: validation examples, or random bits.
+    race : bool
+        Seeds after the second only where they decide, scores only at the end (default False): much sooner.
 
     Returns
     -------
@@ -188,6 +201,7 @@ def sweep(
         metrics=metrics or DEFAULT_MEASURES["sampler"],  # type: ignore[arg-type]
         kernel=kernel,
         start=start,
+        race=race,
     )
     if not any(isinstance(model, Model) for model in model_list):
         cells(plan)  # raises for models and data that cannot be loaded, before the plan is written
@@ -196,7 +210,7 @@ def sweep(
         if isinstance(model, Model):
             write_whole(Path(_name(model, store)), model_bytes(model))
     planned = cells(plan)
-    progress = run(planned, store, executor)
+    progress = run(planned, store, executor, race=race)
     if progress.interrupted:
         raise KeyboardInterrupt
     if progress.failed:

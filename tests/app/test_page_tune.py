@@ -21,7 +21,7 @@ from rbmviz_app.pages.tune import panel
 from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.commands import RECORDINGS, recorded
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, files_of, origin_of, toggle
-from rbmviz_app.pages.tune.panel import IS_BEST, IS_IN_REGION, IS_KNOWN, map_spec
+from rbmviz_app.pages.tune.panel import IS_BEST, IS_KNOWN, IS_TIED, IS_UNSURE, map_spec
 from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_jobs
 
@@ -147,12 +147,13 @@ def test_sweep_from_start_to_its_files_and_longer_axes(page, address_of):
     drawn = map_of(test)
     assert (drawn["status"], drawn["over"], drawn["point"]) == ("12 of 12 runs, complete.", True, 100)
     assert drawn["verdict"].startswith("After 100 samples: ")
-    assert any(bits & IS_IN_REGION for bits in drawn["state"]) or "is best" in drawn["verdict"]
+    assert sum(bits & IS_TIED > 0 for bits in drawn["state"]) >= 1  # the best itself
+    assert any(bits & IS_UNSURE for bits in drawn["state"]) == ("cannot be told yet" in drawn["verdict"])
     assert [one.label for one in test.expander] == ["All 6 settings at this point"]
     scores = SweepScores(job.plan, Store(job.folder).read())
     choices = scores.choices(100, "samples", "isl_validation")
     contents = {one.file: one.make() for one in files_of(Store(job.folder), scores, choices)}
-    assert contents["sweep.csv"].startswith(b"algorithm,model,eps,alpha,in_region,mean")
+    assert contents["sweep.csv"].startswith(b"algorithm,model,eps,alpha,in_region,tied,mean")
     assert contents["sweep.sqlite"].startswith(b"SQLite format 3")
     assert origin_of(Store(job.folder), scores)["models"]
     assert origin_of(Store(job.folder), scores)["data"]

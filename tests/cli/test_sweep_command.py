@@ -44,14 +44,30 @@ def test_sweep_show_returns_its_cells(capsys, folder):
     [choice] = result["choices"]
     assert (choice["at"], choice["effort"], choice["seeds"]) == (300, "samples", [0, 1])
     assert run(capsys, "sweep", "show", folder, "--at", 50)["choices"][0]["at"] == 50
+    [wide] = run(capsys, "sweep", "show", folder, "--margin", 1000)["choices"]
+    assert (wide["margin"], wide["unsure"], wide["region"]) == (1000, [], result["region"])
+    assert choice["margin"] == pytest.approx(abs(first["mean"]) / 100)
+
+
+def test_a_race_leaves_cells_out(capsys, tmp_path):
+    words = (
+        f"sweep --model bas_pcd --sampler rates_fpcd --axis eps=0.001:0.3:6:log -n 400 --out {tmp_path}/race"
+    )
+    assert main([*words.split(), "--race"]) == 0
+    end = capsys.readouterr().out.splitlines()[-1]
+    done = int(end.split()[0])
+    assert end == f"{done} of 30 cells are in '{tmp_path}/race'; the race left the others out"
+    assert 12 <= done < 30
+    assert run(capsys, "sweep", "resume", f"{tmp_path}/race")["computed"] == 0
+    assert run(capsys, *words.split())["done"] == 30  # the full grid, in the same folder
 
 
 def test_the_table_of_the_terminal(capsys, folder):
     assert main(["sweep", "show", str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("isl_validation after 300 samples on bas_pcd, 2 seeds")
+    assert lines[0] == "isl_validation after 300 samples on bas_pcd"
     assert re.match(r"\* rates_fpcd eps=\S+ alpha=\S+ +-\d+\.\d{3} ", lines[2])
-    assert len([line for line in lines if re.match(r"[*x ] rates_fpcd eps", line)]) == 4
+    assert len([line for line in lines if re.match(r"[*?x ] rates_fpcd eps", line)]) == 4
     assert any(" +- " in line and "over seeds on the test part" in line for line in lines)
     assert run(capsys, "sweep", "show", folder)["choices"][0]["answer"] in "\n".join(lines)
     assert lines[-1] == f"8 of 8 cells are in '{folder}'"

@@ -62,6 +62,10 @@ def test_its_curve_is_the_isl_of_the_samples_of_the_command_line(sampler, kernel
         assert found["isl_test"][row] == pytest.approx(score.isl, abs=1e-6)
         assert found["isl_validation"][row] == pytest.approx(score.validation, abs=1e-6)
         assert found["isl_test_error"][row] == pytest.approx(score.std_error, abs=1e-6)
+    # The test part is scored only if it is asked for, and changes nothing else.
+    alone = table(plan(algorithms=[sampler], kernel=kernel, metrics=["isl_validation"]))
+    np.testing.assert_array_equal(alone["isl_validation"][:20], found["isl_validation"][:20])
+    assert np.isnan(alone["isl_test"]).all()
 
 
 def test_every_measure_is_what_a_naive_run_gives():
@@ -136,7 +140,7 @@ def test_the_identity_holds_everything_that_the_result_depends_on(tmp_path):
         *({"algorithm": cell.algorithm.replace("k=1", "k=2")}, {"model_digest": "0"}, {"data_digest": "0"}),
         *({"seed": 8}, {"start": "random"}, {"budget": Budget("samples", 701)}, {"metrics": ("isl_test",)}),
         *({"budget": Budget("sweeps", 700)}, {"kernel": "mean"}, {"version": "0"}, {"n_hidden": 3}),
-        {"kind": "trainer"},
+        *({"kind": "trainer"}, {"curve": False}),
     ]
     identities = {dataclasses.replace(cell, **change).identity for change in changes}
     assert len(identities | {cell.identity}) == len(changes) + 1

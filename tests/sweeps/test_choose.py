@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from rbmviz.errors import BadInput
-from rbmviz.sweeps import compare, robustness, select, telling_point
+from rbmviz.sweeps import answer, compare, robustness, select, telling_point
 
 COUNTS = np.array([1, 10, 100, 1000])
 
@@ -69,6 +69,52 @@ def test_the_border_of_the_region_is_the_quantile_of_t(factor, inside):
     half = stats.t.ppf(0.975, 2) * noise.std(ddof=1) / math.sqrt(3)
     choice = compare(table({0.1: [0.0, 0.0, 0.0], 0.5: noise - factor * half}))
     assert choice.settings[1].in_region is inside
+
+
+def test_tied_is_an_interval_within_the_margin_and_noise_cannot_be_told():
+    """Three settings at the same distance from the best, whose seeds vary by 0.1, 3 and 0.01."""
+    best = np.array([-100.0, -101.0, -99.0, -100.0])
+    away = np.array([1.0, -1.0, 1.0, -1.0])
+    cells = table({0.1: best, 0.2: best - 0.5 + 0.1 * away, 0.3: best - 0.5 + 3 * away})
+    choice = compare(cells)
+    assert choice.margin == pytest.approx(1.0)
+    assert [each.knobs["eps"] for each in choice.tied] == [0.1, 0.2]
+    assert [each.knobs["eps"] for each in choice.unsure] == [0.3]
+    assert max(map(abs, choice.settings[1].interval)) < 1
+    assert "It cannot be told yet whether one other (step size 0.3) is as good" in answer(choice)
+    strict = compare(cells, margin=0.4)
+    assert [len(strict.tied), len(strict.region)] == [1, 3]
+    assert "has the best mean" in answer(strict)
+    with pytest.raises(BadInput, match="margin -1 is not a number"):
+        compare(cells, margin=-1)
+
+
+def test_importance_is_the_share_of_main_effects():
+    """Scores are 3 a + b, and then a b, with values on both sides of 0."""
+    rows = [one_of(a, b, 3 * a + b) for a in (0.0, 1.0) for b in (0.0, 1.0)]
+    cells = joined(*rows)
+    assert compare(cells).importance == pytest.approx({"eps": 0.9, "alpha": 0.1})
+    assert "Over the grid, scores differ by step size (90 %) and decay (10 %)." in answer(compare(cells))
+    product = joined(*(one_of(a, b, a * b) for a in (-1.0, 1.0) for b in (-1.0, 1.0)))
+    assert compare(product).importance == pytest.approx({"eps": 0, "alpha": 0})
+    assert compare(select(cells, knob_eps=1.0)).importance == {}
+    assert compare(joined(*rows[:3])).importance == {}  # not a grid
+
+
+def one_of(eps, alpha, score):
+    made = table({eps: [score, score + 1.0]}, knob_alpha=alpha)
+    return made | {"setting": np.array([f"rates_fpcd:eps={eps},alpha={alpha}"] * len(made["n"]))}
+
+
+def test_seeds_that_only_some_settings_have_are_used_without_their_luck():
+    """The third seed is 50 nats better for all; only the two that have it are told apart by it."""
+    luck = np.array([0.0, 4.0, 50.0, -20.0])
+    noise = np.array([0.1, -0.1, 0.05, -0.05])
+    choice = compare(table({0.1: luck, 0.2: luck - 0.6 + noise, 0.3: luck[:2] - 0.5 + 0.2 * noise[:2]}))
+    assert [each.knobs["eps"] for each in choice.settings] == [0.1, 0.3, 0.2]
+    assert [each.in_region for each in choice.settings] == [True, False, False]
+    assert choice.seeds == (0, 1)
+    assert compare(table({0.1: luck[:2], 0.2: luck - 6, 0.3: luck[:2] - 1})).best.knobs["eps"] == 0.1
 
 
 def test_a_winner_of_the_test_part_is_not_the_winner():

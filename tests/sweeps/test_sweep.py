@@ -37,10 +37,14 @@ def test_the_result_names_the_setting_to_take(tmp_path):
     choice = compare(dict(result))
     assert result.best == choice.best
     assert result.best.knobs == {"eps": 0.1}
-    assert result.tied == choice.region
+    assert result.tied == choice.tied == result.tied[:1]
     assert list(result.frame.columns) == list(result) == list(result.columns)
     assert len(result.frame) == len(result["n"])
-    assert repr(result).startswith("SweepResult(2 settings, 3 seeds, ")
+    head, titles, best, other, *_ = repr(result).splitlines()
+    assert head.startswith("SweepResult(2 settings, 3 seeds, ")
+    assert titles.split() == ["mean", "to", "the", "best", "seeds", "seconds"]
+    assert best.split()[:4] == ["*", "rates_fpcd", "eps=0.1", f"{result.best.mean:.3f}"]
+    assert other.startswith("  rates_fpcd eps=0.0001 ")
     options = {"metrics": ["isl_validation", "isl_test"], "budget": "sweeps", "out": tmp_path / "sweeps"}
     assert rbmviz.sweep("bas_pcd", "gibbs", {"k": [1, 5]}, 100, 2, **options).choice.effort == "sweeps"
 

@@ -17,7 +17,8 @@ from rbmviz_app.pages.tune.panel import axis_label, facet_title
 SLICE_HEIGHT = 240
 
 TABLE_COLUMNS = {
-    "in_region": "As good as the best",
+    "in_region": "Not told apart from the best",
+    "tied": "Tied with the best",
     "mean": "Mean",
     "std_dev": "Spread over seeds",
     "difference": "Difference from the best",

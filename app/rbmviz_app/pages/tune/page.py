@@ -72,10 +72,10 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     about="The map scores the settings of a sampler or a trainer. Each cell is one setting; its colour is "
     "the mean score of several runs with different **seeds**. *Start* computes the map, coarse to fine, "
     "even when this page is closed. Move the slider to see scores after fewer **samples** or updates: large "
-    "steps win early, small ones late. Hatched cells are as good as the best. Point at a cell of a sampler: "
-    "the chain beside the map takes its knobs and continues; its numbers count from there. Click to open up "
-    "to four settings as chains of their own, compared at equal **sweeps**. Longer axes reuse what has been "
-    "computed.",
+    "steps win early, small ones late. Hatched cells are tied with the best; a question mark: it cannot be "
+    "told yet. Point at a cell of a sampler: the chain beside the map takes its knobs and continues; its "
+    "numbers count from there. Click to open up to four settings as chains of their own, compared at equal "
+    "**sweeps**. Longer axes reuse what has been computed.",
     presets=PRESETS,
     shows_settings=shows_settings,
     transport=Transport(
@@ -412,9 +412,10 @@ def draw_evidence(scores: SweepScores, view: MapView, choice: Choice, race: Page
     best = scores.index_of(choice.best)
     named = chosen_names(scores, [("best", best), ("pointer", view.setting), *opened])
     on = f" on {choice.best.model}" if len(plan.models) > 1 else ""
-    st.markdown("**Curves of the best and the chosen settings** (mean ± one standard deviation over seeds)")
-    said = f"{measures[view.by].label} against {X_WORDS[view.effort]} of the best and the chosen settings"
-    draw_chart(curves_chart(scores, named, view.effort, view.by, view.point).content(said), "tune curves")
+    if not plan.race:  # whose runs have one point
+        st.markdown("**Curves of the best and the chosen settings** (mean ± spread over seeds)")
+        said = f"{measures[view.by].label} against {X_WORDS[view.effort]} of the best and the chosen settings"
+        draw_chart(curves_chart(scores, named, view.effort, view.by, view.point).content(said), "tune curves")
     slices = {axis: chart for axis in (0, 1) if (chart := slice_chart(scores, choice, axis)) is not None}
     for (axis, chart), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
         label = plan.knob(plan.axes[axis].knob).label

@@ -35,7 +35,7 @@
  */
 
 // Bits of the state of a setting, as in panel.py.
-const IS_KNOWN = 1, IS_IN_REGION = 2, IS_BEST = 4, IS_MOSTLY_BLANK = 8;
+const IS_KNOWN = 1, IS_TIED = 2, IS_BEST = 4, IS_MOSTLY_BLANK = 8, IS_UNSURE = 16;
 const POINT_STEPS = 400; // number of steps of the slider of samples, sweeps or seconds
 const CELL_MOST = 110; // pixels: larger cells show no more; the map is as high as the first screen allows
 const CELL_LEAST = 15;
@@ -310,7 +310,7 @@ class SweepMap {
     this.tiles.forEach((tile, i) => {
       const bits = state[i] ?? 0, value = mean[i] ?? NaN, known = (bits & IS_KNOWN) !== 0 && Number.isFinite(value), open = open_settings.indexOf(i);
       const [red, green, blue] = known ? viridis(this.share(value)) : [0, 0, 0], dark = 0.299 * red + 0.587 * green + 0.114 * blue < 140;
-      const marks = { known, dark, tied: known && bits & IS_IN_REGION && !(bits & IS_BEST), blank: known && bits & IS_MOSTLY_BLANK, best: bits & IS_BEST, open: open >= 0, at: i === this.at };
+      const marks = { known, dark, tied: known && bits & IS_TIED && !(bits & IS_BEST), unsure: known && bits & IS_UNSURE, blank: known && bits & IS_MOSTLY_BLANK, best: bits & IS_BEST, open: open >= 0, at: i === this.at };
       tile.className = Object.entries(marks).filter(([, on]) => on).map(([name]) => name).join(' ');
       tile.style.backgroundColor = known ? `rgb(${red}, ${green}, ${blue})` : '';
       tile.dataset.open = String(open + 1);
@@ -335,7 +335,7 @@ class SweepMap {
     if (!(bits & IS_KNOWN)) return [[label, 'no result yet']];
     const give = (/** @type {string} */ name, /** @type {string} */ error, more = 0) => `${decimal(of(name), digits)}${Number.isFinite(of(error)) ? ` ± ${decimal(of(error), digits + more)}` : ''}`;
     const rows = /** @type {[string, string][]} */ ([[`${label}, mean ± spread over seeds`, give('mean', 'std_dev')]]);
-    rows.push(['Difference from the best, ± standard error', bits & IS_BEST ? 'the best' : `${give('difference', 'std_error', 1)}${bits & IS_IN_REGION ? ', as good' : ''}`]);
+    rows.push(['Difference from the best, ± standard error', bits & IS_BEST ? 'the best' : `${give('difference', 'std_error', 1)}${bits & IS_TIED ? ', tied' : bits & IS_UNSURE ? ', cannot be told yet' : ''}`]);
     if (Number.isFinite(of('test')) && by.includes('validation')) rows.push([`On the test part${of('test') === of('mean') ? ', here the same data' : ''}`, give('test', 'test_std_dev')]);
     if (Number.isFinite(of('blank'))) rows.push([blank, `${decimal(100 * of('blank'), 1)} %`]);
     rows.push(['Computing time per seed', `${Number(of('seconds').toPrecision(2))} s`]);

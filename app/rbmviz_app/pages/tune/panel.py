@@ -16,12 +16,13 @@ from rbmviz_app.session import sent_by
 ABOUT_MAP = (
     "Each cell is one setting; its colour is the mean score of its runs, one per seed, at the slider’s "
     "number of samples (or updates, sweeps, seconds). Crossed out: more than half of the samples are blank. "
-    "Hatched: as good as the best. They are judged together, by an analysis of variance of settings and "
-    "seeds at 95 %. The star marks the best mean; chance may have picked it among the hatched cells. A gap "
-    "separates the value 1 from those that approach it."
+    "The star marks the best mean. Hatched: tied with it, which means that with 95 % confidence they differ "
+    "by no more than 1 % of the best score. A question mark: it cannot be told yet whether the cell is as "
+    "good, and more seeds would decide. All others are worse: cells are judged together, by an analysis of "
+    "variance of settings and seeds at 95 %. A gap separates the value 1 from those that approach it."
 )
 
-IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK = 1, 2, 4, 8
+IS_KNOWN, IS_TIED, IS_BEST, IS_MOSTLY_BLANK, IS_UNSURE = 1, 2, 4, 8, 16
 """Bits of the state of a setting."""
 
 NUMBERS_OF_CELLS = (
@@ -160,7 +161,8 @@ def verdict(scores: SweepScores, choices: Mapping[str, Choice], over: bool) -> s
             )
             parts.append(f"{where}After {choice.point:,.6g} {unit}: {few} tell settings apart.")
             continue
-        some = f" ({n} of {len(plan.seeds)} seeds)" if n < len(plan.seeds) else ""
+        most = max(len(each.by_seed) for each in choice.settings)
+        some = f" ({n}{f' to {most}' * (most > n)} of {len(plan.seeds)} seeds)" * (n < len(plan.seeds))
         sentence = answer(choice)
         parts.append(f"{where}After {choice.point:,.6g} {unit}{some}: {sentence[:1].lower()}{sentence[1:]}")
         if math.isfinite(choice.best.test) and "validation" in choice.by:
@@ -205,7 +207,8 @@ def sweep_map(
                 value = float(getattr(scored, name))
                 numbers[name][i] = float(f"{value:.6g}") if math.isfinite(value) else None
             state[i] = IS_KNOWN
-            state[i] |= IS_IN_REGION if scored.in_region and len(choice.seeds) > 1 else 0
+            state[i] |= IS_TIED if scored.tied else 0
+            state[i] |= IS_UNSURE if scored.unsure and (over or len(choice.seeds) > 1) else 0
             state[i] |= IS_BEST if scored is choice.best else 0
             state[i] |= IS_MOSTLY_BLANK if scored.blank > MOSTLY_BLANK else 0
 
