@@ -14,7 +14,7 @@ import numpy as np
 from rbmviz import load_dataset, make_trainer, train
 from rbmviz.metrics import independent_log_likelihood
 from rbmviz.samplers.target_likelihood import mean_log_likelihood
-from rbmviz.session.training import scored_examples
+from rbmviz.trainers.likelihood import scored_examples
 
 STOCHASTIC = ("cd", "pcd", "fpcd", "pop_cd", "pt", "ucd")
 OWN = "own.csv"

@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from safetensors import safe_open
@@ -28,8 +28,17 @@ H5_SUFFIXES = (".h5", ".hdf5")
 
 RATES = tuple(f"rates.{name}" for name in "Wbc")
 
-AnyModel = str | Path | Model | RBM
-"""A model, the name of a pretrained one, or a file."""
+
+class FittedBernoulliRBM(Protocol):
+    """An estimator of scikit-learn or ``rbmviz.sklearn`` after its ``fit``."""
+
+    components_: Any
+    intercept_visible_: Any
+    intercept_hidden_: Any
+
+
+AnyModel = str | Path | Model | RBM | Mapping[str, Any] | FittedBernoulliRBM
+"""What stands for a model, see ``as_model``."""
 
 _WITHIN, _BESIDE = (folder / "pretrained" for folder in Path(__file__).parents[1:3])
 FOLDER = _WITHIN if _WITHIN.is_dir() else _BESIDE
@@ -48,7 +57,7 @@ class ModelHeader(NamedTuple):
 
 
 def as_model(model: AnyModel) -> Model:
-    """Return the model given as a name, a file, a Model or an RBM.
+    """Return the model given as a name, a file, a Model, an RBM, a fitted BernoulliRBM, or arrays by name.
 
     Raises BadInput if ``model`` is none of these, or the model cannot be loaded.
     """
@@ -58,7 +67,29 @@ def as_model(model: AnyModel) -> Model:
         return Model(model)
     if isinstance(model, str | Path):
         return load_model(model)
-    raise BadInput(f"{quoted(model)} is not a model: give a name, a file, a Model or an RBM.")
+    if isinstance(model, Mapping):
+        return from_arrays(model)
+    if isinstance(fitted := getattr(model, "model_", None), Model):  # of ``rbmviz.sklearn``
+        return fitted
+    if hasattr(model, "get_params"):
+        return of_estimator(model)
+    raise BadInput(
+        f"{quoted(model)} is not a model: give a name, a file, a Model, an RBM, a dict of arrays W, b and c, "
+        "or a fitted BernoulliRBM."
+    )
+
+
+def of_estimator(estimator: Any) -> Model:
+    """Return a fitted estimator of scikit-learn as a Model, or raise BadInput."""
+    try:
+        W = estimator.components_.T
+        rbm = RBM(W, estimator.intercept_visible_, estimator.intercept_hidden_)
+    except AttributeError:
+        raise BadInput(
+            f"This {type(estimator).__name__} is not a fitted BernoulliRBM: call its fit(data) first."
+        ) from None
+    knobs = {name: getattr(estimator, name, None) for name in ("learning_rate", "batch_size", "n_iter")}
+    return Model(rbm, None, {"trainer": "scikit-learn BernoulliRBM", "knobs": knobs})
 
 
 def as_rbm(model: AnyModel) -> RBM:
