@@ -1,6 +1,5 @@
 """``rbmviz sample``: write samples to a file."""
 
-import dataclasses
 import io
 import json
 import time
@@ -127,7 +126,9 @@ def sample(
     result |= {"sweeps": sweeps, "start": start, "out": str(target), "origin": source}
     if average is not None and data is not None:
         found = target_likelihood(loaded.rbm, algorithm.target(state), average, data.train, seed=seed)
-        result["likelihood"] = dataclasses.asdict(found) | {"method": found.method}
+        each = {name: getattr(found, name) for name in ("model", "now", "averaged")}
+        pairs = {name: None if x is None else (float(x), x.std_error) for name, x in each.items()}
+        result["likelihood"] = pairs | {"samples": found.samples, "method": found.model.method}
         said += f"\n{_likelihoods(found)}"
     return result | ({"interrupted": True} if interrupted or stops else {}), said
 
@@ -197,8 +198,8 @@ def _likelihoods(found: TargetLikelihood) -> str:
         "of its average": found.averaged,
     }
     values = (
-        f"{label} {pair[0]:.3f}" + (f" +- {pair[1]:.2g}" if pair[1] else "")
-        for label, pair in each.items()
-        if pair is not None
+        f"{label} {value:.3f}" + (f" +- {value.std_error:.2g}" if value.std_error else "")
+        for label, value in each.items()
+        if value is not None
     )
-    return f"mean log-likelihood (nats, {found.method}) {', '.join(values)}"
+    return f"mean log-likelihood (nats, {found.model.method}) {', '.join(values)}"

@@ -95,8 +95,6 @@ def as_dataset(data: AnyData, what: str = "The data", *, held_out: bool = False)
         data = load_dataset(data)
     if not isinstance(data, Dataset):
         rows, shape = _rows(what, data)
-        if (rows == rows[0]).all():
-            raise BadInput(f"All {len(rows)} rows are the same: there is nothing to learn from them.")
         none = rows[:0]
         data = Dataset("", rows, none, none, "bits as they were given", "an array", image_shape=shape)
     if held_out and not (data.name or len(data.validation) or len(data.test)):

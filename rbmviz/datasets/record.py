@@ -80,9 +80,9 @@ class Dataset:
             raise BadInput(f"{self.name} has no training examples, or none with a value; give it some.")
         if (self.train.min(axis=0) == self.train.max(axis=0)).all():
             raise BadInput(
-                f"{self.name}: there is nothing to learn, as no training example differs from another "
-                f"({len(self.train):,} of them; binarisation: {self.binarisation}); choose other data, or "
-                "another threshold."
+                f"{self.name or 'The data'}: there is nothing to learn, as no training example differs from "
+                f"another ({len(self.train):,} of them; binarisation: {self.binarisation}); choose other "
+                "data, or another threshold."
             )
         self._check_names()
         for field in fields(self):

@@ -1,4 +1,4 @@
-"""``rbmviz.sweep``: sweep over samplers or trainers in one call, also with your own models, data and classes."""
+"""``rbmviz.sweep``: sweep over samplers or trainers in one call, also with models and data of your own."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -261,15 +261,20 @@ def _data(data: AnyData, store: Store, own: dict[str, Any]) -> str:
     if isinstance(data, str | Path):
         return str(data)
     dataset = as_dataset(data, "sweep: the data", held_out=True)
+    return dataset.name if _is_registered(dataset) else _kept(dataset, store, own)
+
+
+def _is_registered(dataset: Dataset) -> bool:
+    """Return whether the name of a data set suffices to load it."""
     with suppress(BadInput):
-        if load_registered(dataset.name).digest() == dataset.digest():
-            return dataset.name
-    return _kept(dataset, store, own)
+        return load_registered(dataset.name).digest() == dataset.digest()
+    return False
 
 
 def _data_of_models(models: Sequence[str | Model]) -> Dataset | None:
-    """Return the data that models were fitted to in this program; None: they only name data."""
-    found = {id(model.data): model.data for model in models if isinstance(model, Model) and model.data}
-    if len(found) > 1 or (found and not all(isinstance(model, Model) and model.data for model in models)):
+    """Return the data that models were fitted to in this program; None if it suffices that they name data."""
+    kept = [getattr(model, "data", None) for model in models]
+    found = {data.digest(): data for data in kept if data is not None and not _is_registered(data)}
+    if len(found) > 1 or (found and None in kept):
         raise BadInput("sweep: these models were trained on different data: name the data, or take one.")
     return next(iter(found.values()), None)

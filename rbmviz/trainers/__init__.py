@@ -342,25 +342,16 @@ class Training(Iterator[Progress]):
         return {name: np.array([record.get(name, math.nan) for record in self._records]) for name in names}
 
     def score(self, most: int | None = SCORED_EXAMPLES, *, often: int = 0) -> None:
-        """Add the log-likelihood of the training part to the newest record of the history.
+        """Add ``trainers.likelihood.likelihood`` of the training part to the newest record of the history.
 
-        Columns are ``log_likelihood``, ``log_likelihood_error``, ``ais_ess`` and
-        ``independent_log_likelihood``, see ``trainers.likelihood``; NaN in records that were not scored.
-
-        Parameters
-        ----------
-        most : int or None
-            Maximum number of examples where the likelihood is exact (default 2,000, evenly spaced); None:
-            all.
-        often : int
-            Score only if another of so many equal parts of the training has ended (default 0: in any case).
+        most : maximum number of examples where it is exact (default 2,000); None: all
+        often : score only if another of so many equal parts of the training has ended; 0: in any case
         """
         if self._last is None or "log_likelihood" in self._records[-1]:
             return
-        part = self._last.update * often // self._iterations
-        if not often or part > self._part:
-            self._part = part
-            seed = self._seed if isinstance(self._seed, int) else 0
+        part, before = (self._last.update * often // self._iterations, self._part)
+        if not often or part > before:
+            self._part, seed = part, self._seed if isinstance(self._seed, int) else 0
             self._records[-1] |= likelihood(self.dataset.train, self._last.rbm, seed, most)
 
     def history_frame(self) -> Any:
@@ -440,7 +431,7 @@ def train(
     200 True
     """
     dataset = as_dataset(dataset, "The training data")
-    data = check_data(dataset.train)
+    data = dataset.train
     iterations = checks.whole("iterations", iterations, 1)
     start = None if warm_start is None else as_rbm(warm_start)
     if start is not None and start.n_visible != data.shape[1]:

@@ -25,7 +25,7 @@ NO_BITS = {
     "two": np.full((3, 5), 2),
     "negative": np.full((3, 5), -1),
     "wide": np.zeros((3, 6), np.uint8),
-    "deep": np.zeros((3, 5, 1), np.uint8),
+    "deep": np.zeros((3, 5, 1, 1), np.uint8),
     "empty": np.zeros((0, 5), np.uint8),
     "none": None,
     "a number": 1,

@@ -9,7 +9,7 @@ from rbmviz_app.captions import Named, all_of
 
 def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     """Yield what may be said about trainers."""
-    climbs = {name: found for name, shown in panels if (found := climb(_means(shown))) is not None}
+    climbs = {name: found for name, shown in panels if (found := _climb(shown)) is not None}
     if not climbs or len(climbs) < len(panels):
         return
     best = max(climbs, key=lambda name: climbs[name][0])
@@ -25,9 +25,8 @@ def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     yield f"No curve rises any more; {best} is highest."
 
 
-def _means(shown: TrainingSnapshot) -> Iterator[tuple[float, float, float]]:
-    for point in shown.likelihoods:
-        yield point.update, float(point.train.mean()), float(point.std_error.max())
+def _climb(shown: TrainingSnapshot) -> tuple[float, float, bool] | None:
+    return climb((at.update, float(at.train.mean()), float(at.std_error.max())) for at in shown.likelihoods)
 
 
 def _joined(names: list[str]) -> str:
