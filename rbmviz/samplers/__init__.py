@@ -219,7 +219,7 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
 AnySampler = Sampler | type[Sampler] | str
 """What stands for a sampler: the sampler, its class, or its name, perhaps with knobs."""
 
-ARGUMENTS = ("n", "seed", "v0", "init", "fast_norm", "clamp", "ink", "chunk")
+SAMPLE_ARGUMENTS = ("n", "seed", "v0", "init", "fast_norm", "clamp", "ink", "chunk")
 """Arguments of ``sample`` and ``stream`` that are no knobs."""
 
 
@@ -303,7 +303,7 @@ def stream(
     >>> samples.v.shape
     (50, 256)
     """
-    model, drawing = as_model(model), registry.samplers.read(sampler, arguments=ARGUMENTS, **knobs)
+    model, drawing = as_model(model), registry.samplers.read(sampler, arguments=SAMPLE_ARGUMENTS, **knobs)
     _check_samples(chunk, model.rbm.n_visible, least=1)
     yield from _chunks(model, drawing, chunk, seed, v0, init, fast_norm, clamp_of(clamp, ink, model.rbm))
 
@@ -370,7 +370,7 @@ def sample(
     >>> sorted(samples.info)
     ['start', 'sweeps']
     """
-    model, drawing = as_model(model), registry.samplers.read(sampler, arguments=ARGUMENTS, **knobs)
+    model, drawing = as_model(model), registry.samplers.read(sampler, arguments=SAMPLE_ARGUMENTS, **knobs)
     n = _check_samples(n, model.rbm.n_visible)
     return next(_chunks(model, drawing, n, seed, v0, init, fast_norm, clamp_of(clamp, ink, model.rbm)))
 

@@ -5,7 +5,7 @@ import copy
 import math
 import operator
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -29,6 +29,7 @@ from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 from rbmviz.trainers.likelihood import (
     LIVE_AIS_CHAINS,
     LIVE_AIS_TEMPERATURES,
+    climb,
     method_of,
     scored_examples,
 )
@@ -322,6 +323,11 @@ class TrainingSetup(NamedTuple):
         """Return the plan of a run that starts at learned weights and has as many hidden units as they do."""
         models = warm_start.models
         return TrainingPlan(self.dataset, models[0].n_hidden, self.seed, len(models), warm_start=warm_start)
+
+
+def climb_of(points: Iterable[Likelihood]) -> tuple[float, float, bool] | None:
+    """Return ``climb`` of the means over replicates."""
+    return climb((at.update, float(at.train.mean()), float(at.std_error.max())) for at in points)
 
 
 class LikelihoodEstimator:

@@ -18,7 +18,7 @@ MAX_UNITS_EXACT_LIKELIHOOD = 16
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
 """Chains and temperatures of live AIS: good to a fraction of a nat if a model mixes; else its ESS warns."""
 
-LIKELIHOODS = {"exact": 20, "ais": 10}
+LIKELIHOODS = {"exact": 10, "ais": 6}
 """Likelihoods of a training that nobody looks at, evenly spaced, by method."""
 
 LEAST_CHANGE, SURE_ERRORS = 0.05, 3

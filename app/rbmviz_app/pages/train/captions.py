@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from rbmviz.session import TrainingSetup, TrainingSnapshot
-from rbmviz.trainers.likelihood import climb
+from rbmviz.session import TrainingSetup
+from rbmviz.session.training import climb_of
 from rbmviz_app.captions import Named, all_of
 
 
 def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     """Yield what may be said about trainers."""
-    climbs = {name: found for name, shown in panels if (found := _climb(shown)) is not None}
+    climbs = {name: found for name, shown in panels if (found := climb_of(shown.likelihoods)) is not None}
     if not climbs or len(climbs) < len(panels):
         return
     best = max(climbs, key=lambda name: climbs[name][0])
@@ -23,10 +23,6 @@ def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     if rising:
         yield f"{_joined(rising)} still rise{'s' * (len(rising) == 1)}; no other does."
     yield f"No curve rises any more; {best} is highest."
-
-
-def _climb(shown: TrainingSnapshot) -> tuple[float, float, bool] | None:
-    return climb((at.update, float(at.train.mean()), float(at.std_error.max())) for at in shown.likelihoods)
 
 
 def _joined(names: list[str]) -> str:
