@@ -215,12 +215,8 @@ def likelihood(
 
 def _scored(name: str, model: Model, dataset: AnyDataset, part: str) -> list[tuple[float, ...]]:
     """Return updates, sweeps, seconds and log-likelihood of the history, where it has been scored."""
-    if dataset is not None or part != "train":
-        raise BadInput("plot.likelihood: the history of a model is of its training part: leave the data out.")
-    if "log_likelihood" not in model.history:
-        raise BadInput(
-            f"plot.likelihood: {name} has no likelihood in its history: draw what fit has returned."
-        )
+    if dataset is not None or part != "train" or "log_likelihood" not in model.history:
+        raise BadInput(f"plot.likelihood: {name} has a history of its training part only, and only from fit.")
     columns = [model.history[key].tolist() for key in ("update", "sweeps", "seconds", "log_likelihood")]
     return [point for point in zip(*columns, strict=True) if math.isfinite(point[-1])]
 

@@ -154,7 +154,7 @@ class Coverage:
         BadInput
             If shape, type or values are not as described.
         """
-        return _nearest(self.packed, checks.bit_rows("Coverage: the samples", v, self._width))
+        return _nearest(self.packed, checks.bits("Coverage: the samples", v, self._width, 0))
 
     def kinds(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return classes, int64 (n,), empty without labels; which samples are blank; which are spurious."""

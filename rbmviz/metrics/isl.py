@@ -73,13 +73,6 @@ def _check_betas(betas: np.ndarray) -> None:
         raise BadInput("ISL: every beta must lie between 1/2 and 1, and there must be one.")
 
 
-def _points(what: str, rows: ArrayLike, width: int | None = None) -> np.ndarray:
-    """Return rows as ``checks.bit_rows``, also of whole numbers, floats and booleans."""
-    array = checks.numbers(what, rows)
-    is_cast = array.ndim == 2 and array.size and array.dtype != np.uint8
-    return checks.bit_rows(what, checks.bits(what, array) if is_cast else array, width)
-
-
 def _one_beta(beta: float) -> float:
     number = checks.numbers("ISL: beta", beta)
     if number.ndim:
@@ -148,11 +141,13 @@ class ISL:
         if isinstance(test, str | Path | Dataset):
             parts = as_dataset(test, held_out=True)
             test, validation = parts.test, parts.validation if validation is None else validation
-        test = _points("ISL: test", test)
+        test = checks.bits("ISL: test", test, None, 0)
         if not len(test):
             raise BadInput("ISL: the test part is empty; give at least one test point.")
         rows = checks.numbers("ISL: validation", test[:0] if validation is None else validation)
-        validation = _points("ISL: validation", rows if rows.shape[:1] != (0,) else test[:0], test.shape[1])
+        validation = checks.bits(
+            "ISL: validation", rows if rows.shape[:1] != (0,) else test[:0], test.shape[1], 0
+        )
         if kernel not in ("binary", "mean"):
             raise BadInput(f"ISL: kernel = {quoted(kernel)} is not one of binary, mean.")
         default = BETAS if kernel == "binary" else BETAS[::4]
@@ -212,7 +207,7 @@ class ISL:
 
     def _checked(self, samples: np.ndarray) -> np.ndarray:
         if self._kernel == "binary":
-            return _points("ISL: samples", samples, self._width)
+            return checks.bits("ISL: samples", samples, self._width, 0)
         samples = checks.numbers("ISL: samples", samples)
         if samples.ndim != 2 or samples.shape[1] != self._width:
             raise BadInput(f"ISL: samples: the shape is {samples.shape}; it must be (n, {self._width}).")
