@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rbmviz import kernels
-from rbmviz.datasets import AnyData, Dataset, as_dataset
+from rbmviz.datasets import AnyData, as_dataset
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES, VISITED_SHARE, Coverage
 from rbmviz.metrics.temperature import PseudoLikelihood, flip_odds, sigmoid
 from rbmviz.metrics.thinned import FEWEST_DRAWS, Thinned, batch_variance, batches_of, local_rows, thinned
@@ -256,7 +256,7 @@ def findings(
     """
     rbm = as_rbm(model)
     kept = thinned(samples, rbm)
-    watch = Watch(rbm, None if data is None else as_dataset(data), kept.n_chains, start)
+    watch = Watch(rbm, data, kept.n_chains, start)
     watch.kept = kept
     return watch.findings()
 
@@ -278,8 +278,13 @@ class Watch:
     """
 
     def __init__(
-        self, rbm: RBM, dataset: Dataset | None = None, n_chains: int = 1, start: np.ndarray | None = None
+        self,
+        rbm: AnyModel,
+        dataset: AnyData | None = None,
+        n_chains: int = 1,
+        start: np.ndarray | None = None,
     ) -> None:
+        rbm, dataset = as_rbm(rbm), None if dataset is None else as_dataset(dataset)
         self._rbm, self.kept = rbm, Thinned(rbm.n_visible, n_chains)
         self._coverage = None if dataset is None else Coverage(dataset, COMPARED_EXAMPLES)
         self._class_names = () if dataset is None else dataset.classes

@@ -245,12 +245,12 @@ def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
     return content.getvalue()
 
 
-def save_model(model: Model | RBM, path: str | Path) -> None:
+def save_model(model: AnyModel, path: str | Path) -> None:
     """Write a model: the whole file or none.
 
     Parameters
     ----------
-    model : Model or RBM
+    model : Model, RBM, dict of arrays, fitted BernoulliRBM, name or file
         What is written; an RBM has no rates and no metadata.
     path : str or Path
         Ends in .safetensors or .npz (see ``model_bytes``).
@@ -272,10 +272,9 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
     >>> bool((again.rbm.W == model.rbm.W).all())
     True
     """
-    if isinstance(model, RBM):
-        model = Model(model)
-    if not isinstance(model, Model):
+    if not isinstance(path, str | Path):
         raise BadInput(f"{quoted(model)} is not a model to save: give a Model or an RBM, and then the file.")
+    model = as_model(model)
     suffix = Path(path).suffix
     if suffix not in (".safetensors", ".npz"):
         raise BadInput(f"A model file ends in .safetensors or .npz, not '{Path(path).name}'.")

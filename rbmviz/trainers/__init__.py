@@ -562,7 +562,7 @@ def fit(
 
 
 def trained_model(
-    dataset: Dataset, trainer: Trainer, progress: Progress, seed: int | None, **more: Any
+    dataset: AnyData, trainer: AnyTrainer, progress: Progress, seed: int | None = None, **more: Any
 ) -> Model:
     """Return a trained RBM as a Model, with its provenance and its rates.
 
@@ -571,6 +571,7 @@ def trained_model(
 
     ``more`` are further keys of the provenance, such as ``scores`` and ``reference``.
     """
+    dataset, trainer = as_dataset(dataset), make_trainer(trainer)
     meta = {
         "dataset": dataset.name or None,
         "scored_on": dataset.scored_on or dataset.name or None,
