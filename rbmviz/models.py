@@ -133,8 +133,9 @@ def from_sklearn(estimator: Any, data: AnyData | None = None) -> Model:
     Model(16 visible, 16 hidden units, scikit-learn BernoulliRBM, with rates)
     """
     model = of_estimator(estimator)
-    rows = None if data is None else rows_of("The data", data, model.rbm.n_visible, "train")
-    return model if rows is None else replace(model, rates=model.rbm.rates(rows))
+    if data is None:
+        return model
+    return replace(model, rates=model.rbm.rates(rows_of("The data", data, model.rbm.n_visible, "train")))
 
 
 def to_sklearn(model: AnyModel) -> Any:

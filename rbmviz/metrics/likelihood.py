@@ -54,18 +54,15 @@ def log_likelihood(
     Parameters
     ----------
     model : Model, RBM, name, file, dict of arrays, or fitted BernoulliRBM
-        The model.
+        Model of any size.
     data : uint8 (n, n_visible), or a data set, name or file, optional
         Rows of 0 and 1; of a data set its test part (default: the data that the model was trained on).
     method : "auto" (default), "exact", "ais" or "monte_carlo"
         "exact" enumerates the smaller layer, of at most 25 units. "ais" estimates log Z by ``ais_log_z``.
         "monte_carlo" is ``monte_carlo_likelihood``. "auto" is exact where that can be, else "ais".
-    chains : int, optional
-        Chains of AIS (default 128), or of "monte_carlo" for each row (default 100).
-    temperatures : int
-        Inverse temperatures of AIS (default 1000).
-    sweeps : int
-        Sweeps of the chains of "monte_carlo" (default 10).
+    chains, temperatures, sweeps : int
+        Chains of AIS (default 128) or of "monte_carlo" for each row (default 100), inverse temperatures of
+        AIS (default 1000), and sweeps of the chains of "monte_carlo" (default 10).
     seed : int, SeedSequence or Generator
         Same seed, same estimate (default 0).
 

@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import safe_open
@@ -28,17 +28,8 @@ H5_SUFFIXES = (".h5", ".hdf5")
 
 RATES = tuple(f"rates.{name}" for name in "Wbc")
 
-
-class FittedBernoulliRBM(Protocol):
-    """An estimator of scikit-learn or ``rbmviz.sklearn`` after its ``fit``."""
-
-    components_: Any
-    intercept_visible_: Any
-    intercept_hidden_: Any
-
-
-AnyModel = str | Path | Model | RBM | Mapping[str, Any] | FittedBernoulliRBM
-"""What stands for a model, see ``as_model``."""
+AnyModel = str | Path | Model | RBM | Mapping[str, Any] | Any
+"""What stands for a model, see ``as_model``; the last one is a fitted ``BernoulliRBM``."""
 
 _WITHIN, _BESIDE = (folder / "pretrained" for folder in Path(__file__).parents[1:3])
 FOLDER = _WITHIN if _WITHIN.is_dir() else _BESIDE

@@ -5,7 +5,6 @@ log-likelihood, and so improves a model that has not converged. The claim concer
 any moment theta + theta_F is pushed away from the newest samples, and is far worse.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -65,38 +64,19 @@ class TargetAverage:
         return RBM(*(total / self.models for total in self._sums)) if self.models else None
 
 
-@dataclass(frozen=True)
-class TargetLikelihood:
-    """Mean log-likelihoods of the same rows, in nats, each with the standard error of log Z.
-
-    Parameters
-    ----------
-    model, now, averaged : LogLikelihood or None
-        For the model itself, theta + theta_F now, and its average over the samples (None before the first).
-    samples : int
-        Number of samples that the average covers.
-    """
-
-    model: LogLikelihood
-    now: LogLikelihood
-    averaged: LogLikelihood | None
-    samples: int
-
-
 def target_likelihood(
     model: RBM, now: RBM, average: TargetAverage, v: np.ndarray, seed: rng.Seed = 0
-) -> TargetLikelihood:
-    """Compare a model with a sampler's target model, now and on average.
+) -> dict[str, LogLikelihood | None]:
+    """Return the mean log-likelihoods of the same rows under a model and a sampler's target model.
 
-    model : the sampled model
-    now : ``sampler.target(state)``
-    average : the average over the drawn samples
+    model : the sampled model: the entry "model"
+    now : ``sampler.target(state)``: "now"
+    average : the average over the drawn samples: "averaged", None before the first ``TARGET_STRIDE`` of them
     v : uint8 (n, n_visible); rows of 0 and 1, such as the training set, which AIS begins at
     """
+    models = {"model": model, "now": now, "averaged": average.mean}
 
     def scored(rbm: RBM) -> LogLikelihood:
         return log_likelihood(Model(rbm, rbm.rates(v)), v, chains=64, seed=seed)
 
-    mean = average.mean
-    averaged = None if mean is None else scored(mean)
-    return TargetLikelihood(scored(model), scored(now), averaged, average.models * TARGET_STRIDE)
+    return {name: None if rbm is None else scored(rbm) for name, rbm in models.items()}
