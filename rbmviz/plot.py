@@ -500,7 +500,8 @@ def _named(results: T | Mapping[str, T], kind: type[T], name: str) -> dict[str, 
     named = dict(results) if isinstance(results, Mapping) else {name: results}
     for label, result in named.items():
         if not isinstance(result, kind) or isinstance(result, str):
-            raise BadInput(f"plot: {label} is {quoted(result)}; give {kind.__name__}, or several by name.")
+            what = getattr(kind, "__name__", "a Model or a Training")
+            raise BadInput(f"plot: {label} is {quoted(result)}; give {what}, or several by name.")
     if not named:
         raise BadInput("plot: there is nothing to draw.")
     return named
