@@ -216,7 +216,10 @@ def likelihood(
 def _scored(name: str, model: Model, dataset: AnyDataset, part: str) -> list[tuple[float, ...]]:
     """Return updates, sweeps, seconds and log-likelihood of the history, where it has been scored."""
     if dataset is not None or part != "train" or "log_likelihood" not in model.history:
-        raise BadInput(f"plot.likelihood: {name} has a history of its training part only, and only from fit.")
+        raise BadInput(
+            f"plot.likelihood: {name} has no such likelihood in its history: only a model that fit returned has "
+            "one, of its training part."
+        )
     columns = [model.history[key].tolist() for key in ("update", "sweeps", "seconds", "log_likelihood")]
     return [point for point in zip(*columns, strict=True) if math.isfinite(point[-1])]
 

@@ -182,7 +182,7 @@ def sweep(
     algorithms = [_algorithm(algorithm) for algorithm in _as_list(samplers)]
     kinds = sorted({kind for kind, _ in algorithms})
     if len(kinds) != 1:
-        raise BadInput("sweep: give samplers or trainers, of one kind: one or more.")
+        raise BadInput("sweep: give one sampler or more, or one trainer or more, not both.")
     [kind], chosen = kinds, [algorithm for _, algorithm in algorithms]
     if kind == "trainer" and data is not None:
         raise BadInput("sweep: trainers make their own models: give the data in place of models.")
