@@ -217,8 +217,8 @@ def _scored(name: str, model: Model, dataset: AnyDataset, part: str) -> list[tup
     """Return updates, sweeps, seconds and log-likelihood of the history, where it has been scored."""
     if dataset is not None or part != "train" or "log_likelihood" not in model.history:
         raise BadInput(
-            f"plot.likelihood: {name} has no such likelihood in its history: only a model that fit returned has "
-            "one, of its training part."
+            f"plot.likelihood: {name} has no such likelihood in its history: only what fit returns has one, "
+            "of its training part."
         )
     columns = [model.history[key].tolist() for key in ("update", "sweeps", "seconds", "log_likelihood")]
     return [point for point in zip(*columns, strict=True) if math.isfinite(point[-1])]

@@ -156,7 +156,10 @@ def test_algorithms_are_taken_in_every_form():
 def test_what_a_model_was_fitted_to_stays_with_it(tmp_path):
     generator = np.random.default_rng(0)
     rows = generator.random((50, 5)) < generator.random(5)
-    model = rbmviz.fit(rows, n_hidden=3, iterations=50)
+    model = rbmviz.fit(rows := rows.astype(np.uint8), n_hidden=3, iterations=50)
+    rows[0] = 1 - rows[0]  # the array stays the caller's own
+    assert (model.data.train[0] != rows[0]).all()
+    rows[0] = 1 - rows[0]
     samples = rbmviz.sample(model, n=50)
     assert samples.info["start"] == "validation examples of its own data"
     assert metrics.isl(samples) == metrics.isl(samples, rows)

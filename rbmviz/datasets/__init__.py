@@ -95,6 +95,7 @@ def as_dataset(data: AnyData, what: str = "The data", *, held_out: bool = False)
         data = load_dataset(data)
     if not isinstance(data, Dataset):
         rows, shape = _rows(what, data)
+        rows = rows.copy()  # what is kept with a model must not change with the caller's array, nor lock it
         none = rows[:0]
         data = Dataset("", rows, none, none, "bits as they were given", "an array", image_shape=shape)
     if held_out and not (data.name or len(data.validation) or len(data.test)):
