@@ -254,7 +254,7 @@ def _model(done: _Done, command: str) -> Model:
     more: dict[str, Any] = {"command": command, "origin": origin(command, data=[data], seeds=[seed])}
     measured = dict(done.measured)
     if method_of(*rbm.W.shape) == "exact":
-        exact = {"log_likelihood": metrics.log_likelihood(rbm, data.train)}
+        exact = {"log_likelihood": float(metrics.log_likelihood(rbm, data.train))}
         measured = {**measured, "scores": exact | measured.get("scores", {})}
     return trained_model(data, done.steps.trainer, done.last, seed, **more, **measured)
 
