@@ -7,8 +7,6 @@ TRIES = Path(__file__).parent / "first_tries" / "python.txt"
 
 
 def test_twenty_first_tries_answer_as_written():
-    text = TRIES.read_text()
-    assert text.count("\nTraceback") == 10
-    assert "\n20. " in text
+    assert TRIES.read_text().count("\nTraceback") == 10
     tries = doctest.testfile(str(TRIES), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert tries.failed == 0
