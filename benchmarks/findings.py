@@ -19,10 +19,10 @@ import numpy as np
 from benchmarks.resuming import measured
 from rbmviz import list_samplers, load_model, rng
 from rbmviz.cli import print_message
+from rbmviz.datasets import data_of
 from rbmviz.metrics import Coverage, findings, probabilities, too_large
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.landscape import codes
-from rbmviz.models import data_of
 from rbmviz.rbm import Model
 from rbmviz.samplers import sample
 from rbmviz.support.blas import one_blas_thread

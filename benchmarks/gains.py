@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz import load_dataset, make_trainer, train
-from rbmviz.metrics import independent_log_likelihood
-from rbmviz.samplers.target_likelihood import mean_log_likelihood
-from rbmviz.session.training import scored_examples
+from rbmviz.trainers.likelihood import likelihood, scored_examples
 
 STOCHASTIC = ("cd", "pcd", "fpcd", "pop_cd", "pt", "ucd")
 OWN = "own.csv"
@@ -61,8 +59,8 @@ def gain(trainer: str, data: str | Path, n_hidden: int, updates: int, seed: int 
     dataset = load_dataset(str(data))
     *_, last = train(dataset, make_trainer(trainer), n_hidden, updates, seed, every=updates)
     rows = scored_examples(dataset.train)
-    value, error = mean_log_likelihood(last.rbm, rows, max_units=16, betas=500, seed=seed)
-    return Gain(value - independent_log_likelihood(rows), error)
+    value, error, _, independent = likelihood(rows, last.rbm, seed).values()
+    return Gain(value - independent, error)
 
 
 def row(condition: Condition, folder: Path, seed: int = 0) -> dict[str, Gain]:

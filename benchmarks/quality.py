@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import Dataset, data_of, load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.files.metadata import data_name
 from rbmviz.knobs import values_of
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import CURVE_COUNTS, Score
-from rbmviz.models import data_of, load_model
+from rbmviz.models import load_model
 from rbmviz.pages.links import write_changed_panel
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers as registered

@@ -22,10 +22,9 @@ import numpy as np
 from benchmarks.resuming import measured
 from rbmviz import load_model, metrics, rng
 from rbmviz.cli import print_message
-from rbmviz.datasets import Dataset
+from rbmviz.datasets import Dataset, data_of
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.landscape import codes
-from rbmviz.models import data_of
 from rbmviz.rbm import Model
 from rbmviz.samplers import make_sampler
 from rbmviz.samplers.interleave import on_one_thread, starts_at_data

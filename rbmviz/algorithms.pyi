@@ -2,11 +2,12 @@
 from collections.abc import Callable
 from typing import Literal, TypedDict, Unpack, overload
 
+from rbmviz.datasets import AnyData
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import AnyModel
 from rbmviz.rng import Seed
-from rbmviz.samplers import Sampler
-from rbmviz.trainers import AnyData, Progress, Trainer
+from rbmviz.samplers import AnySampler, Sampler
+from rbmviz.trainers import AnyTrainer, Progress, Trainer
 
 class GibbsKnobs(TypedDict, total=False):
     temperature: float  # 0.1 to 10; default 1.0
@@ -118,7 +119,7 @@ def make_sampler(
     name: Literal["sample_penalization"], **knobs: Unpack[SamplePenalizationKnobs]
 ) -> Sampler: ...
 @overload
-def make_sampler(name: str, **knobs: Unpack[_AnySamplerKnobs]) -> Sampler: ...
+def make_sampler(name: AnySampler, **knobs: Unpack[_AnySamplerKnobs]) -> Sampler: ...
 @overload
 def make_trainer(name: Literal["cd"], *, iterations: int = 1000, **knobs: Unpack[CDKnobs]) -> Trainer: ...
 @overload
@@ -146,13 +147,13 @@ def make_trainer(name: Literal["pt"], *, iterations: int = 1000, **knobs: Unpack
 @overload
 def make_trainer(name: Literal["ucd"], *, iterations: int = 1000, **knobs: Unpack[UCDKnobs]) -> Trainer: ...
 @overload
-def make_trainer(name: str, *, iterations: int = 1000, **knobs: Unpack[_CommonKnobs]) -> Trainer: ...
+def make_trainer(name: AnyTrainer, *, iterations: int = 1000, **knobs: Unpack[_CommonKnobs]) -> Trainer: ...
 @overload
 def fit(
     x: AnyData,
     trainer: Literal["cd"],
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -160,6 +161,7 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[CDKnobs],
 ) -> Model: ...
 @overload
@@ -167,7 +169,7 @@ def fit(
     x: AnyData,
     trainer: Literal["exact"],
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -175,6 +177,7 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[ExactKnobs],
 ) -> Model: ...
 @overload
@@ -182,7 +185,7 @@ def fit(
     x: AnyData,
     trainer: Literal["fpcd"],
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -190,6 +193,7 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[FPCDKnobs],
 ) -> Model: ...
 @overload
@@ -197,7 +201,7 @@ def fit(
     x: AnyData,
     trainer: Literal["herding"],
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -205,6 +209,7 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[HerdingKnobs],
 ) -> Model: ...
 @overload
@@ -212,7 +217,7 @@ def fit(
     x: AnyData,
     trainer: Literal["pcd"],
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -220,6 +225,7 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[PCDKnobs],
 ) -> Model: ...
 @overload
@@ -227,7 +233,7 @@ def fit(
     x: AnyData,
     trainer: Literal["polish"],
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -235,6 +241,7 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[PolishKnobs],
 ) -> Model: ...
 @overload
@@ -242,7 +249,7 @@ def fit(
     x: AnyData,
     trainer: Literal["pop_cd"],
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -250,6 +257,7 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[PopCDKnobs],
 ) -> Model: ...
 @overload
@@ -257,7 +265,7 @@ def fit(
     x: AnyData,
     trainer: Literal["pt"],
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -265,6 +273,7 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[PTKnobs],
 ) -> Model: ...
 @overload
@@ -272,7 +281,7 @@ def fit(
     x: AnyData,
     trainer: Literal["ucd"],
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -280,14 +289,15 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[UCDKnobs],
 ) -> Model: ...
 @overload
 def fit(
     x: AnyData,
-    trainer: Trainer | str = ...,
+    trainer: AnyTrainer = ...,
     n_hidden: int | None = None,
-    iterations: int = 1000,
+    iterations: int = 5000,
     seed: Seed = 0,
     *,
     warm_start: AnyModel | None = None,
@@ -295,5 +305,6 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
+    likelihoods: bool = True,
     **knobs: Unpack[_CommonKnobs],
 ) -> Model: ...

@@ -13,9 +13,10 @@ from typing import Literal
 import numpy as np
 
 from rbmviz import kernels, rng
+from rbmviz.datasets import AnyData, data_of, rows_of
 from rbmviz.errors import BadInput, quoted
 from rbmviz.rbm import RBM
-from rbmviz.rbm.files import AnyModel, as_rbm
+from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.support import checks
 from rbmviz.support.notebook import short_repr
 from rbmviz.support.stopping import stop_point
@@ -256,13 +257,14 @@ def _checked(caller: str, lag: int, k: int, max_sweeps: int) -> tuple[int, int, 
 
 def couple(
     rbm: AnyModel,
-    v0: np.ndarray,
+    v0: AnyData = "random",
     algorithm: Algorithm = "rbm",
     max_sweeps: int = 1000,
     lag: int = 1,
     seed: rng.Seed = 0,
     *,
     k: int = 1,
+    replications: int = 1000,
 ) -> Pairs:
     """Run coupled Gibbs chains, one pair from each row of v0, until they meet.
 
@@ -274,10 +276,11 @@ def couple(
 
     Parameters
     ----------
-    rbm : RBM, Model, name or file
+    rbm : Model, RBM, name, file, dict of arrays, or fitted BernoulliRBM
         The model.
-    v0 : uint8 (pairs, n_visible)
-        Start of both chains of each pair.
+    v0 : uint8 (pairs, n_visible), "random", "data", or a data set
+        Start of both chains of each pair: rows of 0 and 1; random bits, as of ``rbmviz couple`` (default); or
+        the training examples of the model's data, or of a data set, its name or file.
     algorithm : "rbm", "general" or "half_step"
         Paper UCD, algorithm 3 (the chains share the random numbers of residual proposals and hidden draws),
         algorithm 1 (they do not), or the coupling of the authors' program (a maximal coupling also draws the
@@ -290,6 +293,8 @@ def couple(
         Source of all random numbers: the same seed gives the same pairs.
     k : int, default 1
         Sweep at which the estimate begins. A pair that is cut off before has CD-k's estimate, f(xi_k).
+    replications : int, default 1000
+        Number of pairs that start at random bits.
 
     Returns
     -------
@@ -304,19 +309,22 @@ def couple(
 
     Examples
     --------
-    >>> import numpy as np
     >>> model = rbmviz.load_model("bas_pcd")
-    >>> starts = rbmviz.load_dataset("bas").train
     >>> half = rbmviz.RBM(model.rbm.W / 2, model.rbm.b / 2, model.rbm.c / 2)
-    >>> pairs = rbmviz.couple(half, starts, max_sweeps=5000)
+    >>> pairs = rbmviz.couple(half, "bas", max_sweeps=5000)
     >>> int(pairs.truncated.sum())
     0
     >>> W, b, c = pairs.estimate
     >>> W.shape
     (32, 16, 16)
     """
-    rbm = as_rbm(rbm)
-    v0 = checks.bits("couple: v0", v0, rbm.n_visible)
+    model = as_model(rbm)
+    rbm = model.rbm
+    if isinstance(v0, str) and v0 == "random":
+        pairs = checks.whole("couple: replications", replications, 1), rbm.n_visible
+        v0 = rng.generator(seed, "starts").integers(0, 2, pairs, dtype=np.uint8)
+    v0 = data_of(model) if isinstance(v0, str) and v0 == "data" else v0
+    v0 = rows_of("couple: v0", v0, rbm.n_visible, "train")
     if algorithm not in ALGORITHMS:
         raise BadInput(f"couple: algorithm = {quoted(algorithm)} is not one of {', '.join(ALGORITHMS)}.")
     lag, k, max_sweeps = _checked("couple", lag, k, max_sweeps)

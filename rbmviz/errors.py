@@ -13,6 +13,10 @@ class BadInput(ValueError):
     """
 
 
+class DoubtfulResult(UserWarning):
+    """A warning in one sentence that a result is not what it seems; the command line prints the same."""
+
+
 class OutputFailure(OSError):
     """A file that could not be written although its name is valid: the disk is full, for example.
 

@@ -13,15 +13,17 @@ from typing import Any, Literal
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.datasets import AnyData, data_of, rows_of
 from rbmviz.errors import BadInput
 from rbmviz.files.arrays import Damaged, read_npz, text_of
 from rbmviz.files.output import write_whole
 from rbmviz.metrics import Ladder, Tempered, exact_gradient, tempered_ladders, too_large
 from rbmviz.metrics.tempering import MAX_LADDERS
 from rbmviz.rbm import RBM
+from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.support import checks
-from rbmviz.trainers import Trainer, make_trainer, training
+from rbmviz.trainers import AnyTrainer, Trainer, make_trainer, training
 
 RUNS = 20
 """Independent runs that share the estimates; standard errors come from their spread."""
@@ -273,9 +275,9 @@ def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientRefe
 
 
 def gradient_quality(
-    rbm: RBM,
-    data: np.ndarray,
-    trainer: Trainer | str,
+    rbm: AnyModel,
+    data: AnyData | None,
+    trainer: AnyTrainer,
     replications: int = 1000,
     seed: rng.Seed = 0,
     burn_in: int = CHAIN_BURN_IN,
@@ -306,12 +308,13 @@ def gradient_quality(
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : Model, RBM, name, file, dict of arrays, or fitted BernoulliRBM
         The model; with at most 25 units in the smaller layer it is enumerated.
-    data : uint8 (n, n_visible)
-        The training set.
-    trainer : Trainer or str
-        A trainer, or its name with its knobs; fpcd is refused: it has no gradient apart from its updates.
+    data : uint8 (n, n_visible), or a data set, name or file, or None
+        The training set; None: the data that the model was trained on.
+    trainer : Trainer, class or str
+        A trainer, or its name with its knobs, ``"ucd:t_max=1000"``; fpcd is refused: it has no gradient apart
+        from its updates.
     replications : int
         Estimates (default 1000, paper 50,000), at least 40, rounded up to a multiple of 20.
     seed : int, SeedSequence or Generator
@@ -322,13 +325,24 @@ def gradient_quality(
         From ``enumerated`` or ``tempered``; computed by default, which takes seconds to minutes for a model
         that cannot be enumerated. Pass it to measure several estimators on one model.
 
+    **knobs : int, float, bool or str
+        Knobs of the trainer.
+
     Raises
     ------
     BadInput
         If a size does not fit.
+
+    Examples
+    --------
+    >>> from rbmviz.gradient import gradient_quality
+    >>> quality = gradient_quality("bas_cd1", "bas", "cd", replications=40, k=1)
+    >>> quality.resolved
+    True
     """
-    if isinstance(trainer, str):
-        trainer = make_trainer(trainer, **knobs)
+    model, trainer = as_model(rbm), make_trainer(trainer, **knobs)
+    rbm = model.rbm
+    data = rows_of("The data", data_of(model) if data is None else data, rbm.n_visible, "train")
     if reference is None and too_large(rbm):
         reference = tempered(rbm, data, tempered_ladders(rbm, seed=rng.child(seed, "reference")))
     elif reference is None:

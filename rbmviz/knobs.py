@@ -9,7 +9,7 @@ import difflib
 import functools
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from numbers import Real
 from types import MappingProxyType
@@ -152,12 +152,12 @@ def check_all(algorithm: Any) -> None:
         object.__setattr__(algorithm, name, value)
 
 
-def check_names(cls: Any, names: Mapping[str, Any]) -> None:
-    """Refuse a knob that the algorithm does not have, naming the nearest one."""
+def check_names(cls: Any, names: Mapping[str, Any], arguments: Iterable[str] = ()) -> None:
+    """Refuse a knob that the algorithm does not have, naming the nearest one, or the nearest argument."""
     knobs = knobs_of(cls)
     for name in names:
         if name not in knobs:
-            near = difflib.get_close_matches(name[:MAX_SHOWN], knobs, n=1)
+            near = difflib.get_close_matches(name[:MAX_SHOWN], [*knobs, *arguments], n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(knobs) or 'none'}."
             raise BadInput(f"{cls.name} has no knob {quoted(name)}: {hint}")
 

@@ -2,12 +2,13 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.datasets import Dataset, load_registered
+from rbmviz.datasets import AnyData, Dataset, rows_of
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.files.metadata import data_name
 from rbmviz.metrics import Kernel, model_statistics
@@ -21,11 +22,19 @@ from rbmviz.rbm.files import (
     list_models,
     load_model,
     load_pretrained,
+    of_estimator,
     read_pretrained_headers,
 )
 from rbmviz.registry import datasets, trainers
 
-__all__ = ["FOLDER", "NO_MODELS", "list_models", "load_model", "load_pretrained", "read_pretrained_headers"]
+__all__ = [
+    "FOLDER",
+    "NO_MODELS",
+    "list_models",
+    "load_model",
+    "load_pretrained",
+    "read_pretrained_headers",
+]
 
 LANDSCAPE_PATTERNS = {
     "two halves": ("111/000", "000/111"),
@@ -46,7 +55,7 @@ def with_rates(model: Model, dataset: Dataset) -> Model:
             f"{dataset.name} has {dataset.n_visible} units and this model {model.rbm.n_visible} visible "
             "ones: name the data that it was trained on."
         )
-    return Model(model.rbm, model.rbm.rates(dataset.train), model.meta)
+    return replace(model, rates=model.rbm.rates(dataset.train))
 
 
 def describe_model(model: Model | ModelHeader) -> str:
@@ -102,31 +111,31 @@ def _trainer_of_title(meta: Mapping[str, Any]) -> str:
     return trainers[str(trainer)].label.replace("-k", f"-{(meta.get('knobs') or {}).get('k', 'k')}")
 
 
-def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
+def from_sklearn(estimator: Any, data: AnyData | None = None) -> Model:
     """Return a fitted ``sklearn.neural_network.BernoulliRBM`` as a Model.
 
     Parameters
     ----------
     estimator : BernoulliRBM
         The fitted estimator; its ``components_`` (n_hidden, n_visible) become W, transposed.
-    data : uint8 (n, n_visible), optional
+    data : Dataset, name, file, or uint8 (n, n_visible), optional
         Training data of the estimator. The model then has their rates, which the driven samplers need.
 
     Raises
     ------
     BadInput
         If the estimator is not a fitted BernoulliRBM, or the data do not have its number of columns.
+
+    Examples
+    --------
+    >>> estimator = rbmviz.to_sklearn("bas_pcd")
+    >>> rbmviz.from_sklearn(estimator, "bas")
+    Model(16 visible, 16 hidden units, scikit-learn BernoulliRBM, with rates)
     """
-    try:
-        W = estimator.components_.T
-        rbm = RBM(W, estimator.intercept_visible_, estimator.intercept_hidden_)
-    except AttributeError:
-        raise BadInput(
-            f"This {type(estimator).__name__} is not a fitted BernoulliRBM: call its fit(data) first."
-        ) from None
-    knobs = {name: getattr(estimator, name, None) for name in ("learning_rate", "batch_size", "n_iter")}
-    rates = None if data is None else rbm.rates(data)
-    return Model(rbm, rates, {"trainer": "scikit-learn BernoulliRBM", "knobs": knobs})
+    model = of_estimator(estimator)
+    if data is None:
+        return model
+    return replace(model, rates=model.rbm.rates(rows_of("The data", data, model.rbm.n_visible, "train")))
 
 
 def to_sklearn(model: AnyModel) -> Any:
@@ -197,25 +206,6 @@ def random_model(n_visible: int, n_hidden: int, scale: float, seed: rng.Seed = 0
 
 AUTOMATIC = "automatic"
 """The choice of data for "the data that the model was trained on"."""
-
-
-def data_of(
-    model: Model, name: str | None = None, load: Callable[[str], Dataset] = load_registered
-) -> Dataset:
-    """Return the data that a model is scored on, or else was trained on.
-
-    name : other registered data to take instead (optional)
-    load : loads data by name: ``load_registered``, or something that keeps what it has loaded
-
-    Raises BadInput if the model names no data, they are not on this machine, or are not as wide as the model.
-    """
-    name = name or data_name(model.meta)
-    if name is None:
-        raise BadInput("This model does not say what it was trained on: name the data.")
-    dataset = load(name)
-    if dataset.n_visible != model.rbm.n_visible:
-        raise BadInput(f"{name} has {dataset.n_visible} units and the model {model.rbm.n_visible}.")
-    return dataset
 
 
 class TrainingSetScore(NamedTuple):

@@ -19,14 +19,15 @@ from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Rows, Style, c
 from rbmviz.charts.ends import end_rows
 from rbmviz.charts.style import COUPLING_COLOURS, GREY, INK, colours_of_names
 from rbmviz.coupling import ALGORITHM_LABELS, Pairs, meeting_time_shares
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import AnyData, Dataset, as_dataset, data_of, load_dataset
 from rbmviz.errors import BadInput, brought_by, quoted
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.isl import CURVE_COUNTS, empty_isl
 from rbmviz.metrics.landscape import Order, codes
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, LIKELIHOOD
 from rbmviz.metrics.pca import evenly, principal_plane
-from rbmviz.models import data_of, training_set_score
+from rbmviz.models import training_set_score
+from rbmviz.rbm import Model
 from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.samplers import Samples
 from rbmviz.support.notebook import grey_png, picture_shape
@@ -40,9 +41,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-AnyDataset = Dataset | str | Path | None
-"""A data set, its name or its file; None: the data that the model was trained on."""
-AnyRows = Samples | Dataset | np.ndarray
+AnyDataset = AnyData | None
+"""A data set, its name, its file or its rows; None: the data that the model was trained on."""
+AnyRows = Samples | AnyData
 
 CHART_WIDTH, PICTURE_WIDTH, CLASS_PIXELS, ENLARGED = 480, 42, 14, 4
 """Width of a plot, minimum width of a tile, height of a class in a strip, enlargement of pixels in files."""
@@ -60,7 +61,7 @@ def mosaic(
 
     Parameters
     ----------
-    samples : Samples, Dataset, ndarray (rows, units), or a mapping of names to them
+    samples : Samples, Dataset, name or file, array (rows, units), or a mapping of names to them
         Pass ``samples[-100:]`` for the newest. For a data set, the training part is drawn.
     image_shape : (int, int), optional
         Rows and columns of a picture (default: from the model or the data set, or else square).
@@ -87,7 +88,7 @@ def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
 
     Parameters
     ----------
-    model : Model, RBM, name or file
+    model : Model, RBM, name, file, dict of arrays, or fitted BernoulliRBM
         Its visible units are the pixels of a picture.
     n, columns : int
         Maximum number of pictures (default 100), and pictures per row (default 10).
@@ -110,7 +111,7 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
     samples : Samples, or a mapping of names to them
         One strip each. A sample has the class of the nearest training example, or none if it is spurious
         (``metrics.Coverage``).
-    dataset : Dataset, name or file, optional
+    dataset : Dataset, name, file or rows, optional
         Data with labels (default: the data that the model was trained on).
 
     Raises
@@ -134,7 +135,7 @@ def isl(
     ----------
     samples : Samples, or a mapping of names to them
         One curve each.
-    dataset : Dataset, name or file, optional
+    dataset : Dataset, name, file or rows, optional
         Data with a validation and a test part (default: the data that the model was trained on).
     kernel : "binary" or "mean"
         Kernels around the samples, or around their means (see ``metrics.ISL``).
@@ -154,51 +155,73 @@ def isl(
 
 
 def likelihood(
-    trainings: Iterable[Progress] | Mapping[str, Iterable[Progress]],
+    trainings: Model | Iterable[Progress] | Mapping[str, Model | Iterable[Progress]],
     dataset: AnyDataset = None,
     *,
     part: Literal["train", "test"] = "train",
 ) -> Any:
-    """Return the exact log-likelihood of data during trainings, which are run to their end.
+    """Return the log-likelihood of data during trainings.
 
     Parameters
     ----------
-    trainings : Training, iterable of Progress, or a mapping of names to them
-        Results of ``rbmviz.train``; each progress is a point on the curve.
-    dataset : Dataset, name or file, optional
-        Default: the data of the training.
+    trainings : Model, Training, iterable of Progress, or a mapping of names to them
+        A model of ``rbmviz.fit`` has the curve of its training part in its history. A result of
+        ``rbmviz.train`` is run to its end, and each progress is scored exactly.
+    dataset : Dataset, name, file or rows, optional
+        Data to score a training on (default: its own).
     part : "train" (default) or "test"
         Examples whose mean log-likelihood is drawn, in nats per example.
 
     Raises
     ------
     BadInput
-        If the models are too large to enumerate or the data do not fit, or Altair is not installed.
+        If a model has no such history, the models of a training are too large to enumerate, the data do not
+        fit, or Altair is not installed.
 
     Examples
     --------
-    >>> trainings = {name: rbmviz.train("bas", name, iterations=500) for name in ("cd", "pcd")}
-    >>> chart = rbmviz.plot.likelihood(trainings)
+    >>> models = {name: rbmviz.fit("bas", name, iterations=500) for name in ("cd", "pcd")}
+    >>> chart = rbmviz.plot.likelihood(models)
     """
-    named = _named(trainings, Iterable, "training")  # type: ignore[type-abstract]
+    named: dict[str, Any] = _named(trainings, Model | Iterable, "training")  # type: ignore[arg-type]
     rows: Rows = []
     highest = -math.inf
     for name, training in named.items():
-        own = getattr(training, "dataset", None) if dataset is None else dataset
-        if own is None:
-            raise BadInput("plot.likelihood: name the data, which only a training itself knows.")
-        examples = getattr(own if isinstance(own, Dataset) else load_dataset(own), part)
-        highest = max(highest, metrics.highest_log_likelihood(examples))
-        for progress in training:
-            y = metrics.log_likelihood(progress.rbm, examples)
-            cost = {unit: getattr(progress, unit) for unit in ("update", "sweeps", "seconds")}
-            rows.append(cost | {"kind": "point", "trainer": name, "x": progress.update, "y": y, "value": y})
-    levels = [(catalogue.UPPER_BOUND_LABEL, highest)] if part == "train" else []
+        if isinstance(training, Model):
+            own = training.data
+            points = _scored(name, training, dataset, part)
+        else:
+            given = getattr(training, "dataset", None) if dataset is None else dataset
+            if given is None:
+                raise BadInput("plot.likelihood: name the data, which only a training itself knows.")
+            own = as_dataset(given)
+            points = [
+                (p.update, p.sweeps, p.seconds, metrics.log_likelihood(p.rbm, getattr(own, part), "exact"))
+                for p in training
+            ]
+        if own is not None:
+            highest = max(highest, metrics.highest_log_likelihood(getattr(own, part)))
+        for update, sweeps, seconds, y in points:
+            cost = {"update": update, "sweeps": sweeps, "seconds": seconds}
+            rows.append(cost | {"kind": "point", "trainer": name, "x": update, "y": y, "value": y})
+    is_bounded = part == "train" and math.isfinite(highest)
+    levels = [(catalogue.UPPER_BOUND_LABEL, highest)] if is_bounded else []
     x = ChartAxis("x", "Updates", "linear", "~s", zero=True, ticks=8)
     curves = catalogue.training_curves(x, _styles(named), LIKELIHOOD.titled(), levels)
     labels, heights = [(name, name) for name in named], [height for _, height in levels]
     ends = end_rows(labels, rows, "trainer", catalogue.TRAINING_PLOT_HEIGHT, heights)
     return _finished(_drawn(curves.of([*rows, *ends])))
+
+
+def _scored(name: str, model: Model, dataset: AnyDataset, part: str) -> list[tuple[float, ...]]:
+    """Return updates, sweeps, seconds and log-likelihood of the history, where it has been scored."""
+    if dataset is not None or part != "train" or "log_likelihood" not in model.history:
+        raise BadInput(
+            f"plot.likelihood: {name} has no such likelihood in its history: only what fit returns has one, "
+            "of its training part."
+        )
+    columns = [model.history[key].tolist() for key in ("update", "sweeps", "seconds", "log_likelihood")]
+    return [point for point in zip(*columns, strict=True) if math.isfinite(point[-1])]
 
 
 def trace(samples: Samples | Mapping[str, Samples], *, n: int = 1000) -> Any:
@@ -372,7 +395,7 @@ def landscape(
 
     Parameters
     ----------
-    model : Model, RBM, name or file
+    model : Model, RBM, name, file, dict of arrays, or fitted BernoulliRBM
         A model with at most 10 visible units.
     samples : Samples, or a mapping of names to them, optional
         Samples whose shares per state are drawn as -log; states without samples are gaps.
@@ -416,7 +439,7 @@ def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *,
     ----------
     samples : Samples, or a mapping of names to them
         At most n of each, evenly spaced, are drawn over as many training examples.
-    dataset : Dataset, name or file, optional
+    dataset : Dataset, name, file or rows, optional
         Default: the data that the model was trained on.
     n : int
         Maximum number of points of each kind (default 500).
@@ -440,7 +463,7 @@ def compare(samples: Mapping[str, Samples] | Samples, dataset: AnyDataset = None
     ----------
     samples : mapping of names to Samples, or Samples
         For a fair comparison, draw them from one model, with one seed and one start.
-    dataset : Dataset, name or file, optional
+    dataset : Dataset, name, file or rows, optional
         Default: the data that the model was trained on.
 
     Raises
@@ -480,17 +503,16 @@ def _named(results: T | Mapping[str, T], kind: type[T], name: str) -> dict[str, 
     named = dict(results) if isinstance(results, Mapping) else {name: results}
     for label, result in named.items():
         if not isinstance(result, kind) or isinstance(result, str):
-            raise BadInput(f"plot: {label} is {quoted(result)}; give {kind.__name__}, or several by name.")
+            what = getattr(kind, "__name__", "a Model or a Training")
+            raise BadInput(f"plot: {label} is {quoted(result)}; give {what}, or several by name.")
     if not named:
         raise BadInput("plot: there is nothing to draw.")
     return named
 
 
 def _data(dataset: AnyDataset, named: Mapping[str, Samples]) -> Dataset:
-    if isinstance(dataset, Dataset):
-        return dataset
     if dataset is not None:
-        return load_dataset(dataset)
+        return as_dataset(dataset, held_out=True)
     model = next(iter(named.values())).model
     if model is None:
         raise BadInput("plot: these samples do not say their model: name the data.")
@@ -555,12 +577,15 @@ def _mosaics(
     alt = _altair()
     pictures = []
     for name, source in (samples if isinstance(samples, Mapping) else {"": samples}).items():
-        rows, stated = np.asarray(source), None
+        source, stated = load_dataset(source) if isinstance(source, str | Path) else source, None
+        rows = np.asarray(source)
         if isinstance(source, Samples):
             rows = source.p if means else source.v
             stated = source.model.meta.get("image_shape") if source.model else None
         elif isinstance(source, Dataset):
             rows, stated = source.train, source.image_shape
+        if rows.ndim == 3:
+            rows, stated = rows.reshape(len(rows), -1), rows.shape[1:]
         if rows.ndim != 2 or not len(rows):
             raise BadInput(f"plot: pictures are rows (n, units), not an array of shape {rows.shape}.")
         shape = _shape(rows.shape[1], image_shape, stated)

@@ -8,10 +8,10 @@ trainer file whose name begins with an underscore is an example to copy; its cla
 import dataclasses
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, dataclass_transform
 
-from rbmviz.errors import BadInput, unknown
+from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import check_all, check_names, knob, read_knobs
 
 C = TypeVar("C", bound=type)
@@ -21,12 +21,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Table:
     """Named entries of one kind, read from one folder of the package, if any.
 
+    method : what every algorithm of this kind has, and other objects do not
     unlisted : modules by the names of entries that are found by name alone, and stand in no list
     """
 
-    def __init__(self, kind: str, package: str = "", unlisted: Mapping[str, str] | None = None) -> None:
-        self.kind = kind
-        self.package = package
+    def __init__(
+        self, kind: str, package: str = "", method: str = "", unlisted: Mapping[str, str] | None = None
+    ) -> None:
+        self.kind, self.package, self.method = kind, package, method
         self._unlisted = unlisted or {}
         self._entries: dict[str, Any] = {}
         self._discovered = not package
@@ -60,22 +62,35 @@ class Table:
         self._discover()
         return iter(sorted(self._entries.keys() - self._unlisted.keys()))
 
-    def read(self, text: str, **knobs: Any) -> Any:
-        """Return the algorithm of a name or a text like ``rates_fpcd:eps=0.03,k=2``, with further knobs.
+    def read(self, algorithm: Any, /, *, arguments: Iterable[str] = (), **knobs: Any) -> Any:
+        """Return the algorithm that a caller has given, with further knobs.
+
+        algorithm : its name, a text like ``rates_fpcd:eps=0.03,k=2``, its class, or the algorithm itself
+        arguments : further arguments of the caller, which an unknown knob may have been meant for
 
         Raises BadInput if the algorithm or a knob is unknown, given twice, or a value is out of range.
         """
-        name, _, own_text = text.partition(":")
-        cls = self[name]
-        own = read_knobs(cls, own_text)
-        check_names(cls, knobs)
-        if twice := own.keys() & knobs:
-            raise BadInput(f"{name}: {min(twice)} is given twice; give it once.")
-        return cls(**own, **knobs)
+        if isinstance(algorithm, str):
+            name, _, text = algorithm.partition(":")
+            cls = self[name]
+            own = read_knobs(cls, text)
+            check_names(cls, knobs, arguments)
+            if twice := own.keys() & knobs:
+                raise BadInput(f"{name}: {min(twice)} is given twice; give it once.")
+            return cls(**own, **knobs)
+        cls = algorithm if isinstance(algorithm, type) else type(algorithm)
+        if not (hasattr(cls, self.method) and dataclasses.is_dataclass(cls)):
+            raise BadInput(
+                f"{quoted(algorithm)} is not a {self.kind}: give a name, or make one with make_{self.kind}."
+            )
+        check_names(cls, knobs, arguments)
+        if algorithm is cls:
+            return cls(**knobs)
+        return dataclasses.replace(algorithm, **knobs) if knobs else algorithm
 
 
-samplers = Table("sampler", "rbmviz.samplers", unlisted={"broken": "rbmviz.testing.broken"})
-trainers = Table("trainer", "rbmviz.trainers")
+samplers = Table("sampler", "rbmviz.samplers", "target", unlisted={"broken": "rbmviz.testing.broken"})
+trainers = Table("trainer", "rbmviz.trainers", "negative")
 metrics = Table("metric", "rbmviz.metrics")
 live_metrics = Table("live metric", "rbmviz.metrics")
 datasets = Table("data set", "rbmviz.datasets")

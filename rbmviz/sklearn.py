@@ -10,13 +10,12 @@ import numpy as np
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.files.budget import check_state
 from rbmviz.knobs import read_knobs
-from rbmviz.metrics import ais_log_z, log_likelihood, too_large
+from rbmviz.metrics import log_likelihood
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.rbm.parameters import Parameters
 from rbmviz.registry import trainers
-from rbmviz.samplers import Sampler, Samples, sample
-from rbmviz.support import checks
-from rbmviz.trainers import Trainer, as_trainer, initial_rbm
+from rbmviz.samplers import AnySampler, Samples, sample
+from rbmviz.trainers import AnyTrainer, Trainer, initial_rbm, make_trainer
 from rbmviz.trainers.batches import Batches
 from rbmviz.trainers.training import TrainingState
 
@@ -48,10 +47,10 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         Whether the pseudo-likelihood is printed after every pass (default 0).
     random_state : int, RandomState or None
         The same integer gives the same model. scikit-learn draws other numbers and gets another model.
-    trainer : str or Trainer
+    trainer : str, Trainer or class
         One of ``rbmviz.list_trainers()``, perhaps with knobs (``"cd:k=10"``); default ``"pcd"``, as in
         scikit-learn. As there, weights begin at N(0, 0.01^2) and biases at 0, unless it says otherwise.
-    sampler : str or Sampler
+    sampler : str, Sampler or class
         Sampler for ``sample``: one of ``rbmviz.list_samplers()``, perhaps with knobs (default gibbs).
 
     Attributes
@@ -83,7 +82,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
 
     _parameter_constraints: ClassVar[dict] = {
         **neural_network.BernoulliRBM._parameter_constraints,
-        "trainer": "no_validation",  # checked by ``as_trainer`` and ``as_sampler``, in one sentence
+        "trainer": "no_validation",  # checked when they are used, in one sentence
         "sampler": "no_validation",
     }
 
@@ -96,8 +95,8 @@ class BernoulliRBM(neural_network.BernoulliRBM):
         n_iter: int = 10,
         verbose: int = 0,
         random_state: Any = None,
-        trainer: str | Trainer = "pcd",
-        sampler: str | Sampler = "gibbs",
+        trainer: AnyTrainer = "pcd",
+        sampler: AnySampler = "gibbs",
     ) -> None:
         super().__init__(
             n_components,
@@ -181,14 +180,11 @@ class BernoulliRBM(neural_network.BernoulliRBM):
     def log_likelihood(self, X: Any) -> float:
         """Return the mean log-likelihood of binary rows X in nats; ``score_samples`` is only a proxy.
 
-        It is exact if the smaller layer has at most 25 units, else log Z is estimated by AIS.
+        It is exact if the smaller layer has at most 25 units, else log Z is estimated by AIS; see
+        ``metrics.log_likelihood``.
         """
         check_is_fitted(self)
-        rbm = self.model_.rbm
-        v = checks.bits("log_likelihood: X", X.toarray() if sparse.issparse(X) else X, rbm.n_visible)
-        if not too_large(rbm):
-            return log_likelihood(rbm, v)
-        return float(-rbm.free_energy(v).mean() - ais_log_z(self.model_, seed=0).log_z)
+        return log_likelihood(self.model_, X.toarray() if sparse.issparse(X) else X)
 
     def _parameters(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.components_.T, self.intercept_visible_, self.intercept_hidden_
@@ -207,7 +203,7 @@ class BernoulliRBM(neural_network.BernoulliRBM):
     def _chosen_trainer(self) -> Trainer:
         own = {"learning_rate": float(self.learning_rate), "schedule": "constant"}
         if not isinstance(self.trainer, str):
-            return dataclasses.replace(as_trainer(self.trainer), learning_rate=own["learning_rate"])  # type: ignore[type-var]
+            return make_trainer(self.trainer, learning_rate=own["learning_rate"])
         name, _, text = self.trainer.partition(":")
         cls, knobs = trainers[name], read_knobs(trainers[name], text)
         for knob in ("learning_rate", "batch_size", "iterations"):

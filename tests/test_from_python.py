@@ -1,5 +1,6 @@
 """The short way in Python: names, arrays and frames for objects; ``fit``; what records say of themselves."""
 
+import pickle
 import re
 import struct
 import zlib
@@ -12,6 +13,10 @@ from naive import same_parameters
 
 import rbmviz
 from rbmviz import BadInput, Dataset, metrics
+from rbmviz.cli import main
+from rbmviz.datasets import dataset_bytes
+from rbmviz.errors import DoubtfulResult
+from rbmviz.gradient import gradient_quality
 from rbmviz.support.notebook import grey_png, mosaic
 from rbmviz.trainers import train
 
@@ -71,6 +76,133 @@ def test_names_arrays_and_frames_stand_for_objects(tmp_path):
     assert warm.rbm.n_hidden == 4
     with pytest.raises(BadInput, match="The warm start has 4 hidden units; leave n_hidden = 5 out"):
         rbmviz.fit(rows, "cd", warm_start=fitted[0], n_hidden=5)
+
+
+def test_a_model_is_taken_in_every_form(tmp_path):
+    model = rbmviz.load_model("bas_pcd")
+    rbmviz.save_model(model, tmp_path / "m.npz")
+    arrays = {name: getattr(model.rbm, name) for name in "Wbc"}
+    own = rbmviz.sklearn.BernoulliRBM(16, n_iter=1).fit(rbmviz.load_dataset("bas").train)
+    own.components_, own.intercept_visible_, own.intercept_hidden_ = arrays["W"].T, arrays["b"], arrays["c"]
+    forms = ("bas_pcd", tmp_path / "m.npz", model, model.rbm, arrays, rbmviz.to_sklearn(model), own)
+    for ask in (
+        lambda form: rbmviz.sample(form, n=20, v0="random").v,
+        lambda form: next(rbmviz.stream(form, "gibbs", v0="bas", chunk=9, n_chains=3)).v,
+        lambda form: rbmviz.couple(form, replications=5).tau,
+        lambda form: rbmviz.pop_weights(form, "bas").log_weights,
+        lambda form: metrics.log_likelihood(form, "bas", "monte_carlo", chains=3),
+        lambda form: metrics.exact_gradient(form, "bas").W,
+        lambda form: gradient_quality(form, "bas", "cd:k=2", 40).bias,
+        lambda form: rbmviz.fit("bas", "cd", iterations=2, warm_start=form).rbm.W,
+        lambda form: rbmviz.plot.filters(form).to_dict()["hconcat"][0]["width"],
+    ):
+        want = ask(model)
+        for form in forms:
+            np.testing.assert_array_equal(ask(form), want)
+
+
+def test_data_are_taken_in_every_form(tmp_path):
+    data, own = rbmviz.load_dataset("bas"), tmp_path / "own.npz"
+    np.savez(own, x_train=data.train, x_validation=data.validation, x_test=data.test)
+    rows = data.train
+    parts = ("bas", data, own, str(own))
+    arrays = (rows, rows.tolist(), rows.astype(float), pandas.DataFrame(rows), rows.reshape(-1, 4, 4))
+    samples = rbmviz.sample("bas_pcd", n=60)
+    for forms, ask in (
+        (parts, lambda form: metrics.isl(samples, form)),
+        (parts, lambda form: metrics.reference(form)),
+        (parts, lambda form: metrics.ISL(form).update(samples.v).value()),
+        (arrays, lambda form: metrics.isl(samples, form)),
+        (arrays, lambda form: rbmviz.train(form, iterations=3).dataset.image_shape in (None, (4, 4))),
+        (parts + arrays, lambda form: metrics.log_likelihood("bas_pcd", form)),  # all parts have equal rows
+        (parts + arrays, lambda form: metrics.pseudo_likelihood("bas_pcd", form)),
+        (parts + arrays, lambda form: metrics.independent_log_likelihood(form)),
+        (parts + arrays, lambda form: metrics.ais_log_z("bas_pcd", form, n_chains=2, betas=3).log_z),
+        (parts + arrays, lambda form: metrics.Coverage(form).blank_below),
+        (parts + arrays, lambda form: rbmviz.from_sklearn(rbmviz.to_sklearn("bas_pcd"), form).rates.W[0]),
+        (parts + arrays, lambda form: rbmviz.couple("bas_pcd", form, max_sweeps=9).tau),
+        (parts + arrays, lambda form: rbmviz.plot.mosaic(form, (4, 4)).to_dict()["datasets"]),
+    ):
+        want = ask(forms[0])
+        for form in forms[1:]:
+            np.testing.assert_array_equal(ask(form), want)
+    assert metrics.isl(samples, data) == metrics.isl(samples.v, data.test, data.validation)
+    assert metrics.isl(samples, kernel="mean") == metrics.isl(samples.p, data, kernel="mean")
+
+
+def test_algorithms_are_taken_in_every_form():
+    gibbs, cd = rbmviz.make_sampler("gibbs", k=2), rbmviz.make_trainer("cd", k=2)
+    want = rbmviz.sample("bas_pcd", gibbs, 20).v
+    for form in ("gibbs:k=2", type(gibbs), "gibbs", rbmviz.make_sampler("gibbs", k=3)):
+        knobs = {} if form == "gibbs:k=2" else {"k": 2}
+        assert (rbmviz.sample("bas_pcd", form, 20, **knobs).v == want).all()
+    trained = rbmviz.fit("bas", cd, iterations=3).rbm
+    for form in ("cd", type(cd), rbmviz.make_trainer("cd")):
+        assert same_parameters(rbmviz.fit("bas", form, iterations=3, k=2).rbm, trained)
+    for wrong, said in (
+        (lambda: rbmviz.sample("bas_pcd", "gibbs", n_chain=4), "did you mean 'n_chains'"),
+        (lambda: rbmviz.sample("bas_pcd", gibbs, sed=4), "did you mean 'seed'"),
+        (lambda: rbmviz.sample("bas_pcd", "gibbs:k=2", k=3), "k is given twice"),
+        (lambda: rbmviz.sample("bas_pcd", v0="data", init="data"), "give one of them"),
+        (lambda: rbmviz.fit("bas", itertions=4), "did you mean 'iterations'"),
+        (lambda: rbmviz.sample("bas_pcd", cd), "is not a sampler"),
+        (lambda: metrics.isl(want), "do not say their model"),
+        (lambda: metrics.log_likelihood("bas_pcd", "bas", "ecxact"), "is not one of auto"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            wrong()
+
+
+def test_what_a_model_was_fitted_to_stays_with_it(tmp_path):
+    generator = np.random.default_rng(0)
+    rows = (generator.random((50, 5)) < generator.random(5)).astype(np.uint8)
+    model = rbmviz.fit(rows, n_hidden=3, iterations=50)
+    assert rows.flags.writeable > np.shares_memory(rows, model.data.train)  # the array stays the caller's own
+    samples = rbmviz.sample(model, n=50)
+    assert samples.info["start"] == "validation examples of its own data"
+    assert metrics.isl(samples) == metrics.isl(samples, rows)
+    grid = {"k": [1, 2]}
+    first = rbmviz.sweep(model, "gibbs", grid, 20, 2, out=tmp_path)
+    (path,) = set(first["data"].tolist())
+    kept = rbmviz.load_dataset(path)
+    assert (len(kept.train), len(kept.validation), len(kept.test)) == (40, 5, 5)
+    again = rbmviz.sweep(model, "gibbs", grid, 20, 2, out=tmp_path, data=rows)
+    assert (again["isl_test"] == first["isl_test"]).all()
+    digits = rbmviz.load_dataset("digits")
+    (tmp_path / "d.npz").write_bytes(dataset_bytes(digits))
+    assert rbmviz.load_dataset(tmp_path / "d.npz").digest() == digits.digest()
+    with pytest.raises(BadInput, match="trained on different data"):
+        rbmviz.sweep([model, "bas_pcd"], "gibbs", grid, out=tmp_path)
+    trained = rbmviz.sweep(rows, "cd", grid, 20, 2, out=tmp_path / "cd", n_hidden=3)
+    assert set(trained["knob_k"]) == {1, 2}
+
+
+def test_fit_measures_its_training_and_says_what_the_command_says(capsys, tmp_path):
+    model = rbmviz.fit("bas", iterations=100)
+    column = model.history["log_likelihood"]
+    assert np.isfinite(column).sum() == 10
+    assert column[-1] == pytest.approx(metrics.log_likelihood(model, "bas"))
+    settings = ["--learning-rate", "0.1", "--out", str(tmp_path / "m.safetensors")]
+    assert main(["train", *settings]) == 0
+    said = capsys.readouterr().err
+    with pytest.warns(DoubtfulResult, match="has fallen to -[0-9.]+ nats, from -[0-9.]+ after") as fallen:
+        rbmviz.fit("bas", learning_rate=0.1)
+    with pytest.warns(DoubtfulResult, match="not above independent units"):
+        rbmviz.fit("bas", iterations=5)
+    assert str(fallen[0].message) in said
+    points = rbmviz.plot.likelihood({"pcd": model}).to_dict()["datasets"]
+    drawn = [row["y"] for rows in points.values() for row in rows if row.get("kind") == "point"]
+    assert drawn == pytest.approx(column[np.isfinite(column)].tolist())
+    with pytest.raises(BadInput, match="no such likelihood in its history"):
+        rbmviz.plot.likelihood(model, part="test")
+    estimate = metrics.log_likelihood("bas_pcd", "bas", "ais", temperatures=300)
+    exact = metrics.log_likelihood("bas_pcd", "bas")
+    assert abs(estimate - exact) < 5 * estimate.std_error
+    assert (exact.std_error, estimate.method, pickle.loads(pickle.dumps(estimate)).method) == (
+        0,
+        "ais",
+        "ais",
+    )
 
 
 def test_samples_are_cut_and_split_by_chain():

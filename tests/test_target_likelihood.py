@@ -9,7 +9,6 @@ from rbmviz.metrics import log_likelihood
 from rbmviz.samplers.target_likelihood import (
     TARGET_STRIDE,
     TargetAverage,
-    mean_log_likelihood,
     target_likelihood,
 )
 
@@ -40,9 +39,9 @@ def likelihoods(name, **knobs):
     average.step(sampler, state, 20_000)
     data = rbmviz.load_dataset(model.meta["dataset"]).train
     found = target_likelihood(model.rbm, sampler.target(state), average, data)
-    assert found.model == (pytest.approx(log_likelihood(model.rbm, data)), 0.0)
-    assert (found.method, found.samples) == ("exact", 20_000)
-    return found.model[0], found.now[0], found.averaged[0]
+    assert found["model"] == pytest.approx(log_likelihood(model.rbm, data))
+    assert (found["model"].method, average.samples) == ("exact", 20_000)
+    return found.values()
 
 
 def test_a_small_step_improves_a_model_that_had_not_converged():
@@ -50,13 +49,6 @@ def test_a_small_step_improves_a_model_that_had_not_converged():
     model, now, averaged = likelihoods("bas_cd1", eps=0.003)
     assert averaged > model + 1
     assert now < model
-    assert likelihoods("bas_cd1", eps=0.1)[2] < model
+    assert [*likelihoods("bas_cd1", eps=0.1)][2] < model
     near_its_optimum, _, averaged = likelihoods("bas_pcd", eps=0.003)
     assert averaged < near_its_optimum
-
-
-def test_a_larger_model_is_estimated_with_its_error():
-    rbm, data = rbmviz.load_model("bas_pcd").rbm, rbmviz.load_dataset("bas").train
-    value, error = mean_log_likelihood(rbm, data, max_units=15)
-    assert 0 < error < 0.5
-    assert value == pytest.approx(log_likelihood(rbm, data), abs=5 * error)

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 import numpy as np
 
 from rbmviz import coupling as coupled
-from rbmviz import rng
 from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import Count, Seed, whole
 from rbmviz.cli.origins import origin_of
@@ -83,8 +82,7 @@ def couple(
         replications * (10 * rbm.n_visible + PAIR_BYTES),
         "give fewer --replications",
     )
-    v0 = rng.generator(seed, "starts").integers(0, 2, (replications, rbm.n_visible), dtype=np.uint8)
-    pairs = coupled.couple(rbm, v0, algorithm, max_sweeps, lag, seed)
+    pairs = coupled.couple(rbm, "random", algorithm, max_sweeps, lag, seed, replications=replications)
     truncated = int(pairs.truncated.sum())
     if truncated:
         print_message(f"{truncated:,} of {replications:,} pairs had not met after {max_sweeps:,} sweeps.")

@@ -9,12 +9,12 @@ from rbmviz import metrics
 from rbmviz.cli import Answer, print_message
 from rbmviz.cli.options import DataName, ModelName, Seed, whole
 from rbmviz.cli.origins import origin_of
-from rbmviz.datasets import load_dataset
+from rbmviz.datasets import data_of, load_dataset
 from rbmviz.datasets.fields import PARTS
 from rbmviz.errors import BadInput
 from rbmviz.metrics.ais import DEFAULT_CHAINS, TEMPERATURES
 from rbmviz.metrics.monte_carlo import MAX_MONTE_CARLO, MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
-from rbmviz.models import data_of, load_model
+from rbmviz.models import load_model
 from rbmviz.rbm import Model
 
 Chains = Annotated[int, whole(2, 10**7)]

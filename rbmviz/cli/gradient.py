@@ -13,12 +13,12 @@ from rbmviz.cli import Answer, print_message, table
 from rbmviz.cli.options import ModelName, Seed, read_algorithms, split_algorithms, whole
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
-from rbmviz.datasets import load_dataset
+from rbmviz.datasets import data_of, load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.gradient import CHAIN_BURN_IN, RUNS, GradientQuality, GradientReference
 from rbmviz.metrics import tempered_ladders, too_large
 from rbmviz.metrics.tempering import LADDERS, MAX_TEMPERED_SWEEPS, TEMPERED_SAMPLES
-from rbmviz.models import data_of, load_model
+from rbmviz.models import load_model
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz import cli
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import Dataset, data_of, load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.files.metadata import data_name
 from rbmviz.files.origin import origin
-from rbmviz.models import data_of
 from rbmviz.rbm import Model
 
 FILES = "--out", "--history"

@@ -1,6 +1,5 @@
 """``rbmviz sample``: write samples to a file."""
 
-import dataclasses
 import io
 import json
 import time
@@ -19,6 +18,7 @@ from rbmviz.errors import BadInput, brought_by
 from rbmviz.files.budget import check_memory
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import values_of
+from rbmviz.metrics import LogLikelihood
 from rbmviz.models import load_model, with_rates
 from rbmviz.rbm import Model
 from rbmviz.rbm.clamp import Clamp, read_clamp
@@ -27,7 +27,7 @@ from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.fast_weights import follow_norm
 from rbmviz.samplers.interleave import begin as begin_chains
 from rbmviz.samplers.interleave import start_of, whole
-from rbmviz.samplers.target_likelihood import TargetAverage, TargetLikelihood, target_likelihood
+from rbmviz.samplers.target_likelihood import TARGET_STRIDE, TargetAverage, target_likelihood
 
 INTERRUPT_SECONDS = 0.2
 """Target time of a chunk, in seconds: an interrupt takes effect after the current chunk."""
@@ -127,8 +127,10 @@ def sample(
     result |= {"sweeps": sweeps, "start": start, "out": str(target), "origin": source}
     if average is not None and data is not None:
         found = target_likelihood(loaded.rbm, algorithm.target(state), average, data.train, seed=seed)
-        result["likelihood"] = dataclasses.asdict(found) | {"method": found.method}
-        said += f"\n{_likelihoods(found)}"
+        pairs = {name: None if x is None else (float(x), x.std_error) for name, x in found.items()}
+        method = next(x.method for x in found.values() if x is not None)
+        result["likelihood"] = pairs | {"samples": average.models * TARGET_STRIDE, "method": method}
+        said += f"\n{_likelihoods(found, method)}"
     return result | ({"interrupted": True} if interrupted or stops else {}), said
 
 
@@ -190,15 +192,13 @@ def _packed(
     return content.getvalue()
 
 
-def _likelihoods(found: TargetLikelihood) -> str:
-    each = {
-        "of the model": found.model,
-        "of theta + theta_F now": found.now,
-        "of its average": found.averaged,
-    }
-    values = (
-        f"{label} {pair[0]:.3f}" + (f" +- {pair[1]:.2g}" if pair[1] else "")
-        for label, pair in each.items()
-        if pair is not None
+def _likelihoods(found: dict[str, LogLikelihood | None], method: str) -> str:
+    each = dict(
+        zip(("of the model", "of theta + theta_F now", "of its average"), found.values(), strict=True)
     )
-    return f"mean log-likelihood (nats, {found.method}) {', '.join(values)}"
+    values = (
+        f"{label} {value:.3f}" + (f" +- {value.std_error:.2g}" if value.std_error else "")
+        for label, value in each.items()
+        if value is not None
+    )
+    return f"mean log-likelihood (nats, {method}) {', '.join(values)}"

@@ -1,5 +1,6 @@
 """``rbmviz train``: train one model and write it with its rates and its provenance."""
 
+import math
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,19 +23,14 @@ from rbmviz.files.arrays import Damaged, read_file
 from rbmviz.files.origin import csv_bytes, origin, with_origin
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import read_knobs
-from rbmviz.rbm import RBM, Model
+from rbmviz.rbm import Model
 from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session.training import (
-    LIVE_AIS_CHAINS,
-    LIVE_AIS_TEMPERATURES,
-    MAX_UNITS_EXACT_LIKELIHOOD,
-    scored_examples,
-)
 from rbmviz.support.blas import one_blas_thread
 from rbmviz.trainers import Progress, Training, trained_model
 from rbmviz.trainers.common_knobs import CommonKnobs
+from rbmviz.trainers.likelihood import LIKELIHOODS, likelihood, method_of, remarks
 
 N_SCORED = 10_000
 """Number of scored samples for each of these samplers."""
@@ -122,7 +118,7 @@ def train(
             write_whole(checkpoint, done.checkpoint)
         model = _model(done, command)
         write_whole(target, model_bytes(model))
-        if history and done.likelihoods:
+        if history and done.steps.history:
             write_whole(Path(history), with_origin(csv_bytes(done.rows()), "history.csv", source))
     if done.warning:
         print_message(done.warning)
@@ -155,10 +151,8 @@ class _Done:
     """The newest progress, whose model is finite."""
     checkpoint: bytes = b""
     """The training at ``newest``."""
-    likelihoods: list[dict[str, Any]] = field(default_factory=list)
-    """Last columns of the history, a row for each step."""
     likelihood: dict[str, Any] = field(default_factory=dict)
-    """See ``_likelihood``; of a complete training."""
+    """See ``trainers.likelihood.likelihood``; of a complete training."""
     measured: dict[str, Any] = field(default_factory=dict)
     """See ``scores``; of a complete training."""
     warning: str = ""
@@ -178,8 +172,11 @@ class _Done:
         """Return the history."""
         columns = self.steps.history
         values = zip(*(column.tolist() for column in columns.values()), strict=True)
-        steps = (dict(zip(columns, row, strict=True)) for row in values)
-        return [step | more for step, more in zip(steps, self.likelihoods, strict=False)]
+        rows = [dict(zip(columns, row, strict=True)) for row in values]
+        for name in {"ais_ess", "log_likelihood", "log_likelihood_error"} & columns.keys():
+            for row in rows:  # what was not estimated, or not scored before an interrupt
+                row[name] = "" if math.isnan(row[name]) else row[name]
+        return rows
 
 
 def _checked(out: str, history: str | None, resume: bool, warm_start: str | None, dataset: str) -> Path:
@@ -203,30 +200,12 @@ def _checked(out: str, history: str | None, resume: bool, warm_start: str | None
     return checkpoint
 
 
-HISTORY_LIKELIHOOD = ("log_likelihood", "log_likelihood_error", "ais_ess", "independent_log_likelihood")
-"""Last columns of a history."""
-
-
-def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
-    """Return the last columns of a row, the likelihoods of the model (expensive) and of independent units."""
-    rows = dataset.train
-    if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD:
-        values: tuple[Any, ...] = metrics.log_likelihood(rbm, rows), 0.0, ""
-    else:
-        estimate = metrics.ais_log_z(
-            rbm, rows, n_chains=LIVE_AIS_CHAINS, betas=LIVE_AIS_TEMPERATURES, seed=seed
-        )
-        rows = scored_examples(rows)
-        values = float(-rbm.free_energy(rows).mean() - estimate.log_z), estimate.std_error, estimate.ess
-    return dict(zip(HISTORY_LIKELIHOOD, (*values, metrics.independent_log_likelihood(rows)), strict=True))
-
-
 def _train(
     done: _Done, iterations: int, with_history: bool, checkpoint: Path, checkpoint_every: int | None
 ) -> None:
     """Train and score to the end, an interrupt or a failure; an error before the first step is raised."""
     steps, data = done.steps, done.steps.dataset
-    saved = steps.state.update
+    saved, often = steps.state.update, LIKELIHOODS[method_of(*steps.state.theta.W.shape)]
     bar = tqdm(total=iterations, initial=saved, unit="update", disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
     with one_blas_thread(), bar:
@@ -234,9 +213,7 @@ def _train(
             for step in steps:
                 # Both between two steps: an interrupt may leave a step incomplete.
                 done.newest, done.checkpoint = step, steps.checkpoint()
-                done.likelihoods.append(dict.fromkeys(HISTORY_LIKELIHOOD, ""))
-                if with_history:
-                    done.likelihoods[-1] = _likelihood(data, step.rbm, done.seed)
+                steps.score(*((None,) if with_history else ()), often=0 if with_history else often)
                 if step.warning:
                     done.warning = f"After {step.update:,} updates {step.warning}"
                 if checkpoint_every and step.update - saved >= checkpoint_every:
@@ -245,7 +222,7 @@ def _train(
                 bar.update(step.update - bar.n)
             if done.newest is None:  # the checkpoint holds the last update
                 done.newest = steps.trainer.step(steps.state, 0)
-            done.likelihood = _likelihood(data, done.last.rbm, done.seed)
+            done.likelihood = likelihood(data.train, done.last.rbm, done.seed)
             if done.score:
                 print_message("Scoring 10,000 samples of each sampler.")
                 done.measured = scores(trained_model(data, steps.trainer, done.last, done.seed), data)
@@ -276,8 +253,8 @@ def _model(done: _Done, command: str) -> Model:
     data, rbm, seed = done.steps.dataset, done.last.rbm, done.seed
     more: dict[str, Any] = {"command": command, "origin": origin(command, data=[data], seeds=[seed])}
     measured = dict(done.measured)
-    if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD:
-        exact = {"log_likelihood": metrics.log_likelihood(rbm, data.train)}
+    if method_of(*rbm.W.shape) == "exact":
+        exact = {"log_likelihood": float(metrics.log_likelihood(rbm, data.train))}
         measured = {**measured, "scores": exact | measured.get("scores", {})}
     return trained_model(data, done.steps.trainer, done.last, seed, **more, **measured)
 
@@ -304,15 +281,15 @@ def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
 
 
 def _result(done: _Done, out: Path, model: Model) -> dict[str, Any]:
-    """Return the result of the command, and report a model that has learned nothing."""
-    last, data, likelihood = done.last, done.steps.dataset, done.likelihood
+    """Return the result of the command, and report a model that has learned nothing, or has fallen."""
+    last, data, scored = done.last, done.steps.dataset, done.likelihood
     measured = model.meta.get("scores")
-    independent = likelihood.get("independent_log_likelihood")
+    independent = scored.get("independent_log_likelihood")
     result: dict[str, Any] = {
         **{"out": str(out), "updates": last.update, "seconds": last.seconds},
         "data": f"{len(data.train):,} examples of {data.n_visible} units; {data.binarisation}",
-        "log_likelihood": likelihood.get("log_likelihood", (measured or {}).get("log_likelihood")),
-        "log_likelihood_error": likelihood.get("log_likelihood_error"),
+        "log_likelihood": scored.get("log_likelihood", (measured or {}).get("log_likelihood")),
+        "log_likelihood_error": scored.get("log_likelihood_error"),
         **{"independent_log_likelihood": independent, "scores": measured},
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
     }
@@ -320,11 +297,9 @@ def _result(done: _Done, out: Path, model: Model) -> dict[str, Any]:
         result["truncated"] = result["share_cut"] = last.stats["truncated"]
     if done.warning:
         result["warning"] = done.warning
-    if likelihood and likelihood["log_likelihood"] - 2 * likelihood["log_likelihood_error"] <= independent:
-        print_message(
-            f"The model is not above independent units ({independent:.3f} nats): it has learned nothing of "
-            "how they depend on each other. Give more --iterations, or another --learning-rate."
-        )
+    if scored:
+        for remark in remarks(done.steps.history):
+            print_message(remark)
     return result
 
 

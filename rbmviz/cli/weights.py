@@ -6,10 +6,10 @@ from rbmviz import metrics, rng
 from rbmviz.cli import Answer
 from rbmviz.cli.options import Count, DataName, ModelName, Seed, range_of
 from rbmviz.cli.origins import origin_of
-from rbmviz.datasets import load_dataset
+from rbmviz.datasets import data_of, load_dataset
 from rbmviz.files.budget import check_memory
-from rbmviz.models import data_of, load_model
-from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
+from rbmviz.models import load_model
+from rbmviz.trainers.likelihood import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.pop_cd import PopCD, pop_weights
 
 

@@ -1,20 +1,33 @@
 """Data sets: one module for each data set or generator, with a registered function that returns a Dataset."""
 
 import inspect
+import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from rbmviz import registry
+from rbmviz.datasets.fields import PARTS, in_parts
 from rbmviz.datasets.own import is_path, reader, reader_of_path
 from rbmviz.datasets.raw import fetch, how_to_get, package_folder, path_of, source_of
 from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.files.arrays import is_file, is_folder
+from rbmviz.files.metadata import data_name
+from rbmviz.rbm import Model
+from rbmviz.support import checks
 
 __all__ = [
+    "AnyData",
     "Dataset",
     "MissingData",
+    "as_dataset",
+    "data_of",
+    "dataset_bytes",
     "describe",
     "fetch",
     "list_datasets",
@@ -22,7 +35,11 @@ __all__ = [
     "load_dataset",
     "load_registered",
     "missing_data",
+    "rows_of",
 ]
+
+AnyData = Dataset | str | Path | ArrayLike
+"""What stands for data: a data set, its name or file, or rows of 0 and 1, an array or a data frame."""
 
 
 def load_dataset(name: str | Path, **options: Any) -> Dataset:
@@ -58,6 +75,54 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     return _called(registry.datasets[base], base, variant, options)
 
 
+def _rows(what: str, data: ArrayLike, n_visible: int | None = None) -> tuple[np.ndarray, Any]:
+    """Return the rows of an array, of pictures too, and the shape of a picture; ``what`` is as in checks."""
+    rows = checks.numbers(what, data)
+    shape = (int(rows.shape[1]), int(rows.shape[2])) if rows.ndim == 3 else None
+    return checks.bits(what, rows.reshape(len(rows), -1) if shape else rows, n_visible), shape
+
+
+def as_dataset(data: AnyData, what: str = "The data", *, held_out: bool = False) -> Dataset:
+    """Return a data set, also by its name or file; or of the rows of an array or data frame.
+
+    what : name of the rows in an error message
+    held_out : whether a tenth of an array's rows is held out for validation, and a tenth for testing, as by
+        ``Dataset.from_arrays`` (default False: all are training examples)
+
+    Raises BadInput if there is no such data set, the rows are not bits, or all are equal.
+    """
+    if isinstance(data, str | Path):
+        data = load_dataset(data)
+    if not isinstance(data, Dataset):
+        rows, shape = _rows(what, data)
+        rows = rows.copy()  # what is kept with a model must not change with the caller's array, nor lock it
+        none = rows[:0]
+        data = Dataset("", rows, none, none, "bits as they were given", "an array", image_shape=shape)
+    if held_out and not (data.name or len(data.validation) or len(data.test)):
+        parts = in_parts(what, {"train": data.train}, {}, binarisation=data.binarisation, source=data.source)
+        return replace(data, **parts | {"name": ""})
+    return data
+
+
+def rows_of(
+    what: str, data: AnyData, n_visible: int | None = None, part: Literal["train", "test"] = "test"
+) -> np.ndarray:
+    """Return rows of 0 and 1, uint8 (n, n_visible): those of an array or data frame, or a part of a data set.
+
+    what : name of the rows in an error message
+    n_visible : required number of columns (default: any)
+    """
+    if isinstance(data, str | Path):
+        data = load_dataset(data)
+    if isinstance(data, Dataset):
+        name, rows = data.name, getattr(data, part)
+        data = rows if len(rows) or name else data.train
+        if not len(data):
+            raise BadInput(f"{name} has no {part} part: give an array of rows, or other data.")
+        what = name or what
+    return _rows(what, data, n_visible)[0]
+
+
 MAX_NAME_LENGTH = 60
 """Most characters of a registered name with its variant."""
 
@@ -79,9 +144,43 @@ def load_registered(name: object) -> Dataset:
     return _called(registry.datasets[base], base, variant, {})
 
 
+def data_of(
+    model: Model, name: str | None = None, load: Callable[[str], Dataset] = load_registered
+) -> Dataset:
+    """Return the data that a model is scored on, or else was trained on.
+
+    name : other registered data to take instead (default: what it was trained on in this program, or the data
+        that it names)
+    load : loads data by name: ``load_registered``, or something that keeps what it has loaded
+
+    Raises BadInput if the model names no data, they are not on this machine, or are not as wide as the model.
+    """
+    if name is None and model.data is not None:
+        return as_dataset(model.data, held_out=True)
+    name = name or data_name(model.meta)
+    if name is None:
+        raise BadInput("This model does not say what it was trained on: name the data.")
+    dataset = load(name)
+    if dataset.n_visible != model.rbm.n_visible:
+        raise BadInput(f"{name} has {dataset.n_visible} units and the model {model.rbm.n_visible}.")
+    return dataset
+
+
 def load_bytes(content: bytes, name: str, **options: Any) -> Dataset:
     """Return a data set from the bytes of a file (an upload); the suffix of the name gives the format."""
     return _called(reader(content, name), name, "", options)
+
+
+def dataset_bytes(dataset: Dataset) -> bytes:
+    """Return the content of an .npz from which ``load_dataset`` reads the same rows and labels."""
+    arrays: dict[str, np.ndarray] = {}
+    for part in PARTS:
+        rows, labels = getattr(dataset, part), getattr(dataset, f"{part}_labels")
+        arrays[f"x_{part}"] = rows.reshape(len(rows), *(dataset.image_shape or (dataset.n_visible,)))
+        arrays |= {} if labels is None else {f"y_{part}": labels}
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
+    return content.getvalue()
 
 
 def _called(function: Callable[..., Dataset], name: str, variant: str, options: dict[str, Any]) -> Dataset:

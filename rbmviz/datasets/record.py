@@ -45,7 +45,7 @@ class Dataset:
     Raises
     ------
     BadInput
-        If a part is not uint8 rows of 0 and 1, if there are no training examples or they are all equal, if
+        If a part is not rows of 0 and 1, if there are no training examples or they are all equal, if
         labels are not indices into the classes, or if there is not one word for each visible unit.
     """
 
@@ -74,15 +74,15 @@ class Dataset:
     def __post_init__(self) -> None:
         for part in PARTS:
             width = None if part == "train" else self.train.shape[1]
-            rows = checks.bit_rows(f"{self.name}: {part}", getattr(self, part), width)
+            rows = checks.bits(f"{self.name}: {part}", getattr(self, part), width, 0)
             object.__setattr__(self, part, rows)
         if not self.train.size:
             raise BadInput(f"{self.name} has no training examples, or none with a value; give it some.")
         if (self.train.min(axis=0) == self.train.max(axis=0)).all():
             raise BadInput(
-                f"{self.name}: there is nothing to learn, as no training example differs from another "
-                f"({len(self.train):,} of them; binarisation: {self.binarisation}); choose other data, or "
-                "another threshold."
+                f"{self.name or 'The data'}: there is nothing to learn, as no training example differs from "
+                f"another ({len(self.train):,} of them; binarisation: {self.binarisation}); choose other "
+                "data, or another threshold."
             )
         self._check_names()
         for field in fields(self):

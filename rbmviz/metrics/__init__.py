@@ -8,7 +8,6 @@ from rbmviz.metrics.exact import (
     exact_gradient,
     highest_log_likelihood,
     independent_log_likelihood,
-    log_likelihood,
     log_z,
     model_statistics,
     probabilities,
@@ -28,6 +27,7 @@ from rbmviz.metrics.gibbs_chain import (
 )
 from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
+from rbmviz.metrics.likelihood import LogLikelihood, log_likelihood
 from rbmviz.metrics.monte_carlo import monte_carlo_likelihood
 from rbmviz.metrics.pca import PrincipalPlane, principal_plane
 from rbmviz.metrics.pseudo_likelihood import pseudo_likelihood
@@ -52,6 +52,7 @@ __all__ = [
     "Kernel",
     "Ladder",
     "Landscape",
+    "LogLikelihood",
     "PrincipalPlane",
     "Rule",
     "Tempered",

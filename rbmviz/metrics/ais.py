@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz import kernels, rng
+from rbmviz.datasets import AnyData, rows_of
 from rbmviz.errors import BadInput
 from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM, softplus
@@ -109,13 +110,12 @@ def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
     return betas
 
 
-def _base(model: AnyModel, data: np.ndarray | None) -> tuple[RBM, np.ndarray]:
+def _base(model: AnyModel, data: AnyData | None) -> tuple[RBM, np.ndarray]:
     """Return the RBM and the visible biases of the base model, float64 (n_visible,)."""
     model = as_model(model)
     rbm, rates = model.rbm, model.rates
     if data is not None:
-        data = checks.bits("The data", data, rbm.n_visible)
-        mean = data.mean(axis=0, dtype=np.float64)
+        mean = rows_of("The data", data, rbm.n_visible, "train").mean(axis=0, dtype=np.float64)
     elif rates is not None:
         mean = rates.b.astype(np.float64)
     else:
@@ -140,7 +140,7 @@ def _anneal(
 
 
 def _blocks(
-    model: AnyModel, data: np.ndarray | None, n_chains: int, betas: int | np.ndarray, seed: rng.Seed
+    model: AnyModel, data: AnyData | None, n_chains: int, betas: int | np.ndarray, seed: rng.Seed
 ) -> tuple[list[Generator[None, None, np.ndarray]], float]:
     """Return a generator for each block of chains, and log Z of the base model."""
     rbm, base = _base(model, data)
@@ -164,7 +164,7 @@ def _blocks(
 
 def ais_blocks(
     model: AnyModel,
-    data: np.ndarray | None = None,
+    data: AnyData | None = None,
     *,
     n_chains: int = DEFAULT_CHAINS,
     betas: int | np.ndarray = TEMPERATURES,
@@ -202,7 +202,7 @@ def _step(block: Generator[None, None, np.ndarray]) -> np.ndarray | None:
 
 def ais_steps(
     model: AnyModel,
-    data: np.ndarray | None = None,
+    data: AnyData | None = None,
     *,
     n_chains: int = DEFAULT_CHAINS,
     betas: int | np.ndarray = TEMPERATURES,
@@ -225,7 +225,7 @@ def ais_steps(
 @metric("ais_log_z")
 def ais_log_z(
     model: AnyModel,
-    data: np.ndarray | None = None,
+    data: AnyData | None = None,
     *,
     n_chains: int = DEFAULT_CHAINS,
     betas: int | np.ndarray = TEMPERATURES,
@@ -242,7 +242,7 @@ def ais_log_z(
     ----------
     model : RBM, Model, name or file
         The model; with rates, a Model gives a better base model than an RBM.
-    data : uint8 (n, n_visible), optional
+    data : uint8 (n, n_visible), or a data set, name or file, optional
         Training data. The base model has the visible means of ``data`` or else of the model's rates, clipped
         to [0.001, 0.999]; without either, the model's visible biases. The choice changes the standard error,
         not the expected weight.

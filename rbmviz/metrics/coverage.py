@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from rbmviz import kernels
+from rbmviz.datasets import AnyData, as_dataset
 from rbmviz.datasets.record import Dataset, once_per_dataset
 from rbmviz.registry import metric
 from rbmviz.support import checks
@@ -78,7 +79,7 @@ class Coverage:
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : Dataset, name, file or rows
         Data with a training part. Without labels there are no classes and no switches.
     max_examples : int, optional
         Number of training examples to compare with, evenly spaced (default: all).
@@ -113,9 +114,10 @@ class Coverage:
         If ``max_examples`` is not a whole number from 1 up.
     """
 
-    def __init__(self, dataset: Dataset, max_examples: int | None = None, n_chains: int = 1) -> None:
+    def __init__(self, dataset: AnyData, max_examples: int | None = None, n_chains: int = 1) -> None:
         if max_examples is not None:
             max_examples = checks.whole("Coverage: max_examples", max_examples, 1)
+        dataset = as_dataset(dataset)
         self.packed, self.labels, self.threshold, self.blank_below = _examples(dataset, max_examples)
         self.examples = len(self.packed)
         self._width = dataset.train.shape[1]
@@ -152,7 +154,7 @@ class Coverage:
         BadInput
             If shape, type or values are not as described.
         """
-        return _nearest(self.packed, checks.bit_rows("Coverage: the samples", v, self._width))
+        return _nearest(self.packed, checks.bits("Coverage: the samples", v, self._width, 0))
 
     def kinds(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return classes, int64 (n,), empty without labels; which samples are blank; which are spurious."""

@@ -1,16 +1,16 @@
-"""Exact values by enumeration of the smaller layer: log Z, log-likelihood, probabilities, gradient."""
+"""Exact values by enumeration of the smaller layer: log Z, probabilities, gradient."""
 
 import threading
 
 import numpy as np
 
 from rbmviz import kernels
+from rbmviz.datasets import AnyData, rows_of
 from rbmviz.errors import BadInput
 from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
 from rbmviz.rbm.files import AnyModel, as_rbm
 from rbmviz.registry import metric
-from rbmviz.support import checks
 from rbmviz.support.blas import in_threads, one_blas_thread
 
 MAX_UNITS_ENUMERATED = 25
@@ -162,46 +162,25 @@ def log_z(rbm: AnyModel) -> float:
     return float(np.logaddexp.reduce(list(in_threads(log_sum, states.tops, workers))))
 
 
-@metric("log_likelihood")
-def log_likelihood(rbm: AnyModel, v: np.ndarray) -> float:
-    """Return the exact mean log-likelihood of data, in nats per row.
-
-    Parameters
-    ----------
-    rbm : RBM, Model, name or file
-        Model with at most 25 units in its smaller layer.
-    v : uint8 (n, n_visible)
-        Rows of 0 and 1.
-
-    Raises
-    ------
-    BadInput
-        If the data do not fit the model, or the model is too large to enumerate.
-    """
-    rbm = as_rbm(rbm)
-    v = checks.bits("The data", v, rbm.n_visible)
-    return float(-rbm.free_energy(v).mean()) - log_z(rbm)
-
-
-def highest_log_likelihood(v: np.ndarray) -> float:
+def highest_log_likelihood(v: AnyData) -> float:
     """Return the highest mean log-likelihood of data under any model: minus their entropy, in nats.
 
     Parameters
     ----------
-    v : uint8 (n, n_visible)
-        Rows of 0 and 1.
+    v : uint8 (n, n_visible), or a data set, name or file
+        Rows of 0 and 1; of a data set its training part.
 
     Raises
     ------
     BadInput
         If the data are not rows of 0 and 1.
     """
-    counts = np.unique(checks.bits("The data", v), axis=0, return_counts=True)[1]
+    counts = np.unique(rows_of("The data", v, None, "train"), axis=0, return_counts=True)[1]
     shares = counts / counts.sum()
     return float((shares * np.log(shares)).sum())
 
 
-def independent_log_likelihood(v: np.ndarray) -> float:
+def independent_log_likelihood(v: AnyData) -> float:
     """Return the highest mean log-likelihood that a model of independent units can give to data, in nats.
 
     An RBM without weights reaches it, with the log odds of the units as visible biases. A trained model
@@ -209,15 +188,15 @@ def independent_log_likelihood(v: np.ndarray) -> float:
 
     Parameters
     ----------
-    v : uint8 (n, n_visible)
-        Rows of 0 and 1.
+    v : uint8 (n, n_visible), or a data set, name or file
+        Rows of 0 and 1; of a data set its training part.
 
     Raises
     ------
     BadInput
         If the data are not rows of 0 and 1.
     """
-    p = checks.bits("The data", v).mean(axis=0)
+    p = rows_of("The data", v, None, "train").mean(axis=0)
     p = p[(p > 0) & (p < 1)]
     return float((p * np.log(p) + (1 - p) * np.log1p(-p)).sum())
 
@@ -305,15 +284,15 @@ def model_statistics(rbm: AnyModel) -> Statistics:
 
 
 @metric("exact_gradient")
-def exact_gradient(rbm: AnyModel, v: np.ndarray) -> Statistics:
+def exact_gradient(rbm: AnyModel, v: AnyData) -> Statistics:
     """Return the exact gradient of the mean log-likelihood of data: <s>_data - <s>_model.
 
     Parameters
     ----------
     rbm : RBM, Model, name or file
         Model with at most 25 units in its smaller layer.
-    v : uint8 (n, n_visible)
-        Rows of 0 and 1.
+    v : uint8 (n, n_visible), or a data set, name or file
+        Rows of 0 and 1; of a data set its training part.
 
     Returns
     -------
@@ -326,5 +305,5 @@ def exact_gradient(rbm: AnyModel, v: np.ndarray) -> Statistics:
         If the data do not fit the model, or the model is too large to enumerate.
     """
     rbm = as_rbm(rbm)
-    data, model = rbm.rates(v), model_statistics(rbm)
+    data, model = rbm.rates(rows_of("The data", v, rbm.n_visible, "train")), model_statistics(rbm)
     return Statistics(data.W - model.W, data.b - model.b, data.c - model.c)

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from rbmviz import kernels
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import AnyData, as_dataset
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES, VISITED_SHARE, Coverage
 from rbmviz.metrics.temperature import PseudoLikelihood, flip_odds, sigmoid
 from rbmviz.metrics.thinned import FEWEST_DRAWS, Thinned, batch_variance, batches_of, local_rows, thinned
@@ -215,7 +214,7 @@ class Findings(list[Finding]):
 def findings(
     samples: Any,
     model: AnyModel,
-    data: Dataset | str | Path | None = None,
+    data: AnyData | None = None,
     start: np.ndarray | None = None,
 ) -> Findings:
     """Return what speaks against trusting samples, a list of ``Finding``.
@@ -233,7 +232,7 @@ def findings(
         With fewer than 100 samples, or 16 draws of each chain, nothing is said.
     model : RBM, Model, name or file
         The model that they should be samples of.
-    data : Dataset, name or file, optional
+    data : Dataset, name, file or rows, optional
         Data of the model, with classes if there are any.
     start : uint8 (n_visible,) or (chains, n_visible), optional
         Where the chains began. If several began at each of several rows, the chains of a row count as one
@@ -257,8 +256,7 @@ def findings(
     """
     rbm = as_rbm(model)
     kept = thinned(samples, rbm)
-    dataset = data if data is None or isinstance(data, Dataset) else load_dataset(data)
-    watch = Watch(rbm, dataset, kept.n_chains, start)
+    watch = Watch(rbm, data, kept.n_chains, start)
     watch.kept = kept
     return watch.findings()
 
@@ -280,8 +278,13 @@ class Watch:
     """
 
     def __init__(
-        self, rbm: RBM, dataset: Dataset | None = None, n_chains: int = 1, start: np.ndarray | None = None
+        self,
+        rbm: AnyModel,
+        dataset: AnyData | None = None,
+        n_chains: int = 1,
+        start: np.ndarray | None = None,
     ) -> None:
+        rbm, dataset = as_rbm(rbm), None if dataset is None else as_dataset(dataset)
         self._rbm, self.kept = rbm, Thinned(rbm.n_visible, n_chains)
         self._coverage = None if dataset is None else Coverage(dataset, COMPARED_EXAMPLES)
         self._class_names = () if dataset is None else dataset.classes

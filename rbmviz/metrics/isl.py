@@ -3,12 +3,14 @@
 import copy
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from rbmviz import kernels, rng
+from rbmviz.datasets import AnyData, as_dataset, data_of
 from rbmviz.datasets.record import Dataset, once_per_dataset
 from rbmviz.errors import BadInput, quoted
 from rbmviz.registry import metric
@@ -105,10 +107,11 @@ class ISL:
 
     Parameters
     ----------
-    test : uint8 (n, n_visible)
-        The held-out points.
+    test : uint8 (n, n_visible), or a data set, name or file
+        The held-out points; of a data set its test part.
     validation : uint8 (n, n_visible), optional
-        The points on which beta is chosen; without them ``value`` and ``curve`` need a beta.
+        The points on which beta is chosen (default: the validation part of the data set); without them
+        ``value`` and ``curve`` need a beta.
     kernel : "binary" (default) or "mean"
         Binary: the kernel above on samples of 0 and 1. It depends only on Hamming distances; their histograms
         are kept, so that a value for any beta takes one pass over the bins. Mean: the samples are means p,
@@ -128,19 +131,23 @@ class ISL:
 
     def __init__(
         self,
-        test: np.ndarray,
-        validation: np.ndarray | None = None,
+        test: AnyData,
+        validation: ArrayLike | None = None,
         *,
         kernel: Kernel = "binary",
         betas: Sequence[float] | None = None,
         counters: DTypeLike | None = None,
     ) -> None:
-        test = checks.bit_rows("ISL: test", test)
+        if isinstance(test, str | Path | Dataset):
+            parts = as_dataset(test, held_out=True)
+            test, validation = parts.test, parts.validation if validation is None else validation
+        test = checks.bits("ISL: test", test, None, 0)
         if not len(test):
             raise BadInput("ISL: the test part is empty; give at least one test point.")
         rows = checks.numbers("ISL: validation", test[:0] if validation is None else validation)
-        rows = rows if rows.shape[:1] != (0,) else test[:0]
-        validation = checks.bit_rows("ISL: validation", rows, test.shape[1])
+        validation = checks.bits(
+            "ISL: validation", rows if rows.shape[:1] != (0,) else test[:0], test.shape[1], 0
+        )
         if kernel not in ("binary", "mean"):
             raise BadInput(f"ISL: kernel = {quoted(kernel)} is not one of binary, mean.")
         default = BETAS if kernel == "binary" else BETAS[::4]
@@ -200,7 +207,7 @@ class ISL:
 
     def _checked(self, samples: np.ndarray) -> np.ndarray:
         if self._kernel == "binary":
-            return checks.bit_rows("ISL: samples", samples, self._width)
+            return checks.bits("ISL: samples", samples, self._width, 0)
         samples = checks.numbers("ISL: samples", samples)
         if samples.ndim != 2 or samples.shape[1] != self._width:
             raise BadInput(f"ISL: samples: the shape is {samples.shape}; it must be (n, {self._width}).")
@@ -474,9 +481,9 @@ def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def isl(
-    samples: np.ndarray,
-    test: np.ndarray,
-    validation: np.ndarray | None = None,
+    samples: Any,
+    test: AnyData | None = None,
+    validation: ArrayLike | None = None,
     *,
     kernel: Kernel = "binary",
     beta: float | None = None,
@@ -485,12 +492,14 @@ def isl(
 
     Parameters
     ----------
-    samples : uint8 (m, n_visible), or float (m, n_visible) for the mean kernel
+    samples : Samples, or uint8 (m, n_visible), or float (m, n_visible) for the mean kernel
         Samples of 0 and 1, or means from 0 to 1.
-    test : uint8 (n, n_visible)
-        The held-out points.
+    test : data set, name or file, or uint8 (n, n_visible), optional
+        Data that are held out: of a data set beta is chosen on the validation part and the test part is
+        scored, as by ``rbmviz score``. Of rows alone a tenth is taken for each of the two, see
+        ``Dataset.from_arrays``. Default: the data that the samples' model was trained on.
     validation : uint8 (n, n_visible), optional
-        The points on which beta is chosen.
+        The points on which beta is chosen; all rows of ``test`` are then scored, as with ``beta``.
     kernel : "binary" (default) or "mean"
         See ``ISL``.
     beta : float, optional
@@ -504,31 +513,43 @@ def isl(
     Raises
     ------
     BadInput
-        If shapes, types or values do not fit, or neither beta nor a validation part is given.
+        If shapes, types or values do not fit, the data have no test part, or there are none.
 
     Examples
     --------
-    >>> model, data = rbmviz.load_model("bas_pcd"), rbmviz.load_dataset("bas")
-    >>> samples = rbmviz.sample(model, rbmviz.make_sampler("gibbs"), n=1000, seed=0)
-    >>> score = rbmviz.metrics.isl(samples.v, data.test, data.validation)
+    >>> samples = rbmviz.sample("bas_pcd", "gibbs", n=1000, seed=0)
+    >>> score = rbmviz.metrics.isl(samples, "bas")
     >>> score.n, score.isl < 0, 0.5 < score.beta < 1
     (1000, True, True)
     """
+    model = getattr(samples, "model", None)
+    if test is None:
+        if model is None:
+            raise BadInput("ISL: these samples do not say their model: name the data, or give held-out rows.")
+        test = data_of(model)
+    elif validation is None and beta is None:
+        test = as_dataset(test, "ISL: test", held_out=True)
+    if kernel == "mean" and model is not None:
+        samples = samples.p
     betas = [beta] if beta is not None and kernel == "mean" else None
     return ISL(test, validation, kernel=kernel, betas=betas).update(samples).value(beta)
 
 
 def reference(
-    train: np.ndarray, test: np.ndarray, validation: np.ndarray | None = None, *, kernel: Kernel = "binary"
+    train: AnyData,
+    test: AnyData | None = None,
+    validation: ArrayLike | None = None,
+    *,
+    kernel: Kernel = "binary",
 ) -> Score:
     """Return the ISL with the training set as the samples: the reference line of ISL curves.
 
     Parameters
     ----------
-    train : uint8 (m, n_visible)
-        The training set.
-    test, validation : uint8 (n, n_visible)
-        See ``isl``; ``validation`` is needed, because it chooses beta.
+    train : data set, name or file, or uint8 (m, n_visible)
+        The training set; a data set has the other parts, too.
+    test, validation : uint8 (n, n_visible), optional
+        See ``isl``.
     kernel : "binary" (default) or "mean"
         See ``ISL``.
 
@@ -537,4 +558,7 @@ def reference(
     BadInput
         If shapes, types or values do not fit.
     """
+    if isinstance(train, str | Path | Dataset):
+        data = as_dataset(train, held_out=True)
+        train, test = data.train, data if test is None else test
     return isl(train, test, validation, kernel=kernel)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rbmviz import kernels, rng
+from rbmviz.datasets import AnyData, rows_of
 from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM
 from rbmviz.rbm.files import AnyModel, as_rbm
@@ -53,7 +54,7 @@ def monte_carlo_steps(
 @metric("monte_carlo_likelihood")
 def monte_carlo_likelihood(
     rbm: AnyModel,
-    v: np.ndarray,
+    v: AnyData,
     *,
     chains: int = MONTE_CARLO_CHAINS,
     sweeps: int = MONTE_CARLO_SWEEPS,
@@ -71,8 +72,8 @@ def monte_carlo_likelihood(
     ----------
     rbm : RBM, Model, name or file
         Model of any size.
-    v : uint8 (n, n_visible)
-        Rows of 0 and 1.
+    v : uint8 (n, n_visible), or a data set, name or file
+        Rows of 0 and 1; of a data set its test part.
     chains : int
         Chains per row (default 100).
     sweeps : int
@@ -92,7 +93,7 @@ def monte_carlo_likelihood(
     ``loglik_rbm_approx`` of its authors' program, without that program's antithetic pairs.
     """
     rbm = as_rbm(rbm)
-    v = checks.bits("The data", v, rbm.n_visible)
+    v = rows_of("The data", v, rbm.n_visible)
     chains = checks.whole("monte_carlo_likelihood: chains", chains, 1, MAX_MONTE_CARLO)
     sweeps = checks.whole("monte_carlo_likelihood: sweeps", sweeps, 0, MAX_MONTE_CARLO)
     needed = max(chains, CHAINS_AT_ONCE) * (20 * rbm.n_visible + 8 * rbm.n_hidden)  # float32: 5 v and 2 h

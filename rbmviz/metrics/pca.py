@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbmviz.datasets import AnyData, as_dataset
 from rbmviz.datasets.record import Dataset, once_per_dataset
 from rbmviz.errors import BadInput
 from rbmviz.support import checks
@@ -56,16 +57,16 @@ def _plane(dataset: Dataset) -> PrincipalPlane:
     return PrincipalPlane(mean, directions, values / np.trace(gram))
 
 
-def principal_plane(dataset: Dataset) -> PrincipalPlane:
+def principal_plane(dataset: AnyData) -> PrincipalPlane:
     """Return the plane of the training part, of at most 2,000 examples; it is computed once per data set.
 
     Examples
     --------
-    >>> plane = rbmviz.metrics.principal_plane(rbmviz.load_dataset("digits"))
+    >>> plane = rbmviz.metrics.principal_plane("digits")
     >>> plane.directions.shape, bool(0.1 < plane.shares[0] < 0.3)
     ((64, 2), True)
     """
-    plane: PrincipalPlane = _plane(dataset)
+    plane: PrincipalPlane = _plane(as_dataset(dataset))
     return plane
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.datasets import AnyData, rows_of
 from rbmviz.rbm import softplus
 from rbmviz.rbm.files import AnyModel, as_rbm
 from rbmviz.registry import metric
-from rbmviz.support import checks
 
 
 @metric("pseudo_likelihood")
-def pseudo_likelihood(model: AnyModel, v: np.ndarray, seed: rng.Seed = 0) -> float:
+def pseudo_likelihood(model: AnyModel, v: AnyData, seed: rng.Seed = 0) -> float:
     """Return the mean pseudo-log-likelihood of rows, in nats, estimated as scikit-learn does.
 
     log PL(v) = sum_i log p(v_i | the other units) (Besag, 1975) needs no log Z. Of each row one unit is
@@ -22,8 +22,8 @@ def pseudo_likelihood(model: AnyModel, v: np.ndarray, seed: rng.Seed = 0) -> flo
     ----------
     model : RBM, Model, name or file
         The model.
-    v : uint8 (n, n_visible)
-        Rows of 0 and 1.
+    v : uint8 (n, n_visible), or a data set, name or file
+        Rows of 0 and 1; of a data set its test part.
     seed : int, SeedSequence or Generator
         Draws the units (default 0).
 
@@ -39,12 +39,11 @@ def pseudo_likelihood(model: AnyModel, v: np.ndarray, seed: rng.Seed = 0) -> flo
 
     Examples
     --------
-    >>> data = rbmviz.load_dataset("bas")
-    >>> rbmviz.metrics.pseudo_likelihood("bas_pcd", data.train) > -1
+    >>> rbmviz.metrics.pseudo_likelihood("bas_pcd", "bas") > -1
     True
     """
     rbm = as_rbm(model)
-    v = checks.bits("The data", v, rbm.n_visible)
+    v = rows_of("The data", v, rbm.n_visible)
     units = rng.generator(seed, "pseudo-likelihood").integers(rbm.n_visible, size=len(v))
     flipped = v.copy()
     flipped[np.arange(len(v)), units] ^= 1

@@ -121,7 +121,7 @@ class Tempered:
 
 
 def tempered_ladders(
-    rbm: RBM,
+    rbm: AnyModel,
     *,
     samples: int = TEMPERED_SAMPLES,
     burn_in: int = TEMPERED_BURN_IN,
@@ -134,6 +134,7 @@ def tempered_ladders(
 
     Closing the iterator stops the running ladders. Parameters and errors: see ``tempered_statistics``.
     """
+    rbm = as_rbm(rbm)
     n_ladders = checks.whole("tempering: n_ladders", n_ladders, 3, MAX_LADDERS)
     n_temperatures = checks.whole("tempering: n_temperatures", n_temperatures, 1, MAX_TEMPERATURES)
     samples = checks.whole("tempering: samples", samples, n_ladders, MAX_TEMPERED_SWEEPS)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rbmviz.datasets import Dataset, load_registered
+from rbmviz.datasets import Dataset, data_of, load_registered
 from rbmviz.metrics.numbers import NUMBERS, Number
-from rbmviz.models import data_of, load_pretrained
+from rbmviz.models import load_pretrained
 from rbmviz.pages.settings import SettingSpec
 from rbmviz.rbm import Model
 from rbmviz.registry import Table

@@ -190,6 +190,9 @@ class Model:
     history : dict of arrays (records,)
         The course of its training, if ``fit`` or ``train`` has made it: ``update``, ``seconds``, ``sweeps``,
         and the statistics of the trainer. Files do not keep it.
+    data : Dataset or None
+        What ``fit`` or ``train`` has trained it on: the default data of scores, starts and sweeps. Files keep
+        its name only.
 
     Raises
     ------
@@ -202,6 +205,7 @@ class Model:
     rates: Statistics | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     history: Mapping[str, np.ndarray] = field(default_factory=dict)
+    data: Any = None
 
     def __repr__(self) -> str:
         said = [f"{self.rbm.n_visible} visible, {self.rbm.n_hidden} hidden units"]

@@ -28,8 +28,8 @@ H5_SUFFIXES = (".h5", ".hdf5")
 
 RATES = tuple(f"rates.{name}" for name in "Wbc")
 
-AnyModel = str | Path | Model | RBM
-"""A model, the name of a pretrained one, or a file."""
+AnyModel = str | Path | Model | RBM | Mapping[str, Any] | Any
+"""What stands for a model, see ``as_model``; the last one is a fitted ``BernoulliRBM``."""
 
 _WITHIN, _BESIDE = (folder / "pretrained" for folder in Path(__file__).parents[1:3])
 FOLDER = _WITHIN if _WITHIN.is_dir() else _BESIDE
@@ -48,7 +48,7 @@ class ModelHeader(NamedTuple):
 
 
 def as_model(model: AnyModel) -> Model:
-    """Return the model given as a name, a file, a Model or an RBM.
+    """Return the model given as a name, a file, a Model, an RBM, a fitted BernoulliRBM, or arrays by name.
 
     Raises BadInput if ``model`` is none of these, or the model cannot be loaded.
     """
@@ -58,7 +58,29 @@ def as_model(model: AnyModel) -> Model:
         return Model(model)
     if isinstance(model, str | Path):
         return load_model(model)
-    raise BadInput(f"{quoted(model)} is not a model: give a name, a file, a Model or an RBM.")
+    if isinstance(model, Mapping):
+        return from_arrays(model)
+    if isinstance(fitted := getattr(model, "model_", None), Model):  # of ``rbmviz.sklearn``
+        return fitted
+    if hasattr(model, "get_params"):
+        return of_estimator(model)
+    raise BadInput(
+        f"{quoted(model)} is not a model: give a name, a file, a Model, an RBM, a dict of arrays W, b and c, "
+        "or a fitted BernoulliRBM."
+    )
+
+
+def of_estimator(estimator: Any) -> Model:
+    """Return a fitted estimator of scikit-learn as a Model, or raise BadInput."""
+    try:
+        W = estimator.components_.T
+        rbm = RBM(W, estimator.intercept_visible_, estimator.intercept_hidden_)
+    except AttributeError:
+        raise BadInput(
+            f"This {type(estimator).__name__} is not a fitted BernoulliRBM: call its fit(data) first."
+        ) from None
+    knobs = {name: getattr(estimator, name, None) for name in ("learning_rate", "batch_size", "n_iter")}
+    return Model(rbm, None, {"trainer": "scikit-learn BernoulliRBM", "knobs": knobs})
 
 
 def as_rbm(model: AnyModel) -> RBM:
@@ -214,12 +236,12 @@ def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
     return content.getvalue()
 
 
-def save_model(model: Model | RBM, path: str | Path) -> None:
+def save_model(model: AnyModel, path: str | Path) -> None:
     """Write a model: the whole file or none.
 
     Parameters
     ----------
-    model : Model or RBM
+    model : Model, RBM, dict of arrays, fitted BernoulliRBM, name or file
         What is written; an RBM has no rates and no metadata.
     path : str or Path
         Ends in .safetensors or .npz (see ``model_bytes``).
@@ -241,10 +263,9 @@ def save_model(model: Model | RBM, path: str | Path) -> None:
     >>> bool((again.rbm.W == model.rbm.W).all())
     True
     """
-    if isinstance(model, RBM):
-        model = Model(model)
-    if not isinstance(model, Model):
+    if not isinstance(path, str | Path):
         raise BadInput(f"{quoted(model)} is not a model to save: give a Model or an RBM, and then the file.")
+    model = as_model(model)
     suffix = Path(path).suffix
     if suffix not in (".safetensors", ".npz"):
         raise BadInput(f"A model file ends in .safetensors or .npz, not '{Path(path).name}'.")

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from rbmviz import registry, rng
-from rbmviz.datasets import Dataset
-from rbmviz.errors import BadInput, quoted
+from rbmviz.datasets import AnyData, Dataset, as_dataset
+from rbmviz.errors import BadInput
 from rbmviz.files.budget import check_machine
 from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.clamp import clamp_of
@@ -115,7 +115,7 @@ class Samples:
 
         return {name: split(rows) for name, rows in {"v": self.v, "p": self.p, **self.traces}.items()}
 
-    def to_arviz(self, dataset: Dataset | str | Path | None = None) -> Any:
+    def to_arviz(self, dataset: AnyData | None = None) -> Any:
         """Return the samples as an ``xarray.DataTree`` for ArviZ, with dimensions (chain, draw).
 
         Group ``posterior`` has scalars: ``free_energy`` in nats, ``fast_norm`` if it was traced, and with a
@@ -216,22 +216,21 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
     return n
 
 
-def as_sampler(sampler: Sampler | str) -> Sampler:
-    """Return a sampler, also by its name, perhaps with knobs: ``rates_fpcd:eps=0.1,k=2``."""
-    if isinstance(sampler, str):
-        return registry.samplers.read(sampler)
-    if not hasattr(sampler, "target") or isinstance(sampler, type):
-        raise BadInput(f"{quoted(sampler)} is not a sampler: give a name, or make one with make_sampler.")
-    return sampler
+AnySampler = Sampler | type[Sampler] | str
+"""What stands for a sampler: the sampler, its class, or its name, perhaps with knobs."""
+
+SAMPLE_ARGUMENTS = ("n", "seed", "v0", "init", "fast_norm", "clamp", "ink", "chunk")
+"""Arguments of ``sample`` and ``stream`` that are no knobs."""
 
 
-def make_sampler(name: str, **knobs: Any) -> Sampler:
+def make_sampler(name: AnySampler, **knobs: Any) -> Sampler:
     """Return the sampler ``name`` with these knobs, and defaults for the others.
 
     Parameters
     ----------
-    name : str
-        One of ``list_samplers()``, perhaps with knobs: ``"rates_fpcd:eps=0.1,k=2"``.
+    name : str, Sampler or class
+        One of ``list_samplers()``, perhaps with knobs: ``"rates_fpcd:eps=0.1,k=2"``; or a sampler, whose
+        other knobs stay.
     **knobs : int, float, bool or str
         Values by name; ``rbmviz list samplers`` shows names, ranges and defaults.
 
@@ -250,7 +249,8 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     >>> rbmviz.make_sampler("gibbs", k=5).k
     5
     """
-    return registry.samplers.read(name, **knobs)
+    sampler: Sampler = registry.samplers.read(name, **knobs)
+    return sampler
 
 
 def list_samplers() -> list[str]:
@@ -260,37 +260,28 @@ def list_samplers() -> list[str]:
 
 def stream(
     model: AnyModel,
-    sampler: Sampler | str,
+    sampler: AnySampler = "gibbs",
     seed: rng.Seed = 0,
-    v0: np.ndarray | None = None,
+    v0: AnyData | None = None,
     chunk: int = 100,
     init: Literal["data", "random"] | None = None,
     fast_norm: bool = False,
     clamp: Any = None,
     ink: int = 1,
+    **knobs: Any,
 ) -> Iterator[Samples]:
     """Yield chunks of consecutive samples without end.
 
     Parameters
     ----------
-    model : Model, RBM, name or file
-        The model to sample.
-    sampler : Sampler or str
-        A name may have knobs, ``"rates_fpcd:eps=0.1,k=2"``. If it has several chains, their samples are
-        interleaved.
+    model, sampler, v0
+        As for ``sample``; the samples of several chains are interleaved.
     seed : int, SeedSequence or Generator
         Same seed, same samples, for any chunk size (default 0).
-    v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        The start of all chains, or one row per chain; default: see ``init``.
     chunk : int
         Samples in a chunk (default 100).
-    init : "data" or "random", optional
-        Where the chains start: each at a validation example of the data that the model names, or at random
-        bits. Default: at data if they are on this machine, as on the pages.
-    fast_norm : bool
-        Whether to trace the norm of theta_F, at a quarter more time (default False).
-    clamp, ink : optional
-        What is held, and the value that stands for ink: see ``sample``.
+    init, fast_norm, clamp, ink, **knobs
+        As for ``sample``.
 
     Yields
     ------
@@ -312,40 +303,42 @@ def stream(
     >>> samples.v.shape
     (50, 256)
     """
-    model, sampler = as_model(model), as_sampler(sampler)
+    model, drawing = as_model(model), registry.samplers.read(sampler, arguments=SAMPLE_ARGUMENTS, **knobs)
     _check_samples(chunk, model.rbm.n_visible, least=1)
-    yield from _chunks(model, sampler, chunk, seed, v0, init, fast_norm, clamp_of(clamp, ink, model.rbm))
+    yield from _chunks(model, drawing, chunk, seed, v0, init, fast_norm, clamp_of(clamp, ink, model.rbm))
 
 
 def sample(
     model: AnyModel,
-    sampler: Sampler | str,
-    n: int,
+    sampler: AnySampler = "gibbs",
+    n: int = 1000,
     seed: rng.Seed = 0,
-    v0: np.ndarray | None = None,
+    v0: AnyData | None = None,
     init: Literal["data", "random"] | None = None,
     fast_norm: bool = False,
     clamp: Any = None,
     ink: int = 1,
+    **knobs: Any,
 ) -> Samples:
     """Return n consecutive samples: the first n of ``stream`` with the same arguments.
 
     Parameters
     ----------
-    model : Model, RBM, name or file
+    model : Model, RBM, name, file, dict of arrays, or fitted BernoulliRBM
         The model to sample.
-    sampler : Sampler or str
-        A name may have knobs, ``"rates_fpcd:eps=0.1,k=2"``. If it has several chains, sample t belongs to
-        chain t % n_chains; ``Samples.by_chain`` separates them.
+    sampler : Sampler, class or str
+        A name may have knobs, ``"rates_fpcd:eps=0.1,k=2"`` (default Gibbs sampling). If it has several
+        chains, sample t belongs to chain t % n_chains; ``Samples.by_chain`` separates them.
     n : int
-        Samples, of all chains together.
+        Samples, of all chains together (default 1000).
     seed : int, SeedSequence or Generator
         Same seed, same samples, on any number of threads (default 0).
-    v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        The start of all chains, or one row per chain; default: see ``init``.
+    v0 : uint8 (n_visible,) or (n_chains, n_visible), or a data set, optional
+        The start of all chains, or one row per chain; or data, also by name, at whose examples they start.
+        "data" and "random" are as for ``init``, which is the default.
     init : "data" or "random", optional
-        Where the chains start: each at a validation example of the data that the model names, or at random
-        bits. Default: at data if they are on this machine, as on the pages; ``info["start"]`` says it.
+        Where the chains start: each at a validation example of the data that the model was trained on, or at
+        random bits. Default: at data if they are on this machine, as on the pages; ``info["start"]`` says it.
     fast_norm : bool
         Whether to trace the norm of theta_F, at a quarter more time (default False).
     clamp : array (n_visible,), or (mask, values), optional
@@ -355,6 +348,8 @@ def sample(
         ones, weighted by the probability of the hidden ones, if the model's data are on this machine.
     ink : 0 or 1
         The value that stands for ink (default 1). 0: the sampler sees the model of 1 - v.
+    **knobs : int, float, bool or str
+        Knobs of the sampler, such as ``n_chains``; ``rbmviz list samplers`` shows them.
 
     Returns
     -------
@@ -369,16 +364,15 @@ def sample(
 
     Examples
     --------
-    >>> model, sampler = rbmviz.load_model("usps_fpcd"), rbmviz.make_sampler("rates_fpcd", eps=0.1)
-    >>> samples = rbmviz.sample(model, sampler, n=200, seed=0)
+    >>> samples = rbmviz.sample("usps_fpcd", "rates_fpcd", n=200, seed=0, eps=0.1)
     >>> samples.v.shape, samples.v.dtype, samples.p.dtype
     ((200, 256), dtype('uint8'), dtype('float32'))
     >>> sorted(samples.info)
     ['start', 'sweeps']
     """
-    model, sampler = as_model(model), as_sampler(sampler)
+    model, drawing = as_model(model), registry.samplers.read(sampler, arguments=SAMPLE_ARGUMENTS, **knobs)
     n = _check_samples(n, model.rbm.n_visible)
-    return next(_chunks(model, sampler, n, seed, v0, init, fast_norm, clamp_of(clamp, ink, model.rbm)))
+    return next(_chunks(model, drawing, n, seed, v0, init, fast_norm, clamp_of(clamp, ink, model.rbm)))
 
 
 def _chunks(
@@ -388,12 +382,16 @@ def _chunks(
     from rbmviz.samplers.fast_weights import follow_norm  # both import this module
     from rbmviz.samplers.interleave import begin, start_of, whole
 
+    if v0 is not None and init is not None:
+        raise BadInput("sample: v0 and init both say where the chains start: give one of them.")
+    if isinstance(v0, str) and v0 in ("data", "random"):
+        v0, init = None, v0
     if v0 is None:
         v0, start = start_of(model, seed, sampler.n_chains, init)
-    elif init is None:
-        start = "v0, as given"
+    elif isinstance(v0, str | Path | Dataset):
+        v0, start = start_of(model, seed, sampler.n_chains, "data", as_dataset(v0, held_out=True))
     else:
-        raise BadInput("sample: v0 and init both say where the chains start: give one of them.")
+        start = "v0, as given"
     state, first = begin(sampler, model, seed, v0, held), 0
     state = follow_norm(state) if fast_norm else state
     while True:

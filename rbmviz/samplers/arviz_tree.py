@@ -1,16 +1,15 @@
 """Samples as an ArviZ data tree: chains x draws."""
 
 import json
-from pathlib import Path
 from typing import Any
 
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import AnyData, as_dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.metrics import Coverage, findings
 from rbmviz.samplers import Samples
 
 
-def data_tree(samples: Samples, dataset: Dataset | str | Path | None = None) -> Any:
+def data_tree(samples: Samples, dataset: AnyData | None = None) -> Any:
     """Return samples as an ``xarray.DataTree``; see ``Samples.to_arviz``."""
     with brought_by("arviz", "to_arviz"):
         from arviz_base import from_dict
@@ -22,8 +21,7 @@ def data_tree(samples: Samples, dataset: Dataset | str | Path | None = None) -> 
         energy = samples.model.rbm.free_energy(v.reshape(-1, v.shape[2]))
         posterior["free_energy"] = energy.reshape(v.shape[:2])
     posterior |= {name: chains.pop(name) for name in [*chains] if name != "sweeps"}
-    if not (dataset is None or isinstance(dataset, Dataset)):
-        dataset = load_dataset(dataset)
+    dataset = None if dataset is None else as_dataset(dataset)
     attrs = {}
     if samples.model is not None:
         found = findings(samples, samples.model, dataset).as_data()

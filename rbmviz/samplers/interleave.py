@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rbmviz import kernels, rng
-from rbmviz.datasets import Dataset, load_registered
+from rbmviz.datasets import Dataset, as_dataset, load_registered
 from rbmviz.errors import BadInput, quoted
 from rbmviz.files.metadata import data_name
 from rbmviz.knobs import knob
@@ -154,7 +154,7 @@ def start_of(
 
     model, seed, n_chains : as for ``sample``
     init : the start that is wanted; default: data where there are some
-    examples : data to start at (default: those that the model names, if they are on this machine)
+    examples : data to start at (default: those that the model was trained on, if they are on this machine)
 
     The start is uint8 (n_chains, n_visible), see ``starts_at_data``, or None: random bits from the seed. The
     second value says in words what it is.
@@ -163,7 +163,8 @@ def start_of(
     """
     if init not in (None, *get_args(Init)):
         raise BadInput(f"init = {quoted(init)}: give 'data' or 'random'.")
-    name = data_name(model.meta) if examples is None else examples.name
+    kept = model.data if examples is None else examples
+    name = data_name(model.meta) if kept is None else kept.name or "its own data"
     if init == "random" or (init is None and name is None):
         return None, "random bits"
     if name is None:
@@ -171,7 +172,10 @@ def start_of(
     why, n_visible = f"no validation examples of {name} are on this machine", model.rbm.n_visible
     folder = os.environ.get("RBMVIZ_DATA_DIR")
     try:
-        rows = examples.validation if examples is not None else _examples(name, "validation", folder)
+        if kept is None:
+            rows = _examples(name, "validation", folder)
+        else:
+            rows = as_dataset(kept, held_out=True).validation
         if not len(rows):
             why = f"{name} has no validation examples"
         elif rows.shape[1] != n_visible:

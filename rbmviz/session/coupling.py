@@ -24,7 +24,7 @@ from rbmviz.metrics import model_statistics, probabilities, start_law, sweep_law
 from rbmviz.rbm import RBM, Statistics
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import Snapshot, Status
-from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
+from rbmviz.trainers.likelihood import MAX_UNITS_EXACT_LIKELIHOOD
 
 MAX_UNITS_EXACT_DISTANCE = 32
 """Maximum number of visible plus hidden units for the exact distance: 32 take one second per sweep."""

@@ -2,10 +2,8 @@
 
 import bisect
 import copy
-import itertools
 import math
 import operator
-import statistics
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +17,6 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_steps
-from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.parameters import FixedParameters
 from rbmviz.session.equal_points import CostUnit
@@ -29,6 +26,13 @@ from rbmviz.session.warm import jobs_of_log_z, jobs_of_trainer
 from rbmviz.trainers import Progress, Trainer, finished, initial_rbm, trained_model
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
+from rbmviz.trainers.likelihood import (
+    LIVE_AIS_CHAINS,
+    LIVE_AIS_TEMPERATURES,
+    climb,
+    method_of,
+    scored_examples,
+)
 
 FANTASY_CHAINS = 144
 """Number of fantasy chains, enough for a 12 x 12 grid."""
@@ -38,12 +42,6 @@ MAX_POINTS = 160
 
 MAX_HIDDEN, MAX_REPLICATES = 2000, 100
 """Maximum numbers of hidden units and of replicates of a training on a page."""
-
-MAX_UNITS_EXACT_LIKELIHOOD = 16
-"""Maximum size of the smaller layer for exact likelihoods; larger models use AIS."""
-
-LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
-"""Chains and temperatures of live AIS: good to a fraction of a nat if a model mixes; else its ESS warns."""
 
 FIRST_SWEEPS_SECONDS = 0.1
 """Seconds of sweeps that move fantasy chains away from random bits before a run's first frame."""
@@ -327,42 +325,9 @@ class TrainingSetup(NamedTuple):
         return TrainingPlan(self.dataset, models[0].n_hidden, self.seed, len(models), warm_start=warm_start)
 
 
-def scored_examples(rows: np.ndarray, most: int = SCORED_EXAMPLES) -> np.ndarray:
-    """Return at most ``most`` rows, evenly spaced."""
-    n = min(len(rows), most)
-    return rows[np.arange(n) * len(rows) // n] if n else rows
-
-
-LEAST_CHANGE, SURE_ERRORS = 0.05, 3
-"""Nats, and standard errors of an estimate, from which on a curve has fallen or risen."""
-
-SMOOTHED, FEWEST_SCORES = 3, 5
-"""Likelihoods whose median counts, because single ones jump, and of a run before anything is said."""
-
-
-def climb(likelihoods: Iterable[Likelihood]) -> tuple[float, float, bool] | None:
-    """Return the newest log-likelihood, how far it is below the best (0: hardly), and whether it still rises.
-
-    It rises if it is at its best, and higher than after half of the updates; it has fallen if it is further
-    below its best than it swings. None before there are FEWEST_SCORES.
-    """
-    known = [point for point in likelihoods if np.isfinite(point.train).all()]
-    if len(known) < FEWEST_SCORES:
-        return None
-    means = [float(point.train.mean()) for point in known]
-    values = [statistics.median(means[i : i + SMOOTHED]) for i in range(len(means) - SMOOTHED + 1)]
-    points = known[SMOOTHED - 1 :]
-    halfway = next(
-        y for point, y in zip(points, values, strict=True) if 2 * point.update >= points[-1].update
-    )
-    least = max(LEAST_CHANGE, SURE_ERRORS * float(points[-1].std_error.max()))
-    swing = statistics.median(abs(y - x) for x, y in itertools.pairwise(values))
-    below = max(values) - values[-1]
-    return (
-        values[-1],
-        below if below > max(least, 2 * swing) else 0.0,
-        not below and values[-1] - halfway > least,
-    )
+def climb_of(points: Iterable[Likelihood]) -> tuple[float, float, bool] | None:
+    """Return ``climb`` of the means over replicates."""
+    return climb((at.update, float(at.train.mean()), float(at.std_error.max())) for at in points)
 
 
 class LikelihoodEstimator:
@@ -376,9 +341,7 @@ class LikelihoodEstimator:
         self._train, self._test = scored_examples(plan.dataset.train), scored_examples(plan.dataset.test)
         self._seed = plan.seed
         self.monte_carlo = False
-        self.method = (
-            "exact" if min(plan.dataset.n_visible, plan.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "ais"
-        )
+        self.method = method_of(plan.dataset.n_visible, plan.n_hidden)
         self.points: list[Likelihood] = []
         self._work: Iterator[None] | None = None
         self.newest = -1

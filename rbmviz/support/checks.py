@@ -44,36 +44,21 @@ def numbers(what: str, x: Any) -> np.ndarray:
     return array
 
 
-def bits(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
+def bits(what: str, x: Any, n_visible: int | None = None, least: int = 1) -> np.ndarray:
     """Return x as binary rows, uint8 (n, n_visible) in C order.
 
     what : name of the array in the error message
-    x : array_like (n, n_visible); rows of 0 and 1, at least one
+    x : array_like (n, n_visible); rows of 0 and 1
     n_visible : required length of a row (default: any)
+    least : smallest number of rows, 1 (default) or 0
 
-    Raises BadInput if x has another shape, no rows, or values other than 0 and 1.
+    Raises BadInput if x has another shape, too few rows, or values other than 0 and 1.
     """
     rows = numbers(what, x)
-    if rows.ndim != 2 or not rows.size or n_visible not in (None, rows.shape[1]):
+    if rows.ndim != 2 or n_visible not in (None, rows.shape[1]) or (least and not rows.size):
         width = "n_visible" if n_visible is None else n_visible
-        raise BadInput(f"{what}: the shape is {rows.shape}; it must be (n, {width}), n > 0.")
-    if not ((rows == 0) | (rows == 1)).all():
+        raise BadInput(f"{what}: the shape is {rows.shape}; it must be (n, {width}){', n > 0' * least}.")
+    is_uint8 = rows.dtype == np.uint8  # the case of most rows, whose maximum is quick
+    if not (rows.max(initial=0) <= 1 if is_uint8 else ((rows == 0) | (rows == 1)).all()):
         raise BadInput(f"{what}: not all values are 0 or 1; binarise them, for example by a threshold.")
     return np.ascontiguousarray(rows, dtype=np.uint8)
-
-
-def bit_rows(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
-    """Return x as uint8 rows, after checking that it holds uint8 rows of 0 and 1, or no rows of any type.
-
-    what : name of the array in the error message
-    x : uint8 (n, n_visible)
-    n_visible : required length of a row (default: any)
-
-    Raises BadInput if x has another shape, another type or other values.
-    """
-    rows = numbers(what, x)
-    if rows.ndim != 2 or n_visible not in (None, rows.shape[1]):
-        raise BadInput(f"{what}: the shape is {rows.shape}; it must be (n, {n_visible or 'n_visible'}).")
-    if rows.size and not (rows.dtype == np.uint8 and rows.max() <= 1):
-        raise BadInput(f"{what}: these are not uint8 rows of 0 and 1; binarise them, as by rows > 127.")
-    return rows if rows.size else rows.astype(np.uint8)

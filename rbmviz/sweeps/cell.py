@@ -21,12 +21,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz.datasets import Dataset, load_dataset, load_registered
+from rbmviz.datasets import Dataset, data_of, load_dataset, load_registered
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.isl import CURVE_COUNTS
-from rbmviz.models import data_of, load_model, load_pretrained
+from rbmviz.models import load_model, load_pretrained
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import Sampler, Samples

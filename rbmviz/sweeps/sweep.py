@@ -1,13 +1,15 @@
-"""``rbmviz.sweep``: sweep over samplers in one call, including models and samplers of your own."""
+"""``rbmviz.sweep``: sweep over samplers or trainers in one call, also with models and data of your own."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from rbmviz.datasets import AnyData, Dataset, as_dataset, dataset_bytes, load_registered
 from rbmviz.errors import BadInput, quoted
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import Value, write_algorithm
@@ -15,8 +17,8 @@ from rbmviz.metrics import Kernel
 from rbmviz.metrics.effort import Unit
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import AnyModel, as_model, model_bytes
-from rbmviz.registry import samplers as registered
-from rbmviz.samplers import Sampler
+from rbmviz.registry import trainers
+from rbmviz.samplers import AnySampler
 from rbmviz.support.checks import whole
 from rbmviz.support.notebook import data_frame
 from rbmviz.sweeps import figures
@@ -25,11 +27,10 @@ from rbmviz.sweeps.axis import Axis
 from rbmviz.sweeps.cell import cells
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import LENGTH, MAX_SWEEP_CELLS, REPLICATIONS, Budget, SweepPlan
+from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, REPLICATIONS, TABLES, Budget, Kind, SweepPlan
 from rbmviz.sweeps.run import run
 from rbmviz.sweeps.store import Store
-
-AnySampler = str | Sampler | type[Sampler]
+from rbmviz.trainers import DEFAULT_HIDDEN, AnyTrainer
 
 
 class SweepResult(dict[str, np.ndarray]):
@@ -103,38 +104,40 @@ class SweepResult(dict[str, np.ndarray]):
 
 
 def sweep(
-    models: AnyModel | Sequence[AnyModel],
-    samplers: AnySampler | Sequence[AnySampler],
+    models: AnyModel | Sequence[AnyModel] | AnyData,
+    samplers: AnySampler | AnyTrainer | Sequence[AnySampler | AnyTrainer],
     grid: Mapping[str, Sequence[Value] | str],
-    n: int = LENGTH["sampler"],
+    n: int | None = None,
     replications: int = REPLICATIONS,
     metrics: Sequence[str] = (),
     out: str | Path = "sweep",
     executor: Executor | None = None,
     *,
-    data: str = "",
+    data: AnyData | None = None,
     seed: int = 0,
-    budget: Unit = "samples",
+    budget: Unit | None = None,
+    n_hidden: int = DEFAULT_HIDDEN,
     kernel: Kernel = "binary",
     start: Literal["data", "random"] = "data",
     race: bool = False,
 ) -> SweepResult:
-    """Run samplers over a grid of knobs, models and seeds; return the table of all curves.
+    """Run samplers on models, or trainers on data, over a grid of knobs and seeds; return the table.
 
     Cells whose results are in the folder are not computed again, so repeat an interrupted call to continue.
 
     Parameters
     ----------
-    models : str, Path, Model, RBM, or a sequence of them
-        Pretrained models, files, or objects. An object is written to ``_<digest>.safetensors`` in the folder,
-        where ``rbmviz sweep resume`` finds it.
-    samplers : str, sampler, class, or a sequence of them
-        Names, optionally with knobs (``"rates_fpcd:k=2"``), samplers, or classes with default knobs. Your own
-        class, decorated with ``registry.sampler``, is registered under its name from then on.
+    models : Model, RBM, name, file, dict of arrays, fitted BernoulliRBM, or a sequence of them
+        The models that are sampled. An object is written to ``_<digest>.safetensors`` in the folder, where
+        ``rbmviz sweep resume`` finds it. For trainers: the data that they train on, as ``data``.
+    samplers : Sampler, Trainer, class, str, or a sequence of them
+        Samplers, or trainers: names, optionally with knobs (``"rates_fpcd:k=2"``), objects, or classes with
+        default knobs. Your own class, decorated with ``registry.sampler``, is registered under its name from
+        then on.
     grid : dict of str to sequence or str
         Values of each knob, or a text ``"lo:hi:number"``, optionally followed by ``:log`` or ``:linear``.
     n : int
-        Length of each run, counted in ``budget`` (default 20,000).
+        Length of each run, counted in ``budget`` (default 20,000; for trainers 1000).
     replications : int
         Number of seeds of each setting: ``seed``, ``seed + 1``, ... (default 5).
     metrics : sequence of str
@@ -144,12 +147,16 @@ def sweep(
     executor : Executor, optional
         Executor of the cells (default: threads, one per core). Its workers must be able to load the models
         and to import the samplers.
-    data : str
-        Data for scoring (default: the data that each model names; an RBM names none).
+    data : Dataset, name, file, or uint8 (n, n_visible), optional
+        Data for scoring (default: those that each model was trained on; an RBM names none). Of an array, a
+        tenth is held out for validation and a tenth for testing. What has no name is written to
+        ``_<digest>.npz`` in the folder.
     seed : int
         The first seed (default 0).
-    budget : "samples", "sweeps" (Gibbs sweeps) or "seconds"
+    budget : "samples" (for trainers "updates"), "sweeps" (Gibbs sweeps) or "seconds"
         Unit of ``n``.
+    n_hidden : int
+        For trainers, number of hidden units (default 16).
     kernel : "binary" or "mean"
         Kernel of the ISL.
     start : "data" or "random"
@@ -185,31 +192,42 @@ def sweep(
     if not isinstance(grid, Mapping):
         raise BadInput(f"sweep: the grid is {quoted(grid)}: give a dict of values by the names of knobs.")
     store = Store(out)
-    sampler_list = [_sampler(sampler) for sampler in _as_list(samplers)]
-    model_list = [_model(model) for model in _as_list(models)]
+    algorithms = [_algorithm(algorithm) for algorithm in _as_list(samplers)]
+    kinds = sorted({kind for kind, _ in algorithms})
+    if len(kinds) != 1:
+        raise BadInput("sweep: give one sampler or more, or one trainer or more, not both.")
+    [kind], chosen = kinds, [algorithm for _, algorithm in algorithms]
+    if kind == "trainer" and data is not None:
+        raise BadInput("sweep: trainers make their own models: give the data in place of models.")
+    own: dict[str, Any] = {}
+    model_list = [] if kind == "trainer" else [_model(model) for model in _as_list(models)]
+    names = [_kept(model, store, own) if isinstance(model, Model) else model for model in model_list]
+    if kind == "trainer":
+        data = models  # type: ignore[assignment]
+    elif data is None:
+        data = _data_of_models(model_list)
     axes = [
-        Axis.read(f"{knob}={values}", sampler_list) if isinstance(values, str) else Axis(knob, values)  # type: ignore[arg-type]
+        Axis.read(f"{knob}={values}", chosen) if isinstance(values, str) else Axis(knob, values)  # type: ignore[arg-type]
         for knob, values in grid.items()
     ]
     plan = SweepPlan(
-        algorithms=tuple(write_algorithm(sampler) for sampler in sampler_list),
+        algorithms=tuple(write_algorithm(algorithm) for algorithm in chosen),
         axes=tuple(axes),
-        models=tuple(_name(model, store) for model in model_list),
-        data=data,
+        models=tuple(names),
+        data="" if data is None else _data(data, store, own),
         seeds=tuple(range(seed, seed + replications)),
-        budget=Budget(budget, n),
-        metrics=metrics or DEFAULT_MEASURES["sampler"],  # type: ignore[arg-type]
+        budget=Budget.usual(kind, budget, n),
+        metrics=metrics or DEFAULT_MEASURES[kind],  # type: ignore[arg-type]
         kernel=kernel,
         start=start,
         race=race,
+        n_hidden=n_hidden,
+        kind=kind,
     )
-    if not any(isinstance(model, Model) for model in model_list):
-        cells(plan)  # raises for models and data that cannot be loaded, before the plan is written
+    planned = cells(plan, own=own)  # raises for what cannot be loaded, before the plan is written
     store.prepare(plan, "rbmviz.sweep(...), from Python")
-    for model in model_list:
-        if isinstance(model, Model):
-            write_whole(Path(_name(model, store)), model_bytes(model))
-    planned = cells(plan)
+    for file, kept in own.items():
+        write_whole(Path(file), model_bytes(kept) if isinstance(kept, Model) else dataset_bytes(kept))
     progress = run(planned, store, executor, race=race)
     if progress.interrupted:
         raise KeyboardInterrupt
@@ -226,26 +244,51 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
-def _sampler(value: Any) -> Any:
-    """Return a sampler with its knobs; register its class if necessary."""
+def _algorithm(value: Any) -> tuple[Kind, Any]:
+    """Return a sampler or trainer with its knobs, and its kind; register its class if necessary."""
     if isinstance(value, str):
-        return registered.read(value)
-    sampler = value() if isinstance(value, type) else value
-    if not hasattr(sampler, "name") or not hasattr(sampler, "step"):
-        raise BadInput(f"{quoted(value)} is not a sampler: decorate its class with rbmviz.registry.sampler.")
+        kind: Kind = "trainer" if value.partition(":")[0] in list(trainers) else "sampler"
+        return kind, TABLES[kind].read(value)
+    kind = "trainer" if hasattr(value, trainers.method) else "sampler"
+    algorithm = TABLES[kind].read(value)
     try:
-        registered.add(sampler.name, type(sampler))
+        TABLES[kind].add(algorithm.name, type(algorithm))
     except ValueError:
-        raise BadInput(f"There is another sampler with the name '{sampler.name}': rename yours.") from None
-    return sampler
+        raise BadInput(f"There is another {kind} with the name '{algorithm.name}': rename yours.") from None
+    return kind, algorithm
 
 
 def _model(value: Any) -> str | Model:
-    if isinstance(value, str | Path):
-        return str(value)
-    return as_model(value)
+    return str(value) if isinstance(value, str | Path) else as_model(value)
 
 
-def _name(model: str | Model, store: Store) -> str:
-    """Return the name of a model in the plan; for an object, the path of the file to write it to."""
-    return model if isinstance(model, str) else str(store.folder.resolve() / f"_{model.digest()}.safetensors")
+def _kept(item: Model | Dataset, store: Store, own: dict[str, Any]) -> str:
+    """Return the path in the folder that an object is written to, and note it in ``own``."""
+    suffix = ".safetensors" if isinstance(item, Model) else ".npz"
+    path = str(store.folder.resolve() / f"_{item.digest()}{suffix}")
+    own[path] = item
+    return path
+
+
+def _data(data: AnyData, store: Store, own: dict[str, Any]) -> str:
+    """Return the name of data in the plan."""
+    if isinstance(data, str | Path):
+        return str(data)
+    dataset = as_dataset(data, "sweep: the data", held_out=True)
+    return dataset.name if _is_registered(dataset) else _kept(dataset, store, own)
+
+
+def _is_registered(dataset: Dataset) -> bool:
+    """Return whether the name of a data set suffices to load it."""
+    with suppress(BadInput):
+        return load_registered(dataset.name).digest() == dataset.digest()
+    return False
+
+
+def _data_of_models(models: Sequence[str | Model]) -> Dataset | None:
+    """Return the data that models were fitted to in this program; None if it suffices that they name data."""
+    kept = [getattr(model, "data", None) for model in models]
+    found = {data.digest(): data for data in kept if data is not None and not _is_registered(data)}
+    if len(found) > 1 or (found and None in kept):
+        raise BadInput("sweep: these models were trained on different data: name the data, or take one.")
+    return next(iter(found.values()), None)

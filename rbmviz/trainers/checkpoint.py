@@ -21,13 +21,14 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from rbmviz import rng
+from rbmviz.datasets import AnyData, rows_of
 from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.files.arrays import Damaged, damaged
 from rbmviz.files.budget import check_state
 from rbmviz.knobs import values_of
 from rbmviz.rbm import RBM
 from rbmviz.rbm.parameters import Parameters
-from rbmviz.trainers import Trainer, check_data, make_trainer
+from rbmviz.trainers import Trainer, make_trainer
 from rbmviz.trainers.batches import Batches
 from rbmviz.trainers.training import TrainingState
 
@@ -67,14 +68,14 @@ def save_checkpoint(trainer: Trainer, state: TrainingState, seed: rng.Seed = 0) 
     return MAGIC + hashlib.sha256(content).digest() + content
 
 
-def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
+def load_checkpoint(content: bytes, data: AnyData) -> Checkpoint:
     """Return the training that ``save_checkpoint`` wrote.
 
     Parameters
     ----------
     content : bytes
         What ``save_checkpoint`` returned.
-    data : uint8 (n, n_visible)
+    data : uint8 (n, n_visible), or a data set, name or file
         The training data with which it was made.
 
     Raises
@@ -83,7 +84,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
         If the bytes are not a checkpoint or are damaged, the data are different, the trainer would not write
         this content, or the state would not fit into ``budget.memory_budget()``.
     """
-    data = check_data(data)
+    data = rows_of("The training data", data, None, "train")
     if not isinstance(content, bytes) or not content.startswith(MAGIC):
         raise BadInput(
             "This is not a checkpoint of this version of rbmviz: give the file that training wrote."

@@ -6,13 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import kernels, rng
+from rbmviz.datasets import AnyData, data_of, rows_of
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
-from rbmviz.rbm.files import AnyModel, as_rbm
+from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.rbm.parameters import FixedParameters, Rows
 from rbmviz.registry import trainer
-from rbmviz.support import checks
 from rbmviz.support.notebook import short_repr
 from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
 from rbmviz.trainers.common_knobs import CommonKnobs
@@ -114,7 +114,7 @@ def populate(
 
 def pop_weights(
     rbm: AnyModel,
-    v0: np.ndarray,
+    v0: AnyData = "data",
     k: int = 1,
     seed: rng.Seed = 0,
     *,
@@ -123,15 +123,18 @@ def pop_weights(
 ) -> Population:
     """Return the weighted samples of pop-CD-k from the rows of v0, uint8 (n, n_visible); see ``populate``.
 
+    ``v0`` may also be "data" (default), for the training examples of the model's data, or a data set, its
+    name or file.
+
     Examples
     --------
-    >>> model, starts = rbmviz.load_model("bas_pcd"), rbmviz.load_dataset("bas").train
-    >>> population = rbmviz.pop_weights(model.rbm, starts, k=1, seed=0)
+    >>> population = rbmviz.pop_weights("bas_pcd", k=1, seed=0)
     >>> population.log_weights.shape, 1 <= population.ess <= 32
     ((32,), True)
     """
-    rbm = as_rbm(rbm)
-    v0 = checks.bits("pop_weights: v0", v0, rbm.n_visible)
+    model = as_model(rbm)
+    rbm, given = model.rbm, data_of(model) if isinstance(v0, str) and v0 == "data" else v0
+    v0 = rows_of("pop_weights: v0", given, rbm.n_visible, "train")
     make_trainer("pop_cd", k=k, proposal=proposal, mixture=mixture)  # checks the knobs
     theta = FixedParameters(rbm.W, rbm.b, rbm.c)
     stream = rng.kernel_state(seed, "chain")

@@ -1,13 +1,12 @@
 """Samplers that run live in a notebook."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rbmviz.datasets import Dataset
+from rbmviz.datasets import AnyData
 from rbmviz.errors import brought_by
 from rbmviz.rbm.files import AnyModel
-from rbmviz.samplers import Sampler
+from rbmviz.samplers import AnySampler
 
 if TYPE_CHECKING:
     from rbmviz.session import Start
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
 
 def play(
     model: AnyModel,
-    samplers: Sequence[Sampler | str],
-    dataset: Dataset | str | Path | None = None,
+    samplers: AnySampler | Sequence[AnySampler],
+    dataset: AnyData | None = None,
     *,
     seed: int = 0,
     init: "Start | None" = None,
@@ -30,10 +29,10 @@ def play(
     ----------
     model : Model, RBM, name or file
         The model to sample.
-    samplers : sequence of Sampler or str
+    samplers : sequence of Sampler, class or str, or one of them
         One to six, with one chain each: Gibbs sampling, rates-FPCD, rates-herding or sample penalization. A
         name may have knobs, ``"rates_fpcd:eps=0.1"``.
-    dataset : Dataset, name or file, optional
+    dataset : Dataset, name, file or rows, optional
         Data for scores, classes and starts (default: the data that the model was trained on; without them
         nothing is scored).
     seed : int

@@ -17,13 +17,13 @@ import anywidget
 import traitlets
 
 from rbmviz.browser.chains import MAX_LIVE_PANELS, turnable
-from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.datasets import AnyData, Dataset, as_dataset, data_of
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Value, values_of
-from rbmviz.models import data_of, describe_model, with_rates
+from rbmviz.models import describe_model, with_rates
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import AnyModel, as_model
-from rbmviz.samplers import Sampler, as_sampler
+from rbmviz.samplers import AnySampler, Sampler, make_sampler
 from rbmviz.session import SamplingSetup, Start
 from rbmviz.support import checks
 from rbmviz.view import VIEW_FOLDER
@@ -104,8 +104,8 @@ def _turned(sampler: Sampler, knobs: Mapping[str, Any]) -> dict[str, Value]:
 
 def live_samplers(
     model: AnyModel,
-    samplers: Sequence[Sampler | str],
-    dataset: Dataset | str | Path | None,
+    samplers: AnySampler | Sequence[AnySampler],
+    dataset: AnyData | None,
     seed: int,
     init: Start | None,
     cells: int,
@@ -114,7 +114,8 @@ def live_samplers(
     """Return the widget; see ``rbmviz.play``."""
     title = Path(model).stem if isinstance(model, str | Path) else "Live samplers"
     model = as_model(model)
-    algorithms = [as_sampler(sampler) for sampler in ([samplers] if isinstance(samplers, str) else samplers)]
+    given = samplers if isinstance(samplers, Sequence) and not isinstance(samplers, str) else [samplers]
+    algorithms = [make_sampler(sampler) for sampler in given]
     if not 1 <= len(algorithms) <= MAX_LIVE_PANELS:
         raise BadInput(f"play: {len(algorithms)} samplers: give one to {MAX_LIVE_PANELS}.")
     if init not in (None, "random", "data"):
@@ -131,11 +132,10 @@ def live_samplers(
     return LiveSamplers(Live(title, caption, model, algorithms, data, shape, starts_of(setup), cells, speed))
 
 
-def _data(model: Model, dataset: Dataset | str | Path | None, needed: bool) -> Dataset | None:
-    if isinstance(dataset, Dataset):
-        return data_of(model, dataset.name, lambda _: dataset)
+def _data(model: Model, dataset: AnyData | None, needed: bool) -> Dataset | None:
     if dataset is not None:
-        return data_of(model, str(dataset), load_dataset)
+        given = as_dataset(dataset, held_out=True)
+        return data_of(model, given.name or "The data", lambda _: given)
     with contextlib.nullcontext() if needed else contextlib.suppress(BadInput):
         return data_of(model)
     return None

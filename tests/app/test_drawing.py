@@ -43,7 +43,7 @@ def made(race, n):
 def test_a_run_with_a_drawing_has_the_samples_of_python(setup, name, more):
     """Bit for bit, from the same starts, with the drawing filled in before the first sample."""
     setup = setup._replace(**more)
-    sampler = rbmviz.samplers.as_sampler(name)
+    sampler = rbmviz.make_sampler(name)
     run = setup.plan().run(1, sampler)
     start = np.unpackbits(run.view("starting").start_picture, axis=1, count=16)
     np.testing.assert_array_equal(start[:, :8], np.tile(UNITS[:8], (sampler.n_chains, 1)))

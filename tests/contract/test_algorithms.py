@@ -434,8 +434,8 @@ def test_a_base_with_knobs_has_to_be_a_dataclass(tables):
     ("call", "why"),
     [
         (lambda: sample("bas_pcd", "gibs", 3), "Unknown sampler 'gibs': did you mean 'gibbs'"),
-        (lambda: sample(3, "gibbs", 3), "is not a model: give a name, a file, a Model or an RBM"),
-        (lambda: next(stream("bas_pcd", samplers["gibbs"])), "is not a sampler: give a name, or make"),
+        (lambda: sample(3, "gibbs", 3), "is not a model: give a name, a file, a Model, an RBM"),
+        (lambda: next(stream("bas_pcd", trainers["cd"])), "is not a sampler: give a name, or make"),
         (lambda: sample("bas_pcd", make_trainer("cd"), 3), "is not a sampler"),
         (lambda: train("bas", make_sampler("gibbs")), "is not a trainer: give a name, or make one"),
         (lambda: train("bas", "cde"), "Unknown trainer 'cde': did you mean 'cd'"),

@@ -25,7 +25,7 @@ NO_BITS = {
     "two": np.full((3, 5), 2),
     "negative": np.full((3, 5), -1),
     "wide": np.zeros((3, 6), np.uint8),
-    "deep": np.zeros((3, 5, 1), np.uint8),
+    "deep": np.zeros((3, 5, 1, 1), np.uint8),
     "empty": np.zeros((0, 5), np.uint8),
     "none": None,
     "a number": 1,
@@ -218,6 +218,6 @@ def test_wrong_models_and_data_are_refused(rbm, toy):
         if wrong != "bas_pcd":
             refused(rbmviz.load_model, wrong)
             refused(rbmviz.from_arrays, {"W": rbm.W, "b": rbm.b, "c": rbm.c}, wrong or 5)
-    for wrong in (None, [[0, 1]], "bits"):
+    for wrong in (None, [[0, 2]], "bits"):
         assert "x: train" in refused(rbmviz.Dataset, "x", wrong, toy.validation, toy.test, "", "")
         assert "x: validation" in refused(rbmviz.Dataset, "x", toy.train, wrong, toy.test, "", "")

@@ -342,7 +342,7 @@ def test_data_that_are_not_bits_say_how_to_make_them(tmp_path):
     with pytest.raises(BadInput, match=r"scale the values.*by a threshold"):
         load_dataset(tmp_path / "negative.npz")
     bits = np.eye(5, dtype=np.uint8)
-    with pytest.raises(BadInput, match=r"toy: test: these are not uint8 rows of 0 and 1; binarise them"):
+    with pytest.raises(BadInput, match=r"toy: test: not all values are 0 or 1; binarise them"):
         Dataset("toy", bits, bits, 2 * bits, "", "")
     for rows in (bits[:0], bits[:, :0]):
         with pytest.raises(BadInput, match="toy has no training examples"):

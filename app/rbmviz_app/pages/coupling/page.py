@@ -14,7 +14,7 @@ from rbmviz.metrics.numbers import digits3
 from rbmviz.pages import PAGES, RANDOM_MODEL
 from rbmviz.session import Coupling, CouplingRun, CouplingSetup
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
-from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
+from rbmviz.trainers.likelihood import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.code import coupling_code

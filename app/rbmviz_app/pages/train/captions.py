@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from rbmviz.session import TrainingSetup
-from rbmviz.session.training import climb
+from rbmviz.session.training import climb_of
 from rbmviz_app.captions import Named, all_of
 
 
 def captions(panels: Named, setup: TrainingSetup) -> Iterator[str]:
     """Yield what may be said about trainers."""
-    climbs = {name: found for name, shown in panels if (found := climb(shown.likelihoods)) is not None}
+    climbs = {name: found for name, shown in panels if (found := climb_of(shown.likelihoods)) is not None}
     if not climbs or len(climbs) < len(panels):
         return
     best = max(climbs, key=lambda name: climbs[name][0])

@@ -17,13 +17,9 @@ from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.metrics.numbers import LIKELIHOOD, PSEUDO_LIKELIHOOD, SCORED_EXAMPLES
 from rbmviz.session import TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared
-from rbmviz.session.training import (
-    LIVE_AIS_CHAINS,
-    LIVE_MONTE_CARLO_ROWS,
-    YARDSTICKS,
-    scored_examples,
-)
+from rbmviz.session.training import LIVE_MONTE_CARLO_ROWS, YARDSTICKS
 from rbmviz.trainers import STATS
+from rbmviz.trainers.likelihood import LIVE_AIS_CHAINS, scored_examples
 from rbmviz_app import controls, links
 from rbmviz_app.compared import amount_text
 from rbmviz_app.page import catch_up_settings, live_chart

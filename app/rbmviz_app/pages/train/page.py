@@ -14,9 +14,9 @@ from rbmviz.rbm import RBM
 from rbmviz.rbm.files import model_bytes
 from rbmviz.registry import trainers
 from rbmviz.session import Panel, TrainingPlan, TrainingRun, TrainingSetup, WarmStart
-from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
+from rbmviz.trainers.likelihood import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz_app import controls, links, messages, pages, session, uploads
 from rbmviz_app.code import training_code
 from rbmviz_app.controls import Download
