@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.environments import folder, python_of
 from rbmviz import load_model, make_sampler, metrics, sample
 from rbmviz.cli import print_message
-from rbmviz.models import data_of
+from rbmviz.datasets import data_of
 from rbmviz.sweeps import Axis, Budget, Store, SweepPlan, answer, cells, compare, run
 
 AXES = (
