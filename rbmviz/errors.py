@@ -50,6 +50,19 @@ def unknown(kind: str, name: str, names: Iterable[str], listed: str = "") -> Bad
     return BadInput(f"Unknown {kind} {quoted(name)}: {hint}")
 
 
+def known(kind: str, name: str, names: Iterable[str], listed: str = "") -> str:
+    """Return the name that is meant, without regard to case and with - for _; else raise ``unknown``."""
+    choices = list(names)
+    by_fold = {_folded(each): each for each in choices}
+    if name not in choices and _folded(name) not in by_fold:
+        raise unknown(kind, name, choices, listed)
+    return name if name in choices else by_fold[_folded(name)]
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("-", "_")
+
+
 def lacking(what: str, package: str, extra: str) -> BadInput:
     """Return the error for a feature that needs a package from an extra of rbmviz."""
     return BadInput(

@@ -80,8 +80,8 @@ def leaves(path: str, state: Any) -> dict[str, Any]:
 
 def kernel_of(sampler: Sampler | type[Sampler]) -> str:
     """Return the name of the kernel that has the steps of a sampler, for browsers; "" if there is none."""
-    classes = (sampler if isinstance(sampler, type) else type(sampler)).__mro__
-    return vars(next(cls for cls in classes if vars(cls).keys() & {"kernel", "step"})).get("kernel", "")
+    classes = map(vars, (sampler if isinstance(sampler, type) else type(sampler)).__mro__)
+    return str(next(own for own in classes if own.keys() & {"kernel", "step", "_step"}).get("kernel", ""))
 
 
 def check_runs(sampler: Sampler) -> None:

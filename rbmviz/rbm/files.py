@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from rbmviz.errors import BadInput, quoted, unknown
+from rbmviz.errors import BadInput, known, quoted
 from rbmviz.files import metadata
 from rbmviz.files.array_names import TRANSPOSED, Names, array_names, as_numpy, oriented
 from rbmviz.files.arrays import MAX_HEADER, Damaged, FileContent, is_file, read_arrays, read_json, text_of
@@ -37,6 +37,9 @@ FOLDER = _WITHIN if _WITHIN.is_dir() else _BESIDE
 
 NO_MODELS = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
 """Message for an empty list of models."""
+
+
+MODELS_LISTED = "'rbmviz list models' shows them."
 
 
 class ModelHeader(NamedTuple):
@@ -187,9 +190,7 @@ def load_pretrained(name: object) -> Model:
     names = list_models()
     if not names:
         raise BadInput(NO_MODELS)
-    if name not in names:
-        raise unknown("model", str(name), names, "'rbmviz list models' shows them.")
-    file = FOLDER / f"{name}.safetensors"
+    file = FOLDER / f"{known('model', str(name), names, MODELS_LISTED)}.safetensors"
     return load_model_bytes(file, str(file))
 
 
