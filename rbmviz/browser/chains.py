@@ -88,7 +88,7 @@ def check_runs(sampler: Sampler) -> None:
     """Raise BadInput unless a browser can run the sampler."""
     if kernel_of(sampler) not in KERNEL_KNOBS:
         others = ", ".join(name for name in samplers if kernel_of(samplers[name]) in KERNEL_KNOBS)
-        raise BadInput(f"{sampler.name} has no form for browsers: take {others}.")
+        raise BadInput(f"{sampler.name} has no form for browsers; {others} have one.")
     taken = (*turnable(sampler), *IN_STATE.get(kernel_of(sampler), ()), "share")  # one chain shares nothing
     for name, knob in knobs_of(sampler).items():
         value = getattr(sampler, name)

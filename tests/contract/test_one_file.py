@@ -233,7 +233,7 @@ def test_the_command_line_has_them(new_files, capsys):
     assert run(f"{swept} --replications 1 --out {new_files / 'sweep'}")["done"] == 2
     assert Path(os.environ["RBMVIZ_PLUGINS"]) == EXAMPLES / "metropolis.py"  # for what a command starts
     page = ["play", "--model", str(model), "--samplers", "metropolis", "--out", str(new_files / "p.html")]
-    assert "metropolis has no form for browsers: take gibbs" in refused(capsys, *page)
+    assert "metropolis has no form for browsers; gibbs" in refused(capsys, *page)
     capsys.readouterr()
     assert np.isfinite(run_words(capsys, "score", made, "--dataset", "bas")["isl"])
 

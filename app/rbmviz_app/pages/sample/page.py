@@ -255,7 +255,7 @@ def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
     try:
         check_playable(algorithms_of(race), setup.model)
     except BadInput as error:
-        missing = f"These panels have no live page, which runs without Python. {error}"
+        missing = f"No live page of these panels: {error}"
     more = [page] if not setup.clamp and setup.ink and not missing else []
     downloads(race, {model_name: setup.model}, code, more, missing=missing)
 
