@@ -18,7 +18,7 @@ LOG_LABELS = (
     " : log(domain('{scale}')[1] / domain('{scale}')[0]) < LN10 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 5],"
     " round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) < 0 ? '' : {said}"
 )
-"""The ticks of a logarithmic axis that have a label, in Vega's language: 1, 2 and 5 times a power of ten, over
+"""Labels of the ticks of a logarithmic axis, in Vega's language: at 1, 2 and 5 times a power of ten, over
 more than four decades only the powers, within one decade all."""
 
 
@@ -93,8 +93,8 @@ class ChartAxis:
         if self.tick_labels and not isinstance(self.ticks, int):
             # Vega's index of a tick runs from 0 to 1.
             axis["labelExpr"] = f"{json.dumps(self.tick_labels)}[round(datum.index * {len(self.ticks) - 1})]"
-        elif self.scale == "log" and not axis.keys() & {"values"}:
-            said = f"format(datum.value, '{self.form or ',~g'}')" + (f" + ' {self.unit}'" if self.unit else "")
+        elif self.scale == "log" and "values" not in axis:
+            said = f"format(datum.value, '{self.form or ',~g'}') + '{self.unit and f' {self.unit}'}'"
             axis["labelExpr"] = LOG_LABELS.format(scale=way.lower(), said=said)
         elif self.unit:
             axis["labelExpr"] = f"format(datum.value, '~g') + ' {self.unit}'"
