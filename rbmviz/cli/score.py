@@ -12,10 +12,12 @@ from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.files import metadata
 from rbmviz.files.arrays import Damaged, is_file, printable, read_json, read_npz, text_of
-from rbmviz.metrics import ISL, Coverage, chain_diagnostics, findings, reference
+from rbmviz.metrics import ISL, Coverage, Kernel, chain_diagnostics, findings, reference
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
+from rbmviz.metrics.isl import paired_error
 from rbmviz.models import load_model, load_pretrained
+from rbmviz.rbm import RBM
 from rbmviz.support import checks
 
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
@@ -32,6 +34,9 @@ LINES = {
 """Lines of the text, by the entry of the result without which a line is left out."""
 
 
+TOLD_APART = 1.96
+"""Standard errors from which on a difference is more than chance (95 %)."""
+
 TOLD_VERDICTS = {
     "fine": "nothing speaks against these samples",
     "unsure": "too early to tell",
@@ -42,9 +47,11 @@ TOLD_VERDICTS = {
 class _Samples(NamedTuple):
     """A sample file: ``x`` is the scored array, ``v`` uint8 or None; the rest is from its metadata."""
 
+    file: str
     x: np.ndarray
     v: np.ndarray | None
     model: str | None
+    model_digest: str | None
     n_chains: int
     dataset: str | None
     start: str | None
@@ -74,10 +81,48 @@ def _read(path: Path, array: str) -> _Samples:
     x = checks.numbers(f"'{path}': {array}", arrays[array])
     if x.ndim != 2 or not x.size or (v is not None and len(v) != len(x)):
         raise BadInput(f"'{path}': {array} has the shape {x.shape}, not (rows of v, n_visible).")
-    return _Samples(x, v, model, n_chains, metadata.data_name(of_model), start)
+    digests = (meta.get("origin") or {}).get("models")
+    digest = digests.get(model) if isinstance(digests, dict) else None
+    return _Samples(str(path), x, v, model, digest, n_chains, metadata.data_name(of_model), start)
 
 
-def _diagnostics(file: str, given: str | None, samples: _Samples, dataset: Dataset) -> dict[str, Any]:
+def _beside(samples: _Samples, name: str) -> str:
+    """Return the path of a file beside a sample file, whose metadata name it; "" if there is none.
+
+    Metadata may be a stranger's: they make this machine open no file in another folder.
+    """
+    base, at, variant = name.partition("@")
+    path = Path(samples.file).parent / Path(base).name
+    return f"{path}{at}{variant}" if is_file(path) else ""
+
+
+def _model_of(samples: _Samples, given: str | None, name: str) -> RBM:
+    """Return the model that is given, or that a sample file names: a pretrained one, or a file beside it."""
+    found = _beside(samples, name) if given is None and Path(name).suffix else given
+    model = load_model(found) if found else load_pretrained(name)
+    if given is None and found and model.rates and samples.model_digest not in (None, model.digest()):
+        raise BadInput(f"'{found}' is not the model that '{samples.file}' was sampled from.")
+    return model.rbm
+
+
+def _data_of(samples: _Samples, given: str | None) -> Dataset:
+    """Return the data that are given, or that a sample file names: registered ones, or a file beside it."""
+    if given is not None:
+        return load_dataset(given)
+    name = samples.dataset
+    if name is None:
+        raise BadInput(f"'{samples.file}' does not name the data to score on: give --dataset.")
+    try:
+        return load_registered(name)
+    except BadInput as error:
+        if found := _beside(samples, name):
+            return load_dataset(found)
+        raise BadInput(
+            f"The data that '{samples.file}' names cannot be loaded: {error} Give --dataset."
+        ) from None
+
+
+def _diagnostics(given: str | None, samples: _Samples, dataset: Dataset) -> dict[str, Any]:
     """Return ESS, and R-hat of several chains, for activity and for free energy; and with a model, findings.
 
     Row t of the file belongs to chain t % n_chains; an incomplete round at the end is left out.
@@ -91,9 +136,9 @@ def _diagnostics(file: str, given: str | None, samples: _Samples, dataset: Datas
         return {}
     functions, reasons = {"activity": v.sum(axis=1)}, {}
     try:
-        rbm = (load_model(name) if given else load_pretrained(name)).rbm
+        rbm = _model_of(samples, given, name)
         if v.shape[1] != rbm.n_visible:
-            raise BadInput(f"'{file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
+            raise BadInput(f"'{samples.file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
         functions["free_energy"] = rbm.free_energy(v)
         whole = v[: len(v) // n_chains * n_chains].reshape(-1, n_chains, v.shape[1])
         reasons = findings(whole.swapaxes(0, 1), rbm, dataset).as_data()
@@ -129,8 +174,31 @@ def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
     return values
 
 
+def _scored(
+    samples: _Samples, data: Dataset, model: str | None, kernel: Kernel, curve: bool
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the entries of one sample file, and its ISL by groups of test points."""
+    x = samples.x
+    if data.n_visible != x.shape[1]:
+        raise BadInput(
+            f"'{samples.file}' has {x.shape[1]} units and {data.name} {data.n_visible}: choose other data."
+        )
+    per_chain = _diagnostics(model, samples, data)
+    metric = ISL(data.test, data.validation, kernel=kernel)
+    points = metric.curve(x, None if curve else ())
+    total, groups = metric.value_by_group()
+    result: dict[str, Any] = {
+        **{"isl": total.isl, "std_error": total.std_error, "beta": total.beta, "n": total.n},
+        **{"kernel": kernel, "dataset": data.name, "start": samples.start},
+        **_coverage(samples, data),
+        **per_chain,
+    }
+    return result | ({"curve": [[point.n, point.isl] for point in points]} if curve else {}), groups
+
+
 def score(
     file: str = "samples.npz",
+    other: str | None = None,
     /,
     *,
     dataset: str | None = None,
@@ -142,14 +210,21 @@ def score(
 
     The bandwidth beta is chosen on the validation part, the score is on the test part.
 
+    Of two files it also gives the difference, with the error that remains when both are paired on each of the
+    same test examples. Another run of either sampler would differ, too: rbmviz sweep repeats runs.
+
     Parameters
     ----------
     file
         A file of 'rbmviz sample', or any .npz with an array v.
+    other
+        Another one, to compare it with.
     dataset
-        A name, a file, or a folder of images; default: the data that the file's model names.
+        A name, a file, or a folder of images; default: the data that the file's model names, registered or
+        as a file beside the sample file.
     model
-        Model for the effective sample size of the free energy; default: the one that the file names.
+        Model for the effective sample size of the free energy; default: the one that the file names,
+        pretrained or as a file beside it.
     kernel
         Kernel of the ISL.
     curve
@@ -158,44 +233,33 @@ def score(
     Examples
     --------
     rbmviz score samples.npz --dataset mnist5k --curve
+    rbmviz score gibbs.npz rates.npz
     """
-    samples = _read(Path(file), "v" if kernel == "binary" else "p")
-    x, name = samples.x, samples.dataset if dataset is None else dataset
-    if name is None:
-        raise BadInput(f"'{file}' does not name the data to score on: give --dataset.")
-    try:
-        data = load_dataset(name) if dataset is not None else load_registered(name)
-    except BadInput as error:
-        if dataset is not None:
-            raise
-        raise BadInput(f"The data that '{file}' names cannot be loaded: {error} Give --dataset.") from None
-    if data.n_visible != x.shape[1]:
-        raise BadInput(
-            f"'{file}' has {x.shape[1]} units and {data.name} {data.n_visible}: choose other data."
-        )
-    per_chain = _diagnostics(file, model, samples, data)
-    metric = ISL(data.test, data.validation, kernel=kernel)
-    points = metric.curve(x, None if curve else ())
-    total = metric.value()
+    array, files = "v" if kernel == "binary" else "p", [each for each in (file, other) if each is not None]
+    read = [_read(Path(each), array) for each in files]
+    named = {samples.dataset: samples for samples in read if samples.dataset is not None}
+    if dataset is None and len(named) > 1:
+        raise BadInput("The two files name different data: give --dataset, to score both on the same.")
+    data = _data_of(next(iter(named.values()), read[0]), dataset)
+    (result, groups), *others = [_scored(samples, data, model, kernel, curve) for samples in read]
     print_message("Scoring the training set for comparison.")
     own = reference(data.train, data.test, data.validation, kernel=kernel)
-    result: dict[str, Any] = {
-        "isl": total.isl,
-        "std_error": total.std_error,
-        "beta": total.beta,
-        "n": total.n,
-        "kernel": kernel,
-        "dataset": data.name,
-        "reference": own.isl,
-        "reference_n": own.n,
-        "origin": origin_of({}, data),
-        "start": samples.start,
-        **_coverage(samples, data),
-        **per_chain,
-    }
-    if curve:
-        result["curve"] = [[point.n, point.isl] for point in points]
-    return result, text(result)
+    result |= {"reference": own.isl, "reference_n": own.n, "origin": origin_of({}, data)}
+    said = text(result)
+    for compared, other_groups in others:
+        compared |= {"reference": own.isl, "reference_n": own.n}
+        difference, error = result["isl"] - compared["isl"], float(paired_error(groups, other_groups))
+        said = f"{file}\n{said}\n\n{other}\n{text(compared)}\n\n"
+        said += _difference(difference, error, files, len(data.test))
+        result |= {"other": compared, "difference": difference, "difference_error": error}
+    return result, said
+
+
+def _difference(difference: float, error: float, files: list[str], n: int) -> str:
+    apart = abs(difference) > TOLD_APART * error
+    which = f"{files[difference < 0]} is better" if apart else "too close to tell which is better"
+    said = f"{difference:+.3g} +- {error:.2g} nats, paired on {n:,} test examples: {which}"
+    return f"{files[0]} - {files[1]}: {said}"
 
 
 def text(result: dict[str, Any]) -> str:
