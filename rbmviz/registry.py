@@ -10,7 +10,6 @@ first read. One that cannot be imported is left out, and ``tell`` gets the sente
 """
 
 import dataclasses
-import hashlib
 import importlib
 import importlib.util
 import os
@@ -20,7 +19,6 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, dataclass_transform
 
@@ -32,9 +30,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 PLUGINS = "RBMVIZ_PLUGINS"
 """Environment variable of plug-ins: files and names of modules, separated as in PATH."""
-
-ENTRY_POINTS = "rbmviz.algorithms"
-"""Group of the entry points by which installed packages name their modules."""
 
 
 class Table:
@@ -68,28 +63,23 @@ class Table:
                 importlib.import_module(module.name)
             self._discovered = True
 
-    def _read(self) -> None:
-        self._discover()
-        if self in (samplers, trainers):
-            _load_plugins()
-
     def __getitem__(self, name: str) -> Any:
         """Return the entry, also of a name in other case; or raise BadInput with the nearest name."""
-        self._read()
+        self._discover()
+        _load_plugins(self)
         if name in self._unlisted:
             importlib.import_module(self._unlisted[name])
         return self._entries[name if name in self._entries else known(self.kind, name, self)]
 
     def __iter__(self) -> Iterator[str]:
-        self._read()
+        self._discover()
+        _load_plugins(self)
         return iter(sorted(self._entries.keys() - self._unlisted.keys()))
 
     def source(self, name: str) -> str:
-        """Return the plug-in that an entry comes from, its file or its module; "" if it is of the package."""
-        module = self[name].__module__
-        file = getattr(sys.modules.get(module), "__file__", None)
-        own = module.startswith("rbmviz.")
-        return "" if own else Path(file).name if file and module.startswith(_PREFIX) else module
+        """Return the plug-in that an entry comes from, a file or a module; "" if it is of the package."""
+        module: str = self[name].__module__
+        return "" if module.startswith("rbmviz.") else module
 
     def read(self, text: str, **knobs: Any) -> Any:
         """Return the algorithm of a name or a text like ``rates_fpcd:eps=0.03,k=2``, with further knobs.
@@ -112,29 +102,26 @@ live_metrics = Table("live metric", "rbmviz.metrics")
 datasets = Table("data set", "rbmviz.datasets")
 
 left_out: list[str] = []
-"""The sentences about plug-ins that are left out."""
+"""The sentences about plug-ins that are left out; each is also given to ``tell``."""
 
 tell: Callable[[str], object] = warnings.warn
-"""What such a sentence is given to as soon as there is one."""
-
 _loading = threading.RLock()
 _loaded = False
-_PREFIX = "rbmviz_plugin_"
 
 
-def _load_plugins() -> None:
+def _load_plugins(table: Table) -> None:
     """Import the plug-ins of the environment and of installed packages, once in a process."""
     global _loaded
     with _loading:
-        if _loaded:
+        if _loaded or table not in (samplers, trainers):
             return
         _loaded = True  # first, because a plug-in may read the tables
         from importlib.metadata import entry_points  # takes 12 ms to import, and 10 ms to read 300 packages
 
-        named = filter(None, os.environ.get(PLUGINS, "").split(os.pathsep))
-        for name in dict.fromkeys([*named, *(each.module for each in entry_points(group=ENTRY_POINTS))]):
+        installed = [entry.module for entry in entry_points(group="rbmviz.algorithms")]
+        for name in dict.fromkeys([*os.environ.get(PLUGINS, "").split(os.pathsep), *installed]):
             try:
-                plug_in(name)
+                plug_in(name) if name else None
             except BadInput as error:
                 left_out.append(str(error))
                 tell(str(error))
@@ -151,7 +138,7 @@ def plug_in(name: str) -> None:
     before = [dict(table._entries) for table in tables]
     try:
         if name.endswith(".py") or os.sep in name:
-            module = _import_file(Path(name).resolve())
+            module = _import_file(os.path.abspath(name))
         else:
             module = importlib.import_module(name)
         registered = [each.__module__ for table in tables for each in table._entries.values()]
@@ -163,19 +150,19 @@ def plug_in(name: str) -> None:
         raise BadInput(f"The plug-in {quoted(name)} cannot be used: {_reason(error, name)}") from error
 
 
-def _import_file(file: Path) -> ModuleType:
-    name = f"{_PREFIX}{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    if not file.is_file() or (spec := importlib.util.spec_from_file_location(name, file)) is None:
-        raise BadInput("there is no such Python file.")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)  # type: ignore[union-attr]
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+def _import_file(path: str) -> ModuleType:
+    """Return the module in a file, whose path is its name."""
+    if path not in sys.modules:
+        spec = importlib.util.spec_from_file_location(path, path)
+        if spec is None or spec.loader is None or not os.path.isfile(path):
+            raise BadInput("there is no such Python file.")
+        sys.modules[path] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(sys.modules[path])
+        except BaseException:
+            del sys.modules[path]
+            raise
+    return sys.modules[path]
 
 
 def _reason(error: BaseException, name: str) -> str:

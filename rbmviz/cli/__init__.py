@@ -25,7 +25,7 @@ from typing import Any
 
 from rbmviz.cli.signals import interruptible, signals_deferred
 from rbmviz.cli.streams import check_stdout, never_failing_stderr, print_result
-from rbmviz.errors import BadInput, OutputFailure, known, shortened, unknown
+from rbmviz.errors import BadInput, OutputFailure, known, shortened
 
 COMMANDS = {
     "app": ("app:app", "Serve the pages to the browsers of this machine, until Ctrl-C."),
@@ -53,8 +53,6 @@ COMMANDS = {
     "warmup": ("warmup:warmup", "Compile and cache the kernels."),
 }
 """Module and function of each command, imported when the command runs, and what the command does."""
-
-LISTED = "'rbmviz --help' lists them."
 
 TAKE_PLUGINS = "app", "gradient", "lesson", "list", "play", "sample", "sweep", "train"
 """Commands with the option ``--plugin``."""
@@ -172,8 +170,9 @@ def _in_order(words: Sequence[str]) -> list[str]:
         ahead, words = [*ahead, *words[: 1 + pair]], words[1 + pair :]
     if words and words[0].casefold() == "help":
         words = [*words[1:2], "--help", *words[2:]]
-    if words and not words[0].startswith("-"):
-        words[0] = known("command", words[0], COMMANDS, LISTED)
+    words = words or ahead[:1]  # which is no command
+    if words and words[0] not in ("-h", "--help", "-V", "--version"):
+        words[0] = known("command", words[0], COMMANDS, "'rbmviz --help' lists them.")
     return [*words[:1], *ahead, *words[1:]]
 
 
@@ -191,8 +190,7 @@ def _plug_in(words: Sequence[str]) -> None:
     files = [os.path.abspath(file) if os.path.exists(file) else file for file in files if file]
     for file in files if words[0] != "app" else ():
         registry.plug_in(file)
-    known_already = filter(None, os.environ.get(registry.PLUGINS, "").split(os.pathsep))
-    os.environ[registry.PLUGINS] = os.pathsep.join(dict.fromkeys([*known_already, *files]))
+    os.environ[registry.PLUGINS] = os.pathsep.join([os.environ.get(registry.PLUGINS, ""), *files])
 
 
 def _about(words: Sequence[str]) -> str:
@@ -203,8 +201,6 @@ def _about(words: Sequence[str]) -> str:
         from importlib.metadata import version
 
         return f"rbmviz {version('rbmviz')}"
-    if words[0] not in COMMANDS:
-        raise unknown("command", words[0], COMMANDS, LISTED)
     if {"-h", "--help"} & set(words[1:]):
         from rbmviz.cli.options import help_text  # imported here, because what takes no options does without
 

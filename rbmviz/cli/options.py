@@ -29,15 +29,7 @@ COLUMN = 24
 """Column at which the texts of options begin."""
 
 JSON = Annotated[bool, Parameter(negative="", help="Print exactly one JSON object on standard output.")]
-
-
-PLUGIN = Annotated[
-    list[str] | None,
-    Parameter(
-        negative="",
-        help="A Python file with samplers and trainers of your own (repeatable); RBMVIZ_PLUGINS names more.",
-    ),
-]
+PLUGIN = Annotated[list[str] | None, Parameter(help="Python file with samplers or trainers (repeatable).")]
 
 
 def whole(lo: int, hi: int, **more: Any) -> Parameter:
@@ -92,13 +84,8 @@ def app_of(name: str) -> App:
 
 def _with_options_of_all(name: str) -> Callable[..., Any]:
     """Return a function with the signature of a command, ``--json``, and where it fits ``--plugin``."""
-    run = function_of(name)
-
-    @functools.wraps(run)
-    def with_more(*args: Any, **options: Any) -> Any:
-        raise NotImplementedError("what is called is the command's own function")
-
-    own, kind = inspect.signature(run), inspect.Parameter.KEYWORD_ONLY
+    run, kind = function_of(name), inspect.Parameter.KEYWORD_ONLY
+    own, with_more = inspect.signature(run), functools.wraps(run)(lambda *args, **options: None)
     flags = [inspect.Parameter("json", kind, default=False, annotation=JSON)]
     if name in TAKE_PLUGINS:
         flags.insert(0, inspect.Parameter("plugin", kind, default=None, annotation=PLUGIN))

@@ -34,9 +34,6 @@ LINES = {
 """Lines of the text, by the entry of the result without which a line is left out."""
 
 
-TOLD_APART = 1.96
-"""Standard errors from which on a difference is more than chance (95 %)."""
-
 TOLD_VERDICTS = {
     "fine": "nothing speaks against these samples",
     "unsure": "too early to tell",
@@ -51,7 +48,7 @@ class _Samples(NamedTuple):
     x: np.ndarray
     v: np.ndarray | None
     model: str | None
-    model_digest: str | None
+    origin: Any
     n_chains: int
     dataset: str | None
     start: str | None
@@ -81,16 +78,11 @@ def _read(path: Path, array: str) -> _Samples:
     x = checks.numbers(f"'{path}': {array}", arrays[array])
     if x.ndim != 2 or not x.size or (v is not None and len(v) != len(x)):
         raise BadInput(f"'{path}': {array} has the shape {x.shape}, not (rows of v, n_visible).")
-    digests = (meta.get("origin") or {}).get("models")
-    digest = digests.get(model) if isinstance(digests, dict) else None
-    return _Samples(str(path), x, v, model, digest, n_chains, metadata.data_name(of_model), start)
+    return _Samples(str(path), x, v, model, meta.get("origin"), n_chains, metadata.data_name(of_model), start)
 
 
 def _beside(samples: _Samples, name: str) -> str:
-    """Return the path of a file beside a sample file, whose metadata name it; "" if there is none.
-
-    Metadata may be a stranger's: they make this machine open no file in another folder.
-    """
+    """Return the path of the file that metadata name, in the folder of the sample file only; "": none."""
     base, at, variant = name.partition("@")
     path = Path(samples.file).parent / Path(base).name
     return f"{path}{at}{variant}" if is_file(path) else ""
@@ -100,7 +92,8 @@ def _model_of(samples: _Samples, given: str | None, name: str) -> RBM:
     """Return the model that is given, or that a sample file names: a pretrained one, or a file beside it."""
     found = _beside(samples, name) if given is None and Path(name).suffix else given
     model = load_model(found) if found else load_pretrained(name)
-    if given is None and found and model.rates and samples.model_digest not in (None, model.digest()):
+    other = found and not given and model.rates and name in str(samples.origin)
+    if other and model.digest() not in str(samples.origin):
         raise BadInput(f"'{found}' is not the model that '{samples.file}' was sampled from.")
     return model.rbm
 
@@ -178,14 +171,11 @@ def _scored(
     samples: _Samples, data: Dataset, model: str | None, kernel: Kernel, curve: bool
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Return the entries of one sample file, and its ISL by groups of test points."""
-    x = samples.x
-    if data.n_visible != x.shape[1]:
-        raise BadInput(
-            f"'{samples.file}' has {x.shape[1]} units and {data.name} {data.n_visible}: choose other data."
-        )
+    n, metric = samples.x.shape[1], ISL(data.test, data.validation, kernel=kernel)
+    if data.n_visible != n:
+        raise BadInput(f"'{samples.file}' has {n} units and {data.name} {data.n_visible}: choose other data.")
     per_chain = _diagnostics(model, samples, data)
-    metric = ISL(data.test, data.validation, kernel=kernel)
-    points = metric.curve(x, None if curve else ())
+    points = metric.curve(samples.x, None if curve else ())
     total, groups = metric.value_by_group()
     result: dict[str, Any] = {
         **{"isl": total.isl, "std_error": total.std_error, "beta": total.beta, "n": total.n},
@@ -249,17 +239,11 @@ def score(
     for compared, other_groups in others:
         compared |= {"reference": own.isl, "reference_n": own.n}
         difference, error = result["isl"] - compared["isl"], float(paired_error(groups, other_groups))
-        said = f"{file}\n{said}\n\n{other}\n{text(compared)}\n\n"
-        said += _difference(difference, error, files, len(data.test))
+        said = f"{file}\n{said}\n\n{other}\n{text(compared)}\n\n{file} - {other}: {difference:+.3g}"
+        said += f" +- {error:.2g} nats, paired on {len(data.test):,} test examples"
+        said += f"; {files[difference < 0]} is better" if abs(difference) > 1.96 * error else ""  # at 95 %
         result |= {"other": compared, "difference": difference, "difference_error": error}
     return result, said
-
-
-def _difference(difference: float, error: float, files: list[str], n: int) -> str:
-    apart = abs(difference) > TOLD_APART * error
-    which = f"{files[difference < 0]} is better" if apart else "too close to tell which is better"
-    said = f"{difference:+.3g} +- {error:.2g} nats, paired on {n:,} test examples: {which}"
-    return f"{files[0]} - {files[1]}: {said}"
 
 
 def text(result: dict[str, Any]) -> str:

@@ -39,9 +39,6 @@ NO_MODELS = f"No pretrained model is in '{FOLDER}': install rbmviz again, or nam
 """Message for an empty list of models."""
 
 
-MODELS_LISTED = "'rbmviz list models' shows them."
-
-
 class ModelHeader(NamedTuple):
     """Numbers of units and metadata of a model file."""
 
@@ -190,7 +187,8 @@ def load_pretrained(name: object) -> Model:
     names = list_models()
     if not names:
         raise BadInput(NO_MODELS)
-    file = FOLDER / f"{known('model', str(name), names, MODELS_LISTED)}.safetensors"
+    found = known("model", str(name), names, "'rbmviz list models' shows them.")
+    file = FOLDER / f"{found}.safetensors"
     return load_model_bytes(file, str(file))
 
 
