@@ -83,8 +83,7 @@ def overview() -> str:
     """Return the help of the command line, which lists its commands."""
     width = max(map(len, COMMANDS))
     lines = [f"    {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()]
-    usage = "usage: rbmviz COMMAND [OPTIONS]\n       rbmviz help COMMAND"
-    head = [usage, "", "See Markov chains mix.", "", "commands:"]
+    head = ["usage: rbmviz COMMAND [OPTIONS], or rbmviz help COMMAND", "", "See Markov chains mix.", "", "commands:"]
     return "\n".join([*head, *lines, "", "    -V, --version  print the version and exit"])
 
 
@@ -187,9 +186,9 @@ def _plug_in(words: Sequence[str]) -> None:
         return
     from rbmviz import registry  # imported here, because help does without
 
-    files = [os.path.abspath(file) if os.path.exists(file) else file for file in files if file]
     for file in files if words[0] != "app" else ():
         registry.plug_in(file)
+    files = [os.path.abspath(file) if os.path.exists(file) else file for file in files]
     os.environ[registry.PLUGINS] = os.pathsep.join([os.environ.get(registry.PLUGINS, ""), *files])
 
 

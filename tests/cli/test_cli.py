@@ -5,9 +5,11 @@ import dataclasses
 import json
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -15,8 +17,9 @@ from command_line import refused, run
 
 import rbmviz
 import rbmviz.cli.train
-from rbmviz import make_sampler, registry, sample, save_model
+from rbmviz import load_dataset, make_sampler, metrics, registry, sample, save_model
 from rbmviz.cli import main
+from rbmviz.files.output import write_whole
 from rbmviz.gradient import gradient_quality
 from rbmviz.knobs import values_of
 from rbmviz.models import load_model
@@ -119,6 +122,27 @@ def test_interrupted_samples_are_kept(model_file, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors", "s.npz"]
 
 
+def test_an_interrupt_does_not_wait_for_compression(capsys, tmp_path, monkeypatch):
+    """What is there is then written as it is."""
+    calls, words = [], ["sample", "--model", "bas_pcd", "-n", 40, "--out", tmp_path / "s.npz", "--json"]
+
+    def write(path, content):
+        calls.append(path)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        write_whole(path, content)
+
+    monkeypatch.setattr("rbmviz.cli.sample.write_whole", write)
+    assert main([*map(str, words)]) == 130
+    printed = capsys.readouterr()
+    assert "the 40 samples made so far are kept, uncompressed" in printed.err
+    assert json.loads(printed.out)["n"] == 40
+    with zipfile.ZipFile(tmp_path / "s.npz") as archive:
+        assert {each.compress_type for each in archive.infolist()} == {zipfile.ZIP_STORED}
+    with np.load(tmp_path / "s.npz") as got:
+        np.testing.assert_array_equal(got["p"], sample("bas_pcd", "rates_fpcd", 40).p)
+
+
 @pytest.mark.parametrize("whole_chunks", [0, 3])
 def test_a_chunk_half_written_is_not_kept(whole_chunks, capsys, model_file, model, tmp_path, monkeypatch):
     """The interrupt comes when its samples are in the files and not yet counted."""
@@ -172,6 +196,48 @@ def test_score(capsys, tmp_path):
     assert "give --dataset" in refused(capsys, "score", tmp_path / "s.npz")
     assert "64 units and bas 16" in refused(capsys, "score", tmp_path / "s.npz", "--dataset", "bas")
     assert "There is no sample file" in refused(capsys, "score", tmp_path / "t.npz", "--dataset", "bas")
+
+
+def test_two_files_are_compared_on_the_same_test_examples(capsys, tmp_path):
+    files, groups = [tmp_path / "a.npz", tmp_path / "b.npz"], []
+    data = load_dataset("bas")
+    for file, sampler in zip(files, ("gibbs", "rates_fpcd"), strict=True):
+        run(capsys, "sample", "--model", "bas_pcd", "--sampler", sampler, "-n", 300, "--out", file)
+        with np.load(file) as got:
+            groups.append(metrics.ISL(data.test, data.validation).update(got["v"]).value_by_group()[1])
+    result = run(capsys, "score", *files)
+    alone = [run(capsys, "score", file)["isl"] for file in files]
+    assert [result["isl"], result["other"]["isl"]] == alone
+    assert result["difference"] == alone[0] - alone[1] < 0
+    apart = groups[0] - groups[1]
+    assert len(apart) == len(data.test)  # one example a group: paired one by one
+    assert result["difference_error"] == pytest.approx(apart.std(ddof=1) / np.sqrt(len(apart)))
+    assert main(["score", *map(str, files)]) == 0
+    assert capsys.readouterr().out.endswith(f"paired on 32 test examples; {files[1]} is better\n")
+    run(capsys, "sample", "--model", "usps_fpcd", "-n", 9, "--init", "random", "--out", files[1])
+    assert "name different data: give --dataset" in refused(capsys, "score", *files)
+
+
+def test_a_model_and_data_of_ones_own_are_found_beside_the_samples(capsys, tmp_path, monkeypatch):
+    np.save(tmp_path / "mine.npy", np.tile(load_dataset("bas").train, (20, 1)))
+    monkeypatch.chdir(tmp_path)
+    for line in (
+        "train --dataset mine.npy --n-hidden 4 --iterations 5 --out m.safetensors",
+        "sample --model m.safetensors --sampler gibbs -n 100 --out s.npz",
+    ):
+        run(capsys, *line.split())
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert run(capsys, "score", "../s.npz")["ess_free_energy"] > 0
+    shutil.copy("../s.npz", "s.npz")
+    assert "'mine.npy' is not the name of a data set" in refused(capsys, "score", "s.npz")
+    shutil.copy("../mine.npy", "mine.npy")
+    for said in ("Unknown model 'm.safetensors'", "'m.safetensors' is not the model"):
+        assert main(["score", "s.npz", "--json"]) == 0
+        printed = capsys.readouterr()
+        assert said in printed.err
+        assert "ess_free_energy" not in json.loads(printed.out)
+        save_model(load_model("bas_pcd"), "m.safetensors")
 
 
 def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):

@@ -27,6 +27,8 @@ from rbmviz.session import SamplingSetup, TrainingSetup
 from rbmviz.testing import SAMPLER_PROMISES, check_trainer
 from rbmviz_app import pages
 
+pytestmark = pytest.mark.usefixtures("no_plugins")
+
 METRIC = '''
 """How many of the samples are different."""
 
@@ -139,18 +141,6 @@ def new_files(tmp_path, monkeypatch):
     yield tmp_path
     del package.different
     del sys.modules["rbmviz.metrics.different"]
-
-
-@pytest.fixture(autouse=True)
-def no_plugins(monkeypatch):
-    """What a test plugs in is gone after it."""
-    monkeypatch.setenv("RBMVIZ_PLUGINS", "")
-    for table in (samplers, trainers):
-        assert list(table)
-        monkeypatch.setattr(table, "_entries", dict(table._entries))
-    yield
-    for name in [name for name in sys.modules if name.endswith(".py")]:
-        del sys.modules[name]
 
 
 BROKEN = {
