@@ -94,7 +94,7 @@ class ChartAxis:
             # Vega's index of a tick runs from 0 to 1.
             axis["labelExpr"] = f"{json.dumps(self.tick_labels)}[round(datum.index * {len(self.ticks) - 1})]"
         elif self.scale == "log" and "values" not in axis:
-            said = f"format(datum.value, '{self.form or ',~g'}') + '{self.unit and f' {self.unit}'}'"
+            said = f"format(datum.value, '{self.form or ',.9~g'}') + '{self.unit and f' {self.unit}'}'"
             axis["labelExpr"] = LOG_LABELS.format(scale=way.lower(), said=said)
         elif self.unit:
             axis["labelExpr"] = f"format(datum.value, '~g') + ' {self.unit}'"

@@ -83,7 +83,7 @@ def overview() -> str:
     """Return the help of the command line, which lists its commands."""
     width = max(map(len, COMMANDS))
     lines = [f"    {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()]
-    head = ["usage: rbmviz COMMAND [OPTIONS], or rbmviz help COMMAND", "", "See Markov chains mix.", "", "commands:"]
+    head = ["usage: rbmviz COMMAND [OPTIONS] | help COMMAND", "", "See Markov chains mix.", "", "commands:"]
     return "\n".join([*head, *lines, "", "    -V, --version  print the version and exit"])
 
 
