@@ -89,18 +89,13 @@ def test_bars_have_sides_and_cells_have_shades():
     assert cells.empty("Heat map")["label"] == "A"
 
 
-@pytest.mark.parametrize(
-    ("far", "labels"),
-    [
-        (300, "1 2 5 10 20 50 100 200"),
-        (8, "1 2 3 4 5 6 7 8"),
-        (10**6, "1 10 100 1,000 10,000 100,000 1,000,000"),
-    ],
-)
-def test_a_logarithmic_axis_is_labelled_at_1_2_and_5(far, labels):
+LABELS = {300: "1 2 5 10 20 50 100 200", 8: "1 2 3 4 5 6 7 8", 10**5: "1 10 100 1,000 10,000 100,000"}
+
+
+@pytest.mark.parametrize("far", LABELS)
+def test_a_logarithmic_axis_is_labelled_at_1_2_and_5(far):
     """Or at all ticks within a decade, and at the powers over many."""
     rows = [{"kind": "point", "name": "a", "x": x, "y": 0.5} for x in (1, far)]
     svg = vl_convert.vegalite_to_svg(Curves(X, Y, "name", AB[:1]).of(rows).altair(600).to_dict())
-    axes = re.findall(r'class="mark-text role-axis-label"[^>]*>(.*?)</g>', svg)
-    texts = [re.findall(r">([^<>]+)</text>", axis) for axis in axes]
-    assert labels.split() in [[text for text in found if text.strip()] for found in texts], texts
+    texts = [text for text in re.findall(r">([^<>]+)</text>", svg) if text.strip()]
+    assert texts[: texts.index("Samples")] == LABELS[far].split()
