@@ -236,7 +236,7 @@ class Room:
         run(*self.pip, shutil.copytree(PLUGIN, self.folder / "plugin"))
         for line, says in PLUGGED:
             done = self.call("rbmviz", *line.split())
-            assert done.returncode == 0 and says in done.stdout, f"{line}\n{done.stdout}\n{done.stderr}"
+            assert (done.returncode, says in done.stdout) == (0, True), f"{line}\n{done.stdout}{done.stderr}"
             say(f"  with the plug-in, rbmviz {line}: {says}")
         self.app(query="p=metropolis:flips=40", shows="Metropolis")
 
