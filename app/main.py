@@ -10,6 +10,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from rbmviz import ledger
+from rbmviz.registry import samplers
 from rbmviz_app import connections, pages, process
 from rbmviz_app.access import base_path, guarded
 from rbmviz_app.component import APP_FOLDER
@@ -26,6 +27,7 @@ async def open_first_page(request: Request) -> RedirectResponse:
     return RedirectResponse(f"{base_path()}/{query and f'?{query}'}")
 
 
+list(samplers)  # imports plug-ins now, so that one that cannot be used is named before the first page
 process.configure_allocators()
 process.allow_open_files()
 connections.limit()

@@ -6,7 +6,9 @@ from pathlib import Path
 import streamlit as st
 
 import rbmviz_app
+from rbmviz import registry
 from rbmviz_app import card, embedding, messages, pages, presenting
+from rbmviz_app.access import opened
 from rbmviz_app.links import open_link
 from rbmviz_app.session import RACES
 from rbmviz_app.share.publish import share_of_session
@@ -38,6 +40,8 @@ with SCRIPTS.running():
     if (share := share_of_session()) is not None:
         share.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
     messages.draw_link_warnings()
+    if registry.left_out and not opened():
+        messages.alert("plugins", " ".join(registry.left_out))
     card.draw(name)
     if name == next(iter(modules)):
         card.draw_line()

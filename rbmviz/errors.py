@@ -48,10 +48,20 @@ def unknown(kind: str, name: str, names: Iterable[str], listed: str = "") -> Bad
 
     If there are too many for one sentence, ``listed`` says where they are listed.
     """
-    choices = sorted(names)
+    choices = sorted(set(names))
     near = difflib.get_close_matches(name[:MAX_SHOWN], choices, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else listed or f"choose one of {', '.join(choices)}."
     return BadInput(f"Unknown {kind} {quoted(name)}: {hint}")
+
+
+def known(kind: str, name: str, names: Iterable[str], listed: str = "") -> str:
+    """Return the name that is meant, without regard to case and with - for _; else raise ``unknown``."""
+    found = {each.casefold().replace("-", "_"): each for each in names}
+    found |= {each: each for each in found.values()}
+    for asked in (name, name.casefold().replace("-", "_")):
+        if asked in found:
+            return found[asked]
+    raise unknown(kind, name, found.values(), listed)
 
 
 def lacking(what: str, package: str, extra: str) -> BadInput:

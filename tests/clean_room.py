@@ -2,7 +2,8 @@
 
 The wheel is built from the sdist, and must hold every file that travels. It is installed without extras,
 where every command has to work or to say in a sentence which extra it lacks, and with the app, whose server
-is opened by a visitor. The app runs once more with HOME and the environment read-only. In the checkout::
+is opened by a visitor. The documentation's package of algorithms is installed beside it. The app runs once
+more with HOME and the environment read-only. In the checkout::
 
     python -m tests.clean_room --short            # the core and the app, newest versions, this Python
     python -m tests.clean_room --floors           # the lowest versions that pyproject.toml allows
@@ -67,6 +68,15 @@ COMMANDS = (
     ("warmup", ""),
 )
 """Each command of the command line, and the extra without which it refuses."""
+
+PLUGIN = ROOT / "docs" / "examples" / "plugin"
+PLUGGED = (
+    ("list samplers trainers", "[rbmviz_examples.metropolis]"),
+    ("sample --model bas_pcd --sampler metropolis -n 20 --out plugged.npz", "20 samples"),
+    ("sweep --model bas_pcd --sampler metropolis --axis flips=4,16 -n 50 --out flips", "10 of 10"),
+    ("train --dataset bas --trainer restarts --n-hidden 4 --iterations 9 --out m2.safetensors", "9 updates"),
+)
+"""Commands with algorithms of the documentation's package, and what they say."""
 
 OF_THE_CHECKOUT = {"README.md", "jsconfig.json"}
 """Files in the folders of the packages that do not travel."""
@@ -156,7 +166,8 @@ class Room:
         chosen = f"{wheel}[{extra}]" if extra else str(wheel)
         lowest = ["--constraint", str(constraints)] if constraints else []
         pip = (self.venv / "bin/pip", "install") if plain else ("uv", "pip", "install", "--python", self.venv)
-        run(*pip, "--quiet", *lowest, chosen)
+        self.pip = (*pip, "--quiet")
+        run(*self.pip, *lowest, chosen)
         seconds = time.perf_counter() - begin
         say(f"{self.name}: installed in {seconds:.1f} s, {megabytes(self.venv):.0f} MB")
         self.before: list[str] = []
@@ -220,12 +231,23 @@ class Room:
             assert good, f"{line}: status {done.returncode}\n{done.stdout}\n{said}"
             say(f"  rbmviz {line}: {said if lacks else f'{seconds:.1f} s'}")
 
+    def plugin(self) -> None:
+        """Install the package of the documentation; its sampler and its trainer are everywhere."""
+        run(*self.pip, shutil.copytree(PLUGIN, self.folder / "plugin"))
+        for line, says in PLUGGED:
+            done = self.call("rbmviz", *line.split())
+            assert (done.returncode, says in done.stdout) == (0, True), f"{line}\n{done.stdout}{done.stderr}"
+            say(f"  with the plug-in, rbmviz {line}: {says}")
+        self.app(query="p=metropolis:flips=40", shows="Metropolis")
+
     def python(self) -> None:
         """Load a model and draw samples."""
         done = self.call("python", "-c", IN_PYTHON)
         assert done.returncode == 0, done.stderr
 
-    def app(self, *words: str, base: str = "", page: str = "") -> None:
+    def app(
+        self, *words: str, base: str = "", page: str = "", query: str = "", shows: str = "Gibbs"
+    ) -> None:
         """Start the server, open a page as a visitor, wait for its first pictures, and stop it."""
         log = self.work / "app.log"
         environment = self.environment | ({"STREAMLIT_SERVER_BASE_URL_PATH": base} if base else {})
@@ -246,7 +268,7 @@ class Room:
             up = time.perf_counter() - begin
             url = log.read_text().split("The app is at ")[1].split()[0]
             assert re.fullmatch(rf"http://127\.0\.0\.1:\d+/{base}", url), url
-            first = asyncio.run(first_picture(url, page))
+            first = asyncio.run(first_picture(url, page, query, shows))
         finally:
             server.terminate()
             status = server.wait(30)
@@ -256,10 +278,11 @@ class Room:
         say(f"  {what}: server up after {up:.1f} s, pictures in all panels {first:.1f} s after the page")
 
 
-async def first_picture(url: str, page: str) -> float:
-    """Return the seconds from opening a page until all its panels have shown a picture."""
-    async with Visitor(url, page) as visitor:
+async def first_picture(url: str, page: str, query: str, shows: str) -> float:
+    """Return the seconds from opening a page until all its panels have shown a picture, one of this name."""
+    async with Visitor(url, page, query) as visitor:
         seconds = await visitor.first_picture(PATIENCE)
+        assert shows in str(visitor.data["panels"]), visitor.data["panels"]
         assert not visitor.exceptions + visitor.errors, visitor.exceptions + visitor.errors
         return seconds
 
@@ -295,6 +318,7 @@ def main() -> None:
         room.python()
         room.app()
         room.app()  # the kernels are in the cache
+        room.plugin()
         if not asked.short:
             room.commands(("app", "data", "figures", "sweep"), OF_MINUTES)
             room.app("usps_fpcd", "--port", "8765", base="class/rbm", page="chain")

@@ -28,6 +28,7 @@ from waiting import close
 
 from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
+from rbmviz.registry import samplers, trainers
 from rbmviz.session import Race, pools
 from rbmviz.session.compiling import COMPILING
 
@@ -277,3 +278,15 @@ def mirror(tmp_path, monkeypatch):
         yield tmp_path / "www"
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def no_plugins(monkeypatch):
+    """What a test plugs in is gone after it."""
+    monkeypatch.setenv("RBMVIZ_PLUGINS", "")
+    for table in (samplers, trainers):
+        assert list(table)
+        monkeypatch.setattr(table, "_entries", dict(table._entries))
+    yield
+    for name in [name for name in sys.modules if name.endswith(".py")]:
+        del sys.modules[name]

@@ -2,12 +2,12 @@
 
 Blocks marked ``pycon`` are doctests, blocks marked ``python`` are run as they are; in blocks marked
 ``console``, each line after a ``$`` must print what stands below it (``...`` is anything). Each page has a
-namespace of its own. The algorithms in ``docs/examples/`` are found as if they were in ``rbmviz/samplers/``
-and ``rbmviz/trainers/``.
+namespace of its own. The algorithms in ``docs/examples/plugin/`` are plug-ins, as the pages say.
 """
 
 import contextlib
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "docs" / "examples" / "plugin" / "rbmviz_examples"
 BLOCK = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 """A fenced block of a page: its language, and its text."""
 
@@ -50,11 +51,7 @@ def run(page):
 
 
 if __name__ == "__main__":
-    import rbmviz.samplers
-    import rbmviz.trainers
-
-    for package in (rbmviz.samplers, rbmviz.trainers):
-        package.__path__.append(str(ROOT / "docs" / "examples" / package.__name__.rpartition(".")[2]))
+    os.environ["RBMVIZ_PLUGINS"] = os.pathsep.join(map(str, EXAMPLES.glob("[!_]*.py")))
     # In a folder of its own: examples make files.
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         sys.exit(sum(run(Path(page)) for page in sys.argv[1:]))

@@ -1,6 +1,10 @@
 """Charts as data: both renderers draw what one description says."""
 
 import json
+import re
+
+import pytest
+import vl_convert
 
 from rbmviz.charts import Bars, ChartAxis, Curves, Level, styled
 from rbmviz.charts.curves import BAND_OPACITY, LEVEL_DASH, LINE_WIDTH
@@ -83,3 +87,15 @@ def test_bars_have_sides_and_cells_have_shades():
     [cell] = cells.content(cells.of([row | {"share": 0.25} for row in rows[:1]]).rows, "Heat map")["bars"]
     assert (cell["text"], cell["opacity"]) == ("0.25", 0.5)
     assert cells.empty("Heat map")["label"] == "A"
+
+
+LABELS = {300: "1 2 5 10 20 50 100 200", 8: "1 2 3 4 5 6 7 8", 10**5: "1 10 100 1,000 10,000 100,000"}
+
+
+@pytest.mark.parametrize("far", LABELS)
+def test_a_logarithmic_axis_is_labelled_at_1_2_and_5(far):
+    """Or at all ticks within a decade, and at the powers over many."""
+    rows = [{"kind": "point", "name": "a", "x": x, "y": 0.5} for x in (1, far)]
+    svg = vl_convert.vegalite_to_svg(Curves(X, Y, "name", AB[:1]).of(rows).altair(600).to_dict())
+    texts = [text for text in re.findall(r">([^<>]+)</text>", svg) if text.strip()]
+    assert texts[: texts.index("Samples")] == LABELS[far].split()

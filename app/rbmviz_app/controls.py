@@ -252,11 +252,13 @@ def downloads(
     offered: Sequence[Download],
     origin: Callable[[], Mapping[str, Any]],
     code: Callable[[], str] | None = None,
+    missing: str = "",
 ) -> None:
     """Draw the menu of files to save.
 
     origin : returns the origin of the results, see ``files.origin``; called on the thread of ``Download``
     code : returns Python code that reproduces the page's results, or computes something similar
+    missing : why a file is not offered
     """
 
     def making(download: Download) -> Callable[[], bytes]:
@@ -278,6 +280,8 @@ def downloads(
                     on_click="ignore",  # the page need not be drawn again
                     icon=f":material/{download.icon}:",
                 )
+        if missing:
+            st.caption(missing)
         if code is not None:
             _draw_code(page, code)
 

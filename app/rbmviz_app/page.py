@@ -586,11 +586,13 @@ def downloads(
     code: Callable[[], str] | None = None,
     more: Sequence[Download] = (),
     by_link: bool = False,
+    missing: str = "",
 ) -> None:
     """Draw the menu of files to save: the rows of the page's charts, ``more``, and its code.
 
     models : the models of the panels, by name; code : see ``controls.downloads``
     by_link : whether the page's address, and not its code, repeats the results
+    missing : why a file is not offered
     """
     page = race.page
     address = links.address_of(page, links.LESSON, links.STEP)
@@ -601,7 +603,7 @@ def downloads(
 
     help = "The points of this page’s charts, once there are any, and where they come from (.csv)."
     rows = Download("Data (.csv)", race.parts.csv, f"{page}.csv", help)
-    controls.downloads(page, [rows, *more], file_origin, code)
+    controls.downloads(page, [rows, *more], file_origin, code, missing)
 
 
 def origin_of(

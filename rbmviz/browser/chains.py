@@ -80,15 +80,15 @@ def leaves(path: str, state: Any) -> dict[str, Any]:
 
 def kernel_of(sampler: Sampler | type[Sampler]) -> str:
     """Return the name of the kernel that has the steps of a sampler, for browsers; "" if there is none."""
-    classes = (sampler if isinstance(sampler, type) else type(sampler)).__mro__
-    return vars(next(cls for cls in classes if vars(cls).keys() & {"kernel", "step"})).get("kernel", "")
+    classes = map(vars, (sampler if isinstance(sampler, type) else type(sampler)).__mro__)
+    return str(next(own for own in classes if own.keys() & {"kernel", "step", "_step"}).get("kernel", ""))
 
 
 def check_runs(sampler: Sampler) -> None:
     """Raise BadInput unless a browser can run the sampler."""
     if kernel_of(sampler) not in KERNEL_KNOBS:
         others = ", ".join(name for name in samplers if kernel_of(samplers[name]) in KERNEL_KNOBS)
-        raise BadInput(f"{sampler.name} has no form for browsers: take {others}.")
+        raise BadInput(f"{sampler.name} has no form for browsers; {others} have one.")
     taken = (*turnable(sampler), *IN_STATE.get(kernel_of(sampler), ()), "share")  # one chain shares nothing
     for name, knob in knobs_of(sampler).items():
         value = getattr(sampler, name)

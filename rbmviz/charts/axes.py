@@ -13,6 +13,15 @@ LEGEND_LETTERS = 36
 """Number of characters in a legend line that fit a chart on a phone."""
 
 
+LOG_LABELS = (
+    "indexof(log(domain('{scale}')[1] / domain('{scale}')[0]) > 4 * LN10 ? [1]"
+    " : log(domain('{scale}')[1] / domain('{scale}')[0]) < LN10 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 5],"
+    " round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) < 0 ? '' : {said}"
+)
+"""Labels of the ticks of a logarithmic axis, in Vega's language: at 1, 2 and 5 times a power of ten, over
+more than four decades only the powers, within one decade all."""
+
+
 class Style(NamedTuple):
     """Name, colour, dash pattern (pixels of line and gap), and shape of the points of a series."""
 
@@ -84,6 +93,9 @@ class ChartAxis:
         if self.tick_labels and not isinstance(self.ticks, int):
             # Vega's index of a tick runs from 0 to 1.
             axis["labelExpr"] = f"{json.dumps(self.tick_labels)}[round(datum.index * {len(self.ticks) - 1})]"
+        elif self.scale == "log" and "values" not in axis:
+            said = f"format(datum.value, '{self.form or ',.9~g'}') + '{self.unit and f' {self.unit}'}'"
+            axis["labelExpr"] = LOG_LABELS.format(scale=way.lower(), said=said)
         elif self.unit:
             axis["labelExpr"] = f"format(datum.value, '~g') + ' {self.unit}'"
         elif self.form == "~s" and self.scale == "linear":

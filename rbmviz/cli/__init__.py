@@ -25,7 +25,7 @@ from typing import Any
 
 from rbmviz.cli.signals import interruptible, signals_deferred
 from rbmviz.cli.streams import check_stdout, never_failing_stderr, print_result
-from rbmviz.errors import BadInput, OutputFailure, shortened, unknown
+from rbmviz.errors import BadInput, OutputFailure, known, shortened
 
 COMMANDS = {
     "app": ("app:app", "Serve the pages to the browsers of this machine, until Ctrl-C."),
@@ -54,6 +54,9 @@ COMMANDS = {
 }
 """Module and function of each command, imported when the command runs, and what the command does."""
 
+TAKE_PLUGINS = "app", "gradient", "lesson", "list", "play", "sample", "sweep", "train"
+"""Commands with the option ``--plugin``."""
+
 Answer = tuple[dict[str, Any], str]
 """What a command returns: the result, of JSON values, and the same as text for the terminal.
 
@@ -80,8 +83,8 @@ def overview() -> str:
     """Return the help of the command line, which lists its commands."""
     width = max(map(len, COMMANDS))
     lines = [f"    {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()]
-    head = ["usage: rbmviz COMMAND [--help] ...", "", "See Markov chains mix.", "", "commands:"]
-    return "\n".join([*head, *lines, "", "    --version  print the version and exit"])
+    head = ["usage: rbmviz COMMAND [OPTIONS] | help COMMAND", "", "See Markov chains mix.", "", "commands:"]
+    return "\n".join([*head, *lines, "", "    -V, --version  print the version and exit"])
 
 
 def print_message(message: str) -> None:
@@ -136,7 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     check_stdout()
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    words = _in_order(sys.argv[1:] if arguments is None else arguments)
+    _plug_in(words)
     if said := _about(words):
         print_result(said)
         return 0
@@ -156,16 +160,46 @@ def _run(arguments: Sequence[str] | None) -> int:
     return 3 if result.get("claims_failed") else 0
 
 
+def _in_order(words: Sequence[str]) -> list[str]:
+    """Return the words with the command first, by its name: ``help list`` is ``list --help``."""
+    ahead: list[str] = []
+    words = list(words)
+    while words and words[0].partition("=")[0] in ("--json", "--plugin"):
+        pair = words[0] == "--plugin"
+        ahead, words = [*ahead, *words[: 1 + pair]], words[1 + pair :]
+    if words and words[0].casefold() == "help":
+        words = [*words[1:2], "--help", *words[2:]]
+    words = words or ahead[:1]  # which is no command
+    if words and words[0] not in ("-h", "--help", "-V", "--version"):
+        words[0] = known("command", words[0], COMMANDS, "'rbmviz --help' lists them.")
+    return [*words[:1], *ahead, *words[1:]]
+
+
+def _plug_in(words: Sequence[str]) -> None:
+    """Import the plug-ins that a command names, for this process and those that it starts.
+
+    Raises BadInput, and the command does not run, if one cannot be used; but the app starts without it.
+    """
+    pairs = zip(words[1:], [*words[2:], ""], strict=False)
+    files = [word[9:] or next_word for word, next_word in pairs if word.partition("=")[0] == "--plugin"]
+    if not any(files) or words[0] not in TAKE_PLUGINS:
+        return
+    from rbmviz import registry  # imported here, because help does without
+
+    for file in files if words[0] != "app" else ():
+        registry.plug_in(file)
+    files = [os.path.abspath(file) if os.path.exists(file) else file for file in files]
+    os.environ[registry.PLUGINS] = os.pathsep.join([os.environ.get(registry.PLUGINS, ""), *files])
+
+
 def _about(words: Sequence[str]) -> str:
     """Return the help or the version that is asked for; "" if a command is to run."""
     if not words or words[0] in ("-h", "--help"):
         return overview()
-    if words[0] == "--version":
+    if words[0] in ("-V", "--version"):
         from importlib.metadata import version
 
         return f"rbmviz {version('rbmviz')}"
-    if words[0] not in COMMANDS:
-        raise unknown("command", words[0], COMMANDS, "'rbmviz --help' lists them.")
     if {"-h", "--help"} & set(words[1:]):
         from rbmviz.cli.options import help_text  # imported here, because what takes no options does without
 
@@ -175,6 +209,9 @@ def _about(words: Sequence[str]) -> str:
 
 def _answer(name: str, words: Sequence[str]) -> tuple[dict[str, Any], str, bool]:
     """Run a command; return its answer, and whether that is wanted as JSON."""
+    from rbmviz import registry  # imported here, because help does without
+
+    registry.tell = print_message
     run, given, chosen = function_of(name), (), {}
     if words:
         from rbmviz.cli.options import arguments
@@ -182,6 +219,7 @@ def _answer(name: str, words: Sequence[str]) -> tuple[dict[str, Any], str, bool]
         bound = arguments(name, words)
         given, chosen = bound.args, dict(bound.kwargs)
     as_json = chosen.pop("json", False)
+    chosen.pop("plugin", None)  # see _plug_in
     return *run(*given, **chosen), as_json
 
 

@@ -51,7 +51,8 @@ def app(
     opened: Any = None
     if model is not None:
         model_read = load_model(model)
-        opened = model if model in list_models() else (printable(Path(model).name)[:100], model_read)
+        names = {name.casefold(): name for name in list_models()}
+        opened = names.get(model.casefold()) or (printable(Path(model).name)[:100], model_read)
     listed = [Path(folder) for folder in results or ()]
     for folder in listed:
         Store(folder).plan()  # refused here if it has none

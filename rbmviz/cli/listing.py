@@ -5,7 +5,7 @@ from typing import Any
 
 from rbmviz.cli import Answer, print_message
 from rbmviz.datasets import describe
-from rbmviz.errors import unknown
+from rbmviz.errors import known
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import list_metrics
 from rbmviz.models import NO_MODELS, describe_model, read_pretrained_headers
@@ -35,6 +35,7 @@ def _algorithms(table: Table) -> list[dict[str, Any]]:
             "paper": table[name].paper,
             "description": _first_line(table[name]),
             "knobs": [_knob(knob) for knob in knobs_of(table[name]).values()],
+            **({"where": source} if (source := table.source(name)) else {}),
         }
         for name in table
     ]
@@ -66,9 +67,7 @@ def list_(*kind: str) -> Answer:
     --------
     rbmviz list samplers
     """
-    for name in kind:
-        if name not in KINDS:
-            raise unknown("kind", name, KINDS)
+    kinds = [known("kind", name, KINDS) for name in kind] or KINDS
     makers: dict[str, Callable[[], list[Any]]] = {
         "samplers": lambda: _algorithms(samplers),
         "trainers": lambda: _algorithms(trainers),
@@ -78,7 +77,7 @@ def list_(*kind: str) -> Answer:
         "datasets": describe,
         "models": _models,
     }
-    entries = {each: makers[each]() for each in (kind or KINDS)}
+    entries = {each: makers[each]() for each in kinds}
     if entries.get("models") == []:
         print_message(NO_MODELS)
     lines = [line for each, rows in entries.items() for line in ("", each, *_lines(each, rows))]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args
 from cyclopts import App, Argument, CycloptsError, Parameter
 from cyclopts.exceptions import MissingArgumentError, RepeatArgumentError, UnusedCliTokensError
 
-from rbmviz.cli import COMMANDS, function_of
+from rbmviz.cli import COMMANDS, TAKE_PLUGINS, function_of
 from rbmviz.errors import BadInput, shortened
 from rbmviz.knobs import knobs_of
 from rbmviz.knobs import read_algorithms as read_with
@@ -29,6 +29,7 @@ COLUMN = 24
 """Column at which the texts of options begin."""
 
 JSON = Annotated[bool, Parameter(negative="", help="Print exactly one JSON object on standard output.")]
+PLUGIN = Annotated[list[str] | None, Parameter(help="Python file with samplers or trainers (repeatable).")]
 
 
 def whole(lo: int, hi: int, **more: Any) -> Parameter:
@@ -77,22 +78,20 @@ def _called(name: str) -> str:
 def app_of(name: str) -> App:
     """Return what reads the arguments of a command."""
     app = App(name=_called(name), version_flags=(), help_flags=(), default_parameter=FLAG)
-    app.default(_with_json(function_of(name)))
+    app.default(_with_options_of_all(name))
     return app
 
 
-def _with_json(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of the same signature and ``--json``."""
-
-    @functools.wraps(run)
-    def with_json(*args: Any, json: bool, **options: Any) -> Any:
-        return run(*args, **options)
-
-    given = inspect.signature(run)
-    flag = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JSON)
-    parameters = sorted([*given.parameters.values(), flag], key=lambda parameter: parameter.kind)
-    with_json.__signature__ = given.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return with_json
+def _with_options_of_all(name: str) -> Callable[..., Any]:
+    """Return a function with the signature of a command, ``--json``, and where it fits ``--plugin``."""
+    run, kind = function_of(name), inspect.Parameter.KEYWORD_ONLY
+    own, with_more = inspect.signature(run), functools.wraps(run)(lambda *args, **options: None)
+    flags = [inspect.Parameter("json", kind, default=False, annotation=JSON)]
+    if name in TAKE_PLUGINS:
+        flags.insert(0, inspect.Parameter("plugin", kind, default=None, annotation=PLUGIN))
+    parameters = sorted([*own.parameters.values(), *flags], key=lambda parameter: parameter.kind)
+    with_more.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return with_more
 
 
 def arguments(name: str, words: Sequence[str]) -> inspect.BoundArguments:
@@ -170,7 +169,7 @@ def all_commands() -> App:
     """Return one app with all commands, for a shell's completion."""
     app = App(name="rbmviz", default_parameter=FLAG, version_flags=())
     for name in COMMANDS:
-        app.command(_with_json(function_of(name)), name=name)
+        app.command(_with_options_of_all(name), name=name)
     return app
 
 

@@ -70,7 +70,7 @@ def _model_files(name: str) -> list[Path]:
 def _data_files(name: str) -> list[Path]:
     """Return the existing files that a data set's name or path, with or without a variant, may refer to."""
     names = {name, name.rpartition("@")[0] or name}
-    published = {datasets[name].file for name in names if name in list_datasets()}
+    published = {datasets[name].file for name in names if name.casefold() in list_datasets()}
     paths = [*map(Path, names), *filter(None, map(path_of, published))]
     return [path for path in paths if path.is_file()]
 

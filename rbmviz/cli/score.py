@@ -12,10 +12,12 @@ from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.files import metadata
 from rbmviz.files.arrays import Damaged, is_file, printable, read_json, read_npz, text_of
-from rbmviz.metrics import ISL, Coverage, chain_diagnostics, findings, reference
+from rbmviz.metrics import ISL, Coverage, Kernel, chain_diagnostics, findings, reference
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
+from rbmviz.metrics.isl import paired_error
 from rbmviz.models import load_model, load_pretrained
+from rbmviz.rbm import RBM
 from rbmviz.support import checks
 
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
@@ -42,9 +44,11 @@ TOLD_VERDICTS = {
 class _Samples(NamedTuple):
     """A sample file: ``x`` is the scored array, ``v`` uint8 or None; the rest is from its metadata."""
 
+    file: str
     x: np.ndarray
     v: np.ndarray | None
     model: str | None
+    origin: Any
     n_chains: int
     dataset: str | None
     start: str | None
@@ -74,10 +78,44 @@ def _read(path: Path, array: str) -> _Samples:
     x = checks.numbers(f"'{path}': {array}", arrays[array])
     if x.ndim != 2 or not x.size or (v is not None and len(v) != len(x)):
         raise BadInput(f"'{path}': {array} has the shape {x.shape}, not (rows of v, n_visible).")
-    return _Samples(x, v, model, n_chains, metadata.data_name(of_model), start)
+    return _Samples(str(path), x, v, model, meta.get("origin"), n_chains, metadata.data_name(of_model), start)
 
 
-def _diagnostics(file: str, given: str | None, samples: _Samples, dataset: Dataset) -> dict[str, Any]:
+def _beside(samples: _Samples, name: str) -> str:
+    """Return the path of the file that metadata name, in the folder of the sample file only; "": none."""
+    base, at, variant = name.partition("@")
+    path = Path(samples.file).parent / Path(base).name
+    return f"{path}{at}{variant}" if is_file(path) else ""
+
+
+def _model_of(samples: _Samples, given: str | None, name: str) -> RBM:
+    """Return the model that is given, or that a sample file names: a pretrained one, or a file beside it."""
+    found = _beside(samples, name) if given is None and Path(name).suffix else given
+    model = load_model(found) if found else load_pretrained(name)
+    other = found and not given and model.rates and name in str(samples.origin)
+    if other and model.digest() not in str(samples.origin):
+        raise BadInput(f"'{found}' is not the model that '{samples.file}' was sampled from.")
+    return model.rbm
+
+
+def _data_of(samples: _Samples, given: str | None) -> Dataset:
+    """Return the data that are given, or that a sample file names: registered ones, or a file beside it."""
+    if given is not None:
+        return load_dataset(given)
+    name = samples.dataset
+    if name is None:
+        raise BadInput(f"'{samples.file}' does not name the data to score on: give --dataset.")
+    try:
+        return load_registered(name)
+    except BadInput as error:
+        if found := _beside(samples, name):
+            return load_dataset(found)
+        raise BadInput(
+            f"The data that '{samples.file}' names cannot be loaded: {error} Give --dataset."
+        ) from None
+
+
+def _diagnostics(given: str | None, samples: _Samples, dataset: Dataset) -> dict[str, Any]:
     """Return ESS, and R-hat of several chains, for activity and for free energy; and with a model, findings.
 
     Row t of the file belongs to chain t % n_chains; an incomplete round at the end is left out.
@@ -91,9 +129,9 @@ def _diagnostics(file: str, given: str | None, samples: _Samples, dataset: Datas
         return {}
     functions, reasons = {"activity": v.sum(axis=1)}, {}
     try:
-        rbm = (load_model(name) if given else load_pretrained(name)).rbm
+        rbm = _model_of(samples, given, name)
         if v.shape[1] != rbm.n_visible:
-            raise BadInput(f"'{file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
+            raise BadInput(f"'{samples.file}' has {v.shape[1]} units and the model {rbm.n_visible}.")
         functions["free_energy"] = rbm.free_energy(v)
         whole = v[: len(v) // n_chains * n_chains].reshape(-1, n_chains, v.shape[1])
         reasons = findings(whole.swapaxes(0, 1), rbm, dataset).as_data()
@@ -129,8 +167,28 @@ def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
     return values
 
 
+def _scored(
+    samples: _Samples, data: Dataset, model: str | None, kernel: Kernel, curve: bool
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the entries of one sample file, and its ISL by groups of test points."""
+    n, metric = samples.x.shape[1], ISL(data.test, data.validation, kernel=kernel)
+    if data.n_visible != n:
+        raise BadInput(f"'{samples.file}' has {n} units and {data.name} {data.n_visible}: choose other data.")
+    per_chain = _diagnostics(model, samples, data)
+    points = metric.curve(samples.x, None if curve else ())
+    total, groups = metric.value_by_group()
+    result: dict[str, Any] = {
+        **{"isl": total.isl, "std_error": total.std_error, "beta": total.beta, "n": total.n},
+        **{"kernel": kernel, "dataset": data.name, "start": samples.start},
+        **_coverage(samples, data),
+        **per_chain,
+    }
+    return result | ({"curve": [[point.n, point.isl] for point in points]} if curve else {}), groups
+
+
 def score(
     file: str = "samples.npz",
+    other: str | None = None,
     /,
     *,
     dataset: str | None = None,
@@ -142,14 +200,21 @@ def score(
 
     The bandwidth beta is chosen on the validation part, the score is on the test part.
 
+    Of two files it also gives the difference, with the error that remains when both are paired on each of the
+    same test examples. Another run of either sampler would differ, too: rbmviz sweep repeats runs.
+
     Parameters
     ----------
     file
         A file of 'rbmviz sample', or any .npz with an array v.
+    other
+        Another one, to compare it with.
     dataset
-        A name, a file, or a folder of images; default: the data that the file's model names.
+        A name, a file, or a folder of images; default: the data that the file's model names, registered or
+        as a file beside the sample file.
     model
-        Model for the effective sample size of the free energy; default: the one that the file names.
+        Model for the effective sample size of the free energy; default: the one that the file names,
+        pretrained or as a file beside it.
     kernel
         Kernel of the ISL.
     curve
@@ -158,44 +223,27 @@ def score(
     Examples
     --------
     rbmviz score samples.npz --dataset mnist5k --curve
+    rbmviz score gibbs.npz rates.npz
     """
-    samples = _read(Path(file), "v" if kernel == "binary" else "p")
-    x, name = samples.x, samples.dataset if dataset is None else dataset
-    if name is None:
-        raise BadInput(f"'{file}' does not name the data to score on: give --dataset.")
-    try:
-        data = load_dataset(name) if dataset is not None else load_registered(name)
-    except BadInput as error:
-        if dataset is not None:
-            raise
-        raise BadInput(f"The data that '{file}' names cannot be loaded: {error} Give --dataset.") from None
-    if data.n_visible != x.shape[1]:
-        raise BadInput(
-            f"'{file}' has {x.shape[1]} units and {data.name} {data.n_visible}: choose other data."
-        )
-    per_chain = _diagnostics(file, model, samples, data)
-    metric = ISL(data.test, data.validation, kernel=kernel)
-    points = metric.curve(x, None if curve else ())
-    total = metric.value()
+    array, files = "v" if kernel == "binary" else "p", [each for each in (file, other) if each is not None]
+    read = [_read(Path(each), array) for each in files]
+    named = {samples.dataset: samples for samples in read if samples.dataset is not None}
+    if dataset is None and len(named) > 1:
+        raise BadInput("The two files name different data: give --dataset, to score both on the same.")
+    data = _data_of(next(iter(named.values()), read[0]), dataset)
+    (result, groups), *others = [_scored(samples, data, model, kernel, curve) for samples in read]
     print_message("Scoring the training set for comparison.")
     own = reference(data.train, data.test, data.validation, kernel=kernel)
-    result: dict[str, Any] = {
-        "isl": total.isl,
-        "std_error": total.std_error,
-        "beta": total.beta,
-        "n": total.n,
-        "kernel": kernel,
-        "dataset": data.name,
-        "reference": own.isl,
-        "reference_n": own.n,
-        "origin": origin_of({}, data),
-        "start": samples.start,
-        **_coverage(samples, data),
-        **per_chain,
-    }
-    if curve:
-        result["curve"] = [[point.n, point.isl] for point in points]
-    return result, text(result)
+    result |= {"reference": own.isl, "reference_n": own.n, "origin": origin_of({}, data)}
+    said = text(result)
+    for compared, other_groups in others:
+        compared |= {"reference": own.isl, "reference_n": own.n}
+        difference, error = result["isl"] - compared["isl"], float(paired_error(groups, other_groups))
+        said = f"{file}\n{said}\n\n{other}\n{text(compared)}\n\n{file} - {other}: {difference:+.3g}"
+        said += f" +- {error:.2g} nats, paired on {len(data.test):,} test examples"
+        said += f"; {files[difference < 0]} is better" if abs(difference) > 1.96 * error else ""  # at 95 %
+        result |= {"other": compared, "difference": difference, "difference_error": error}
+    return result, said
 
 
 def text(result: dict[str, Any]) -> str:

@@ -3,9 +3,10 @@
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from rbmviz.errors import BadInput, OutputFailure, shortened
 
@@ -34,8 +35,10 @@ def neighbour(path: Path) -> Path:
     return path.with_name(f".{name}.{secrets.token_hex(4)}")
 
 
-def write_whole(path: str | Path, content: bytes) -> None:
+def write_whole(path: str | Path, content: bytes | Callable[[IO[bytes]], None]) -> None:
     """Write a file completely or not at all: write a temporary file beside it, flush it to disk, rename it.
+
+    content : the bytes, or a function that writes them into an open file
 
     A symbolic link is followed and stays a link. A new file gets the permissions that the umask allows; a
     replaced file keeps its own.
@@ -48,7 +51,7 @@ def write_whole(path: str | Path, content: bytes) -> None:
         beside = neighbour(target)
         try:
             with open(beside, "xb") as file:
-                file.write(content)
+                content(file) if callable(content) else file.write(content)
                 file.flush()
                 os.fsync(file.fileno())  # without it, a power failure may leave an empty file
             put_in_place(beside, target)

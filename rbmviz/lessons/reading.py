@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rbmviz.errors import BadInput, quoted, unknown
+from rbmviz.errors import BadInput, known, quoted, unknown
 from rbmviz.files.arrays import is_file, printable
 from rbmviz.files.output import reason
 from rbmviz.knobs import knobs_of
@@ -142,10 +142,7 @@ def load_lesson(name: str | Path) -> Lesson:
     """
     path = Path(name)
     if path.suffix != ".toml":
-        names = shipped_lessons()
-        if str(name) not in names:
-            raise unknown("lesson", str(name), names)
-        path = SHIPPED / f"{name}.toml"
+        path = SHIPPED / f"{known('lesson', str(name), shipped_lessons())}.toml"
     try:
         if not path.exists():
             raise BadInput(f"There is no lesson '{printable(str(path))}'; 'rbmviz lesson list' shows some.")

@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from rbmviz.errors import BadInput, quoted, unknown
+from rbmviz.errors import BadInput, known, quoted
 from rbmviz.files import metadata
 from rbmviz.files.array_names import TRANSPOSED, Names, array_names, as_numpy, oriented
 from rbmviz.files.arrays import MAX_HEADER, Damaged, FileContent, is_file, read_arrays, read_json, text_of
@@ -209,9 +209,8 @@ def load_pretrained(name: object) -> Model:
     names = list_models()
     if not names:
         raise BadInput(NO_MODELS)
-    if name not in names:
-        raise unknown("model", str(name), names, "'rbmviz list models' shows them.")
-    file = FOLDER / f"{name}.safetensors"
+    found = known("model", str(name), names, "'rbmviz list models' shows them.")
+    file = FOLDER / f"{found}.safetensors"
     return load_model_bytes(file, str(file))
 
 

@@ -12,7 +12,7 @@ from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z
 from rbmviz.metrics.findings import FEWEST_SAMPLES, findings
 from rbmviz.rbm import RBM, Model
 from rbmviz.rbm.parameters import FixedParameters
-from rbmviz.registry import samplers
+from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz.trainers.batches import mean_hidden
@@ -83,9 +83,10 @@ JOBS: dict[str, Callable[[], object]] = {
     **{
         form: _sample(name, **knobs)
         for name in list_samplers()
+        if not samplers.source(name)  # a plug-in brings its own kernels, and may be broken
         for form, knobs in vars(samplers[name]).get("forms", {name: {}}).items()
     },
-    **{f"trainer {name}": _train(name) for name in list_trainers()},
+    **{f"trainer {name}": _train(name) for name in list_trainers() if not trainers.source(name)},
     "pictures and log Z": _draw_and_enumerate,
     "estimates": _estimate,
     "weights": _weigh,

@@ -69,15 +69,15 @@ class Axis {
     return ticks;
   }
 
-  /** @param {number} room */
+  /** @param {number} room @returns {number[]} 1, 2 and 5 times a power of ten, or only the powers */
   logTicks(room) {
-    for (const within of [[1, 2, 5], [1, 3], [1]]) {
+    for (const within of [[1, 2, 5], [1]]) {
       const ticks = [];
       for (let power = Math.floor(this.low); power <= this.high; power++) for (const times of within) {
         const value = times * 10 ** power;
         if (this.scaled(value) >= this.low - 1e-9 && this.scaled(value) <= this.high + 1e-9) ticks.push(value);
       }
-      if (ticks.length <= Math.max(room, 3) && ticks.length > 1) return ticks;
+      if (ticks.length <= Math.max(1.5 * room, 3) && ticks.length > 1) return ticks; // their labels are short
     }
     if (this.high - this.low < 1) return this.evenTicks(room, 10 ** this.low, 10 ** this.high); // such as 310 to 340
     const every = Math.max(1, Math.ceil((this.high - this.low) / Math.max(room, 2))), ticks = [];

@@ -60,15 +60,6 @@ def check_playable(samplers: Sequence[Sampler], model: Model) -> None:
         check_runs(sampler)
 
 
-def is_playable(samplers: Sequence[Sampler], model: Model) -> bool:
-    """Return whether a page can run the samplers on the model."""
-    try:
-        check_playable(samplers, model)
-    except BadInput:
-        return False
-    return True
-
-
 def starts_of(setup: SamplingSetup) -> Starts:
     """Return the seeds of a page, beginning with the setup's, and the starts of their chains."""
     seeds = range(setup.seed, setup.seed + STORED_SEEDS)

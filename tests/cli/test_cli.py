@@ -5,9 +5,11 @@ import dataclasses
 import json
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -15,8 +17,9 @@ from command_line import refused, run
 
 import rbmviz
 import rbmviz.cli.train
-from rbmviz import make_sampler, registry, sample, save_model
+from rbmviz import load_dataset, make_sampler, metrics, registry, sample, save_model
 from rbmviz.cli import main
+from rbmviz.files.output import write_whole
 from rbmviz.gradient import gradient_quality
 from rbmviz.knobs import values_of
 from rbmviz.models import load_model
@@ -119,6 +122,25 @@ def test_interrupted_samples_are_kept(model_file, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.safetensors", "s.npz"]
 
 
+def test_an_interrupt_does_not_wait_for_compression(capsys, tmp_path, monkeypatch):
+    """What is there is then written as it is."""
+    calls, words = [], ["sample", "--model", "bas_pcd", "-n", 40, "--out", tmp_path / "s.npz"]
+
+    def write(path, content):
+        calls.append(path)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        write_whole(path, content)
+
+    monkeypatch.setattr("rbmviz.cli.sample.write_whole", write)
+    assert main([*map(str, words)]) == 130
+    assert "the 40 samples made so far are kept, uncompressed" in capsys.readouterr().err
+    with zipfile.ZipFile(tmp_path / "s.npz") as archive:
+        assert {each.compress_type for each in archive.infolist()} == {zipfile.ZIP_STORED}
+    with np.load(tmp_path / "s.npz") as got:
+        np.testing.assert_array_equal(got["p"], sample("bas_pcd", "rates_fpcd", 40).p)
+
+
 @pytest.mark.parametrize("whole_chunks", [0, 3])
 def test_a_chunk_half_written_is_not_kept(whole_chunks, capsys, model_file, model, tmp_path, monkeypatch):
     """The interrupt comes when its samples are in the files and not yet counted."""
@@ -172,6 +194,37 @@ def test_score(capsys, tmp_path):
     assert "give --dataset" in refused(capsys, "score", tmp_path / "s.npz")
     assert "64 units and bas 16" in refused(capsys, "score", tmp_path / "s.npz", "--dataset", "bas")
     assert "There is no sample file" in refused(capsys, "score", tmp_path / "t.npz", "--dataset", "bas")
+
+
+def test_two_files_are_compared_on_the_same_test_examples(capsys, tmp_path):
+    files, groups, data = [tmp_path / "a.npz", tmp_path / "b.npz"], [], load_dataset("bas")
+    for file, sampler in zip(files, ("gibbs", "rates_fpcd"), strict=True):
+        run(capsys, "sample", "--model", "bas_pcd", "--sampler", sampler, "-n", 300, "--out", file)
+        v = np.load(file)["v"]
+        groups.append(metrics.ISL(data.test, data.validation).update(v).value_by_group()[1])
+    result, apart = run(capsys, "score", *files), groups[0] - groups[1]
+    assert result["difference"] == result["isl"] - result["other"]["isl"] == pytest.approx(apart.mean())
+    assert len(apart) == len(data.test)  # one example a group: paired one by one
+    assert result["difference_error"] == pytest.approx(apart.std(ddof=1) / np.sqrt(len(apart)))
+
+
+def test_a_model_and_data_of_ones_own_are_found_beside_the_samples(capsys, tmp_path, monkeypatch):
+    np.save(tmp_path / "mine.npy", np.tile(load_dataset("bas").train, (20, 1)))
+    monkeypatch.chdir(tmp_path)
+    run(capsys, *"train --dataset mine.npy --n-hidden 4 --iterations 5 --out m.safetensors".split())
+    run(capsys, *"sample --model m.safetensors --sampler gibbs -n 100 --out s.npz".split())
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert run(capsys, "score", "../s.npz")["ess_free_energy"] > 0
+    shutil.copy("../s.npz", "s.npz")
+    assert "'mine.npy' is not the name of a data set" in refused(capsys, "score", "s.npz")
+    shutil.copy("../mine.npy", "mine.npy")
+    for said in ("Unknown model 'm.safetensors'", "'m.safetensors' is not the model"):
+        assert main(["score", "s.npz", "--json"]) == 0
+        printed = capsys.readouterr()
+        assert said in printed.err
+        assert "ess_free_energy" not in json.loads(printed.out)
+        save_model(load_model("bas_pcd"), "m.safetensors")
 
 
 def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):

@@ -118,7 +118,7 @@ def test_play_refuses_models_too_large_for_a_page(capsys, monkeypatch, tmp_path)
     assert "n_chains = 1 only, and not 2" in refused(capsys, *play, "gibbs:n_chains=2", "--model", "bas_pcd")
     monkeypatch.delattr(registry.samplers["gibbs"], "kernel")
     said = refused(capsys, *play, "rates_fpcd", "gibbs", "--model", "bas_pcd")
-    assert "gibbs has no form for browsers: take parallel_tempering, rates_fpcd" in said
+    assert "gibbs has no form for browsers; parallel_tempering, rates_fpcd" in said
     assert not out.exists()
 
 

@@ -71,7 +71,7 @@ def test_a_name_is_registered_once():
     table = registry.Table("toy", "rbmviz.samplers")
     first = type("First", (), {"__module__": "a"})
     table.add("x", first)
-    with pytest.raises(ValueError, match="two toys are called 'x'"):
+    with pytest.raises(ValueError, match="'x' is the name of a toy of a: choose another"):
         table.add("x", type("Second", (), {"__module__": "b"}))
 
 

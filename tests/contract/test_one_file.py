@@ -1,23 +1,32 @@
-"""One file: a sampler, a trainer, a live metric; one folder: a page. Throw-away ones are found everywhere."""
+"""One file: a sampler, a trainer, a live metric; one folder: a page. Throw-away ones are found everywhere.
+
+The sampler and the trainer are the documentation's, as plug-ins.
+"""
 
 import importlib
 import json
+import os
+import shutil
+import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run as run_words
+from page_examples import EXAMPLES
 from waiting import wait
 
 import rbmviz
+from rbmviz import registry
 from rbmviz.cli import main
+from rbmviz.errors import quoted
 from rbmviz.knobs import write_algorithm
 from rbmviz.registry import live_metrics, samplers, trainers
 from rbmviz.session import SamplingSetup, TrainingSetup
 from rbmviz.testing import SAMPLER_PROMISES, check_trainer
 from rbmviz_app import pages
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+pytestmark = pytest.mark.usefixtures("no_plugins")
 
 METRIC = '''
 """How many of the samples are different."""
@@ -118,24 +127,61 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def new_files(tmp_path, monkeypatch):
-    """The documentation's algorithms and a metric, as if in the package's folders; gone after the test."""
+    """The documentation's algorithms, and a metric as if in the package's folder; gone after the test."""
     (tmp_path / "different.py").write_text(METRIC)
-    for table, name, folder in (
-        (samplers, "metropolis", EXAMPLES / "samplers"),
-        (trainers, "restarts", EXAMPLES / "trainers"),
-        (live_metrics, "different", tmp_path),
-    ):
-        assert list(table)  # those of the package are found, and stay when these are gone
-        package = importlib.import_module(table.package)
-        monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
-        monkeypatch.setattr(table, "_entries", dict(table._entries))
-        monkeypatch.setattr(table, "_discovered", False)
-        assert name in list(table)
+    assert list(live_metrics)  # those of the package are found, and stay when this one is gone
+    package = importlib.import_module(live_metrics.package)
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    monkeypatch.setattr(live_metrics, "_entries", dict(live_metrics._entries))
+    monkeypatch.setattr(live_metrics, "_discovered", False)
+    assert "different" in list(live_metrics)
+    for name in ("metropolis", "restarts"):
+        registry.plug_in(str(EXAMPLES / f"{name}.py"))
     yield tmp_path
-    for name in ("rbmviz.samplers.metropolis", "rbmviz.trainers.restarts", "rbmviz.metrics.different"):
-        package, _, attribute = name.rpartition(".")
-        delattr(sys.modules[package], attribute)
-        del sys.modules[name]
+    del package.different
+    del sys.modules["rbmviz.metrics.different"]
+
+
+TAKEN = """
+from rbmviz.registry import sampler
+from rbmviz.samplers.gibbs import Gibbs
+for name in ("new", "gibbs"):
+    sampler(name, label="G", paper="P")(type("Mine", (Gibbs,), {"__module__": __name__}))
+"""
+BROKEN = {
+    "import numpy\n\nraise RuntimeError('half\\nwritten')": "RuntimeError: half (line 3).",
+    "def f(:": "SyntaxError: invalid syntax (line 1).",
+    "import sys; sys.exit(3)": "SystemExit: 3 (line 1).",
+    "": "it has no sampler and no trainer.",
+    TAKEN: "'gibbs' is the name of a sampler of rbmviz.samplers.gibbs: choose another.",
+}
+
+
+def test_plugins_of_the_environment_and_of_packages(tmp_path):
+    """A broken one takes nothing else with it; those of packages need no more than their metadata."""
+    named = [tmp_path / f"{i}.py" for i in range(len(BROKEN))]
+    for file, content in zip(named, BROKEN, strict=True):
+        file.write_text(content)
+    info = tmp_path / "site" / "some-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[rbmviz.algorithms]\na = missing\nb = metropolis\n")
+    shutil.copy(EXAMPLES / "metropolis.py", info.parent)
+    paths = os.pathsep.join([str(info.parent), os.environ.get("PYTHONPATH", "")])
+    plugins = os.pathsep.join(map(str, [*named, EXAMPLES / "restarts.py"]))
+    environment = os.environ | {"RBMVIZ_PLUGINS": plugins, "PYTHONPATH": paths}
+    words = [sys.executable, "-m", "rbmviz", "list", "samplers", "trainers", "--json"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    listed = json.loads(done.stdout)
+    assert {each["name"]: each["where"] for kind in listed.values() for each in kind if "where" in each} == {
+        "metropolis": "metropolis",
+        "restarts": str(EXAMPLES / "restarts.py"),
+    }
+    assert {each["name"] for each in listed["samplers"]} == {*samplers, "metropolis"}
+    missing = "ModuleNotFoundError: No module named 'missing'."
+    said = zip([*map(str, named), "missing"], [*BROKEN.values(), missing], strict=True)
+    sentences = [f"The plug-in {quoted(name)} cannot be used: {why}" for name, why in said]
+    assert done.stderr.splitlines() == sentences
 
 
 def test_they_keep_the_contract(new_files):
@@ -147,7 +193,7 @@ def test_they_keep_the_contract(new_files):
 
 def test_the_command_line_has_them(new_files, capsys):
     def run(line):
-        assert main([*line.split(), "--json"]) == 0
+        assert main([*line.split(), "--plugin", str(EXAMPLES / "metropolis.py"), "--json"]) == 0
         return json.loads(capsys.readouterr().out)
 
     listed = run("list samplers trainers")
@@ -162,7 +208,10 @@ def test_the_command_line_has_them(new_files, capsys):
     assert "active" in history.read_text().splitlines()[0]
     sampled = run(f"sample --model {model} --sampler metropolis --flips 4 -n 200 --out {made}")
     assert sampled["n"] == 200
-    assert np.isfinite(run(f"score {made} --dataset bas")["isl"])
+    swept = f"sweep --model {model} --dataset bas --sampler metropolis --axis flips=1,9 -n 50"
+    assert run(f"{swept} --replications 1 --out {new_files / 'sweep'}")["done"] == 2
+    assert str(EXAMPLES / "metropolis.py") in os.environ["RBMVIZ_PLUGINS"]  # for what a command starts
+    assert np.isfinite(run_words(capsys, "score", made, "--dataset", "bas")["isl"])
 
 
 def test_a_session_runs_them(new_files, open_worker, model, toy):

@@ -4,6 +4,7 @@ import base64
 from typing import Any
 
 from rbmviz import browser
+from rbmviz.browser.chains import check_runs
 from rbmviz.charts import styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
@@ -57,6 +58,8 @@ class LessonPage:
         part = state.settings.get("little", "landscape")
         if state.page == "chain" and part != "landscape":
             return {"part": part, "card": card_data(step, part)}
+        for sampler in state.algorithms():
+            check_runs(sampler)
         data = walk_page(state, self.engine) if state.page == "chain" else self._samples(state)
         return data | {"part": "live", "card": card_data(step, "live")}
 

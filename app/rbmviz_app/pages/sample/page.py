@@ -16,7 +16,7 @@ from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.pages.sample import held_units
 from rbmviz.session import SamplingSetup
 from rbmviz.sweeps.scores import front_numbers, range_around, spacing_of
-from rbmviz.view.live import Live, is_playable, play_html, starts_of
+from rbmviz.view.live import Live, check_playable, play_html, starts_of
 from rbmviz.view.replay import FASTEST
 from rbmviz.view.specs import HELD, shape_of
 from rbmviz_app import controls, links, messages, pages
@@ -251,8 +251,13 @@ def exports(race: PageRace[SamplingSetup], model_name: str) -> None:
         "A web page in which these samplers run, offline, with their knobs; it contains the model and up to "
         "6,000 examples of the data (.html).",
     )
-    more = [page] if not setup.clamp and setup.ink and is_playable(algorithms_of(race), setup.model) else []
-    downloads(race, {model_name: setup.model}, code, more)
+    missing = ""
+    try:
+        check_playable(algorithms_of(race), setup.model)
+    except BadInput as error:
+        missing = f"No live page of these panels: {error}"
+    more = [page] if not setup.clamp and setup.ink and not missing else []
+    downloads(race, {model_name: setup.model}, code, more, missing=missing)
 
 
 def live_file(race: PageRace[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
