@@ -1,7 +1,8 @@
 """Figures in the style of the app: each function returns an Altair chart.
 
-A chart at the end of a notebook's cell is displayed; ``chart.save("isl.pdf")`` writes SVG, PNG or PDF without
-a browser, and Altair's own methods, such as ``chart.properties(width=240)``, change it. Most functions take
+A chart at the end of a notebook's cell is displayed, as SVG beside Vega: no script and no network is needed.
+``chart.save("isl.pdf")`` writes SVG, PNG or PDF without a browser, and Altair's own methods, such as
+``chart.properties(width=240)``, change it. Most functions take
 one result, or several by name: ``isl({"Gibbs": a, "rates-FPCD": b})``. A name that begins with an algorithm's
 name gets that algorithm's colour. Needs ``pip install "rbmviz[figures]"``.
 """
@@ -17,6 +18,7 @@ import numpy as np
 from rbmviz import metrics
 from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Rows, Style, catalogue, styled
 from rbmviz.charts.ends import end_rows
+from rbmviz.charts.picture import pictured
 from rbmviz.charts.style import COUPLING_COLOURS, GREY, INK, colours_of_names
 from rbmviz.coupling import ALGORITHM_LABELS, Pairs, meeting_time_shares
 from rbmviz.datasets import Dataset, load_dataset
@@ -35,9 +37,11 @@ from rbmviz.trainers import Progress
 from rbmviz.trainers.pop_cd import Population
 
 __all__ = [
-    *("autocorrelation", "compare", "filters", "isl", "landscape", "likelihood", "log_weights"),
+    *("autocorrelation", "compare", "ess", "filters", "isl", "landscape", "likelihood", "log_weights"),
     *("meeting_times", "mosaic", "pca", "ranks", "strip", "sweep_map", "trace"),
 ]
+
+__dir__ = __all__.copy  # what an editor offers
 
 T = TypeVar("T")
 AnyDataset = Dataset | str | Path | None
@@ -252,6 +256,37 @@ def autocorrelation(samples: Samples | Mapping[str, Samples], *, lags: int = 100
         values = metrics.chain_diagnostics(run).autocorrelation[: lags + 1]
         rows += [{"series": name, "x": x, "y": float(y)} for x, y in enumerate(values) if math.isfinite(y)]
     return _lines(rows, named, "Lag (draws)", "Autocorrelation of the free energy")
+
+
+def ess(samples: Samples | Mapping[str, Samples], *, n: int = 20) -> Any:
+    """Return the effective sample size (ESS) of the free energy against draws: straight if a chain mixes.
+
+    Bulk ESS over all chains of a run (Vehtari et al., 2021), as in ``metrics.chain_diagnostics``.
+
+    Parameters
+    ----------
+    samples : Samples, or a mapping of names to them
+        They must know their model, with 8 draws of each chain or more.
+    n : int
+        Number of points of a line (default 20).
+
+    Raises
+    ------
+    BadInput
+        If samples are too few or do not know their model or their chains, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.ess(rbmviz.sample("bas_pcd", "gibbs:n_chains=2", 200))
+    """
+    rows: Rows = []
+    named = _named(samples, Samples, "samples")
+    for name, run in named.items():
+        chains = run.n_chains or 1
+        for draws in np.unique(np.linspace(8, max(len(run) // chains, 8), n).astype(int)):
+            size = metrics.chain_diagnostics(run[: draws * chains]).ess
+            rows += [{"series": name, "x": int(draws), "y": size}] if math.isfinite(size) else []
+    return _lines(rows, named, "Draws of each chain", "Effective sample size of the free energy")
 
 
 def ranks(samples: Samples | Mapping[str, Samples], *, bins: int = 20) -> Any:
@@ -513,7 +548,7 @@ def _lines(
 ) -> Any:
     """Return one line for each series; steps are heights above zero."""
     numbers = (("series", "Of", ""), ("x", x, ".4~g"), ("y", y, ".4~g"))
-    axes = ChartAxis("x", x, form=","), ChartAxis("y", y, form="~s", zero=line == "step-after")
+    axes = ChartAxis("x", x, form=",f"), ChartAxis("y", y, form="~s", zero=line == "step-after")
     curves = Curves(*axes, "series", _styles(names), numbers, line=line, legend=Legend(columns=2))
     return _finished(_drawn(curves.of(rows)))
 
@@ -542,7 +577,7 @@ def _finished(chart: Any) -> Any:
     note = {"note": {"color": INK, "fill": INK}}
     title = {"color": INK, "fontSize": 12}
     chart.config = {"axis": words, "legend": words, "style": note, "title": title, "view": {"stroke": None}}
-    return chart
+    return pictured(chart)
 
 
 def _mosaics(

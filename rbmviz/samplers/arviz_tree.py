@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.metrics import Coverage, findings
@@ -30,7 +32,7 @@ def data_tree(samples: Samples, dataset: Dataset | str | Path | None = None) -> 
         attrs = {"model": json.dumps(dict(samples.model.meta)), "findings": json.dumps(found)}
     if dataset is not None:
         classes, _, spurious = Coverage(dataset).kinds(v.reshape(-1, v.shape[2]))
-        posterior["spurious"] = spurious.reshape(v.shape[:2])
+        posterior["spurious"] = spurious.reshape(v.shape[:2]).astype(np.int64)  # ArviZ subtracts
         if len(classes):
             posterior["class"] = classes.reshape(v.shape[:2])
             attrs["classes"] = json.dumps(dataset.classes)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rbmviz.charts.picture import pictured
 from rbmviz.errors import BadInput, quoted
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import Value, write_algorithm
@@ -89,7 +90,7 @@ class SweepResult(dict[str, np.ndarray]):
         import altair
 
         source = figures.provenance(self, "rbmviz.sweep")
-        return altair.Chart.from_dict(figures.specification([self.choice], self.plan, source))
+        return pictured(altair.Chart.from_dict(figures.specification([self.choice], self.plan, source)))
 
 
 def sweep(
