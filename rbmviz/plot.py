@@ -7,7 +7,6 @@ one result, or several by name: ``isl({"Gibbs": a, "rates-FPCD": b})``. A name t
 name gets that algorithm's colour. Needs ``pip install "rbmviz[figures]"``.
 """
 
-import base64
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -31,8 +30,8 @@ from rbmviz.metrics.pca import evenly, principal_plane
 from rbmviz.models import data_of, training_set_score
 from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.samplers import Samples
-from rbmviz.support.notebook import grey_png, picture_shape
 from rbmviz.support.notebook import mosaic as tiled
+from rbmviz.support.notebook import picture_shape, png_url
 from rbmviz.trainers import Progress
 from rbmviz.trainers.pop_cd import Population
 
@@ -602,11 +601,9 @@ def _mosaics(
         tiles = tiled(rows[:n].astype(np.float64), shape, columns)
         zoom = -(-PICTURE_WIDTH // shape[1]) * min(columns, 7) / columns
         # Pixels are enlarged in the file, because picture viewers would blur them.
-        png = base64.b64encode(grey_png(tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)))
+        png = png_url(tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1))
         size = {"width": tiles.shape[1] * zoom, "height": tiles.shape[0] * zoom}
-        image = alt.Chart(alt.InlineData([{"url": f"data:image/png;base64,{png.decode()}"}])).mark_image(
-            **size
-        )
+        image = alt.Chart(alt.InlineData([{"url": png}])).mark_image(**size)
         middle = {"x": alt.value(size["width"] / 2), "y": alt.value(size["height"] / 2)}
         title = {"title": name} if name else {}
         pictures.append(image.encode(url="url:N", **middle).properties(**size, **title))

