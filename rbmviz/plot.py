@@ -99,6 +99,10 @@ def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
     ------
     BadInput
         If the visible units do not form a picture, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.filters("usps_fpcd", n=20)
     """
     model = as_model(model)
     shape = _shape(model.rbm.n_visible, model.meta.get("image_shape"))
@@ -120,6 +124,10 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
     ------
     BadInput
         If the data have no labels or do not fit, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.strip(rbmviz.sample("bas_pcd", "gibbs", 100))
     """
     named = _named(samples, Samples, "samples")
     strips = _altair().vconcat(*_strips(named, _data(dataset, named)))
@@ -131,7 +139,7 @@ def isl(
 ) -> Any:
     """Return the ISL against the number of samples: how well the samples cover unseen data.
 
-    The dashed line is the score of the training set itself.
+    The dashed line is the score of the training set itself; see ``metrics.ISL`` (rates-FPCD, section 5).
 
     Parameters
     ----------
@@ -248,6 +256,10 @@ def autocorrelation(samples: Samples | Mapping[str, Samples], *, lags: int = 100
     ------
     BadInput
         If samples are too few or do not know their model or their chains, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.autocorrelation(rbmviz.sample("bas_pcd", "gibbs", 200), lags=20)
     """
     rows: Rows = []
     named = _named(samples, Samples, "samples")
@@ -304,6 +316,10 @@ def ranks(samples: Samples | Mapping[str, Samples], *, bins: int = 20) -> Any:
     ------
     BadInput
         If samples do not know their model or their chains, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.ranks(rbmviz.sample("bas_pcd", "gibbs:n_chains=2", 200))
     """
     chains = _chains(samples)
     if len(chains) == 1:
@@ -330,7 +346,7 @@ def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> A
     Parameters
     ----------
     pairs : Pairs, or a mapping of names to them
-        Results of ``rbmviz.couple``.
+        Results of ``rbmviz.couple`` (Qiu, Zhang, Wang, 2020).
     log : bool
         Whether shares have a logarithmic axis (default False).
 
@@ -338,6 +354,11 @@ def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> A
     ------
     BadInput
         If ``pairs`` are not Pairs, or Altair is not installed.
+
+    Examples
+    --------
+    >>> pairs = rbmviz.couple("bas_cd1", rbmviz.load_dataset("bas").train, max_sweeps=100)
+    >>> chart = rbmviz.plot.meeting_times(pairs)
     """
     named = _named(pairs, Pairs, "pairs")
     if isinstance(pairs, Pairs):
@@ -360,12 +381,18 @@ def log_weights(populations: Population | Mapping[str, Population]) -> Any:
     Parameters
     ----------
     populations : Population, or a mapping of names to them
-        Results of ``rbmviz.pop_weights``. Weights are divided by their mean, which estimates Z.
+        Results of ``rbmviz.pop_weights``. Weights are divided by their mean, which estimates Z
+        (population CD, section 3).
 
     Raises
     ------
     BadInput
         If ``populations`` are not Populations, or Altair is not installed.
+
+    Examples
+    --------
+    >>> population = rbmviz.pop_weights("bas_cd1", rbmviz.load_dataset("bas").train)
+    >>> chart = rbmviz.plot.log_weights(population)
     """
     named = _named(populations, Population, "samples")
     logs = {name: population.log_weights - population.log_z_estimate for name, population in named.items()}
@@ -417,6 +444,11 @@ def landscape(
     ------
     BadInput
         If the model has more visible units, or Altair is not installed.
+
+    Examples
+    --------
+    >>> model = rbmviz.fit("bas@3", "cd", n_hidden=4, iterations=100)
+    >>> chart = rbmviz.plot.landscape(model, rbmviz.sample(model, "gibbs", 500))
     """
     model = as_model(model)
     arranged = metrics.landscape(model, order)
@@ -459,6 +491,10 @@ def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *,
     ------
     BadInput
         If the data do not fit, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.pca(rbmviz.sample("bas_pcd", "gibbs", 100))
     """
     named = _named(samples, Samples, "samples")
     data = _data(dataset, named)

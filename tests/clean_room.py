@@ -37,6 +37,7 @@ from executed import notebook
 ROOT = Path(__file__).parents[1]
 MAX_WHEEL_MB = 25
 PATIENCE = 300.0
+JUPYTER = ("nbconvert", "ipykernel")
 GALLERY = ROOT / "docs" / "gallery"
 SHUT = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")  # nobody answers
 EXTRAS = ("app", "cluster", "data", "figures", "sweep")
@@ -145,13 +146,9 @@ class Room:
         The interpreter, as uv names it.
     constraints : Path, optional
         Versions to install.
-    *more : str
-        Other packages.
     """
 
-    def __init__(
-        self, folder: Path, wheel: Path, extra: str, python: str, constraints: Path | None, *more: str
-    ) -> None:
+    def __init__(self, folder: Path, wheel: Path, extra: str, python: str, constraints: Path | None) -> None:
         self.folder, self.name = folder, extra or "core"
         self.work, self.home, self.venv = folder / "work", folder / "home", folder / "venv"
         for path in (self.work, self.home):
@@ -167,17 +164,16 @@ class Room:
         chosen = f"{wheel}[{extra}]" if extra else str(wheel)
         lowest = ["--constraint", str(constraints)] if constraints else []
         pip = (self.venv / "bin/pip", "install") if plain else ("uv", "pip", "install", "--python", self.venv)
-        run(*pip, "--quiet", *lowest, chosen, *more)
+        run(*pip, "--quiet", *lowest, chosen, *(JUPYTER if extra == "notebook" else ()))
         seconds = time.perf_counter() - begin
         say(f"{self.name}: installed in {seconds:.1f} s, {megabytes(self.venv):.0f} MB")
         self.before: list[str] = []
-        self.shut = False
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of a new user: nothing of ours, nothing of Streamlit's; no network if ``shut``."""
-        path = f"{self.venv}/bin:/usr/bin:/bin"
-        return {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8"} | (SHUT if self.shut else {})
+        """The variables of a new user: nothing of ours, nothing of Streamlit's; for notebooks no network."""
+        own = {"HOME": str(self.home), "PATH": f"{self.venv}/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+        return own | (SHUT if self.name == "notebook" else {})
 
     @contextmanager
     def read_only(self) -> Iterator[None]:
@@ -240,7 +236,7 @@ class Room:
 
     def notebooks(self) -> None:
         """Run the gallery's notebooks without a network; what they show is in them."""
-        self.shut, begin = True, time.perf_counter()
+        begin = time.perf_counter()
         pages = sorted(set(GALLERY.glob("*.md")) - {GALLERY / "index.md"})
         for page in pages:
             (self.work / page.name).with_suffix(".ipynb").write_text(json.dumps(notebook(page.read_text())))
@@ -320,8 +316,7 @@ def main() -> None:
         room.python()
         room.app()
         room.app()  # the kernels are in the cache
-        jupyter = ("nbconvert", "ipykernel")
-        Room(folder / "notebook", wheel, "notebook", asked.python, constraints, *jupyter).notebooks()
+        Room(folder / "notebook", wheel, "notebook", asked.python, constraints).notebooks()
         if not asked.short:
             room.commands(("app", "data", "figures", "sweep"), OF_MINUTES)
             room.app("usps_fpcd", "--port", "8765", base="class/rbm", page="chain")

@@ -157,6 +157,8 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
 def load_chains(path: str | Path) -> np.ndarray:
     """Return the chains of an archive of rbms, uint8 (chains, n_visible), for use as starts ``v0``.
 
+    path : str or Path; an HDF5 file
+
     Raises
     ------
     BadInput

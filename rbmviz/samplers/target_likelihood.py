@@ -125,7 +125,7 @@ def target_likelihood(
     now : ``sampler.target(state)``
     average : the average over the drawn samples
     v : uint8 (n, n_visible); rows of 0 and 1, such as the training set
-    settings : further arguments of ``mean_log_likelihood``
+    settings : further arguments of ``mean_log_likelihood``; errors: see ``mean_log_likelihood``
     """
     mean = average.mean
     return TargetLikelihood(

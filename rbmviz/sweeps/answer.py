@@ -14,6 +14,8 @@ def answer(choice: Choice) -> str:
 
     "Decay 1. Any step size from 0.001 to 1 is as good (within 0.5 nats); decay 0.999 costs 2.1 at step size
     0.1."
+
+    choice : what ``compare`` has chosen
     """
     best, scored = choice.best, choice.settings
     alike, unit = alike_of(scored), _unit(choice.by)

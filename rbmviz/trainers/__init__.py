@@ -555,7 +555,9 @@ def trained_model(
     The rates are the means of the statistics over the training set, with E[h|v] for h, of this model; a model
     with fixed rates keeps them, and ``polished`` says by how many updates.
 
-    ``more`` are further keys of the provenance, such as ``scores`` and ``reference``.
+    dataset, trainer, seed : those of the training
+    progress : where the training is
+    more : further keys of the provenance, such as ``scores`` and ``reference``
     """
     meta = {
         "dataset": dataset.name or None,
