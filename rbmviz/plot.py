@@ -7,6 +7,8 @@ one result, or several by name: ``isl({"Gibbs": a, "rates-FPCD": b})``. A name t
 name gets that algorithm's colour. Needs ``pip install "rbmviz[figures]"``.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

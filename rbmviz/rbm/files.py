@@ -1,5 +1,7 @@
 """Models by name or file, and the conversions that every public function applies to its model."""
 
+from __future__ import annotations
+
 import io
 import json
 from collections.abc import Callable, Mapping

@@ -1,5 +1,7 @@
 """``rbmviz.sweep``: sweep over samplers in one call, including models and samplers of your own."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property

@@ -9,6 +9,8 @@ many rows), ``rbm/parameters.py``, ``common_knobs.py``, and ``checkpoint.py`` (t
 contract is ``rbmviz.testing.check_trainer``.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import time

@@ -1,5 +1,7 @@
 """Population contrastive divergence: CD's samples with importance weights for the model's distribution."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
