@@ -7,8 +7,9 @@ from typing import Any
 
 def pictured(chart: Any) -> Any:
     """Let notebooks show a chart of Altair as SVG, unless one of Altair's renderers has been chosen."""
+    kind: Any = type(chart)
     # Altair would take an ordinary assignment for a property of the chart.
-    object.__setattr__(chart, "__class__", _pictured(type(chart)))
+    object.__setattr__(chart, "__class__", _pictured(kind))
     return chart
 
 

@@ -71,7 +71,7 @@ class LiveSamplers(anywidget.AnyWidget):
     _run = traitlets.Bytes().tag(sync=True)
     _live = traitlets.Bytes().tag(sync=True)
     _stand_in = traitlets.Unicode().tag(sync=True)
-    _still = traitlets.List().tag(sync=True)
+    _still: traitlets.List[Any] = traitlets.List().tag(sync=True)
     knobs = traitlets.List(traitlets.Dict()).tag(sync=True)
     seed = traitlets.Int().tag(sync=True)
     playing = traitlets.Bool(True).tag(sync=True)
@@ -89,7 +89,8 @@ class LiveSamplers(anywidget.AnyWidget):
     def _ipython_display_(self) -> None:
         from IPython.display import HTML, display
 
-        display(*self._repr_mimebundle_()[:1], raw=True)
+        widget, _ = self._repr_mimebundle_() or ({}, {})
+        display(widget, raw=True)
         self._shown = display(HTML(self._repr_html_()), display_id=True)
 
     @traitlets.observe("_still")
@@ -112,7 +113,8 @@ class LiveSamplers(anywidget.AnyWidget):
 
     def _first_still(self) -> list[tuple[int, str]]:
         live, (seed, v0) = self._first, self._first.starts[0]
-        n, init = live.side**2, "random" if v0 is None else None
+        n = live.side**2
+        init: Start | None = "random" if v0 is None else None
         runs = [sample(live.model, sampler, n, seed, v0, init) for sampler in live.samplers]
         return [(n, png_url(mosaic(run.v.astype(np.float64), live.shape, live.side))) for run in runs]
 
