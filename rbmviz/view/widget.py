@@ -115,8 +115,13 @@ class LiveSamplers(anywidget.AnyWidget):
         live, (seed, v0) = self._first, self._first.starts[0]
         n = live.side**2
         init: Start | None = "random" if v0 is None else None
-        runs = [sample(live.model, sampler, n, seed, v0, init) for sampler in live.samplers]
-        return [(n, png_url(mosaic(run.v.astype(np.float64), live.shape, live.side))) for run in runs]
+        missing = live.shape[0] * live.shape[1] - live.model.rbm.n_visible  # as on the page, in the last row
+        stills = []
+        for sampler in live.samplers:
+            v = sample(live.model, sampler, n, seed, v0, init).v.astype(np.float64)
+            tiles = mosaic(np.pad(v, ((0, 0), (0, missing))), live.shape, live.side)
+            stills.append((n, png_url(tiles)))
+        return stills
 
     @traitlets.validate("knobs")
     def _check_knobs(self, proposal: Any) -> list[dict[str, Value]]:
