@@ -37,7 +37,6 @@ from executed import notebook
 ROOT = Path(__file__).parents[1]
 MAX_WHEEL_MB = 25
 PATIENCE = 300.0
-JUPYTER = ("nbconvert", "ipykernel")
 GALLERY = ROOT / "docs" / "gallery"
 SHUT = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")  # nobody answers
 EXTRAS = ("app", "cluster", "data", "figures", "sweep")
@@ -164,7 +163,7 @@ class Room:
         chosen = f"{wheel}[{extra}]" if extra else str(wheel)
         lowest = ["--constraint", str(constraints)] if constraints else []
         pip = (self.venv / "bin/pip", "install") if plain else ("uv", "pip", "install", "--python", self.venv)
-        run(*pip, "--quiet", *lowest, chosen, *(JUPYTER if extra == "notebook" else ()))
+        run(*pip, "--quiet", *lowest, chosen, *(("nbconvert", "ipykernel") if extra == "notebook" else ()))
         seconds = time.perf_counter() - begin
         say(f"{self.name}: installed in {seconds:.1f} s, {megabytes(self.venv):.0f} MB")
         self.before: list[str] = []

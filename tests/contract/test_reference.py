@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import rbmviz.coupling
 import rbmviz.gradient
 import rbmviz.samplers.target_likelihood
 import rbmviz.sweeps
@@ -41,7 +40,7 @@ def test_examples_of_the_reference(page):
 def test_a_function_is_described_whole(name):
     function, short = operator.attrgetter(name)(rbmviz), name.rpartition(".")[2]
     doc, signature = inspect.getdoc(function), inspect.signature(function)
-    types = [(names, text) for names, text in re.findall(r"^([\w, *]+) : (.*)$", doc, re.MULTILINE)]
+    types = re.findall(r"^([\w, *]+) : (.*)$", doc, re.MULTILINE)
     types = {each.strip("* "): text for names, text in types for each in names.split(",")}
     if not re.search(REFERS, doc):
         for parameter in signature.parameters.values():
