@@ -5,6 +5,8 @@ Zhang, Wang, "Unbiased contrastive divergence algorithm for training energy-base
 ICLR 2020), sections 3 and 4. ``couple`` runs many pairs at once, ``PairStream`` a few sweeps at a time.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,7 +63,7 @@ SWEEPS_BETWEEN_STOPS = 1000
 """Sweeps of pairs between two points at which they may stop, a tenth of a second for MNIST."""
 
 
-def pair_setup(algorithm: Algorithm | str, lag: int, k: int, max_sweeps: int) -> "kernels.coupling.PairSetup":
+def pair_setup(algorithm: Algorithm | str, lag: int, k: int, max_sweeps: int) -> kernels.coupling.PairSetup:
     """Return the kernels' setup for one of ALGORITHMS."""
     common, half_steps = algorithm != "general", algorithm == "half_step"
     return kernels.coupling.PairSetup(lag, k, max_sweeps, common, half_steps, MAX_PROPOSALS)
@@ -219,7 +221,7 @@ def run_all_pairs(
     k: int,
     max_sweeps: int,
     totals: tuple[np.ndarray, ...] | None = None,
-) -> "kernels.coupling.PairOutcomes":
+) -> kernels.coupling.PairOutcomes:
     """Run one pair from each row of v0 until it meets or is cut off.
 
     v0 : uint8 (pairs, n_visible); start of both chains of each pair

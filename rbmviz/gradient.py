@@ -324,6 +324,8 @@ def gradient_quality(
     reference : GradientReference, optional
         From ``enumerated`` or ``tempered``; computed by default, which takes seconds to minutes for a model
         that cannot be enumerated. Pass it to measure several estimators on one model.
+    **knobs : int, float, bool or str
+        Knobs of the trainer.
 
     **knobs : int, float, bool or str
         Knobs of the trainer.

@@ -143,6 +143,8 @@ def to_sklearn(model: AnyModel) -> Any:
 
     ``rbmviz.sklearn.BernoulliRBM`` is the estimator that rbmviz trains.
 
+    model : Model, RBM, name or file; raises BadInput if scikit-learn is not installed
+
     Examples
     --------
     >>> estimator = rbmviz.to_sklearn("bas_pcd")

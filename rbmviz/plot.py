@@ -1,12 +1,14 @@
 """Figures in the style of the app: each function returns an Altair chart.
 
-A chart at the end of a notebook's cell is displayed; ``chart.save("isl.pdf")`` writes SVG, PNG or PDF without
-a browser, and Altair's own methods, such as ``chart.properties(width=240)``, change it. Most functions take
+A chart at the end of a notebook's cell is displayed, as SVG beside Vega: no script and no network is needed.
+``chart.save("isl.pdf")`` writes SVG, PNG or PDF without a browser, and Altair's own methods, such as
+``chart.properties(width=240)``, change it. Most functions take
 one result, or several by name: ``isl({"Gibbs": a, "rates-FPCD": b})``. A name that begins with an algorithm's
 name gets that algorithm's colour. Needs ``pip install "rbmviz[figures]"``.
 """
 
-import base64
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy as np
 from rbmviz import metrics
 from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Rows, Style, catalogue, styled
 from rbmviz.charts.ends import end_rows
+from rbmviz.charts.picture import pictured
 from rbmviz.charts.style import COUPLING_COLOURS, GREY, INK, colours_of_names
 from rbmviz.coupling import ALGORITHM_LABELS, Pairs, meeting_time_shares
 from rbmviz.datasets import AnyData, Dataset, as_dataset, data_of, load_dataset
@@ -30,15 +33,17 @@ from rbmviz.models import training_set_score
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.samplers import Samples
-from rbmviz.support.notebook import grey_png, picture_shape
 from rbmviz.support.notebook import mosaic as tiled
+from rbmviz.support.notebook import picture_shape, png_url
 from rbmviz.trainers import Progress
 from rbmviz.trainers.pop_cd import Population
 
 __all__ = [
-    *("autocorrelation", "compare", "filters", "isl", "landscape", "likelihood", "log_weights"),
+    *("autocorrelation", "compare", "ess", "filters", "isl", "landscape", "likelihood", "log_weights"),
     *("meeting_times", "mosaic", "pca", "ranks", "strip", "sweep_map", "trace"),
 ]
+
+__dir__ = __all__.copy  # what an editor offers
 
 T = TypeVar("T")
 AnyDataset = AnyData | None
@@ -97,6 +102,10 @@ def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
     ------
     BadInput
         If the visible units do not form a picture, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.filters("usps_fpcd", n=20)
     """
     model = as_model(model)
     shape = _shape(model.rbm.n_visible, model.meta.get("image_shape"))
@@ -118,6 +127,10 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
     ------
     BadInput
         If the data have no labels or do not fit, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.strip(rbmviz.sample("bas_pcd", "gibbs", 100))
     """
     named = _named(samples, Samples, "samples")
     strips = _altair().vconcat(*_strips(named, _data(dataset, named)))
@@ -129,7 +142,7 @@ def isl(
 ) -> Any:
     """Return the ISL against the number of samples: how well the samples cover unseen data.
 
-    The dashed line is the score of the training set itself.
+    The dashed line is the score of the training set itself; see ``metrics.ISL`` (rates-FPCD, section 5).
 
     Parameters
     ----------
@@ -268,6 +281,10 @@ def autocorrelation(samples: Samples | Mapping[str, Samples], *, lags: int = 100
     ------
     BadInput
         If samples are too few or do not know their model or their chains, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.autocorrelation(rbmviz.sample("bas_pcd", "gibbs", 200), lags=20)
     """
     rows: Rows = []
     named = _named(samples, Samples, "samples")
@@ -275,6 +292,37 @@ def autocorrelation(samples: Samples | Mapping[str, Samples], *, lags: int = 100
         values = metrics.chain_diagnostics(run).autocorrelation[: lags + 1]
         rows += [{"series": name, "x": x, "y": float(y)} for x, y in enumerate(values) if math.isfinite(y)]
     return _lines(rows, named, "Lag (draws)", "Autocorrelation of the free energy")
+
+
+def ess(samples: Samples | Mapping[str, Samples], *, n: int = 20) -> Any:
+    """Return the effective sample size (ESS) of the free energy against draws: straight if a chain mixes.
+
+    Bulk ESS over all chains of a run (Vehtari et al., 2021), as in ``metrics.chain_diagnostics``.
+
+    Parameters
+    ----------
+    samples : Samples, or a mapping of names to them
+        They must know their model, with 8 draws of each chain or more.
+    n : int
+        Number of points of a line (default 20).
+
+    Raises
+    ------
+    BadInput
+        If samples are too few or do not know their model or their chains, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.ess(rbmviz.sample("bas_pcd", "gibbs:n_chains=2", 200))
+    """
+    rows: Rows = []
+    named = _named(samples, Samples, "samples")
+    for name, run in named.items():
+        chains = run.n_chains or 1
+        for draws in np.unique(np.linspace(8, max(len(run) // chains, 8), n).astype(int)):
+            size = metrics.chain_diagnostics(run[: draws * chains]).ess
+            rows += [{"series": name, "x": int(draws), "y": size}] if math.isfinite(size) else []
+    return _lines(rows, named, "Draws of each chain", "Effective sample size of the free energy")
 
 
 def ranks(samples: Samples | Mapping[str, Samples], *, bins: int = 20) -> Any:
@@ -293,6 +341,10 @@ def ranks(samples: Samples | Mapping[str, Samples], *, bins: int = 20) -> Any:
     ------
     BadInput
         If samples do not know their model or their chains, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.ranks(rbmviz.sample("bas_pcd", "gibbs:n_chains=2", 200))
     """
     chains = _chains(samples)
     if len(chains) == 1:
@@ -319,7 +371,7 @@ def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> A
     Parameters
     ----------
     pairs : Pairs, or a mapping of names to them
-        Results of ``rbmviz.couple``.
+        Results of ``rbmviz.couple`` (Qiu, Zhang, Wang, 2020).
     log : bool
         Whether shares have a logarithmic axis (default False).
 
@@ -327,6 +379,11 @@ def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> A
     ------
     BadInput
         If ``pairs`` are not Pairs, or Altair is not installed.
+
+    Examples
+    --------
+    >>> pairs = rbmviz.couple("bas_cd1", rbmviz.load_dataset("bas").train, max_sweeps=100)
+    >>> chart = rbmviz.plot.meeting_times(pairs)
     """
     named = _named(pairs, Pairs, "pairs")
     if isinstance(pairs, Pairs):
@@ -349,12 +406,18 @@ def log_weights(populations: Population | Mapping[str, Population]) -> Any:
     Parameters
     ----------
     populations : Population, or a mapping of names to them
-        Results of ``rbmviz.pop_weights``. Weights are divided by their mean, which estimates Z.
+        Results of ``rbmviz.pop_weights``. Weights are divided by their mean, which estimates Z
+        (population CD, section 3).
 
     Raises
     ------
     BadInput
         If ``populations`` are not Populations, or Altair is not installed.
+
+    Examples
+    --------
+    >>> population = rbmviz.pop_weights("bas_cd1", rbmviz.load_dataset("bas").train)
+    >>> chart = rbmviz.plot.log_weights(population)
     """
     named = _named(populations, Population, "samples")
     logs = {name: population.log_weights - population.log_z_estimate for name, population in named.items()}
@@ -406,6 +469,11 @@ def landscape(
     ------
     BadInput
         If the model has more visible units, or Altair is not installed.
+
+    Examples
+    --------
+    >>> model = rbmviz.fit("bas@3", "cd", n_hidden=4, iterations=100)
+    >>> chart = rbmviz.plot.landscape(model, rbmviz.sample(model, "gibbs", 500))
     """
     model = as_model(model)
     arranged = metrics.landscape(model, order)
@@ -448,6 +516,10 @@ def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *,
     ------
     BadInput
         If the data do not fit, or Altair is not installed.
+
+    Examples
+    --------
+    >>> chart = rbmviz.plot.pca(rbmviz.sample("bas_pcd", "gibbs", 100))
     """
     named = _named(samples, Samples, "samples")
     data = _data(dataset, named)
@@ -535,7 +607,7 @@ def _lines(
 ) -> Any:
     """Return one line for each series; steps are heights above zero."""
     numbers = (("series", "Of", ""), ("x", x, ".4~g"), ("y", y, ".4~g"))
-    axes = ChartAxis("x", x, form=","), ChartAxis("y", y, form="~s", zero=line == "step-after")
+    axes = ChartAxis("x", x, form=",f"), ChartAxis("y", y, form="~s", zero=line == "step-after")
     curves = Curves(*axes, "series", _styles(names), numbers, line=line, legend=Legend(columns=2))
     return _finished(_drawn(curves.of(rows)))
 
@@ -564,7 +636,7 @@ def _finished(chart: Any) -> Any:
     note = {"note": {"color": INK, "fill": INK}}
     title = {"color": INK, "fontSize": 12}
     chart.config = {"axis": words, "legend": words, "style": note, "title": title, "view": {"stroke": None}}
-    return chart
+    return pictured(chart)
 
 
 def _mosaics(
@@ -592,11 +664,9 @@ def _mosaics(
         tiles = tiled(rows[:n].astype(np.float64), shape, columns)
         zoom = -(-PICTURE_WIDTH // shape[1]) * min(columns, 7) / columns
         # Pixels are enlarged in the file, because picture viewers would blur them.
-        png = base64.b64encode(grey_png(tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)))
+        png = png_url(tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1))
         size = {"width": tiles.shape[1] * zoom, "height": tiles.shape[0] * zoom}
-        image = alt.Chart(alt.InlineData([{"url": f"data:image/png;base64,{png.decode()}"}])).mark_image(
-            **size
-        )
+        image = alt.Chart(alt.InlineData([{"url": png}])).mark_image(**size)
         middle = {"x": alt.value(size["width"] / 2), "y": alt.value(size["height"] / 2)}
         title = {"title": name} if name else {}
         pictures.append(image.encode(url="url:N", **middle).properties(**size, **title))

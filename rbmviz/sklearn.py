@@ -26,6 +26,9 @@ with brought_by("sklearn", "rbmviz.sklearn"):
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
 
+__all__ = ["BernoulliRBM"]
+__dir__ = __all__.copy  # what an editor offers
+
 
 class BernoulliRBM(neural_network.BernoulliRBM):
     """A restricted Boltzmann machine as a scikit-learn estimator, in place of scikit-learn's own class.

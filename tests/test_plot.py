@@ -1,12 +1,16 @@
 """Figures from Python: what is drawn is what was computed, with the look of the app."""
 
 import json
+import pickle
+import re
 import sys
 
+import altair
 import numpy as np
 import pytest
 
 import rbmviz
+import rbmviz.sweeps
 from rbmviz import BadInput, plot
 from rbmviz.charts import catalogue
 from rbmviz.charts.style import COUPLING_COLOURS, colour
@@ -196,3 +200,31 @@ def test_a_sweep_draws_itself(tmp_path):
     assert drawn["title"]["text"] == "ISL, validation part (nats) after 100 samples"
     means = {row["eps"]: row["mean"] for row in drawn["vconcat"][0]["data"]["values"]}
     assert means[0.1] == pytest.approx(result.best.mean)
+
+
+def test_effective_samples_grow_with_draws():
+    run = rbmviz.sample("bas_pcd", "rates_fpcd:n_chains=2", 601, seed=1)
+    [points] = series_of(plot.ess(run, n=3)).values()
+    assert points[:, 0].tolist() == [8, 154, 300]
+    assert points[1, 1] == pytest.approx(rbmviz.metrics.chain_diagnostics(run[:308]).ess)
+
+
+def test_a_notebook_has_the_picture_of_a_chart(samples, tmp_path):
+    """As SVG beside Vega, also of charts made from it; no script, and nothing that a network brings."""
+    chart = plot.isl(samples)
+    sweep = rbmviz.sweep("bas_pcd", "rates_fpcd", {"eps": [0.1]}, n=50, replications=2, out=tmp_path)
+    for one in (chart, chart.properties(width=90), pickle.loads(pickle.dumps(chart)), sweep.plot()):
+        bundle = one._repr_mimebundle_()
+        vega, svg = sorted(bundle)
+        assert re.fullmatch(r"application/vnd\.vegalite\.v\d\+json", vega)  # nbformat refuses others
+        assert svg == "image/svg+xml"
+        assert bundle[svg].startswith("<svg")
+        assert not re.search(r"<script|(href|src)=.http|url\(http", bundle[svg])
+    assert altair.renderers.active == "default"
+    with altair.renderers.enable("html"):  # somebody's choice
+        assert list(chart._repr_mimebundle_()) == ["text/html"]
+
+
+def test_an_editor_offers_what_users_call():
+    for module in (plot, rbmviz.metrics, rbmviz.testing, rbmviz.sweeps, rbmviz.sklearn):
+        assert dir(module) == sorted(module.__all__)

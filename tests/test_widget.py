@@ -2,12 +2,14 @@
 
 import zlib
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
 import rbmviz
 from rbmviz.knobs import knob
 from rbmviz.registry import samplers
+from rbmviz.support.notebook import mosaic, png_url
 from tests.frames import read_frame
 
 
@@ -29,6 +31,25 @@ def test_the_page_gets_the_run_and_what_makes_it(live):
     assert [start["seed"] for start in made.request["chains"][0]["starts"]] == list(range(3, 13))
     assert state["knobs"][1]["eps"] == 0.1
     assert "notebookWidget(" in state["_esm"]
+
+
+def test_a_saved_notebook_has_pictures(live, monkeypatch):
+    """In an output of their own: the first samples, by Python; then those that the page sends."""
+    shown = []
+    monkeypatch.setattr(
+        "IPython.display.display",
+        lambda what, **_: shown.append(what) or SimpleNamespace(update=shown.append),
+    )
+    live._ipython_display_()
+    assert "application/vnd.jupyter.widget-view+json" in shown[0]
+    first = shown[1].data
+    assert [f"{name}, 64 samples" in first for name in ("Gibbs", "rates-FPCD")] == [True, True]
+    gibbs = rbmviz.sample("bas_pcd", "gibbs", 64, seed=3, init="data")
+    assert png_url(mosaic(gibbs.v.astype(float), (4, 4), 8)) in first
+    assert f'class="{live.get_state()["_stand_in"]}"' in first
+    tell(live, _still=[[70, "data:a"], [1200, '"><script>']])
+    assert "rates-FPCD, 1,200 samples" in shown[2].data
+    assert "<script" not in shown[2].data
 
 
 def test_knobs_go_both_ways(live, monkeypatch):

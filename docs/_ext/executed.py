@@ -31,24 +31,17 @@ def value_of(text: str, names: dict[str, Any]) -> Any:
     return None if last is None else eval(compile(ast.Expression(last.value), "page", "eval"), names)
 
 
-def shown(value: Any, page: Path | None = None) -> str:
-    """Return a value as HTML: a chart as SVG, what notebooks show as a picture, other values as text.
-
-    page : the site's page, without its ending; live samplers are in a file beside it
-    """
-    if page is not None and hasattr(value, "samples") and hasattr(value, "save"):
-        file = page.with_name(f"{page.name}_page.html")
-        value.save(file)
-        return f'<iframe class="live" src="{file.name}" title="Live samplers" loading="lazy"></iframe>'
+def shown(value: Any) -> str:
+    """Return a value as HTML: a chart as SVG, what notebooks show as a picture, other values as text."""
     if hasattr(value, "to_dict") and hasattr(value, "save"):
         return f'<div class="chart">{rendered(value.to_dict(), "svg").decode()}</div>'
     if hasattr(value, "_repr_html_"):
-        return f"<p>{value._repr_html_()}</p>"
+        return f"<div>{value._repr_html_()}</div>"
     return f"<pre>{html.escape(repr(value))}</pre>"
 
 
-def executed(source: str, page: Path | None = None) -> str:
-    """Return a page with the value of each block below it; page : see ``shown``.
+def executed(source: str) -> str:
+    """Return a page with the value of each block below it.
 
     A block that begins with ``python notebook`` needs somebody's notebook, and is not run.
     """
@@ -56,7 +49,7 @@ def executed(source: str, page: Path | None = None) -> str:
 
     def with_value(block: re.Match[str]) -> str:
         value = value_of(block[1], names)
-        return block[0] if value is None else f"{block[0]}\n\n```{{raw}} html\n{shown(value, page)}\n```\n"
+        return block[0] if value is None else f"{block[0]}\n\n```{{raw}} html\n{shown(value)}\n```\n"
 
     return BLOCK.sub(with_value, source)
 
@@ -85,7 +78,7 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
                 r"^(# .*)$", rf"\1\n\n```{{raw}} html\n{link}\n```", text, count=1, flags=re.MULTILINE
             )
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # examples make files
-            source[0] = executed(text, Path(app.outdir).resolve() / page)
+            source[0] = executed(text)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

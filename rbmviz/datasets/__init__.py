@@ -52,7 +52,7 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
         describes their formats), or a folder. A registered name takes precedence: the folder ``bas`` is
         ``./bas``. The text after an ``@`` is the variant, the value of the first option: ``usps@0.5``,
         ``mnist@bernoulli``, ``bas@3``, ``photos/@0.3``, ``letters.txt@200``.
-    **options
+    **options : int, float or str
         Options by name instead: ``load_dataset("bas", size=3)``.
 
     Raises

@@ -93,3 +93,4 @@ __all__ = [
     "total_variation",
     "transition_matrix",
 ]
+__dir__ = __all__.copy  # what an editor offers

@@ -38,7 +38,10 @@ def _states(n: int) -> np.ndarray:
 
 
 def too_large(rbm: AnyModel) -> str:
-    """Return why this model is too large to enumerate, with the estimated time; "" if it is not."""
+    """Return why this model is too large to enumerate, with the estimated time; "" if it is not.
+
+    rbm : RBM, Model, name or file; raises BadInput if there is none
+    """
     rbm = as_rbm(rbm)
     units, others = sorted((rbm.n_visible, rbm.n_hidden))
     if units <= MAX_UNITS_ENUMERATED:

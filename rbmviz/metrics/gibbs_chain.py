@@ -120,7 +120,10 @@ def sweep_law(rbm: AnyModel, law: np.ndarray) -> np.ndarray:
 
 
 def sweep_law_steps(rbm: AnyModel, law: np.ndarray) -> Generator[None, None, np.ndarray]:
-    """Compute ``sweep_law`` in steps of some milliseconds, for callers that do other work in between."""
+    """Compute ``sweep_law`` in steps of some milliseconds, for callers that do other work in between.
+
+    The generator returns the distribution; parameters and errors: see ``sweep_law``.
+    """
     rbm = as_rbm(rbm)
     m, n = rbm.W.shape
     if m + n > MAX_SWEEP_LAW_UNITS:

@@ -488,7 +488,7 @@ def isl(
     kernel: Kernel = "binary",
     beta: float | None = None,
 ) -> Score:
-    """Return the ISL of samples; ``ISL`` describes the metric.
+    """Return the ISL of samples (rates-FPCD, section 5); ``ISL`` describes the metric.
 
     Parameters
     ----------
@@ -542,7 +542,7 @@ def reference(
     *,
     kernel: Kernel = "binary",
 ) -> Score:
-    """Return the ISL with the training set as the samples: the reference line of ISL curves.
+    """Return the ISL with the training set as the samples: the reference line of ISL curves (rates-FPCD).
 
     Parameters
     ----------

@@ -60,6 +60,11 @@ def _plane(dataset: Dataset) -> PrincipalPlane:
 def principal_plane(dataset: AnyData) -> PrincipalPlane:
     """Return the plane of the training part, of at most 2,000 examples; it is computed once per data set.
 
+    Parameters
+    ----------
+    dataset : Dataset
+        Its training part, uint8 (n, n_visible), has two units or more.
+
     Examples
     --------
     >>> plane = rbmviz.metrics.principal_plane("digits")

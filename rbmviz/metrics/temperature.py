@@ -144,10 +144,10 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 def effective_temperature(samples: Any, model: AnyModel) -> EffectiveTemperature:
     """Return the inverse temperature at which samples look most like the model's, unit by unit.
 
-    It is where ``PseudoLikelihood`` is highest, which needs no log Z. It is local: it works for a chain in a
-    single mode, and says nothing of modes that were never visited. Of large models it looks at about 200
-    samples, evenly spaced, and 128 units of each. The interval has all inverse temperatures that the slope
-    does not reject, with a variance that counts autocorrelation.
+    It is where ``PseudoLikelihood`` (Besag, 1975) is highest, which needs no log Z. It is local: it works for
+    a chain in a single mode, and says nothing of modes that were never visited. Of large models it looks at
+    about 200 samples, evenly spaced, and 128 units of each. The interval has all inverse temperatures that
+    the slope does not reject, with a variance that counts autocorrelation.
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """Models by name or file, and the conversions that every public function applies to its model."""
 
+from __future__ import annotations
+
 import io
 import json
 from collections.abc import Callable, Mapping
@@ -178,6 +180,8 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
 
 def load_chains(path: str | Path) -> np.ndarray:
     """Return the chains of an archive of rbms, uint8 (chains, n_visible), for use as starts ``v0``.
+
+    path : str or Path; an HDF5 file
 
     Raises
     ------

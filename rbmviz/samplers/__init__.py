@@ -7,6 +7,8 @@ continues with the same state. With ``n_chains`` > 1 the chains take turns: samp
 n_chains. The contract is ``rbmviz.testing.check_sampler``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +74,7 @@ class Samples:
     def __len__(self) -> int:
         return len(self.v)
 
-    def __getitem__(self, rows: slice | np.ndarray) -> "Samples":
+    def __getitem__(self, rows: slice | np.ndarray) -> Samples:
         """Return some of the samples: a slice, or an array of indices or of booleans."""
         if not isinstance(rows, slice):
             rows = np.atleast_1d(np.asarray(rows))

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import numpy as np
+
 from rbmviz.datasets import AnyData, as_dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.metrics import Coverage, findings
@@ -28,7 +30,7 @@ def data_tree(samples: Samples, dataset: AnyData | None = None) -> Any:
         attrs = {"model": json.dumps(dict(samples.model.meta)), "findings": json.dumps(found)}
     if dataset is not None:
         classes, _, spurious = Coverage(dataset).kinds(v.reshape(-1, v.shape[2]))
-        posterior["spurious"] = spurious.reshape(v.shape[:2])
+        posterior["spurious"] = spurious.reshape(v.shape[:2]).astype(np.int64)  # ArviZ subtracts
         if len(classes):
             posterior["class"] = classes.reshape(v.shape[:2])
             attrs["classes"] = json.dumps(dataset.classes)

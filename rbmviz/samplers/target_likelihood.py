@@ -73,6 +73,8 @@ def target_likelihood(
     now : ``sampler.target(state)``: "now"
     average : the average over the drawn samples: "averaged", None before the first ``TARGET_STRIDE`` of them
     v : uint8 (n, n_visible); rows of 0 and 1, such as the training set, which AIS begins at
+
+    Raises BadInput if the rows do not fit the model.
     """
     models = {"model": model, "now": now, "averaged": average.mean}
 

@@ -64,11 +64,10 @@ def notebook_html(record: Any, rows: np.ndarray | None, shape: tuple[int, int] |
         return line
     tiles = mosaic(rows[:MOSAIC_TILES].astype(np.float64), shape)
     scale = -(-TILE_PIXELS // shape[1])
-    picture = base64.b64encode(grey_png(tiles)).decode()
     alt = f"{min(len(rows), MOSAIC_TILES)} of {len(rows)} rows as pictures of {shape[0]} x {shape[1]} pixels"
     return (
         f'{line}<br><img alt="{alt}" width="{scale * tiles.shape[1]}" '
-        f'style="image-rendering: pixelated; max-width: 100%" src="data:image/png;base64,{picture}">'
+        f'style="image-rendering: pixelated; max-width: 100%" src="{png_url(tiles)}">'
     )
 
 
@@ -87,6 +86,11 @@ def mosaic(rows: np.ndarray, shape: tuple[int, int], columns: int = MOSAIC_COLUM
         y, x = i // across * (height + 1), i % across * (width + 1)
         tiles[y : y + height, x : x + width] = tile.reshape(shape)
     return tiles
+
+
+def png_url(pixels: np.ndarray) -> str:
+    """Return a grey picture, uint8 (height, width), as a data URL."""
+    return f"data:image/png;base64,{base64.b64encode(grey_png(pixels)).decode()}"
 
 
 def grey_png(pixels: np.ndarray) -> bytes:

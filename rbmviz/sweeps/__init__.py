@@ -47,3 +47,4 @@ __all__ = [
     "table",
     "telling_point",
 ]
+__dir__ = __all__.copy  # what an editor offers

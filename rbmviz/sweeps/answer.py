@@ -14,6 +14,8 @@ def answer(choice: Choice) -> str:
 
     "Decay 1. Any step size from 0.001 to 1 is as good (within 0.8 nats); decay 0.999 costs 1.2 nats at step
     size 0.001. Over the grid, scores differ by decay (63 %) and step size (23 %)."
+
+    choice : what ``compare`` has chosen
     """
     best, alike, unit = choice.best, alike_of(choice.settings), _unit(choice.by)
     tied, unsure = [each for each in alike if each.tied], [each for each in alike if each.unsure]

@@ -364,7 +364,7 @@ def compare(
 
     Parameters
     ----------
-    columns : Columns
+    columns : mapping of names to arrays (rows,)
         Cells on one data set, with any number of models and samplers (``select`` returns a subset).
     point : float, optional
         Number of samples, Gibbs sweeps or seconds (default: the last point that all settings have reached).
@@ -545,6 +545,7 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
     because many points are tried) is subtracted from the variance of the settings' means. The point with the
     largest difference is returned if that is positive. Settings with mostly blank samples do not count,
     because they are bad at any point. At least two settings and two seeds are needed.
+    Parameters and errors: see ``compare``.
     """
     grid = _Grid(columns, effort)
     by = _measure(columns, by)
@@ -620,9 +621,9 @@ def robustness(
 
     Parameters
     ----------
-    columns : Columns
+    columns : mapping of names to arrays (rows,)
         Cells on two or more models of one data set.
-    point, effort
+    point, effort : optional
         As in ``compare``.
     by : str
         Measure to report (default: the ISL on the test part, since nothing is chosen here).

@@ -246,5 +246,8 @@ def columns_of_measures(kind: Literal["sampler", "trainer"]) -> tuple[str, ...]:
 
 
 def list_measures(kind: str | None = None) -> list[str]:
-    """Return the names of the measures of samplers or trainers (None: of both), as plans name them."""
+    """Return the names of the measures of samplers or trainers (None: of both), as plans name them.
+
+    kind : "sampler", "trainer" or None
+    """
     return [name for name, measure in measures.items() if kind in (None, measure.kind)]

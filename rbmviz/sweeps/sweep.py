@@ -1,5 +1,7 @@
 """``rbmviz.sweep``: sweep over samplers or trainers in one call, also with models and data of your own."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -9,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rbmviz.charts.picture import pictured
 from rbmviz.datasets import AnyData, Dataset, as_dataset, dataset_bytes, load_registered
 from rbmviz.errors import BadInput, quoted
 from rbmviz.files.output import write_whole
@@ -100,7 +103,7 @@ class SweepResult(dict[str, np.ndarray]):
         import altair
 
         source = figures.provenance(self, "rbmviz.sweep")
-        return altair.Chart.from_dict(figures.specification([self.choice], self.plan, source))
+        return pictured(altair.Chart.from_dict(figures.specification([self.choice], self.plan, source)))
 
 
 def sweep(

@@ -31,9 +31,11 @@ class CellResult(NamedTuple):
 
 
 def table(results: Iterable[CellResult]) -> dict[str, np.ndarray]:
-    """Return results as one table in long form: columns of equal length, a row for each point of each cell.
+    """Return results as one table in long form: columns (rows,), a row for each point of each cell.
 
     Knobs have columns such as ``knob_eps``; a knob or measure that a cell does not have is NaN, or "".
+
+    results : what ``CellRun.finish`` returns, or ``Store.read`` has kept
     """
     results = list(results)
     about = [result.about for result in results]
@@ -69,7 +71,11 @@ def columns_of(
 
 
 def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
-    """Return the rows of a table whose columns have these values: ``select(table, model="bas_pcd")``."""
+    """Return the rows of a table whose columns have these values: ``select(table, model="bas_pcd")``.
+
+    columns : mapping of names to arrays (rows,), such as ``table`` returns
+    values : by column; a name of no column is a KeyError
+    """
     if not columns:
         return {}
     keep = np.ones(len(next(iter(columns.values()))), bool)

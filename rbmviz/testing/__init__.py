@@ -17,6 +17,7 @@ from rbmviz.testing.trainer_promises import TRAINER_PROMISES
 from rbmviz.trainers import Trainer
 
 __all__ = ["SAMPLER_PROMISES", "TRAINER_PROMISES", "check_sampler", "check_trainer"]
+__dir__ = __all__.copy  # what an editor offers
 
 
 def check_sampler(algorithm: type[Sampler]) -> None:

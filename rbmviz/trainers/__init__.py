@@ -9,6 +9,8 @@ many rows), ``rbm/parameters.py``, ``common_knobs.py``, and ``checkpoint.py`` (t
 contract is ``rbmviz.testing.check_trainer``.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import time
@@ -569,7 +571,9 @@ def trained_model(
     The rates are the means of the statistics over the training set, with E[h|v] for h, of this model; a model
     with fixed rates keeps them, and ``polished`` says by how many updates.
 
-    ``more`` are further keys of the provenance, such as ``scores`` and ``reference``.
+    dataset, trainer, seed : those of the training
+    progress : where the training is
+    more : further keys of the provenance, such as ``scores`` and ``reference``
     """
     dataset, trainer = as_dataset(dataset), make_trainer(trainer)
     meta = {

@@ -52,8 +52,11 @@ class Checkpoint:
 def save_checkpoint(trainer: Trainer, state: TrainingState, seed: rng.Seed = 0) -> bytes:
     """Return a training as bytes; not to be called while ``step`` runs in another thread.
 
-    The training data are not saved, only their fingerprint. ``seed`` is saved so that ``train`` can compare
-    it when it resumes.
+    The training data are not saved, only their fingerprint.
+
+    trainer : the trainer
+    state : its state, from ``trainer.init`` or after ``trainer.step``
+    seed : the seed of the training, which ``train`` compares when it resumes (default 0)
     """
     arrays: dict[str, np.ndarray] = {}
     written = {

@@ -1,5 +1,7 @@
 """Population contrastive divergence: CD's samples with importance weights for the model's distribution."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -121,7 +123,30 @@ def pop_weights(
     proposal: str = "visible",
     mixture: int = 10,
 ) -> Population:
-    """Return the weighted samples of pop-CD-k from the rows of v0, uint8 (n, n_visible); see ``populate``.
+    """Return weighted samples of population CD, one from each row of v0.
+
+    k - 1 Gibbs sweeps from v0 give v', then h ~ p(h|v') and v ~ p(v|h), as in CD-k. The weights say how much
+    more likely a sample is under the model than where it was drawn from (population CD, sections 3 and 3.4).
+
+    Parameters
+    ----------
+    rbm : RBM, Model, name or file
+        The model.
+    v0 : uint8 (n, n_visible)
+        Starts.
+    k : int
+        Gibbs sweeps of each chain (default 1).
+    seed : int, SeedSequence or Generator
+        Same seed, same samples (default 0).
+    proposal : "visible" (default), "joint" or "mixture"
+        The weight is p~(v) / p(v|h), p~(h) / p(h|v'), or p~(v) / mean_j p(v|h_j).
+    mixture : int
+        Hidden states h_j, for "mixture" only (default 10).
+
+    Raises
+    ------
+    BadInput
+        If v0 is not bits of n_visible columns, or k, proposal or mixture is out of range.
 
     ``v0`` may also be "data" (default), for the training examples of the model's data, or a data set, its
     name or file.

@@ -1,5 +1,7 @@
 """Samplers that run live in a notebook."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,10 +21,10 @@ def play(
     dataset: AnyData | None = None,
     *,
     seed: int = 0,
-    init: "Start | None" = None,
+    init: Start | None = None,
     cells: int = 8,
     speed: int = 60,
-) -> "LiveSamplers":
+) -> LiveSamplers:
     """Show samplers that run live in a notebook: the browser draws the samples, and Python stays free.
 
     Parameters

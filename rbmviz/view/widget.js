@@ -5,6 +5,7 @@
 /** @typedef {{ get(name: string): any, set(name: string, value: any): void, save_changes(): void, on(event: string, then: () => void): void }} WidgetModel */
 
 const REPORT_MS = 400; // time between two checks for changes that Python does not know yet
+const STILL_MS = 10_000; // time between two pictures for the saved notebook while the page plays
 
 /** Give the page the notebook's theme, which is dark if its text is light. @param {HTMLElement} host */
 function takeTheme(host) {
@@ -29,6 +30,11 @@ class NotebookPage {
     /** @type {ReplayPage | LivePage | null} */
     this.page = null;
     this.closed = false;
+    this.made = ''; // what the last picture for the saved notebook shows, and when it was taken
+    this.stilled = 0;
+    // What stands in for the page in a saved notebook is hidden while there is a page.
+    this.hiding = element('style', { text: `.${model.get('_stand_in')} { display: none !important; }` });
+    document.head.append(this.hiding);
     this.opened = this.open();
     this.themes = new MutationObserver(() => this.changeTheme());
     for (const node of [document.documentElement, document.body]) this.themes.observe(node, { attributes: true });
@@ -77,6 +83,12 @@ class NotebookPage {
     if (live) {
       now.knobs = live.liveRuns.map(({ knobs, head }) => Object.fromEntries(head.spec.knobs.map(({ name }) => [name, knobs[name]])));
       now.seed = live.liveRuns[0].seed;
+      const made = live.liveRuns.map(({ last }) => last);
+      if (made.join() !== this.made && (!now.playing || performance.now() - this.stilled > STILL_MS)) {
+        const canvases = [...this.root.querySelectorAll('.panel')].map(panel => /** @type {HTMLCanvasElement} */ (panel.querySelector('canvas')));
+        if (canvases.every(({ width, height }) => width && height)) now._still = canvases.map((canvas, i) => [made[i], canvas.toDataURL()]);
+        [this.made, this.stilled] = [made.join(), performance.now()];
+      }
     }
     const changed = Object.entries(now).filter(([name, value]) => JSON.stringify(model.get(name)) !== JSON.stringify(value));
     if (!changed.length) return;
@@ -108,6 +120,7 @@ class NotebookPage {
     this.themes.disconnect();
     this.page?.close();
     this.host.remove();
+    this.hiding.remove();
   }
 }
 

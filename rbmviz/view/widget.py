@@ -1,12 +1,15 @@
 """The live page as a notebook widget, wherever anywidget works.
 
 Python receives the knobs of each run, not its samples: a cell cannot wait for a browser, because the kernel
-reads messages only between cells.
+reads messages only between cells. A second output beside the widget is for saved notebooks: pictures of the
+samples, at first by Python and later the page's own, which the page hides while it is there.
 """
 
 import contextlib
+import html
 import json
 import re
+import uuid
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,18 +17,21 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 
 from rbmviz.browser.chains import MAX_LIVE_PANELS, turnable
+from rbmviz.charts.style import titles
 from rbmviz.datasets import AnyData, Dataset, as_dataset, data_of
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Value, values_of
 from rbmviz.models import describe_model, with_rates
 from rbmviz.rbm import Model
 from rbmviz.rbm.files import AnyModel, as_model
-from rbmviz.samplers import AnySampler, Sampler, make_sampler
+from rbmviz.samplers import AnySampler, Sampler, make_sampler, sample
 from rbmviz.session import SamplingSetup, Start
 from rbmviz.support import checks
+from rbmviz.support.notebook import mosaic, png_url
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.live import Live, check_playable, live_frames, live_script, starts_of
 from rbmviz.view.replay import FASTEST, page_style
@@ -64,6 +70,8 @@ class LiveSamplers(anywidget.AnyWidget):
     _esm = _module()
     _run = traitlets.Bytes().tag(sync=True)
     _live = traitlets.Bytes().tag(sync=True)
+    _stand_in = traitlets.Unicode().tag(sync=True)
+    _still: traitlets.List[Any] = traitlets.List().tag(sync=True)
     knobs = traitlets.List(traitlets.Dict()).tag(sync=True)
     seed = traitlets.Int().tag(sync=True)
     playing = traitlets.Bool(True).tag(sync=True)
@@ -72,7 +80,48 @@ class LiveSamplers(anywidget.AnyWidget):
     def __init__(self, live: Live) -> None:
         self._samplers, self._seeds = live.samplers, [seed for seed, _ in live.starts]
         packed = {f"_{name}": zlib.compress(frame, PACKED) for name, frame in live_frames(live).items()}
-        super().__init__(knobs=[{} for _ in self._samplers], seed=self._seeds[0], **packed)
+        self._first, self._shown = live, None
+        stand_in = f"rbmviz-{uuid.uuid4().hex}"
+        super().__init__(
+            knobs=[{} for _ in self._samplers], seed=self._seeds[0], _stand_in=stand_in, **packed
+        )
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import HTML, display
+
+        widget, _ = self._repr_mimebundle_() or ({}, {})
+        display(widget, raw=True)
+        self._shown = display(HTML(self._repr_html_()), display_id=True)
+
+    @traitlets.observe("_still")
+    def _keep(self, _: Any) -> None:
+        if self._shown is not None:
+            from IPython.display import HTML
+
+            self._shown.update(HTML(self._repr_html_()))
+
+    def _repr_html_(self) -> str:
+        """Return the newest picture of each panel; before the page sends any, the first ones, by Python."""
+        figures = [
+            f'<figure style="margin: 0"><img alt="Samples of {name}" src="{html.escape(str(url))}" '
+            f'style="width: 240px; image-rendering: pixelated"><figcaption>{name}, {int(n):,} samples'
+            "</figcaption></figure>"
+            for name, (n, url) in zip(titles(self._samplers), self._still or self._first_still(), strict=True)
+        ]
+        style = "display: flex; flex-wrap: wrap; gap: 12px"
+        return f'<div class="{self._stand_in}" style="{style}">{"".join(figures)}</div>'
+
+    def _first_still(self) -> list[tuple[int, str]]:
+        live, (seed, v0) = self._first, self._first.starts[0]
+        n = live.side**2
+        init: Start | None = "random" if v0 is None else None
+        missing = live.shape[0] * live.shape[1] - live.model.rbm.n_visible  # as on the page, in the last row
+        stills = []
+        for sampler in live.samplers:
+            v = sample(live.model, sampler, n, seed, v0, init).v.astype(np.float64)
+            tiles = mosaic(np.pad(v, ((0, 0), (0, missing))), live.shape, live.side)
+            stills.append((n, png_url(tiles)))
+        return stills
 
     @traitlets.validate("knobs")
     def _check_knobs(self, proposal: Any) -> list[dict[str, Value]]:

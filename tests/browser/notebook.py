@@ -1,4 +1,4 @@
-"""Live samplers in a real notebook, in Chromium: knobs go both ways.
+"""Live samplers in a real notebook, in Chromium: knobs go both ways, and pictures stay in the saved notebook.
 
 By hand, because JupyterLab is no dependency of the tests::
 
@@ -8,6 +8,7 @@ By hand, because JupyterLab is no dependency of the tests::
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ CELLS = (
     "live.playing = False",
     """with open("made.json", "w") as file:
     json.dump({"knobs": live.knobs, "error": live.error, "seed": live.seed}, file)""",
+    'rbmviz.plot.trace(rbmviz.sample("bas_pcd", "gibbs", 100))',
 )
 
 HOST = """(() => { const within = root => [...root.querySelectorAll('*')].flatMap(e =>
@@ -90,6 +92,12 @@ def walk(page, notebook):
     notebook.run(page, 3)
     file = Path("made.json")
     wait(lambda: file.exists() and file.read_text(), "Python writes what it knows")
+    notebook.run(page, 4)
+    until(page, "document.querySelector('.jp-RenderedSVG img[src^=\"data:image/svg\"]')", "a chart")
+    page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
+    saved = Path("live.ipynb")
+    wait(lambda: "figcaption" in saved.read_text(), "the saved notebook has the samples")
+    assert not re.search("figcaption>Gibbs, 64 samples", saved.read_text()), "these are not the last ones"
     made = json.loads(file.read_text())
     assert abs(made["knobs"][0]["temperature"] - temperature) < 1e-3, made
     assert (made["knobs"][1]["alpha"], made["knobs"][1]["eps"], made["seed"]) == (0.95, 0.05, 2), made
@@ -111,6 +119,7 @@ def main():
         wait_for_answer(notebook.address, server)
         with open_chromium() as browser:
             page = browser.new_page(viewport={"width": 1280, "height": 720})
+            page.route(re.compile("^https?://(?!localhost)"), lambda route: route.abort())  # no network
             said = []
             page.on("pageerror", lambda error: said.append(str(error)))
             page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
