@@ -73,6 +73,7 @@ def target_likelihood(
     now : ``sampler.target(state)``: "now"
     average : the average over the drawn samples: "averaged", None before the first ``TARGET_STRIDE`` of them
     v : uint8 (n, n_visible); rows of 0 and 1, such as the training set, which AIS begins at
+    seed : int, SeedSequence or Generator: of AIS (default 0)
 
     Raises BadInput if the rows do not fit the model.
     """
