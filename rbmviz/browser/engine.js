@@ -27,11 +27,11 @@ const MIXTURE_LANES = 8;
 
 /** The module with its memory. */
 class Kernels {
-  /** @param {Uint8Array} wasm @param {Signatures} table */
+  /** @param {Uint8Array | WebAssembly.Module} wasm @param {Signatures} table */
   constructor(wasm, table) {
     this.table = table;
     this.memory = new WebAssembly.Memory({ initial: 32, maximum: 32768 });
-    const module = new WebAssembly.Module(/** @type {any} */ (wasm));
+    const module = wasm instanceof WebAssembly.Module ? wasm : new WebAssembly.Module(/** @type {any} */ (wasm));
     this.functions = /** @type {any} */ (new WebAssembly.Instance(module, { env: { memory: this.memory, exp: Math.exp, log: Math.log } }).exports);
     this.base = this.end = this.functions.__heap_base.value;
   }

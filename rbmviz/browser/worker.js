@@ -5,7 +5,7 @@
 /**
  * The first message.
  * @typedef {object} RunData
- * @property {Uint8Array} wasm
+ * @property {WebAssembly.Module} wasm
  * @property {Signatures} signatures
  * @property {ChainSpec} chain
  * @property {ScoreSpec | null} scores

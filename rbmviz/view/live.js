@@ -48,7 +48,7 @@ class LiveRun extends PlayedRun {
       for (const { reject } of this.waiting.splice(0)) reject(this.broken);
     };
     const { wasm } = blocks, { signatures, scores, diagnosis, walk, curve_counts } = request;
-    this.worker.postMessage({ wasm: wasm.data, signatures, chain, scores, diagnosis, land: walk, blocks: this.blocksOf(chain, scores !== null, blocks), curve_counts });
+    this.worker.postMessage({ wasm: wasm.module, signatures, chain, scores, diagnosis, land: walk, blocks: this.blocksOf(chain, scores !== null, blocks), curve_counts });
     /** Current numbers of the run, by name. @type {Record<string, any>} */
     this.numbers = {};
     /** The newest findings. @type {LookTaken | null} */
@@ -240,7 +240,8 @@ class LivePage extends ReplayPage {
   /** Hold units in all panels, which begin again. @param {Pen} pen @param {number[]} units */
   hold(pen, units) {
     if (units.includes(FREE)) this.drawing = [...units];
-    const { drawing, data: { shape } } = this, held = drawing.some(unit => unit !== FREE) ? drawing : null, parts = [...hashParts().names, ...held ? [`clamp=${clampText(held)}`] : []];
+    const { drawing, data: { shape } } = this, held = drawing.some(unit => unit !== FREE) ? drawing : null, { names, model } = hashParts();
+    const shown = model || held ? this.data.model : '', parts = [...names, ...shown ? [`model=${shown}`] : [], ...held ? [`clamp=${clampText(held)}`] : []]; // a drawing is of one model
     Object.assign(this.data, { held: held ?? [], data_shares: held ? [] : this.shares });
     for (const run of this.liveRuns) run.clamp = held;
     history.replaceState(null, '', location.href.split('#')[0] + (parts.length ? `#${parts}` : ''));
@@ -400,10 +401,10 @@ class LivePage extends ReplayPage {
   }
 }
 
-/** What the address has after #: names of samplers, and the text of what is held. @returns {{ names: string[], text?: string }} */
+/** What the address has after #: names of samplers, the text of what is held and, on the site, the model. @returns {{ names: string[], text?: string, model?: string }} */
 function hashParts() {
-  const parts = location.hash.slice(1).split(',').filter(Boolean), text = parts.find(part => part.startsWith('clamp='));
-  return { names: parts.filter(part => part !== text), text: text?.slice('clamp='.length) };
+  const parts = location.hash.slice(1).split(',').filter(Boolean), { clamp, model } = Object.fromEntries(parts.map(part => part.split('=')));
+  return { names: parts.filter(part => !part.includes('=')), text: clamp, model };
 }
 
 /** Return ``Clamp.text`` (rbmviz/rbm/clamp.py). @param {number[]} units @returns {string} */
@@ -433,6 +434,13 @@ function choosePanels(frame) {
   if (isl) isl.lines = isl.lines.filter(({ name }) => labels.includes(name));
 }
 
+/** Compile a frame's kernels, once for all workers. @param {ReturnType<typeof readFrame>} frame */
+async function withKernels(frame) {
+  const wasm = /** @type {any} */ (frame.panels[0].blocks.wasm);
+  wasm.module = await WebAssembly.compile(wasm.data);
+  return frame;
+}
+
 /**
  * @param {HTMLElement} root
  * @param {ReturnType<typeof readFrame>} frame
@@ -443,7 +451,7 @@ async function livePage(root, frame, live = () => unpackedFrame('live'), keys = 
   if (keys === document) choosePanels(frame);
   try {
     if (!runsHere()) throw new Error(`${NO_VECTORS} open it in a newer one.`);
-    return new LivePage(root, frame, readFrame(await live()), keys);
+    return new LivePage(root, frame, await withKernels(readFrame(await live())), keys);
   } catch (error) {
     noteFailure(error);
     throw error;

@@ -18,7 +18,7 @@
  * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment ``curve`` holds the samples since ``begin``, the ISL, and its standard error
  */
 
-/** @typedef {PageData & { title: string, caption: string, contains?: string, speed: number, fewest_scored: number, visited_share: number, classes: string[], data_shares: number[], isl: CurvesSpec | null, pen?: object | null, held?: number[] }} ReplayData pen: what a panel says while a part is held, if there is a pen */
+/** @typedef {PageData & { title: string, caption: string, contains?: string, speed: number, fewest_scored: number, visited_share: number, classes: string[], data_shares: number[], isl: CurvesSpec | null, pen?: object | null, held?: number[], model?: string }} ReplayData pen: what a panel says while a part is held, if there is a pen */
 
 const STRIP_BINS = 120; // maximum number of parts of the class strip
 const SPEEDS = [5, 20, 60, 200, 1000, 5000]; // samples per second

@@ -262,7 +262,7 @@ async function showLesson() {
   const root = /** @type {HTMLElement} */ (document.getElementById('replay'));
   try {
     if (!runsHere()) throw new Error(`${NO_VECTORS} open the lesson in a newer one.`);
-    /** @type {any} */ (SCRIPTS).lesson = new LessonPage(root, readFrame(await unpackedFrame('lesson')));
+    /** @type {any} */ (SCRIPTS).lesson = new LessonPage(root, await withKernels(readFrame(await unpackedFrame('lesson'))));
   } catch (error) {
     noteFailure(error);
     root.replaceChildren(alertOf(error));

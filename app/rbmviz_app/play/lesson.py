@@ -183,4 +183,5 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     script = "\n".join([live_script(CHAIN_FOLDER / "panel.js"), units_script(), *own])
     styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
     sheets = [*(file.read_text("utf-8") for file in styles), units_style()]
-    return assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets), dataset
+    page_html = assembled(lesson.title, {"lesson": frame}, script, LIVE_POLICY, sheets, lesson.about)
+    return page_html, dataset
