@@ -62,7 +62,7 @@ def exports() -> dict[str, tuple[Any, dict[str, Any]]]:
     ends = np.linspace(1, 0, 2, dtype=np.float32), weights[:, 0].copy(), np.stack([stream] * 3)
     tempering = {"ladder": kernels.tempering.start(layers, v, *ends, 0), "k": 1}
     sample, regime = kernels.fast_weights.sample, kernels.fast_weights.regime
-    coupling = pair_arguments(RBM(weights, weights[:, 0], weights[0]), out_v, "rbm", 1)
+    coupling = pair_arguments(RBM(weights, weights[:, 0], weights[0]), out_v, np.stack([stream]))
     return {
         "gibbs": (kernels.gibbs.gibbs, gibbs | {"out_v": out_v, "out_p": out_p}),
         "tempering": (kernels.tempering.sample, tempering | {"out_v": out_v, "out_p": out_p}),

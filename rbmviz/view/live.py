@@ -176,10 +176,11 @@ class Engine:
 
     dataset : data to score against; None: none yet
     scores : their description for the page's scripts; None if a page cannot score against them
+    blocks : the arrays
     """
 
     def __init__(self, dataset: Dataset | None) -> None:
-        self._blocks = Blocks()
+        self.blocks = Blocks()
         self.score_against(dataset)
 
     def score_against(self, dataset: Dataset | None) -> None:
@@ -194,7 +195,7 @@ class Engine:
         check_size(model)
         scores = dict(self.scores or {}) if land is None else {}
         return {
-            "chains": [chain_spec(sampler, model, starts, self._blocks) for sampler in algorithms],
+            "chains": [chain_spec(sampler, model, starts, self.blocks) for sampler in algorithms],
             "curve_counts": scores.pop("counts", []),
             "scores": scores or None,
             "diagnosis": diagnosis_data(self.dataset if scores else None),
@@ -205,12 +206,12 @@ class Engine:
     def frame(self, data: Mapping[str, Any], *, whole: bool = True) -> bytes:
         """Return the frame of the page with these data and all arrays; whole : with ``kernels_of_page``."""
         own, kernels = kernels_of_page() if whole else ({}, {})
-        return write_frame({**own, **data}, [({}, {**self._blocks.by_name, **self._score_blocks, **kernels})])
+        return write_frame({**own, **data}, [({}, {**self.blocks.by_name, **self._score_blocks, **kernels})])
 
 
 def kernels_of_page() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return what is the same for all models: the workers' script with its constants, and the kernels."""
-    scripts = "model.js", "engine.js", "clamp.js", "findings.js", "landscape.js", "worker.js"
+    scripts = "model.js", "engine.js", "clamp.js", "findings.js", "landscape.js", "pairs.js", "worker.js"
     own = {
         "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
         "signatures": browser.signatures(),

@@ -145,7 +145,7 @@ class ReplayPage {
     root.append(element('h1', { text: this.data.title }), element('p', { class: 'caption', text: this.data.caption, hidden: !this.data.caption }));
     this.host = element('div');
     root.append(this.host);
-    this.grid = new ShownGrid(this.host, this.data, panelClasses[this.isWalk ? 'chain' : 'sample']);
+    this.grid = new ShownGrid(this.host, this.data, panelClasses[this.panelClass]);
     this.curves = new Curves();
     if (this.data.isl) root.append(this.curves.node);
     this.hint = element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
@@ -180,6 +180,9 @@ class ReplayPage {
 
   /** Whether the panels show walks over a landscape. */
   get isWalk() { return this.data.view === 'landscape'; }
+
+  /** The page whose panels these are. @returns {string} */
+  get panelClass() { return this.isWalk ? 'chain' : 'sample'; }
 
   /** Number of samples shown, and the words for this number. */
   get shown() { return Math.floor(this.time); }

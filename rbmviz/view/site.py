@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 from rbmviz.charts import styled
 from rbmviz.charts.style import colours, titles
@@ -28,7 +28,7 @@ from rbmviz.support.notebook import GAP, mosaic
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.frames import write_frame
 from rbmviz.view.live import Engine, Live, kernels_of_page, live_page, live_script, starts_of
-from rbmviz.view.moving import replay_picture
+from rbmviz.view.moving import BETWEEN, DARK, PAPER, replay_picture
 from rbmviz.view.replay import (
     COMPRESSION,
     META,
@@ -197,16 +197,14 @@ def write_site(folder: Path) -> None:
 
 
 def preview_png(live: Live) -> bytes:
-    """Return the picture for previews: the panels after some hundred samples."""
-    histories = _histories(live, PREVIEW_SAMPLES)
-    replay = Replay(live.title, live.caption, histories, live.dataset, live.shape, SIDE, SPEED)
-    panels, sheet, content = (
-        replay_picture(replay, PREVIEW_SAMPLES),
-        Image.new("RGB", PREVIEW_SIZE, "white"),
-        io.BytesIO(),
-    )
-    panels.thumbnail(PREVIEW_SIZE)
-    sheet.paste(panels, ((PREVIEW_SIZE[0] - panels.width) // 2, (PREVIEW_SIZE[1] - panels.height) // 2))
+    """Return the picture for previews: the question, and two panels after some hundred samples."""
+    histories = _histories(live, PREVIEW_SAMPLES)[:2]
+    panels = replay_picture(Replay(live.title, "", histories, None, live.shape, SIDE, SPEED), PREVIEW_SAMPLES)
+    panels = panels.resize((2 * panels.width, 2 * panels.height), Image.Resampling.NEAREST)
+    sheet, content = Image.new("RGB", PREVIEW_SIZE, PAPER), io.BytesIO()
+    left, font = (sheet.width - panels.width) // 2, ImageFont.load_default(38)
+    ImageDraw.Draw(sheet).text((left + 2 * BETWEEN, 36), live.title, fill=DARK, font=font)
+    sheet.paste(panels, (left, 100))
     sheet.save(content, "PNG", optimize=True)
     return content.getvalue()
 
