@@ -1,6 +1,6 @@
 """What a live page costs: how long it takes to open from disk, its processor time, its memory.
 
-By hand, for pages of ``rbmviz play``, and for the site's page, in a folder of ``python -m rbmviz.view.site``,
+By hand, for pages of ``rbmviz play``, and for the site's page, in a folder of ``docs/_play/live_page.py``,
 on a laptop and on a phone::
 
     python -m benchmarks.page live.html usps.html --opens 5

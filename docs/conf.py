@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.paths import site_address
-from rbmviz.view import site
 from rbmviz.view.replay import preview_tags
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "_ext"))
+sys.path[:0] = [str(HERE / "_ext"), str(HERE / "_play")]
+
+import live_page  # noqa: E402 (one of the site's own)
 
 project = "rbmviz"
 author = "The rbmviz authors"
@@ -26,7 +27,7 @@ extensions = [
     "executed",  # pages whose Python runs, with their charts, see _ext
     "stored_ledger",  # the claims of the papers and their verdicts, see _ext
 ]
-exclude_patterns = ["_build", "_ext", "_site", "examples"]
+exclude_patterns = ["_build", "_ext", "_play", "_site", "examples"]
 nitpicky = True  # warns about references to names that do not exist
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
@@ -78,8 +79,8 @@ html_theme_options = {
 def add_preview(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give a page the tags of which chats and social networks make a preview."""
     title = f"{html.unescape(re.sub('<[^>]*>', '', context.get('title', '')))} · rbmviz"
-    address, title = ("", site.TITLE) if page == "index" else (f"{page}.html", title)
-    context["metatags"] = context.get("metatags", "") + preview_tags(title, site.ABOUT, address)
+    address, title = ("", live_page.TITLE) if page == "index" else (f"{page}.html", title)
+    context["metatags"] = context.get("metatags", "") + preview_tags(title, live_page.ABOUT, address)
 
 
 def setup(app: Any) -> None:

@@ -9,6 +9,7 @@ class LivePairs {
     const { request: { signatures, pairs, values: [{ scale }] }, panels: [{ blocks }] } = live, { wasm, ...arrays } = blocks;
     this.head = head;
     this.pairs = pairs;
+    this.paused = false;
     this.run = this.last = 0;
     this.scale = scale;
     /** Sweeps that are shown, since the pairs began. */
@@ -73,7 +74,7 @@ class LivePairs {
 
   /** @param {number} _at @param {number} _slots @param {boolean} playing @returns {any} */
   partAt(_at, _slots, playing) {
-    const columns = this.run === this.head.run || this.made ? Object.entries(this.made?.shown ?? {}) : [], n = this.pairs.n_visible;
+    const columns = Object.entries(this.made?.shown ?? {}), n = this.pairs.n_visible;
     /** @type {Record<string, any>} */
     const blocks = {}, /** @type {Record<string, any>} */ shown = {};
     for (const [name, { ended, v, v2, path, ...state }] of columns) {
@@ -87,94 +88,41 @@ class LivePairs {
   }
 }
 
-class PairsPage extends ReplayPage {
+class PairsPage extends MadePage {
   /** @param {HTMLElement} root @param {any} frame @param {any} live */
   constructor(root, frame, live) {
-    frame.request.live = live;
-    super(root, frame);
-    this.last = Infinity;
-    this.made = 0;
-    this.fetching = false;
-    /** Whether the pairs are new, and have not been drawn. */
-    this.stale = true;
-    this.slider.hidden = true;
-    this.transport.append(element('button', { type: 'button', class: 'again', text: 'Begin again', onclick: () => this.turn(this.pairs.scale) }));
-    this.hint.textContent = 'Live: your browser runs these pairs, with the kernel of rbmviz. Those that are counted run beside the ones shown, at full speed. Keys: P or space plays and pauses, S makes one sweep, R begins again.';
-    this.grid.changeKnobs = (/** @type {number} */ _key, /** @type {any} */ { scale }) => this.turn(scale);
+    super(root, frame, live);
+    this.transport.append(element('button', { type: 'button', class: 'again', text: 'Begin again', onclick: () => this.restart() }));
+    this.hint.textContent = 'Live: your browser runs these pairs, with the kernel of rbmviz. Those that are counted run beside the ones shown. Keys: P or space plays and pauses, S makes one sweep, R begins again.';
+    this.grid.changeKnobs = (/** @type {number} */ _key, /** @type {any} */ { scale }) => this.restart(scale);
   }
 
   get panelClass() { return 'coupling'; }
 
-  /** @returns {LivePairs} */
-  get pairs() { return /** @type {any} */ (this.runs[0]); }
+  get isStale() { return true; }
 
-  get liveRuns() { return [this.pairs]; }
+  /** @returns {LivePairs[]} */
+  get liveRuns() { return /** @type {any} */ (this.runs); }
 
   /** @param {ReplayHead} head @returns {any} */
-  makeRun(head) {
-    const { live } = /** @type {any} */ (this.data);
-    this.url = URL.createObjectURL(new Blob([live.request.worker], { type: 'text/javascript' }));
-    return new LivePairs(head, live, this.url);
+  makeRun(head) { return new LivePairs(head, this.live, this.workers); }
+
+  /** Begin again, at other parameters perhaps. */
+  restart(scale = this.liveRuns[0].scale) {
+    this.liveRuns[0].restart(scale);
+    super.restart();
   }
 
-  get commands() {
-    const { p, ' ': space, s, arrowright } = super.commands;
-    return { p, ' ': space, s, arrowright, r: () => this.turn(this.pairs.scale) };
-  }
-
-  close() {
-    super.close();
-    this.pairs.worker.terminate();
-    URL.revokeObjectURL(this.url ?? '');
-  }
-
-  /** Begin again at a multiple of the parameters. @param {number} scale */
-  turn(scale) {
-    this.pairs.restart(scale);
-    this.time = this.made = 0;
-    this.stale = true;
-    this.show(0);
-  }
-
-  /** @param {number} time */
-  show(time) {
-    this.time = Math.max(this.playing ? Math.min(time, this.made + Math.max(this.speed * LONGEST_WAIT, 1)) : time, 0);
-    const more = Math.max(Math.floor(this.time) - this.made, 0);
-    if ((more || this.stale) && !this.fetching) this.fetch(more);
-    else this.draw();
-  }
-
-  /** @param {number} more */
-  async fetch(more) {
-    this.fetching = true;
-    this.stale = false;
-    this.made += more;
-    try {
-      await this.pairs.make(more);
-      if (this.closing.signal.aborted) return;
-      this.draw();
-      started();
-    } catch (error) {
-      this.playing = false;
-      noteFailure(error);
-      this.host.before(alertOf(error));
-    }
-    this.fetching = false;
-    if (!this.playing && !SCRIPTS.error && (this.stale || Math.floor(this.time) > this.made)) this.show(this.time);
-  }
-
-  get shown() { return this.made; }
-
-  get shownText() { return `${whole.format(this.pairs.last)} pairs counted`; }
+  get shownText() { return `${whole.format(this.liveRuns[0].last)} pairs counted`; }
 
   /** Draw the histogram of meeting times: meeting_time_rows and meeting_times (rbmviz/charts/catalogue.py). @param {any} isl */
   drawCurves({ edges, most, ...chart }) {
-    const names = Object.keys(this.pairs.made?.counted ?? {});
-    const bars = names.flatMap((name, i) => {
-      const { tau, cut } = /** @type {CountedPairs} */ (this.pairs.made?.counted[name]), met = tau.filter((_, at) => !cut[at]), late = cut.filter(Boolean).length;
+    const counted = Object.values(this.liveRuns[0].made?.counted ?? {});
+    const bars = counted.flatMap(({ tau, cut }, i) => {
+      const met = tau.filter((_, at) => !cut[at]), late = cut.filter(Boolean).length;
       const bins = edges.slice(1).map((/** @type {number} */ high, /** @type {number} */ at) => [edges[at], high, met.filter(t => t >= edges[at] && t < high).length]);
       return [...bins, [1.1 * (most + 1), 1.6 * (most + 1), late]].filter(([, , count]) => count).map(([low, high, count]) => ({
-        sides: [...[i, i + 1].map(part => low * (high / low) ** (0.92 * part / names.length)), count / tau.length, 0], colour: chart.names[i].colour, opacity: 1, text: '',
+        sides: [...[i, i + 1].map(part => low * (high / low) ** (0.92 * part / counted.length)), count / tau.length, 0], colour: chart.names[i].colour, opacity: 1, text: '',
       }));
     });
     this.curves.show({ ...chart, bars });

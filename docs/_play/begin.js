@@ -3,7 +3,7 @@
 
 'use strict';
 /** Bytes of each model's file. @type {Record<string, number>} */
-// @ts-expect-error rbmviz/view/site.py writes them here.
+// @ts-expect-error live_page.py writes them here.
 const MODEL_BYTES = SIZES;
 const asked = /[#,]model=(\w+)/.exec(location.hash)?.[1] ?? '', first = asked in MODEL_BYTES ? asked : Object.keys(MODEL_BYTES)[0];
 const files = /** @type {Record<string, Promise<Response>>} */ (Object.fromEntries(['page', 'engine', first].map(name => [name, fetch(`${name}.bin`)])));

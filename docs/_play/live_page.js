@@ -1,6 +1,6 @@
 // @ts-check
 // The live page of the site: its models are files, and another takes the page over while the reader looks on
-// (rbmviz/view/site.py). site_begin.js and live.js precede this script.
+// (live_page.py). begin.js and live.js precede this script.
 
 /** Read a model's file, or the engine's, perhaps one that has been asked for. @param {string} name @param {(share: number) => void} [note] */
 async function fetched(name, note = () => {}) {
@@ -10,6 +10,11 @@ async function fetched(name, note = () => {}) {
   let got = 0;
   const counted = body.pipeThrough(new TransformStream({ transform(chunk, rest) { note((got += chunk.length) / MODEL_BYTES[name]); rest.enqueue(chunk); } }));
   return readFrame(await new Response(counted.pipeThrough(new DecompressionStream('deflate'))).arrayBuffer());
+}
+
+/** A page that draws nothing before it takes over. */
+class ComingPage extends LivePage {
+  draw() { if (!this.host.closest('.coming')) super.draw(); }
 }
 
 class Site {
@@ -52,7 +57,7 @@ class Site {
     const frame = /** @type {any} */ ({ request: data, panels: heads.map((/** @type {any} */ head) => ({ head, blocks: {} })) });
     choosePanels(frame);
     document.body.append(root);
-    const page = new LivePage(root, frame, /** @type {any} */ ({ request: { ...engine.request, ...live }, panels: [{ blocks: { ...blocks, ...engine.panels[0].blocks } }] }), document);
+    const page = new ComingPage(root, frame, /** @type {any} */ ({ request: { ...engine.request, ...live }, panels: [{ blocks: { ...blocks, ...engine.panels[0].blocks } }] }), document);
     await page.fetch(page.grid.side ** 2); // the samples of the stored picture
     page.time = page.made;
     const plays = this.page?.playing ?? true;

@@ -1,4 +1,4 @@
-"""``python -m rbmviz.view.site FOLDER``: the live page as a folder of a site, which phones open in seconds.
+"""``python docs/_play/live_page.py FOLDER``: the live page of the site, a folder that phones open in seconds.
 
 The page has a stored picture of the first samples, then loads its scripts and kernels and a small model, then
 a larger one, and the largest on a click. Each is a file, compressed here, because many servers do not. The
@@ -41,6 +41,8 @@ from rbmviz.view.replay import (
     security_policy,
 )
 from rbmviz.view.specs import shape_of
+
+HERE = Path(__file__).parent
 
 TITLE = "Four ways to draw from one model. Which get stuck?"
 ABOUT = (
@@ -158,7 +160,7 @@ def write_site(folder: Path) -> None:
     """Write the page, its scripts, its models, and the picture for previews to a folder."""
     own, kernels = kernels_of_page()
     lives, files = {}, {"engine": zlib.compress(write_frame(own, [({}, kernels)]), COMPRESSION)}
-    script = "\n".join([live_script(), (VIEW_FOLDER / "site.js").read_text("utf-8")])
+    script = "\n".join([live_script(), (HERE / "live_page.js").read_text("utf-8")])
     files["page"] = zlib.compress(script.encode(), COMPRESSION)
     for name in MODELS:
         lives[name], files[name] = site_page(name)
@@ -168,16 +170,11 @@ def write_site(folder: Path) -> None:
     first, *_, last = lives.values()
     (folder / Path(PREVIEW).name).write_bytes(preview_png(last))
     sizes = {name: len(files[name]) for name in MODELS}
-    begin = (VIEW_FOLDER / "site_begin.js").read_text("utf-8").replace("SIZES", json.dumps(sizes))
+    begin = (HERE / "begin.js").read_text("utf-8").replace("SIZES", json.dumps(sizes))
     accents = zip(SAMPLERS, colours(first.samplers), strict=True)
     own_style = [f"[data-sampler={name}] {{ --accent: {colour}; }}" for name, colour in accents]
-    style = "\n".join(
-        [
-            *own_style,
-            page_style(),
-            *((VIEW_FOLDER / f"{name}.css").read_text("utf-8") for name in ("pen", "site")),
-        ]
-    )
+    sheets = [file.read_text("utf-8") for file in (VIEW_FOLDER / "pen.css", HERE / "live_page.css")]
+    style = "\n".join([*own_style, page_style(), *sheets])
     buttons = "".join(
         f'<button type="button" data-model="{name}" aria-pressed="{str(i == 0).lower()}">{each.label}'
         f"<small>{'' if i < 2 else f'{sizes[name] / 1e6:.1f} MB'}</small></button>"
@@ -210,6 +207,6 @@ def preview_png(live: Live) -> bytes:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m rbmviz.view.site", description=__doc__)
+    parser = argparse.ArgumentParser(prog="live_page.py", description=__doc__)
     parser.add_argument("folder", type=Path)
     write_site(parser.parse_args().folder)
