@@ -91,7 +91,8 @@ BODY = """<main id="replay">
 <nav class="doors" aria-label="Go on">
 <p><b>Lessons in this tab</b> <a href="../_static/lesson_rbm.html">What is an RBM?</a>
 <a href="../_static/lesson_stick.html">Why chains stick</a>
-<a href="../_static/lesson_push.html">Pushing yourself away</a></p>
+<a href="../_static/lesson_push.html">Pushing yourself away</a>
+<a href="../_static/lesson_meet.html">Two chains that meet</a></p>
 <p><b>The app</b> Training, couplings, tuning; your own data. <a href="../start.html">Install it</a>
 <a href="../tour.html">Take the tour</a></p>
 <p><b>Python</b> <code>rbmviz.sample("usps_fpcd", "gibbs")</code> <a href="../python.html">Begin</a>

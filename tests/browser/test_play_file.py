@@ -352,6 +352,7 @@ def test_pairs_of_chains_meet_in_a_lesson(opened, folder):
     page = opened("meet.html")
     page.page.locator("#answer-0").click()
     page.page.locator(".play").click()
+    page("rbmviz.lesson.page.speed = 100")
     wait(lambda: all(page("rbmviz.lesson.card.watched.seen")), "claims")
     setup = load_lesson("meet").steps[0].state.setup()
     for scale in (1.5, 0.6):

@@ -256,7 +256,7 @@ class LessonPage {
   /** @param {CurvesSpec} chart */
   showChart(chart) {
     const curves = new Curves();
-    this.live.append(curves.node, element('p', { class: 'small', text: 'A recorded chart of this step: in rbmviz, it grows.' }));
+    this.live.append(curves.node, element('p', { class: 'small', text: 'A recorded chart of this step, of 1,000 pairs: in rbmviz it grows, and exact curves stand beside the estimates.' }));
     curves.show(chart);
     curves.draw(rgb(this.live, 'var(--st-text-color)'));
   }

@@ -9,8 +9,7 @@ from rbmviz.charts import Legend, catalogue
 from rbmviz.coupling import ALGORITHMS, meeting_time_shares
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState, Step
-from rbmviz.session import CouplingRun, Results
-from rbmviz.session.coupling import EXACT_CURVE_END
+from rbmviz.session import Results
 from rbmviz.view.live import Engine
 from rbmviz.view.replay import page_data, panel_data
 from rbmviz.view.specs import knob_spec, shape_of
@@ -35,13 +34,11 @@ def recorded_chart(step: Step) -> dict[str, Any]:
     run = step.state.setup().run(1, coupling)
     run.prepare()
 
-    def results_of(run: CouplingRun) -> Results | None:
+    lag, k = settings["lag"], settings["estimate_k"]
+    while (results := run.request_results(lag, k, exact=False)) is None or _fewest(results) < RECORDED_PAIRS:
         run.background_work(False)
-        return run.request_results(settings["lag"], settings["estimate_k"], exact=bound)
-
-    while (results := results_of(run)) is None or _is_short(results, bound):
-        pass
     first = results._replace(
+        exact_possible=False,  # but in a minute, which writing a page should not take
         pairs=tuple(each.first(RECORDED_PAIRS) for each in results.pairs),
         lagged=tuple(each.first(RECORDED_PAIRS) for each in results.lagged),
     )
@@ -49,10 +46,8 @@ def recorded_chart(step: Step) -> dict[str, Any]:
     return {"part": "chart", "chart": chart.content(f"The first {RECORDED_PAIRS:,} pairs")}
 
 
-def _is_short(results: Results, bound: bool) -> bool:
-    short = min(each.n for each in (*results.pairs, *results.lagged)) < RECORDED_PAIRS
-    curve = results.exact if bound and results.exact_possible else np.zeros(1)
-    return short or not len(curve) or curve[-1] > EXACT_CURVE_END
+def _fewest(results: Results) -> int:
+    return min(each.n for each in (*results.pairs, *results.lagged))
 
 
 def pairs_page(state: PageState, engine: Engine) -> dict[str, Any]:
