@@ -9,12 +9,9 @@ on a laptop and on a phone::
 """
 
 import argparse
-import functools
-import http.server
 import itertools
 import os
 import statistics
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -22,7 +19,7 @@ from typing import Any
 import psutil
 from playwright.sync_api import Browser
 
-from tests.browser.live import LAPTOP, PHONE, SIZE, open_chromium
+from tests.browser.live import LAPTOP, PHONE, SIZE, open_chromium, serving_folder
 
 MARKS = """window.marks = {};
 const mark = name => { window.marks[name] ??= Math.round(performance.now()); };
@@ -103,9 +100,7 @@ NETWORKS = {
 
 def opening_site(browser: Browser, folder: Path, times: int) -> None:
     """Print the medians of SITE_MARKS on each of NETWORKS; the largest model is asked for by a click."""
-    handler = functools.partial(Silent, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving_folder(folder) as address:
         for name, (size, slower, network) in NETWORKS.items():
             marks = []
             for _ in range(times):
@@ -116,7 +111,7 @@ def opening_site(browser: Browser, folder: Path, times: int) -> None:
                 session.send("Network.enable")
                 session.send("Network.emulateNetworkConditions", {"offline": False, **network})
                 session.send("Emulation.setCPUThrottlingRate", {"rate": slower})
-                page.goto(f"http://127.0.0.1:{server.server_port}/", wait_until="commit")
+                page.goto(address, wait_until="commit")
                 made = {}
                 for model in ("usps_fpcd", "mnist_fpcd"):
                     while model not in made:
@@ -128,14 +123,6 @@ def opening_site(browser: Browser, folder: Path, times: int) -> None:
                 context.close()
             middle = {key: round(statistics.median(each[key] for each in marks)) for key in marks[0]}
             print(f"{name}: {middle}")  # noqa: T201
-        server.shutdown()
-
-
-class Silent(http.server.SimpleHTTPRequestHandler):
-    """A server of a folder that prints no requests."""
-
-    def log_message(self, *_: Any) -> None:
-        """Print nothing."""
 
 
 def processor_seconds(processes: list[psutil.Process]) -> dict[str, float]:

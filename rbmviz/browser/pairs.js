@@ -35,7 +35,6 @@ class CoupledPairs extends KernelState {
 
   /** @param {number} sweeps */
   advance(sweeps) { this.run({ ...this.setup, sweeps }); }
-
   /** Number of pairs that have ended. */
   get finished() { return this.kernels.field(this.arrays.progress, 'pair'); }
 

@@ -50,7 +50,7 @@ def pairs_spec(
     described = {path: [kind_of(x), list(x.shape), sources[path]] for path, x in arrays.items()}
     kind, shape, _ = described.pop("chains.v.weights")  # after those that it is the transpose of
     described["chains.v.weights"] = [kind, shape, ["chains.h.weights"]]
-    setups = {each: pair_setup(each, 1, 1, max_sweeps) for each in ALGORITHMS}
+    setups = ((each, pair_setup(each, 1, 1, max_sweeps)) for each in ALGORITHMS)
     return {
         "n_visible": rbm.n_visible,
         "n_hidden": rbm.n_hidden,
@@ -59,6 +59,6 @@ def pairs_spec(
         "arrays": described,
         "setups": {
             each: {"setup.common": setup.common, "setup.half_steps": setup.half_steps}
-            for each, setup in setups.items()
+            for each, setup in setups
         },
     }

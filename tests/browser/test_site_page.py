@@ -5,8 +5,6 @@ import functools
 import io
 import re
 import sys
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -14,16 +12,12 @@ from PIL import Image
 from waiting import wait
 
 import rbmviz
-from tests.browser.live import PHONE, ROOT
+from tests.browser.live import PHONE, ROOT, serving_folder
+from tests.browser.test_play_file import Opened
 
 pytestmark = pytest.mark.browser
 
 MODELS = "bas_pcd", "usps_fpcd"
-
-
-class Silent(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -42,43 +36,29 @@ def site(live_page, tmp_path_factory):
     live_page.MODELS = {name: models[name] for name in MODELS}
     live_page.write_site(folder / "play")
     live_page.MODELS = models
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Silent, directory=folder)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield folder / "play", f"http://127.0.0.1:{server.server_port}/play/"
-        server.shutdown()
+    with serving_folder(folder) as address:
+        yield folder / "play", f"{address}play/"
 
 
 @pytest.fixture
 def opened(chromium, site):
     """Return a function that opens the page; it must say no error, and ask nobody else."""
-    contexts, said, asked = [], [], []
+    pages = []
 
     def make(hash_="", without="", held=None):
-        contexts.append(chromium.new_context(viewport=PHONE, has_touch=True))
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-        page.on("request", lambda request: asked.append(request.url))
+        context = chromium.new_context(viewport=PHONE, has_touch=True)
         if without:
-            page.route(f"**/{without}", lambda route: route.fulfill(status=404))
+            context.route(f"**/{without}", lambda route: route.fulfill(status=404))
         if held is not None:
-            page.route(f"**/{MODELS[1]}.bin", lambda route: held.append(route))
-        page.goto(site[1] + hash_)
-        session = contexts[-1].new_cdp_session(page)
-
-        def evaluate(script):
-            options = {"expression": script, "awaitPromise": True, "returnByValue": True}
-            answer = session.send("Runtime.evaluate", options)
-            assert "exceptionDetails" not in answer, answer["exceptionDetails"]
-            return answer["result"].get("value")
-
-        return page, evaluate
+            context.route(f"**/{MODELS[1]}.bin", lambda route: held.append(route))
+        pages.append(Opened(context, site[1] + hash_))
+        return pages[-1].page, pages[-1]
 
     yield make
-    assert [text for text in said if "404" not in text] == []
-    assert [url for url in asked if not url.startswith((site[1], "blob:", "data:"))] == []
-    for context in contexts:
-        context.close()
+    for page in pages:
+        assert page.said == []
+        assert [url for url in page.asked if not url.startswith((site[1], "blob:", "data:"))] == []
+        page.page.context.close()
 
 
 @functools.cache
