@@ -19,7 +19,6 @@ class CoupledPairs extends KernelState {
     this.spec = spec;
     this.setup = { ...spec.numbers, ...spec.setups[algorithm] };
     this.run = kernels.bind('run_pairs', this.arrays);
-    this.spent = 0;
   }
 
   /** Begin at the first pair of the model with these multiples of its parameters. @param {number} scale */
@@ -30,7 +29,6 @@ class CoupledPairs extends KernelState {
       const numbers = this.kernels.numbers(this.arrays[`chains.${path}`]); // the biases of padding units stay
       for (let i = 0; i < Math.min(n, numbers.length); i++) numbers[i] *= times;
     }
-    this.spent = 0;
   }
 
   /** @param {number} sweeps */
@@ -118,15 +116,12 @@ class PairsRun {
       for (const each of [...shown, ...counted]) each.begin(scale);
       this.shown = shown.map(each => new ShownPairs(each));
     }
-    if (sweeps) this.most += COUNT_PAIRS;
+    this.most += sweeps ? COUNT_PAIRS : 0;
     for (let i = 0; i < sweeps; i++) for (const each of this.shown) each.sweep();
-    for (let now = performance.now(); sweeps && now < end;) {
-      const open = counted.filter(each => each.finished < Math.min(each.spec.pairs, this.most)), least = Math.min(...open.map(({ spent }) => spent)), next = open.find(({ spent }) => spent === least);
-      if (!next) break;
-      next.advance(COUNT_SWEEPS);
-      const later = performance.now();
-      next.spent += later - now;
-      now = later;
+    while (sweeps && performance.now() < end) {
+      const last = counted.reduce((least, each) => (each.finished < least.finished ? each : least));
+      if (last.finished >= Math.min(last.spec.pairs, this.most)) break;
+      last.advance(COUNT_SWEEPS);
     }
     const byName = (/** @type {(i: number) => any} */ of) => Object.fromEntries(this.names.map((name, i) => [name, of(i)]));
     return { shown: byName(i => ({ ...this.shown[i].state, ended: this.shown[i].ended })), counted: byName(i => counted[i].counted) };

@@ -150,7 +150,6 @@ def preview_tags(title: str, about: str, page: str | None = None) -> str:
     if site:
         width, height = map(str, PREVIEW_SIZE)
         tags |= {"og:image": f"{site}/{PREVIEW}", "og:image:width": width, "og:image:height": height}
-        tags |= {"og:image:alt": "Samples of four samplers side by side"}
     if site and page is not None:
         tags["og:url"] = f"{site}/{page}"
     texts = {name: html.escape(printable(text)) for name, text in tags.items() if text}

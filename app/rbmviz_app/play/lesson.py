@@ -21,7 +21,7 @@ from rbmviz.view.specs import shape_of
 from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
 from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
-from rbmviz_app.play.pairs import NUMBERS, pairs_page, recorded_chart
+from rbmviz_app.play.pairs import PAIR_NUMBERS, pairs_page, recorded_chart
 from rbmviz_app.share.page import CHAIN_FOLDER, SHARE_FOLDER, units_script, units_style
 from rbmviz_app.share.prose import marked
 
@@ -34,7 +34,7 @@ MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
 BROWSER_NUMBERS = {
     "sample": {"sweeps", "largest_class"} | {number.name for number in SCORES} - {"ink"},
     "chain": {"empty", "floor", "states"} | {number.name for number in OF_LANDSCAPE} - {"rate"},
-    "coupling": NUMBERS,
+    "coupling": PAIR_NUMBERS,
 }
 """Numbers of each page that browsers can compute; claims may be about these only."""
 

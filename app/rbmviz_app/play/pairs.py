@@ -9,7 +9,6 @@ from rbmviz.charts import Legend, catalogue
 from rbmviz.coupling import ALGORITHMS, meeting_time_shares
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState, Step
-from rbmviz.session import Results
 from rbmviz.view.live import Engine
 from rbmviz.view.replay import page_data, panel_data
 from rbmviz.view.specs import knob_spec, shape_of
@@ -20,7 +19,7 @@ from rbmviz_app.pages.coupling.panel import HIGHLIGHT, pair_columns
 START_BLOCKS = 2
 """Blocks of 256 pairs that a page has the random numbers of: 64 KB each."""
 
-NUMBERS = {f"{a}_{x}" for a in ALGORITHMS for x in ("counted", "mean", "median", "cut", "within_10")}
+PAIR_NUMBERS = {f"{a}_{x}" for a in ALGORITHMS for x in ("counted", "mean", "median", "cut", "within_10")}
 """Numbers of pairs that browsers count."""
 
 
@@ -35,7 +34,9 @@ def recorded_chart(step: Step) -> dict[str, Any]:
     run.prepare()
 
     lag, k = settings["lag"], settings["estimate_k"]
-    while (results := run.request_results(lag, k, exact=False)) is None or _fewest(results) < RECORDED_PAIRS:
+    while (results := run.request_results(lag, k, exact=False)) is None or any(
+        each.n < RECORDED_PAIRS for each in (*results.pairs, *results.lagged)
+    ):
         run.background_work(False)
     first = results._replace(
         exact_possible=False,  # but in a minute, which writing a page should not take
@@ -44,10 +45,6 @@ def recorded_chart(step: Step) -> dict[str, Any]:
     )
     chart = bound_chart(first) if bound else estimate_chart(first, settings["coupling_statistic"])
     return {"part": "chart", "chart": chart.content(f"The first {RECORDED_PAIRS:,} pairs")}
-
-
-def _fewest(results: Results) -> int:
-    return min(each.n for each in (*results.pairs, *results.lagged))
 
 
 def pairs_page(state: PageState, engine: Engine) -> dict[str, Any]:
