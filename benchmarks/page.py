@@ -1,12 +1,15 @@
 """What a live page costs: how long it takes to open from disk, its processor time, its memory.
 
-By hand, for pages of ``rbmviz play``::
+By hand, for pages of ``rbmviz play``, and for the site's page, in a folder of ``docs/_play/live_page.py``,
+on a laptop and on a phone::
 
     python -m benchmarks.page live.html usps.html --opens 5
     python -m benchmarks.page live.html --seconds 600
+    python -m benchmarks.page play/ --opens 5
 """
 
 import argparse
+import itertools
 import os
 import statistics
 import time
@@ -16,7 +19,7 @@ from typing import Any
 import psutil
 from playwright.sync_api import Browser
 
-from tests.browser.live import SIZE, open_chromium
+from tests.browser.live import LAPTOP, PHONE, SIZE, open_chromium, serving_folder
 
 MARKS = """window.marks = {};
 const mark = name => { window.marks[name] ??= Math.round(performance.now()); };
@@ -70,6 +73,58 @@ def opening(browser: Browser, file: Path, times: int) -> dict[str, float]:
     return {name: statistics.median(each[name] for each in marks) for name in marks[0]}
 
 
+SITE_MARKS = """window.marks = {};
+const mark = name => { window.marks[name] ??= Math.round(performance.now()); };
+const look = () => {
+  const at = document.querySelector('#replay:not(.coming) [data-at]')?.dataset.at;
+  const still = document.querySelector('.still img');
+  const { model } = document.querySelector('.models [aria-pressed=true]')?.dataset ?? {};
+  const shown = still?.complete ? 'picture' : Number(at) > 49 ? model : null;
+  if (shown && !marks[shown]) setTimeout(() => {
+    const bytes = performance.getEntries().map(({ transferSize }) => transferSize ?? 0);
+    marks[`${shown} kB`] ??= bytes.reduce((sum, n) => sum + n) / 1000;
+    mark(shown);
+  });
+  requestAnimationFrame(look);
+};
+look();"""
+"""Milliseconds to the stored picture and to samples of each model, and kB by then."""
+
+NETWORKS = {
+    "laptop, 20 Mb/s": (LAPTOP, 1, {"latency": 20, "downloadThroughput": 2.5e6, "uploadThroughput": 1e6}),
+    "phone, 1.6 Mb/s, 6 x slower": (
+        PHONE, 6, {"latency": 150, "downloadThroughput": 2e5, "uploadThroughput": 9e4}
+    ),
+}  # fmt: skip
+
+
+def opening_site(browser: Browser, folder: Path, times: int) -> None:
+    """Print the medians of SITE_MARKS on each of NETWORKS; the largest model is asked for by a click."""
+    with serving_folder(folder) as address:
+        for name, (size, slower, network) in NETWORKS.items():
+            marks = []
+            for _ in range(times):
+                context = browser.new_context(viewport=size, has_touch=size is PHONE)
+                page = context.new_page()
+                page.add_init_script(SITE_MARKS)
+                session = context.new_cdp_session(page)
+                session.send("Network.enable")
+                session.send("Network.emulateNetworkConditions", {"offline": False, **network})
+                session.send("Emulation.setCPUThrottlingRate", {"rate": slower})
+                page.goto(address, wait_until="commit")
+                made = {}
+                for model in ("usps_fpcd", "mnist_fpcd"):
+                    while model not in made:
+                        time.sleep(0.1)
+                        options = {"expression": "marks", "returnByValue": True}
+                        made = session.send("Runtime.evaluate", options)["result"]["value"]
+                    page.locator("[data-model=mnist_fpcd]").click(no_wait_after=True)
+                marks.append(made)
+                context.close()
+            middle = {key: round(statistics.median(each[key] for each in marks)) for key in marks[0]}
+            print(f"{name}: {middle}")  # noqa: T201
+
+
 def processor_seconds(processes: list[psutil.Process]) -> dict[str, float]:
     """Return the processor time of all threads of processes, and of workers."""
     total, workers = 0.0, 0.0
@@ -117,7 +172,9 @@ def main() -> None:
     parser.add_argument("--speed", type=int, default=60, help="samples a second (default 60)")
     args = parser.parse_args()
     with open_chromium() as browser:
-        for file in args.files:
+        for folder in filter(Path.is_dir, args.files):
+            opening_site(browser, folder, args.opens)
+        for file in itertools.filterfalse(Path.is_dir, args.files):
             if args.opens:
                 print(file.name, opening(browser, file, args.opens), f"load {os.getloadavg()[0]:.1f}")  # noqa: T201
             if args.seconds:

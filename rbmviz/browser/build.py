@@ -16,7 +16,9 @@ import numpy as np
 
 from rbmviz import browser, kernels, rng
 from rbmviz.browser.chains import kind_of, leaves
+from rbmviz.browser.pairs import pair_arguments
 from rbmviz.errors import BadInput
+from rbmviz.rbm import RBM
 
 MAX_BYTES = 150_000
 """Maximum size of the module: it is in every page and in the wheel."""
@@ -60,6 +62,7 @@ def exports() -> dict[str, tuple[Any, dict[str, Any]]]:
     ends = np.linspace(1, 0, 2, dtype=np.float32), weights[:, 0].copy(), np.stack([stream] * 3)
     tempering = {"ladder": kernels.tempering.start(layers, v, *ends, 0), "k": 1}
     sample, regime = kernels.fast_weights.sample, kernels.fast_weights.regime
+    coupling = pair_arguments(RBM(weights, weights[:, 0], weights[0]), out_v, np.stack([stream]))
     return {
         "gibbs": (kernels.gibbs.gibbs, gibbs | {"out_v": out_v, "out_p": out_p}),
         "tempering": (kernels.tempering.sample, tempering | {"out_v": out_v, "out_p": out_p}),
@@ -74,6 +77,7 @@ def exports() -> dict[str, tuple[Any, dict[str, Any]]]:
         ),
         "mix": (kernels.hamming.mix, {"histograms": histograms, "log_odds": zeros(2)} | work),
         "find_nearest": (kernels.hamming.find_nearest, points | {"block": blocks[0]} | nearest),
+        "run_pairs": (kernels.coupling.run_pairs, coupling),
     }
 
 

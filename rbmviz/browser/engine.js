@@ -27,11 +27,11 @@ const MIXTURE_LANES = 8;
 
 /** The module with its memory. */
 class Kernels {
-  /** @param {Uint8Array} wasm @param {Signatures} table */
+  /** @param {Uint8Array | WebAssembly.Module} wasm @param {Signatures} table */
   constructor(wasm, table) {
     this.table = table;
     this.memory = new WebAssembly.Memory({ initial: 32, maximum: 32768 });
-    const module = new WebAssembly.Module(/** @type {any} */ (wasm));
+    const module = wasm instanceof WebAssembly.Module ? wasm : new WebAssembly.Module(/** @type {any} */ (wasm));
     this.functions = /** @type {any} */ (new WebAssembly.Instance(module, { env: { memory: this.memory, exp: Math.exp, log: Math.log } }).exports);
     this.base = this.end = this.functions.__heap_base.value;
   }
@@ -128,16 +128,40 @@ function rowsOf(array, first, n) {
   return { at: array.at + first * row, dtype: array.dtype, shape: [n, ...array.shape.slice(1)], bytes: n * row };
 }
 
-/** A chain: its state in the module's memory, advanced in place. */
-class Chain {
-  /** @param {Kernels} kernels @param {ChainSpec} spec @param {Blocks} blocks */
-  constructor(kernels, spec, blocks) {
+/** Arrays of a state in the module's memory, with their first contents. */
+class KernelState {
+  /** @param {Kernels} kernels @param {ChainSpec['arrays']} sources @param {Blocks} blocks */
+  constructor(kernels, sources, blocks) {
     this.kernels = kernels;
-    this.spec = spec;
     this.blocks = blocks;
     /** @type {Record<string, KernelArray>} */
     this.arrays = {};
-    for (const [path, [dtype, shape]] of Object.entries(spec.arrays)) this.arrays[path] = kernels.array(dtype, shape);
+    for (const [path, [dtype, shape]] of Object.entries(sources)) this.arrays[path] = kernels.array(dtype, shape);
+  }
+
+  /** @param {string} path @param {Source} source */
+  fill(path, source) {
+    const array = this.arrays[path], { buffer } = this.kernels.memory, bytes = this.kernels.bytes(array);
+    if (typeof source === 'string') {
+      const { data, dtype, shape } = this.blocks[source];
+      if (dtype !== 'uint8' || shape.length === 1) bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+      else for (let plane = 0, n = shape[1]; plane < shape[0]; plane++) { // bytes of the same place in each number stand together
+        for (let i = 0; i < n; i++) bytes[shape[0] * i + plane] = data[n * plane + i];
+      }
+    } else bytes.fill(0);
+    if (!Array.isArray(source)) return;
+    const other = this.arrays[source[0]], [rows, pitch] = array.shape, [columns, otherPitch] = other.shape;
+    const from = new Uint32Array(buffer, other.at, other.bytes / 4), to = new Uint32Array(buffer, array.at, array.bytes / 4);
+    for (let i = 0; i < columns; i++) for (let j = 0; j < rows; j++) to[j * pitch + i] = from[i * otherPitch + j];
+  }
+}
+
+/** A chain: its state in the module's memory, advanced in place. */
+class Chain extends KernelState {
+  /** @param {Kernels} kernels @param {ChainSpec} spec @param {Blocks} blocks */
+  constructor(kernels, spec, blocks) {
+    super(kernels, spec.arrays, blocks);
+    this.spec = spec;
     const m = spec.n_visible;
     this.v = kernels.array('uint8', [BATCH, m]);
     this.p = kernels.array('float32', [BATCH, m]);
@@ -158,22 +182,6 @@ class Chain {
   restart(start) {
     const { changed } = this.spec.starts[start];
     for (const [path, [, , source]] of Object.entries(this.spec.arrays)) this.fill(path, path in changed ? changed[path] : source);
-  }
-
-  /** @param {string} path @param {Source} source */
-  fill(path, source) {
-    const array = this.arrays[path], { buffer } = this.kernels.memory, bytes = this.kernels.bytes(array);
-    if (typeof source === 'string') {
-      const { data, dtype, shape } = this.blocks[source];
-      if (dtype !== 'uint8' || shape.length === 1) bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-      else for (let plane = 0, n = shape[1]; plane < shape[0]; plane++) { // bytes of the same place in each number stand together
-        for (let i = 0; i < n; i++) bytes[shape[0] * i + plane] = data[n * plane + i];
-      }
-    } else bytes.fill(0);
-    if (!Array.isArray(source)) return;
-    const other = this.arrays[source[0]], [rows, pitch] = array.shape, [columns, otherPitch] = other.shape;
-    const from = new Uint32Array(buffer, other.at, other.bytes / 4), to = new Uint32Array(buffer, array.at, array.bytes / 4);
-    for (let i = 0; i < columns; i++) for (let j = 0; j < rows; j++) to[j * pitch + i] = from[i * otherPitch + j];
   }
 
   /**

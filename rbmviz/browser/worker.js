@@ -5,7 +5,7 @@
 /**
  * The first message.
  * @typedef {object} RunData
- * @property {Uint8Array} wasm
+ * @property {WebAssembly.Module} wasm
  * @property {Signatures} signatures
  * @property {ChainSpec} chain
  * @property {ScoreSpec | null} scores
@@ -90,7 +90,7 @@ class WorkerRun {
   }
 }
 
-/** @type {WorkerRun | Error | null} an error: why there is no run */
+/** @type {WorkerRun | PairsRun | Error | null} an error: why there is no run */
 let run = null;
 
 /** @param {unknown} error @returns {string} */
@@ -100,7 +100,7 @@ onmessage = ({ data }) => {
   try {
     if (run instanceof Error) throw run;
     if (run) postMessage({ made: run.make(data) });
-    else run = new WorkerRun(data);
+    else run = data.pairs ? new PairsRun(data) : new WorkerRun(data);
   } catch (error) {
     if (run) postMessage({ error: messageOf(error) });
     else run = new Error(`The kernels cannot start in this browser: ${messageOf(error)}`);

@@ -48,7 +48,7 @@ class LiveRun extends PlayedRun {
       for (const { reject } of this.waiting.splice(0)) reject(this.broken);
     };
     const { wasm } = blocks, { signatures, scores, diagnosis, walk, curve_counts } = request;
-    this.worker.postMessage({ wasm: wasm.data, signatures, chain, scores, diagnosis, land: walk, blocks: this.blocksOf(chain, scores !== null, blocks), curve_counts });
+    this.worker.postMessage({ wasm: wasm.module, signatures, chain, scores, diagnosis, land: walk, blocks: this.blocksOf(chain, scores !== null, blocks), curve_counts });
     /** Current numbers of the run, by name. @type {Record<string, any>} */
     this.numbers = {};
     /** The newest findings. @type {LookTaken | null} */
@@ -200,7 +200,8 @@ function noteFailure(error) {
   return SCRIPTS.error;
 }
 
-class LivePage extends ReplayPage {
+/** A page whose workers make what it shows, as it is asked for. */
+class MadePage extends ReplayPage {
   /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame of the panels @param {ReturnType<typeof readFrame>} live @param {Document | HTMLElement} [keys] */
   constructor(root, frame, live, keys) {
     /** @type {any} */ (frame.request).live = live;
@@ -208,16 +209,93 @@ class LivePage extends ReplayPage {
     this.last = Infinity;
     this.fetching = false;
     /** Whether the panels change without a further sample, such as the ground of a chain that begins or is heated. */
-    this.stale = this.isWalk;
+    this.stale = this.isStale;
     /** Number of samples requested. */
     this.made = 0;
+    this.slider.hidden = true;
+  }
+
+  get isStale() { return this.isWalk; }
+
+  /** The frame with the kernels and chains. @returns {any} */
+  get live() { return /** @type {any} */ (this.data).live; }
+
+  /** The address of the workers' script. @returns {string} */
+  get workers() { return this.live.url ??= URL.createObjectURL(new Blob([this.live.request.worker], { type: 'text/javascript' })); }
+
+  close() {
+    super.close();
+    for (const run of /** @type {any[]} */ (this.runs)) run.worker.terminate();
+    URL.revokeObjectURL(this.live.url);
+    this.live.url = null;
+  }
+
+  get commands() {
+    const { p, ' ': space, s, arrowright } = super.commands; // there is no way back and no end, so the keys for those scroll
+    return { p, ' ': space, s, arrowright, r: () => this.restart() };
+  }
+
+  /** Restart all runs. */
+  restart() {
+    this.time = 0;
+    this.made = 0;
+    this.stale = this.isStale;
+    this.show(0);
+  }
+
+  drawStale() {
+    this.stale = this.isStale;
+    if (!this.playing) this.show(this.time);
+  }
+
+  /** Show the samples up to this number as soon as they exist. @param {number} time */
+  show(time) {
+    // A slow machine makes as many samples as it can, and never catches up on the rest.
+    this.time = Math.max(this.playing ? Math.min(time, this.made + Math.max(this.speed * LONGEST_WAIT, 1)) : time, 0);
+    const more = Math.floor(this.time) - this.made;
+    if ((more > 0 || this.stale) && !this.fetching) this.fetch(Math.max(more, 0));
+    else this.draw();
+  }
+
+  /** @param {number} more */
+  async fetch(more) {
+    this.fetching = true;
+    this.stale = false;
+    this.made += more;
+    try {
+      await this.make(more);
+      this.draw();
+      started();
+    } catch (error) { this.fail(error); }
+    this.fetching = false;
+    if (!this.playing && !SCRIPTS.error && (this.stale || Math.floor(this.time) > this.made)) this.show(this.time); // for a step made in the meantime
+  }
+
+  /** @param {number} more @returns {Promise<unknown>} */
+  make(more) { return Promise.all(/** @type {LiveRun[]} */ (this.runs).map(run => (run.paused ? null : run.make(more)))); }
+
+  /** @param {unknown} error */
+  fail(error) {
+    this.playing = false;
+    this.button.textContent = 'Play';
+    if (SCRIPTS.error) return;
+    noteFailure(error);
+    this.host.before(alertOf(error));
+  }
+
+  get shown() { return this.made; }
+}
+
+class LivePage extends MadePage {
+  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame of the panels @param {ReturnType<typeof readFrame>} live @param {Document | HTMLElement} [keys] */
+  constructor(root, frame, live, keys) {
+    super(root, frame, live, keys);
     const model = new TileModel(this.live);
     this.grid.askForTile = (key, sample) => {
       const run = /** @type {LiveRun} */ (this.liveRuns.find(({ head }) => head.key === key)), row = sample - run.head.first;
       if (row >= 0 && row < run.length) this.grid.loupe.take(model.tileOf(key, sample, unpackBits(run.rows, row)));
     };
     this.grid.changeKnobs = (key, knobs) => this.turn(/** @type {LiveRun} */ (this.liveRuns.find(({ head }) => head.key === key)), knobs);
-    this.slider.hidden = true;
     this.seed = element('select', { 'aria-label': 'Seed', hidden: this.seeds.length < 2, onchange: () => this.restart() },
       ...this.seeds.map((seed, i) => element('option', { value: i, text: `seed ${seed}` })));
     this.transport.append(this.seed, element('button', { type: 'button', class: 'again', text: 'Begin again', onclick: () => this.restart() }));
@@ -240,7 +318,8 @@ class LivePage extends ReplayPage {
   /** Hold units in all panels, which begin again. @param {Pen} pen @param {number[]} units */
   hold(pen, units) {
     if (units.includes(FREE)) this.drawing = [...units];
-    const { drawing, data: { shape } } = this, held = drawing.some(unit => unit !== FREE) ? drawing : null, parts = [...hashParts().names, ...held ? [`clamp=${clampText(held)}`] : []];
+    const { drawing, data: { shape } } = this, held = drawing.some(unit => unit !== FREE) ? drawing : null, { names, model } = hashParts();
+    const shown = model || held ? this.data.model : '', parts = [...names, ...shown ? [`model=${shown}`] : [], ...held ? [`clamp=${clampText(held)}`] : []]; // a drawing is of one model
     Object.assign(this.data, { held: held ?? [], data_shares: held ? [] : this.shares });
     for (const run of this.liveRuns) run.clamp = held;
     history.replaceState(null, '', location.href.split('#')[0] + (parts.length ? `#${parts}` : ''));
@@ -263,27 +342,11 @@ class LivePage extends ReplayPage {
   /** @returns {number[]} */
   get seeds() { return this.liveRuns[0].seeds; }
 
-  close() {
-    super.close();
-    for (const run of this.liveRuns) run.worker.terminate();
-    URL.revokeObjectURL(this.live.url);
-    this.live.url = null;
-  }
-
   get liveRuns() { return /** @type {LiveRun[]} */ (this.runs); }
-
-  /** The frame with the kernels and chains. @returns {any} */
-  get live() { return /** @type {any} */ (this.data).live; }
 
   /** @param {ReplayHead} head */
   makeRun(head) {
-    this.live.url ??= URL.createObjectURL(new Blob([this.live.request.worker], { type: 'text/javascript' }));
-    return new (this.isWalk ? LiveWalk : LiveRun)(head, this.data.classes.length, this.live, this.live.url);
-  }
-
-  get commands() {
-    const { p, ' ': space, s, arrowright } = super.commands; // there is no way back and no end, so the keys for those scroll
-    return { p, ' ': space, s, arrowright, r: () => this.restart() };
+    return new (this.isWalk ? LiveWalk : LiveRun)(head, this.data.classes.length, this.live, this.workers);
   }
 
   /** Turn knobs of a run. @param {LiveRun} run @param {Record<string, KnobValue>} knobs */
@@ -292,54 +355,12 @@ class LivePage extends ReplayPage {
     this.drawStale();
   }
 
-  drawStale() {
-    this.stale = this.isWalk;
-    if (!this.playing) this.show(this.time);
-  }
-
   /** Restart all runs. @param {number} [start] index of the seed */
   restart(start = Number(this.seed.value)) {
     for (const run of this.liveRuns) run.restart(start);
     this.seed.value = String(start);
-    this.time = 0;
-    this.made = 0;
-    this.stale = this.isWalk;
-    this.show(0);
+    super.restart();
   }
-
-  /** Show the samples up to this number as soon as they exist. @param {number} time */
-  show(time) {
-    // A slow machine makes as many samples as it can, and never catches up on the rest.
-    this.time = Math.max(this.playing ? Math.min(time, this.made + Math.max(this.speed * LONGEST_WAIT, 1)) : time, 0);
-    const more = Math.floor(this.time) - this.made;
-    if ((more > 0 || this.stale) && !this.fetching) this.fetch(Math.max(more, 0));
-    else this.draw();
-  }
-
-  /** @param {number} more */
-  async fetch(more) {
-    this.fetching = true;
-    this.stale = false;
-    this.made += more;
-    try {
-      await Promise.all(this.liveRuns.map(run => (run.paused ? null : run.make(more))));
-      this.draw();
-      started();
-    } catch (error) { this.fail(error); }
-    this.fetching = false;
-    if (!this.playing && !SCRIPTS.error && (this.stale || Math.floor(this.time) > this.made)) this.show(this.time); // for a step made in the meantime
-  }
-
-  /** @param {unknown} error */
-  fail(error) {
-    this.playing = false;
-    this.button.textContent = 'Play';
-    if (SCRIPTS.error) return;
-    noteFailure(error);
-    this.host.before(alertOf(error));
-  }
-
-  get shown() { return this.made; }
 
   get shownText() { return `${whole.format(this.made)} samples`; }
 
@@ -400,10 +421,10 @@ class LivePage extends ReplayPage {
   }
 }
 
-/** What the address has after #: names of samplers, and the text of what is held. @returns {{ names: string[], text?: string }} */
+/** What the address has after #: names of samplers, the text of what is held and, on the site, the model. @returns {{ names: string[], text?: string, model?: string }} */
 function hashParts() {
-  const parts = location.hash.slice(1).split(',').filter(Boolean), text = parts.find(part => part.startsWith('clamp='));
-  return { names: parts.filter(part => part !== text), text: text?.slice('clamp='.length) };
+  const parts = location.hash.slice(1).split(',').filter(Boolean), { clamp, model } = Object.fromEntries(parts.map(part => part.split('=')));
+  return { names: parts.filter(part => !part.includes('=')), text: clamp, model };
 }
 
 /** Return ``Clamp.text`` (rbmviz/rbm/clamp.py). @param {number[]} units @returns {string} */
@@ -433,6 +454,13 @@ function choosePanels(frame) {
   if (isl) isl.lines = isl.lines.filter(({ name }) => labels.includes(name));
 }
 
+/** Compile a frame's kernels, once for all workers. @param {ReturnType<typeof readFrame>} frame */
+async function withKernels(frame) {
+  const wasm = /** @type {any} */ (frame.panels[0].blocks.wasm);
+  wasm.module = await WebAssembly.compile(wasm.data);
+  return frame;
+}
+
 /**
  * @param {HTMLElement} root
  * @param {ReturnType<typeof readFrame>} frame
@@ -443,7 +471,7 @@ async function livePage(root, frame, live = () => unpackedFrame('live'), keys = 
   if (keys === document) choosePanels(frame);
   try {
     if (!runsHere()) throw new Error(`${NO_VECTORS} open it in a newer one.`);
-    return new LivePage(root, frame, readFrame(await live()), keys);
+    return new LivePage(root, frame, await withKernels(readFrame(await live())), keys);
   } catch (error) {
     noteFailure(error);
     throw error;

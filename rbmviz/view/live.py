@@ -101,7 +101,7 @@ def play_html(live: Live) -> bytes:
     """Return the page, as the bytes of an HTML file; see ``live_frames``."""
     script = live_script() + "\nwindow.rbmviz = SCRIPTS;\nshowRuns(livePage);\n"
     sheets = [(VIEW_FOLDER / "pen.css").read_text("utf-8")]
-    return assembled(live.title, live_frames(live), script, LIVE_POLICY, sheets)
+    return assembled(live.title, live_frames(live), script, LIVE_POLICY, sheets, live.caption)
 
 
 def live_script(*more: Path) -> str:
@@ -114,12 +114,17 @@ def live_script(*more: Path) -> str:
 def live_frames(live: Live) -> dict[str, bytes]:
     """Return the frames of the page: ``run`` with its panels, and ``live`` with the data for sampling."""
     engine = Engine(live.dataset)
+    page, heads = live_page(live, engine)
+    made = engine.frame(engine.runs(live.samplers, live.model, live.starts))
+    return {"run": write_frame(page, [(head, {}) for head in heads]), "live": made}
+
+
+def live_page(live: Live, engine: "Engine") -> tuple[dict[str, Any], "Heads"]:
+    """Return the data that all panels of a page share, and the heads of the panels."""
     page, heads = sampling_page(live, engine.scores)
     if engine.scores is not None and live.dataset is not None:
         page |= {"contains": contents(live.dataset)}
-    page["pen"] = NOT_SCORED if live.draws else None
-    made = engine.frame(engine.runs(live.samplers, live.model, live.starts))
-    return {"run": write_frame(page, [(head, {}) for head in heads]), "live": made}
+    return page | {"pen": NOT_SCORED if live.draws else None}, heads
 
 
 Heads = list[dict[str, Any]]
@@ -162,10 +167,11 @@ class Engine:
 
     dataset : data to score against; None: none yet
     scores : their description for the page's scripts; None if a page cannot score against them
+    blocks : the arrays
     """
 
     def __init__(self, dataset: Dataset | None) -> None:
-        self._blocks = Blocks()
+        self.blocks = Blocks()
         self.score_against(dataset)
 
     def score_against(self, dataset: Dataset | None) -> None:
@@ -180,7 +186,7 @@ class Engine:
         check_size(model)
         scores = dict(self.scores or {}) if land is None else {}
         return {
-            "chains": [chain_spec(sampler, model, starts, self._blocks) for sampler in algorithms],
+            "chains": [chain_spec(sampler, model, starts, self.blocks) for sampler in algorithms],
             "curve_counts": scores.pop("counts", []),
             "scores": scores or None,
             "diagnosis": diagnosis_data(self.dataset if scores else None),
@@ -188,17 +194,22 @@ class Engine:
             "values": [values_of(sampler) for sampler in algorithms],
         }
 
-    def frame(self, data: Mapping[str, Any]) -> bytes:
-        """Return the frame of the page with these data, the engine's, and all arrays."""
-        scripts = "model.js", "engine.js", "clamp.js", "findings.js", "landscape.js", "worker.js"
-        own = {
-            "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
-            "signatures": browser.signatures(),
-            "fewest_curve": MIN_CURVE_SAMPLES,
-            "line": isl_plot(()).line_content(),
-        }
-        kernels = {"wasm": np.frombuffer(browser.module(), np.uint8)}
-        return write_frame({**own, **data}, [({}, {**self._blocks.by_name, **self._score_blocks, **kernels})])
+    def frame(self, data: Mapping[str, Any], *, whole: bool = True) -> bytes:
+        """Return the frame of the page with these data and all arrays; whole : with ``kernels_of_page``."""
+        own, kernels = kernels_of_page() if whole else ({}, {})
+        return write_frame({**own, **data}, [({}, {**self.blocks.by_name, **self._score_blocks, **kernels})])
+
+
+def kernels_of_page() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return what is the same for all models: the workers' script with its constants, and the kernels."""
+    scripts = "model.js", "engine.js", "clamp.js", "findings.js", "landscape.js", "pairs.js", "worker.js"
+    own = {
+        "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
+        "signatures": browser.signatures(),
+        "fewest_curve": MIN_CURVE_SAMPLES,
+        "line": isl_plot(()).line_content(),
+    }
+    return own, {"wasm": np.frombuffer(browser.module(), np.uint8)}
 
 
 def live_knobs(sampler: Sampler) -> dict[str, object]:

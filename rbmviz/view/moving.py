@@ -34,7 +34,7 @@ def replay_gif(replay: Replay) -> bytes:
     last = max(history.n for history in replay.histories)
     count = min(FRAMES, last - first)
     times = [first + round((last - first) * (i + 1) / count) for i in range(count)]
-    pictures = [_picture(replay, at) for at in times]
+    pictures = [replay_picture(replay, at) for at in times]
     # One palette, from the fullest picture: changing colours would flicker.
     palette = pictures[-1].quantize(PALETTE_COLOURS, dither=Image.Dither.NONE)
     frames = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
@@ -51,7 +51,7 @@ def replay_gif(replay: Replay) -> bytes:
     return content.getvalue()
 
 
-def _picture(replay: Replay, at: int) -> Image.Image:
+def replay_picture(replay: Replay, at: int) -> Image.Image:
     """Return all panels after the given number of samples of each run."""
     algorithms = [history.algorithm for history in replay.histories]
     each = zip(replay.histories, titles(algorithms), colours(algorithms), strict=True)

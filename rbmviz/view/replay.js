@@ -18,7 +18,7 @@
  * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment ``curve`` holds the samples since ``begin``, the ISL, and its standard error
  */
 
-/** @typedef {PageData & { title: string, caption: string, contains?: string, speed: number, fewest_scored: number, visited_share: number, classes: string[], data_shares: number[], isl: CurvesSpec | null, pen?: object | null, held?: number[] }} ReplayData pen: what a panel says while a part is held, if there is a pen */
+/** @typedef {PageData & { title: string, caption: string, contains?: string, speed: number, fewest_scored: number, visited_share: number, classes: string[], data_shares: number[], isl: CurvesSpec | null, pen?: object | null, held?: number[], model?: string }} ReplayData pen: what a panel says while a part is held, if there is a pen */
 
 const STRIP_BINS = 120; // maximum number of parts of the class strip
 const SPEEDS = [5, 20, 60, 200, 1000, 5000]; // samples per second
@@ -145,7 +145,7 @@ class ReplayPage {
     root.append(element('h1', { text: this.data.title }), element('p', { class: 'caption', text: this.data.caption, hidden: !this.data.caption }));
     this.host = element('div');
     root.append(this.host);
-    this.grid = new ShownGrid(this.host, this.data, panelClasses[this.isWalk ? 'chain' : 'sample']);
+    this.grid = new ShownGrid(this.host, this.data, panelClasses[this.panelClass]);
     this.curves = new Curves();
     if (this.data.isl) root.append(this.curves.node);
     this.hint = element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
@@ -180,6 +180,9 @@ class ReplayPage {
 
   /** Whether the panels show walks over a landscape. */
   get isWalk() { return this.data.view === 'landscape'; }
+
+  /** The page whose panels these are. @returns {string} */
+  get panelClass() { return this.isWalk ? 'chain' : 'sample'; }
 
   /** Number of samples shown, and the words for this number. */
   get shown() { return Math.floor(this.time); }

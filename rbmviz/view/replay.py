@@ -24,6 +24,7 @@ from rbmviz.files.arrays import printable
 from rbmviz.knobs import knobs_of, value_text, values_of
 from rbmviz.metrics.coverage import VISITED_SHARE
 from rbmviz.metrics.numbers import SCORES, Number
+from rbmviz.paths import site_address
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
@@ -63,7 +64,11 @@ PAGE_HTML = """<!doctype html>
 """Template of the program's pages outside Streamlit."""
 
 META = """<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="generator" content="rbmviz">"""
+<meta name="generator" content="rbmviz">
+{preview}"""
+
+PREVIEW, PREVIEW_SIZE = "play/preview.png", (1200, 630)
+"""Picture on the site for previews of pages, and its size in pixels, that of networks' large previews."""
 
 BODY = """<noscript>This page plays samples by a script of its own: allow scripts to see them.</noscript>
 <main id="replay">
@@ -103,7 +108,7 @@ class Replay:
 def replay_html(replay: Replay) -> bytes:
     """Return the page, as the bytes of an HTML file."""
     script = shared_script() + "\nshowRuns((root, frame) => new ReplayPage(root, frame));\n"
-    return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script)
+    return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script, about=replay.caption)
 
 
 def assembled(
@@ -112,22 +117,44 @@ def assembled(
     script: str,
     policy: str = "",
     sheets: Iterable[str] = (),
+    about: str = "",
 ) -> bytes:
     """Return a page with one script, and frames by the ``id`` of their elements.
 
     policy : further permissions of the security policy, beginning with sources of scripts
     sheets : further style sheets
+    about : a sentence for previews of the page
     """
     style, data = "\n".join([page_style(), *sheets]), []
     for name, frame in frames.items():
         content = base64.b64encode(zlib.compress(frame, COMPRESSION)).decode()
         data.append(f'<script type="application/octet-stream" id="{name}">{content}</script>')
     return PAGE_HTML.format(
-        meta=META.format(policy=security_policy([script], [style], policy)),
+        meta=META.format(
+            policy=security_policy([script], [style], policy), preview=preview_tags(title, about)
+        ),
         title=html.escape(printable(title)),
         styles=f"<style>{style}</style>",
         body=BODY.format(data="\n".join(data), script=script),
     ).encode()
+
+
+def preview_tags(title: str, about: str, page: str | None = None) -> str:
+    """Return the tags of which chats and social networks make a preview of a page.
+
+    page : its path on the site; None: a file, wherever it may be. Tags with an address need a published site.
+    """
+    site = site_address()
+    tags = {"og:type": "website", "og:site_name": "rbmviz", "og:title": title, "og:description": about}
+    tags |= {"description": about, "twitter:card": "summary_large_image" if site else "summary"}
+    if site:
+        width, height = map(str, PREVIEW_SIZE)
+        tags |= {"og:image": f"{site}/{PREVIEW}", "og:image:width": width, "og:image:height": height}
+    if site and page is not None:
+        tags["og:url"] = f"{site}/{page}"
+    texts = {name: html.escape(printable(text)) for name, text in tags.items() if text}
+    kinds = {name: "property" if name.startswith("og:") else "name" for name in texts}
+    return "\n".join(f'<meta {kinds[name]}="{name}" content="{text}">' for name, text in texts.items())
 
 
 def security_policy(scripts: Iterable[str], styles: Iterable[str], more: str = "") -> str:

@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import email
 import hashlib
 import io
 import re
@@ -12,10 +13,11 @@ import pytest
 from PIL import Image
 
 import rbmviz
+from rbmviz import paths
 from rbmviz.session import RunHistory, SamplingRun, SamplingSetup
 from rbmviz.view.curves import MIN_CURVE_SAMPLES
 from rbmviz.view.moving import BETWEEN, DARK, FRAMES, HEADER, replay_gif
-from rbmviz.view.replay import Replay, replay_html
+from rbmviz.view.replay import Replay, preview_tags, replay_html
 from tests.frames import read_frame
 
 
@@ -66,6 +68,25 @@ def test_the_page_holds_the_scores_and_lets_nothing_else_in(bas):
     assert "unsafe" not in policy
     assert "</script" not in script
     assert not re.search(r"\b(src|href)=.?https?:|@import|url\(", script + style)
+
+
+def test_previews_name_a_picture_only_on_a_published_site(bas, monkeypatch):
+    """Chats and networks need an absolute address; a title is no markup."""
+    page = replay_html(dataclasses.replace(bas, title='One "<model>"')).decode()
+    assert '<meta property="og:title" content="One &quot;&lt;model&gt;&quot;">' in page
+    assert f'<meta property="og:description" content="{bas.caption}">' in page
+    assert "og:image" not in page
+    assert '"twitter:card" content="summary"' in page
+    urls = email.message_from_string(
+        "Project-URL: Paper, https://a.b\nProject-URL: Documentation, https://c.d/e/"
+    )
+    monkeypatch.setattr(paths.metadata, "metadata", lambda name: urls)
+    paths.site_address.cache_clear()
+    tags = preview_tags("T", "", "play/")
+    paths.site_address.cache_clear()
+    assert 'property="og:image" content="https://c.d/e/play/preview.png"' in tags
+    assert 'property="og:url" content="https://c.d/e/play/"' in tags
+    assert "description" not in tags
 
 
 def test_the_gif_ends_with_the_newest_samples(bas):

@@ -1,9 +1,12 @@
 """Chromium, and pages of the app in it: what tests and the scripts beside them share."""
 
 import contextlib
+import functools
 import shutil
+import threading
 import time
 from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from playwright.sync_api import Browser, Error, Locator, TimeoutError, sync_playwright
@@ -89,6 +92,20 @@ def open_chromium(path: str | None = None, *flags: str) -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path or find_chromium(), args=options)
         yield browser
         browser.close()
+
+
+class _Silent(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serving_folder(folder: Path) -> Iterator[str]:
+    """Serve the files of a folder; yield its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Silent, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 class Live:

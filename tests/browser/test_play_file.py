@@ -12,7 +12,9 @@ from waiting import wait
 
 import rbmviz
 from rbmviz.cli import main
+from rbmviz.coupling import ALGORITHMS, PairStream
 from rbmviz.lessons import load_lesson, measure_claims
+from rbmviz.rbm import RBM
 from rbmviz.rbm.clamp import as_clamp
 from rbmviz.samplers.interleave import start_of
 from rbmviz.view.live import Live
@@ -342,6 +344,35 @@ def test_the_claims_of_shipped_lessons_hold_in_the_page(opened, folder, name):
         for n in sorted({claim.n for claim in step.claims}):
             show(page, n)
         assert all(page("rbmviz.lesson.card.watched.seen")), step.title
+
+
+def test_pairs_of_chains_meet_in_a_lesson(opened, folder):
+    """With the numbers of Python's pairs, at two scales; steps about other charts show recorded ones."""
+    assert main(["play", "--lesson", "meet", "--out", str(folder / "meet.html")]) == 0
+    page = opened("meet.html")
+    page.page.locator("#answer-0").click()
+    page.page.locator(".play").click()
+    page("rbmviz.lesson.page.speed = 100")
+    wait(lambda: all(page("rbmviz.lesson.card.watched.seen")), "claims")
+    setup = load_lesson("meet").steps[0].state.setup()
+    for scale in (1.5, 0.6):
+        page(f"rbmviz.lesson.page.grid.changeKnobs(0, {{ scale: {scale} }})")
+        wait(lambda: page("rbmviz.lesson.page.liveRuns[0].last") == 512, "all pairs")
+        made = page("rbmviz.lesson.page.liveRuns[0].numbers")
+        rbm = RBM(*(scale * x for x in (setup.rbm.W, setup.rbm.b, setup.rbm.c)))
+        for algorithm in ALGORITHMS:
+            stream = PairStream(rbm, setup.starts, algorithm, 1000, seed=setup.seed)
+            while stream.finished < 512:
+                stream.advance(1000)
+            tau, cut = stream.tau[:512], stream.truncated[:512]
+            expected = {"mean": tau.mean(), "median": np.median(tau), "cut": 100 * cut.mean()}
+            expected["within_10"] = 100 * ((tau <= 10) & ~cut).mean()
+            assert {name: made[f"{algorithm}_{name}"] for name in expected} == pytest.approx(expected)
+    assert page("rbmviz.lesson.page.curves.spec.bars.length") > 20
+    page("rbmviz.lesson.open(3)")
+    assert not page.page.locator(".live .chart").is_visible()  # it would give the answer away
+    page.page.locator("#answer-1").click()
+    assert page.page.locator(".live .chart").is_visible()
 
 
 def test_lessons_that_browsers_cannot_run_are_refused(tmp_path, capsys):

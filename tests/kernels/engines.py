@@ -31,6 +31,7 @@ SCRIPTS = (
     "rbmviz/browser/clamp.js",
     "rbmviz/browser/findings.js",
     "rbmviz/browser/landscape.js",
+    "rbmviz/browser/pairs.js",
     "rbmviz/browser/worker.js",
     "rbmviz/view/panel/frame.js",
     "tests/kernels/run_engine.js",

@@ -13,7 +13,7 @@ let wasm, signatures, frame, standing = {};
 function openFrame(module, table, content) {
   [wasm, signatures, frame] = [fromBase64(module), table, readFrame(fromBase64(content).buffer)];
   standing = {};
-  return frame.request.chains.length;
+  return frame.request.chains?.length ?? 0;
 }
 
 const chainOf = panel => new Chain(new Kernels(wasm, signatures), frame.request.chains[panel], frame.panels[0].blocks);
@@ -40,6 +40,16 @@ function goOn(panel, n, knobs) {
   const chain = standing[panel] ??= chainOf(panel);
   for (let done = 0; done < n; done += BATCH) chain.advance(Math.min(BATCH, n - done), knobs);
   return true;
+}
+
+/** Pairs of all algorithms at a scale, after pairs at another one: all that are counted, and those that are shown after each sweep. */
+function runPairs(scale, sweeps) {
+  const run = new PairsRun({ wasm, signatures, pairs: frame.request.pairs, blocks: frame.panels[0].blocks }), shown = [];
+  run.make({ scale: 2, sweeps: 40 });
+  run.make({ scale, sweeps: 0 });
+  for (let i = 0; i < sweeps; i++) shown.push(run.make({ sweeps: 1 }).shown);
+  for (const each of run.streams[1]) while (each.finished < each.spec.pairs) each.advance(COUNT_SWEEPS);
+  return { shown: shown.map(each => Object.values(each).map(({ v, v2, ended, ...state }) => ({ ...state, v: [...v], v2: [...v2], ended: ended?.pair ?? -1 }))), counted: run.make({ sweeps: 0 }).counted };
 }
 
 /** What a worker finds in given samples, bytes of 0 and 1, in place of its own. */

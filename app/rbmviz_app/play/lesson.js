@@ -19,15 +19,15 @@
  * @property {string} formula MathML
  * @property {(any & { before: string, after: string, unit: string })[]} claims
  */
-/** @typedef {{ part: 'live' | 'matrix' | 'units', card: StepCard, page: any, heads: any[], live: any }} LessonStep */
+/** @typedef {{ part: 'live' | 'pairs' | 'matrix' | 'units' | 'chart', card: StepCard, page: any, heads: any[], live: any, chart: CurvesSpec }} LessonStep */
 
 const CARD_MS = 250; // minimum time between changes of the numbers on the card
 
 /** Format a number for the card like value_words (rbmviz_app/card.py). @param {number} value */
 const numberText = value => (Math.abs(value) >= 100 || Number.isInteger(value) ? whole.format(Math.round(value)) : round3(value)).replace('-', '−');
 
-/** The live page of one step; its card waits for answers and watches its numbers. */
-class StepPage extends LivePage {
+/** The live page of one step; its card waits for answers and watches its numbers. @param {any} Page @returns {any} */
+const ofStep = Page => class extends Page {
   /** @type {LessonCard | null} */
   card = null;
 
@@ -44,7 +44,9 @@ class StepPage extends LivePage {
     this.card?.note();
     this.card?.lesson.root.toggleAttribute('data-playing', this.playing && !this.card.allSeen);
   }
-}
+};
+
+const StepPage = ofStep(LivePage), StepPairs = ofStep(PairsPage);
 
 /** The card of one step, and its reader's actions. */
 class LessonCard {
@@ -86,7 +88,7 @@ class LessonCard {
     const { page } = this.lesson, now = performance.now();
     if (!page || this.asks) return;
     const revealed = this.showsReveal;
-    this.watched.note(page.liveRuns.map(({ last, numbers }) => ({
+    this.watched.note(page.liveRuns.map((/** @type {LiveRun} */ { last, numbers }) => ({
       n: last, numbers: Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value])),
     })));
     if (this.showsReveal !== revealed) return this.draw();
@@ -193,7 +195,7 @@ class LessonPage {
     this.root = root;
     root.replaceChildren();
     this.at = -1;
-    /** @type {StepPage | null} */
+    /** A page of LivePage or PairsPage. @type {any} */
     this.page = null;
     /** @type {UnitsPage | null} */
     this.drawn = null;
@@ -226,15 +228,16 @@ class LessonPage {
     this.at = at;
     const step = this.steps[at], { page, heads, live } = step;
     this.live.replaceChildren();
-    if (step.part === 'live') {
+    if (step.part === 'live' || step.part === 'pairs') {
       /** @type {any} */
       const data = { request: { contains: this.contains, ...page, title: this.title }, panels: heads.map((/** @type {any} */ head) => ({ head: structuredClone(head), blocks: {} })) };
-      this.page = new StepPage(this.live, data, /** @type {any} */ ({ request: { ...this.engine, ...live }, panels: this.frame.panels }));
+      this.page = new (step.part === 'live' ? StepPage : StepPairs)(this.live, data, /** @type {any} */ ({ request: { ...this.engine, ...live }, panels: this.frame.panels }));
     } else {
       document.title = this.title;
       this.live.append(element('h1', { text: this.title }));
       if (step.part === 'units') this.drawn = new UnitsPage(this.live, this.units);
-      else this.showPicture();
+      else if (step.part === 'matrix') this.showPicture();
+      else this.showChart(step.chart);
     }
     this.card = new LessonCard(this, step, `${this.title} · step\u00a0${at + 1}\u00a0of\u00a0${this.steps.length}`);
     if (this.page) {
@@ -250,6 +253,14 @@ class LessonPage {
       element('p', { class: 'small', text: 'A recorded picture of this step: in rbmviz, λ is dragged.' }));
   }
 
+  /** @param {CurvesSpec} chart */
+  showChart(chart) {
+    const curves = new Curves();
+    this.live.append(curves.node, element('p', { class: 'small', text: 'A recorded chart of this step, of 1,000 pairs: in rbmviz it grows, and exact curves stand beside the estimates.' }));
+    curves.show(chart);
+    curves.draw(rgb(this.live, 'var(--st-text-color)'));
+  }
+
   moves() {
     /** @param {string} text @param {number} step */
     const move = (text, step) => element('button', { type: 'button', id: text, text, disabled: step < 0 || step >= this.steps.length, onclick: () => this.go(step) });
@@ -262,7 +273,7 @@ async function showLesson() {
   const root = /** @type {HTMLElement} */ (document.getElementById('replay'));
   try {
     if (!runsHere()) throw new Error(`${NO_VECTORS} open the lesson in a newer one.`);
-    /** @type {any} */ (SCRIPTS).lesson = new LessonPage(root, readFrame(await unpackedFrame('lesson')));
+    /** @type {any} */ (SCRIPTS).lesson = new LessonPage(root, await withKernels(readFrame(await unpackedFrame('lesson'))));
   } catch (error) {
     noteFailure(error);
     root.replaceChildren(alertOf(error));

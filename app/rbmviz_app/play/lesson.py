@@ -22,10 +22,12 @@ from rbmviz.view.specs import shape_of
 from rbmviz_app.card import look_words, panel_names, stated_words, watched_words
 from rbmviz_app.pages.chain.landscape import landscape_line
 from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
+from rbmviz_app.play.pairs import PAIR_NUMBERS, pairs_page, recorded_chart
 from rbmviz_app.share.page import CHAIN_FOLDER, SHARE_FOLDER, units_script, units_style
 from rbmviz_app.share.prose import marked
 
 PLAY_FOLDER = SHARE_FOLDER.parent / "play"
+COUPLING_FOLDER = CHAIN_FOLDER.parent / "coupling"
 
 MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
 """Picture of the matrix part of the page How it works (``.ci/doc-pictures matrix``)."""
@@ -33,6 +35,7 @@ MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
 BROWSER_NUMBERS = {
     "sample": {"sweeps", "largest_class"} | {number.name for number in SCORES} - {"ink"},
     "chain": {"empty", "floor", "states"} | {number.name for number in OF_LANDSCAPE} - {"rate"},
+    "coupling": PAIR_NUMBERS,
 }
 """Numbers of each page that browsers can compute; claims may be about these only."""
 
@@ -49,7 +52,11 @@ class LessonPage:
         if step.goal or state.branches:
             raise BadInput("a challenge or a branch has no form for browsers.")
         if state.page not in BROWSER_NUMBERS:
-            raise BadInput(f"the page {state.page} has no form for browsers; sample and chain have one.")
+            raise BadInput(
+                f"the page {state.page} has no form for browsers; sample, chain and coupling have one."
+            )
+        if state.settings.get("coupling_more"):
+            return recorded_chart(step) | {"card": card_data(step, "chart")}
         for claim in step.claims:
             if unknown := {metric for _, metric in claim.about} - BROWSER_NUMBERS[state.page]:
                 raise BadInput(
@@ -58,12 +65,13 @@ class LessonPage:
         part = state.settings.get("little", "landscape")
         if state.page == "chain" and part != "landscape":
             return {"part": part, "card": card_data(step, part)}
-        for sampler in state.algorithms():
+        for sampler in () if state.page == "coupling" else state.algorithms():
             check_runs(sampler)
-        data = walk_page(state, self.engine) if state.page == "chain" else self._samples(state)
-        return data | {"part": "live", "card": card_data(step, "live")}
+        make = {"chain": walk_page, "coupling": pairs_page, "sample": self._samples}[state.page]
+        part = "pairs" if state.page == "coupling" else "live"
+        return make(state, self.engine) | {"part": part, "card": card_data(step, part)}
 
-    def _samples(self, state: PageState) -> dict[str, Any]:
+    def _samples(self, state: PageState, engine: Engine) -> dict[str, Any]:
         setup, algorithms, settings = state.setup(), state.algorithms(), state.settings
         if settings["kernel"] != "binary":
             raise BadInput(
@@ -115,15 +123,16 @@ def walk_page(state: PageState, engine: Engine) -> dict[str, Any]:
 def card_data(step: Step, part: str) -> dict[str, Any]:
     """Return the card of a step; its claims are ``Claim``s of ``claims.js``, with their words.
 
-    part : "live", or the part that the step's page shows; the card of "matrix" has nothing to do or look at
+    part : "live", "pairs", or the part that the step's page shows; the cards of recorded ones, "matrix"
+        and "chart", have nothing to do, look at or watch
     """
-    page, names = step.state.page, panel_names(step)
+    page, names, runs = step.state.page, panel_names(step), part not in ("matrix", "chart")
     fields = ("panel", "metric", "operator", "number", "of", "n")
     claims = [
         {name: getattr(claim, name) for name in fields}
         | {"before": watched_words(claim, page, names), "after": stated_words(claim, page, names)}
         | {"unit": claim.with_unit(page, "").strip("\u00a0")}
-        for claim in step.claims
+        for claim in (step.claims if runs else ())
     ]
     return {
         "title": step.title,
@@ -133,8 +142,8 @@ def card_data(step: Step, part: str) -> dict[str, Any]:
         "right": step.right,
         "hold": step.hold,
         "blind": step.blind,
-        "do": marked(step.do) if part != "matrix" else [],
-        "look": step.look if part != "matrix" else "",
+        "do": marked(step.do) if runs else [],
+        "look": step.look if runs else "",
         "look_words": look_words(step) if step.look else "",
         "reveal": marked(step.reveal),
         "formula": mathml(step.formula, "block") if step.formula else "",
@@ -180,10 +189,14 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
         browser.KERNELS_FOLDER / "claims.js",
         browser.KERNELS_FOLDER / "units.js",
         SHARE_FOLDER / "lesson_card.js",
+        PLAY_FOLDER / "pairs.js",
         PLAY_FOLDER / "lesson.js",
     )
     own = (file.read_text("utf-8") for file in files)
-    script = "\n".join([live_script(CHAIN_FOLDER / "panel.js"), units_script(), *own])
-    styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
+    script = "\n".join(
+        [live_script(CHAIN_FOLDER / "panel.js", COUPLING_FOLDER / "panel.js"), units_script(), *own]
+    )
+    styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css", COUPLING_FOLDER / "panel.css")
     sheets = [*(file.read_text("utf-8") for file in styles), units_style()]
-    return assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets), dataset
+    page_html = assembled(lesson.title, {"lesson": frame}, script, LIVE_POLICY, sheets, lesson.about)
+    return page_html, dataset

@@ -150,6 +150,21 @@ def estimate_rows(results: Results, statistic: str) -> Rows:
     return rows
 
 
+def bound_chart(results: Results, log: bool = False) -> Chart:
+    """Return the chart of ``bound_rows``."""
+    names = [*NAMES.values(), *([EXACT] if results.exact_possible else [])]
+    title = "Total variation distance, at most"
+    return line_chart(bound_rows(results, log), names, "Gibbs sweeps", title, kind="symlog", log=log)
+
+
+def estimate_chart(results: Results, statistic: str) -> Chart:
+    """Return the chart of ``estimate_rows``."""
+    names = [*(f"UCD, {name.lower()}" for name in NAMES.values()), f"CD-{results.pairs[0].k}"]
+    names += [EXACT] if results.truth is not None else []
+    rows = estimate_rows(results, statistic)
+    return line_chart(rows, names, "Pairs", f"Mean of: {statistic}", domain=(0, 1))
+
+
 def _rows(series: str, *columns: np.ndarray) -> Rows:
     return [
         dict(zip(POINT_COLUMNS, (series, *(float(y) for y in values)), strict=True))

@@ -211,10 +211,6 @@ def draw_bound(race: PageRace[CouplingSetup]) -> None:
         log = controls.toggle(Settings.tv_log)
 
     def draw(results: Results) -> tuple[Chart, list[str]]:
-        rows = charts.bound_rows(results, log)
-        names = [*charts.NAMES.values(), *([charts.EXACT] if results.exact_possible else [])]
-        title = "Total variation distance, at most"
-        chart = charts.line_chart(rows, names, "Gibbs sweeps", title, kind="symlog", log=log)
         exact = (
             "The grey curve is exact."
             if len(results.exact)
@@ -227,7 +223,7 @@ def draw_bound(race: PageRace[CouplingSetup]) -> None:
         small = (
             f"Cut off: {cut}; so the bound is too small and ends early: raise “Cut off after”." if cut else ""
         )
-        return chart, [exact, small]
+        return charts.bound_chart(results, log), [exact, small]
 
     offer(race, "tv", draw, "Upper bound on the total variation distance against sweeps")
     st.caption(
@@ -245,10 +241,6 @@ def draw_estimate(race: PageRace[CouplingSetup]) -> None:
         k = controls.slide(Settings.estimate_k, width=160)
 
     def draw(results: Results) -> tuple[Chart, list[str]]:
-        rows = charts.estimate_rows(results, statistic)
-        names = [*(f"UCD, {name.lower()}" for name in charts.NAMES.values()), f"CD-{results.pairs[0].k}"]
-        names += [charts.EXACT] if results.truth is not None else []
-        chart = charts.line_chart(rows, names, "Pairs", f"Mean of: {statistic}", domain=(0, 1))
         i, j = results.unit
         exact = (
             "The grey line is the exact value, by enumeration."
@@ -257,6 +249,7 @@ def draw_estimate(race: PageRace[CouplingSetup]) -> None:
         )
         cut = _cut_off(results.pairs)
         biased = f"Cut off: {cut}, which biases UCD: raise “Cut off after”." if cut else ""
+        chart = charts.estimate_chart(results, statistic)
         return chart, [f"{exact} Visible unit {i + 1}, hidden unit {j + 1}.", biased]
 
     offer(race, "estimate", draw, f"Running estimates of the {statistic} against pairs")

@@ -92,16 +92,9 @@ def encode(snapshot: CouplingSnapshot, request: FrameRequest, client: ClientStat
 _canvas = Canvas(Path(__file__).parent)
 
 
-def coupling_panel(
-    race: PageRace[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
-) -> None:
-    """Draw a pair of chains for each coupling; labels : knob labels that differ for this model, by name."""
-    [panel] = race.panels
-    rbm = race.setup.rbm
-    title = f"{rbm.n_visible} × {rbm.n_hidden} units"
-    spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)
-    spec["knobs"] = [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in spec["knobs"]]
-    pair_columns = [
+def pair_columns() -> list[dict[str, Any]]:
+    """Return what the panel's script draws of each coupling besides its pairs."""
+    return [
         column
         | {
             "help": prose(column["help"]),
@@ -112,6 +105,17 @@ def coupling_panel(
         }
         for column, numbers in zip(PAIR_COLUMNS, READOUTS, strict=True)
     ]
+
+
+def coupling_panel(
+    race: PageRace[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
+) -> None:
+    """Draw a pair of chains for each coupling; labels : knob labels that differ for this model, by name."""
+    [panel] = race.panels
+    rbm = race.setup.rbm
+    title = f"{rbm.n_visible} × {rbm.n_hidden} units"
+    spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)
+    spec["knobs"] = [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in spec["knobs"]]
     spec["readouts"] = []  # each column draws its own readouts
     _canvas.mount(
         race,
@@ -120,6 +124,6 @@ def coupling_panel(
         n_visible=rbm.n_visible,
         shape=shape,
         highlight=HIGHLIGHT,
-        pair_columns=pair_columns,
+        pair_columns=pair_columns(),
         **mounted,
     )
