@@ -1,5 +1,7 @@
 """Coupled chains in browsers are those of Python, bit for bit, at any scale of the parameters."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -12,13 +14,16 @@ from rbmviz.session.coupling import Coupling, CouplingRun, CouplingSetup
 from rbmviz.view.frames import write_frame
 from tests.kernels.engines import ENGINES
 
-pytestmark = [pytest.mark.compiled, pytest.mark.browser]
+pytestmark = [
+    pytest.mark.compiled,
+    pytest.mark.skipif(shutil.which("node") is None, reason="needs node"),
+]
 
 SEED, SWEEPS, MAX_SWEEPS = 3, 150, 200
 
 
 @pytest.mark.parametrize(("sizes", "scale"), [((16, 10), 1.5), ((100, 40), 0.3)])
-@pytest.mark.parametrize("name", ["node", "chromium"])
+@pytest.mark.parametrize("name", ["node", pytest.param("chromium", marks=pytest.mark.slow)])
 def test_pairs_are_those_of_python(name, sizes, scale):
     base = random_rbm(*sizes, SEED)
     setup = CouplingSetup(base, None, SEED)
