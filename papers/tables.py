@@ -63,8 +63,19 @@ def best_setting(columns: Columns, column: str, at: float, values: Iterable[Any]
 
 
 def falls(curves: Iterable[Mapping[str, Sequence[float]]], key: str = "log_likelihood") -> list[float]:
-    """Return how far each training ends below the maximum of its curve."""
-    return [max(curve[key]) - curve[key][-1] for curve in curves]
+    """Return how far each training ends (``late``) below its value where the mean of all is highest.
+
+    Each training's own maximum would be that of its noise: the noisier a trainer, the farther it would fall.
+    """
+    each = list(curves)
+    values = np.array([curve[key] for curve in each], np.float64)
+    highest = values[:, values.mean(axis=0).argmax()].tolist() if each else []
+    return [high - end for high, end in zip(highest, late(each, key), strict=True)]
+
+
+def late(curves: Iterable[Mapping[str, Sequence[float]]], key: str = "log_likelihood") -> list[float]:
+    """Return the mean of the last tenth of each curve."""
+    return [float(np.mean(curve[key][-max(1, len(curve[key]) // 10) :])) for curve in curves]
 
 
 def last(curves: Iterable[Mapping[str, Sequence[float]]], key: str = "log_likelihood") -> list[float]:

@@ -31,6 +31,12 @@ def timed(training: Iterator[Progress]) -> Iterator[tuple[Progress, float]]:
         begin = time.thread_time()
 
 
+def first_parameters(n_visible: int, n_hidden: int, seed: int, scale: float) -> RBM:
+    """Return a model with all parameters N(0, scale^2)."""
+    g = np.random.default_rng([seed, 16])
+    return RBM(*(g.normal(0, scale, shape) for shape in ((n_visible, n_hidden), n_visible, n_hidden)))
+
+
 def small_training(
     trainer: str, data: str, n_hidden: int, updates: int, seed: int, scale: float, points: int
 ) -> dict[str, Any]:
@@ -44,9 +50,7 @@ def small_training(
     trainer's statistics (for UCD of one update: tau_mean, rejected_mean, truncated).
     """
     rows = load_dataset(data).train
-    g = np.random.default_rng([seed, 16])
-    m = rows.shape[1]
-    start = RBM(*(g.normal(0, scale, shape) for shape in ((m, n_hidden), m, n_hidden)))
+    start = first_parameters(rows.shape[1], n_hidden, seed, scale)
     every = updates // points
     training = train(rows, trainers.read(trainer), n_hidden, updates, seed, warm_start=start, every=every)
     next(training)  # compiles before the clock starts, in another training
@@ -101,13 +105,15 @@ def scored_training(
     betas: int = 1000,
     rows: int = 0,
     data_options: dict[str, Any] | None = None,
+    scale: float = 0.0,
 ) -> dict[str, Any]:
     """Train a model; return the curve of each yardstick (nats a row).
 
     trainer : the trainer with its knobs
     betas : temperatures of annealed importance sampling, if the model cannot be enumerated
     rows : first rows to train on; 0 are all
-    data_options : binarisation of the data
+    data_options : binarisation of the data, or the seed of simulated ones
+    scale : standard deviation of all first parameters; 0 is the start that ``train`` has
 
     By point: update, the likelihood of training rows and of held-out rows, the paper's Monte Carlo average
     over training rows, the error of the first two, processor seconds of the training so far, and the
@@ -118,7 +124,8 @@ def scored_training(
     scored, held_out = known[:SCORED_ROWS], dataset.test[:SCORED_ROWS]
     result: dict[str, list[float]] = {"update": [], "train": [], "held_out": [], "monte_carlo": []}
     result |= {"error": [], "seconds": []}
-    training = train(known, trainers.read(trainer), hidden, updates, seed, every=updates // points)
+    start = first_parameters(known.shape[1], hidden, seed, scale) if scale else None
+    training = train(known, trainers.read(trainer), hidden, updates, seed, start, every=updates // points)
     for progress, spent in timed(training):
         rbm = progress.rbm
         free = -float(rbm.free_energy(scored).mean())

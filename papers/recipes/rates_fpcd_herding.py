@@ -8,7 +8,7 @@ from papers.recipe import Measurements, Recipe, Work, on_sample, seeds, sweep
 from papers.tables import best_setting, by_seed, difference, dots, mean, where
 from rbmviz.sweeps import Axis, Budget
 
-MODELS = ("mnist_fpcd", "usps_fpcd")
+MODELS = ("mnist_fpcd", "usps_fpcd", "letters_fpcd", "reviews_fpcd")
 KERNELS = ("binary", "mean")
 STEPS = (0.003, 0.01, 0.03)
 SWEEPS_A_SAMPLE = 10
@@ -112,5 +112,5 @@ RECIPE = Recipe(
     live_link=on_sample(
         "mnist_fpcd", "rates_fpcd:eps=0.01,k=10", "rates_herding:eps=0.01", axis="sweeps", kernel="mean"
     ),
-    needs=("usps",),
+    needs=("usps", "letters", "reviews"),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing, Row
 from papers.recipe import Job, Measurements, Recipe, Work, on_train, seeds
-from papers.tables import band, central, falls, last, paired, ratio
+from papers.tables import band, central, falls, last, late, paired, ratio
 from papers.trainings import TAU_OFFSET, small_training
 
 TRAINERS = {
@@ -54,7 +54,7 @@ def work(size: Size) -> list[Work]:
     small = ("CD-1", "PCD", "UCD") if size == "full" else ("CD-1", "PCD")
     return [
         *jobs(("CD-1", "PCD", "UCD", "half-step UCD"), 0.1, seeds(size, quick=8, medium=20, full=100)),
-        *jobs(("CD-5", "CD-10", "CD-20"), 0.1, seeds(size, quick=0, medium=4, full=100)),
+        *jobs(("CD-5", "CD-10", "CD-20"), 0.1, seeds(size, quick=0, medium=20, full=100)),
         *jobs(small, SMALL_RATE, seeds(size, quick=3, medium=3, full=20)),
     ]
 
@@ -62,11 +62,6 @@ def work(size: Size) -> list[Work]:
 def curves(measured: Measurements, label: str, rate: float = 0.1) -> list[Any]:
     """Return the trainings of a trainer."""
     return measured.each(f"{label}-rate{rate:g}-")
-
-
-def late(runs: Sequence[Any]) -> list[float]:
-    """Return the mean log-likelihood of each training over its last tenth, 1,000 updates."""
-    return [float(np.mean(run["log_likelihood"][-(len(run["log_likelihood"]) // 10) :])) for run in runs]
 
 
 def mean_tau(runs: Sequence[Any]) -> Estimate:
