@@ -213,28 +213,31 @@ AUTOMATIC = "automatic"
 class TrainingSetScore(NamedTuple):
     """ISL of a training set as its own sample, in nats per test example; how many examples it has.
 
-    of_model: whether the model's file names it, so that it covers all the training data.
+    of_model : whether the model's file names it, so that it covers all the training data
+    means : whether its rows are E[v|h], as the samples' are, and not 0 and 1
     """
 
     isl: float
     n: int
     of_model: bool
+    means: bool = False
 
 
 def training_set_score(
-    model: Model, dataset: Dataset, kernel: Kernel, compute: Callable[[Dataset, Kernel], float]
+    model: Model, dataset: Dataset, kernel: Kernel, compute: Callable[[Dataset, Kernel, Model], float]
 ) -> TrainingSetScore | None:
     """Return the score of the training set: stored with the model, or computed from the data at hand.
 
     dataset : what the model's samples are scored against
     kernel : kernel of the ISL, "binary" or "mean"
-    compute : returns the ISL of the training part of a data set
+    compute : returns the ISL of the training part of a data set, of its means (``metrics.reference``) if the
+        kernel is on means. Older files have that of its rows of 0 and 1, which is not used.
 
     None if the data have no training part.
     """
-    stored = (model.meta.get("reference") or {}).get(kernel)
-    if dataset.name == data_name(model.meta) and stored is not None:
-        return TrainingSetScore(stored["isl"], stored["n"], True)
+    stored, means = (model.meta.get("reference") or {}).get(kernel), kernel == "mean"
+    if dataset.name == data_name(model.meta) and stored is not None and stored.get("means", False) == means:
+        return TrainingSetScore(stored["isl"], stored["n"], True, means)
     if not len(dataset.train):
         return None
-    return TrainingSetScore(compute(dataset, kernel), len(dataset.train), False)
+    return TrainingSetScore(compute(dataset, kernel, model), len(dataset.train), False, means)

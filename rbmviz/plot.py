@@ -712,8 +712,9 @@ def _isl(named: Mapping[str, Samples], data: Dataset, kernel: Kernel) -> Any:
                 point | {"y": score.isl, "isl": score.isl, "std_error": score.std_error, "beta": score.beta}
             )
 
-    def compute(data: Dataset, kernel: Kernel) -> float:
-        return metrics.reference(data.train, data.test, data.validation, kernel=kernel).isl
+    def compute(data: Dataset, kernel: Kernel, model: Model) -> float:
+        rbm = model.rbm if kernel == "mean" else None
+        return metrics.reference(data.train, data.test, data.validation, kernel=kernel, rbm=rbm).isl
 
     model = next((run.model for run in named.values() if run.model is not None), None)
     line = None if model is None else training_set_score(model, data, kernel, compute)
@@ -725,6 +726,8 @@ def _isl(named: Mapping[str, Samples], data: Dataset, kernel: Kernel) -> Any:
         what,
         _styles(named),
         kinds=("end",),
-        line=None if line is None else ("the training set itself", line.isl),
+        line=None
+        if line is None
+        else ("the training set as means" if line.means else "the training set itself", line.isl),
     )
     return _drawn(curves.of([*rows, *ends]))

@@ -47,6 +47,12 @@ def test_the_isl_is_that_of_the_metric(samples):
     [lines] = [layer for layer in chart.to_dict()["layer"] if layer["mark"]["type"] == "line"]
     assert lines["encoding"]["color"]["scale"]["range"] == [colour("gibbs"), colour("rates_fpcd")]
     assert "the training set itself" in json.dumps(chart.to_dict())
+    drawn = json.dumps(plot.isl(samples, data, kernel="mean").to_dict())
+    means = rbmviz.metrics.reference(
+        data.train, data.test, data.validation, kernel="mean", rbm=samples["gibbs"].model.rbm
+    )
+    assert "the training set as means" in drawn
+    assert min(abs(float(x) - means.isl) for x in re.findall(r"-\d+\.\d+", drawn)) < 1e-5
 
 
 def series_of(chart):

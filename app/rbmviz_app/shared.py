@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from rbmviz import Model
+from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.datasets.own import READERS
 from rbmviz.errors import BadInput
@@ -145,15 +145,17 @@ def data(name: str) -> Dataset:
 
 
 @st.cache_resource(show_spinner=False, max_entries=100)
-def _training_part_isl(key: str, kernel: Kernel, _dataset: Dataset) -> float:
-    return reference(_dataset.train, _dataset.test, _dataset.validation, kernel=kernel).isl
+def _training_part_isl(key: str, kernel: Kernel, _dataset: Dataset, _rbm: RBM | None) -> float:
+    return reference(_dataset.train, _dataset.test, _dataset.validation, kernel=kernel, rbm=_rbm).isl
 
 
-def training_part_isl(dataset: Dataset, kernel: Kernel) -> float:
-    """Return the ISL of a data set's training part against its own test part."""
+def training_part_isl(dataset: Dataset, kernel: Kernel, model: Model) -> float:
+    """Return the ISL of a data set's training part against its test part; for the mean kernel, of its means."""
     # All visitors share the results, and two visitors may have files with the same name.
     key = dataset.digest() if is_upload(dataset) else dataset.name
-    return _training_part_isl(key, kernel, dataset)
+    if kernel == "binary":
+        return _training_part_isl(key, kernel, dataset, None)
+    return _training_part_isl(f"{key} {model.digest()}", kernel, dataset, model.rbm)
 
 
 def is_own_model(name: str) -> bool:

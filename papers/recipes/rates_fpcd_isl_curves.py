@@ -19,7 +19,7 @@ SAMPLERS = ("gibbs:k=5", "rates_fpcd:k=5", "rates_herding", "sample_penalization
 STEPS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 SMALL_STEPS = (0.00001, 0.00003, 0.0001, 0.0003)
 PENALIZED = ("sample_penalization:k=5", "sample_penalization:k=5,alpha=0.99")
-"""Sample penalization has smaller steps, too, and a slower decay: its best step is not at an end of the grid."""
+"""Sample penalization has smaller steps, too, so that its best one is not at an end of the grid."""
 
 EARLY = 100
 """Samples at which a fast start shows."""

@@ -76,7 +76,9 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
 def _over(yardstick: str) -> tuple[Bound, ...]:
     text = dict(YARDSTICK_TEXTS)[yardstick]
     return (
-        Bound(f"{yardstick}_start", f"UCD after PCD, less where it began, by {text} (nats a row)", at_least=0),
+        Bound(
+            f"{yardstick}_start", f"UCD after PCD, less where it began, by {text} (nats a row)", at_least=0
+        ),
         Bound(f"{yardstick}_PCD", f"UCD after PCD, less PCD all along, by {text} (nats a row)", at_least=0),
         Bound(
             f"{yardstick}_slow PCD",

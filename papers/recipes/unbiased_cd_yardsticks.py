@@ -67,7 +67,9 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
             for label in (*TRAINERS, "exact"):
                 if runs := measured.each(f"{label}, {setting}-"):
                     result[f"{key}fall_{name}_{label}"] = Estimate.of(falls(runs, name))
-                    result[f"{key}over_truth_{name}_{label}"] = paired(last(runs, name), [scores[name] for scores in true])
+                    result[f"{key}over_truth_{name}_{label}"] = paired(
+                        last(runs, name), [scores[name] for scores in true]
+                    )
             ucd = last(measured.each(f"UCD, {setting}-"), name)
             for label in ("CD-1", "PCD") if ucd else ():
                 result[f"{key}ucd_over_{name}_{label}"] = paired(

@@ -69,7 +69,8 @@ def log_likelihood(
     Parameters
     ----------
     method
-        How it is computed; monte_carlo is the average of the paper on unbiased CD.
+        How it is computed; monte_carlo is the average of the paper on unbiased CD: too low where its chains
+        leave their rows and do not come back, too high where they stay.
     chains
         Chains of AIS (default 128), or of monte_carlo for each row (default 100).
     temperatures
@@ -98,6 +99,12 @@ def log_likelihood(
         return -float(loaded.rbm.free_energy(v).mean()) - found["log_z"]
 
     means = {part: mean(v) if len(v := getattr(data, part)) else None for part in PARTS}
+    for part, value in means.items() if method == "monte_carlo" else ():
+        if value is not None and value > (best := metrics.highest_log_likelihood(getattr(data, part))) + 1e-6:
+            print_message(
+                f"The average of the {part} part, {value:.4g}, is above {best:.4g}, the best that any model "
+                "can have: its chains do not leave their rows, and flatter the model."
+            )
     parts = ", ".join(f"{part} {value:.6g}" for part, value in means.items() if value is not None)
     error = _error(found)
     said = f"mean log-likelihood in nats: {parts}{error and f', all{error}'} ({_how(found)})"

@@ -148,6 +148,23 @@ def _diagnostics(given: str | None, samples: _Samples, dataset: Dataset) -> dict
     return per_chain | reasons
 
 
+def _training_set(
+    samples: _Samples, data: Dataset, given: str | None, kernel: Kernel
+) -> dict[str, float | int | str]:
+    """Return the entries of the training set as samples: for means, of its means if the model is at hand."""
+    name, rbm = given or samples.model, None
+    if kernel == "mean" and name is not None:
+        try:
+            rbm = _model_of(samples, given, name)
+        except BadInput:
+            if given:
+                raise
+    rbm = rbm if rbm is not None and rbm.n_visible == data.n_visible else None
+    own = reference(data.train, data.test, data.validation, kernel=kernel, rbm=rbm)
+    of = "bits" if rbm is None else "means"
+    return {"reference": own.isl, "reference_n": own.n, "reference_of": of}
+
+
 def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
     """Return ink, shares of blank and spurious samples, and with labels the classes, as in the app."""
     if samples.v is None:
@@ -233,11 +250,11 @@ def score(
     data = _data_of(next(iter(named.values()), read[0]), dataset)
     (result, groups), *others = [_scored(samples, data, model, kernel, curve) for samples in read]
     print_message("Scoring the training set for comparison.")
-    own = reference(data.train, data.test, data.validation, kernel=kernel)
-    result |= {"reference": own.isl, "reference_n": own.n, "origin": origin_of({}, data)}
+    own = [_training_set(each, data, model, kernel) for each in (read if kernel == "mean" else read[:1])]
+    result |= {**own[0], "origin": origin_of({}, data)}
     said = text(result)
     for compared, other_groups in others:
-        compared |= {"reference": own.isl, "reference_n": own.n}
+        compared |= own[-1]
         difference, error = result["isl"] - compared["isl"], float(paired_error(groups, other_groups))
         said = f"{file}\n{said}\n\n{other}\n{text(compared)}\n\n{file} - {other}: {difference:+.3g}"
         said += f" +- {error:.2g} nats, paired on {len(data.test):,} test examples"
@@ -251,7 +268,8 @@ def text(result: dict[str, Any]) -> str:
     lines = [
         f"ISL {result['isl']:.2f} +- {result['std_error']:.2f} nats per test example of {result['dataset']} "
         f"({result['n']:,} samples, {result['kernel']} kernel, beta {result['beta']:.3f})",
-        f"its training part as samples: {result['reference']:.2f} ({result['reference_n']:,} examples)",
+        f"its training part as samples: {result['reference']:.2f} ({result['reference_n']:,} examples, "
+        f"{'means, as the samples' if result['reference_of'] == 'means' else 'rows of 0 and 1'})",
     ]
     lines += [line.format(**result) for key, line in LINES.items() if result.get(key) is not None]
     sizes = [

@@ -272,8 +272,10 @@ def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
             v = sample(model, sampler, N_SCORED, seed=0, v0=dataset.validation[0]).v
             isl[name] = round(metrics.isl(v, *parts).isl, 2)
         for kernel in ("binary", "mean"):
-            own = metrics.reference(dataset.train, *parts, kernel=kernel)
+            rbm = model.rbm if kernel == "mean" else None
+            own = metrics.reference(dataset.train, *parts, kernel=kernel, rbm=rbm)
             references[kernel] = {"isl": round(own.isl, 2), "beta": round(own.beta, 4), "n": own.n}
+        references["mean"]["means"] = True
     except BadInput as error:
         print_message(f"The model has no scores: {error}")
         return {}

@@ -168,7 +168,7 @@ def test_two_visitors_with_files_of_one_name_get_scores_of_their_own(rows):
 
     other = pd.DataFrame(np.tile(np.eye(5, dtype=int), (12, 1))).to_csv(index=False).encode()
     both = [load_bytes(content, "rows.csv") for content in (rows, other)]
-    scores = [shared.training_part_isl(data, "binary") for data in both]
+    scores = [shared.training_part_isl(data, "binary", None) for data in both]
     assert scores[0] != scores[1]
 
 

@@ -1,5 +1,7 @@
 """The Train page without a browser: where trainers begin, what has been learned, its files, and Undo."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from page_settings import button, race_of, set_settings
@@ -9,6 +11,7 @@ from rbmviz import RBM, Model, make_trainer, train
 from rbmviz.datasets import load_dataset
 from rbmviz.rbm.files import model_bytes
 from rbmviz.session import TrainingRun
+from rbmviz_app.pages.train.drawing import levels_of, remarks_on_averages
 from rbmviz_app.pages.train.page import code_of
 
 LEARNED_BY = "Use the model trained by"
@@ -141,6 +144,23 @@ def test_trainer_below_independent_pixels_is_named(page):
             return {any("a Monte Carlo average" in text for text in notes(test)), *asks}
 
         wait(lambda wanted=wanted: asked() == {wanted}, "the choice of the yardstick")
+        # Independent pixels are scored on all examples, and so say nothing of an average over 50 of them.
+        assert any("Not above independent" in text for text in notes(test)) is (part == "test")
+
+
+def test_an_average_that_no_model_can_have_is_said():
+    """The upper line is of the averaged examples: no model has more than minus their entropy."""
+    levels = levels_of(load_dataset("bas"))
+    assert levels.averaged == levels.attainable == pytest.approx(-3.379, abs=0.02)
+    assert levels_of(load_dataset("modes")).averaged >= -np.log(50)  # of 50 rows
+    points = {
+        name: [SimpleNamespace(band=lambda _, x=x: (x, x, x))] for name, x in (("a", -0.1), ("b", -4.0))
+    }
+    shown = [(name, SimpleNamespace(likelihoods=each)) for name, each in points.items()]
+    [said] = remarks_on_averages(shown, levels.averaged)
+    assert "(−3.38)" in said
+    assert ": a. Chains" in said
+    assert remarks_on_averages(shown[1:], levels.averaged) == []
 
 
 def notes(test):

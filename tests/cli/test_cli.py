@@ -234,6 +234,11 @@ def test_score_says_how_many_samples_a_chain_is_worth(capsys, tmp_path):
     with np.load(path) as file:
         v = file["v"]
     energy, activity = load_model("bas_pcd").rbm.free_energy(v), v.sum(axis=1)
+    mean, data = run(capsys, "score", path, "--kernel", "mean"), rbmviz.load_dataset("bas")
+    parts = (data.train, data.test, data.validation)
+    means = rbmviz.metrics.reference(*parts, kernel="mean", rbm=load_model("bas_pcd").rbm)
+    assert (mean["reference_of"], mean["reference"]) == ("means", means.isl)
+    assert (result["reference_of"], result["reference"]) == ("bits", rbmviz.metrics.reference(*parts).isl)
     assert result["ess_free_energy"] == rbmviz.metrics.chain_diagnostics(energy).ess
     assert result["ess_activity"] == rbmviz.metrics.chain_diagnostics(activity).ess
     assert result["ess_activity"] != result["ess_free_energy"]

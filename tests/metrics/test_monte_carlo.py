@@ -6,6 +6,7 @@ from command_line import run
 from naive import random_rbm, sigmoid, states
 
 from rbmviz import BadInput, load_dataset, load_model
+from rbmviz.cli import main
 from rbmviz.metrics import log_likelihood, monte_carlo_likelihood
 
 
@@ -49,6 +50,13 @@ def test_the_command(capsys):
     rows, rbm = load_dataset("bas").train, load_model("bas_pcd").rbm
     want = monte_carlo_likelihood(rbm, rows, chains=50, sweeps=3, seed=4)
     assert run(capsys, *words.split(), "--method", "monte_carlo")["train"] == want
+
+
+@pytest.mark.parametrize(("method", "said"), [("monte_carlo", True), ("exact", False)])
+def test_the_command_says_when_chains_flatter_a_model(capsys, method, said):
+    """No model has more than -3.379 on Bars and Stripes; chains of `bas_pcd` hardly leave their rows."""
+    assert main(["log-likelihood", "--model", "bas_pcd", "--dataset", "bas", "--method", method]) == 0
+    assert ("is above -3.379, the best that any model can have" in capsys.readouterr().err) is said
 
 
 def test_rows_are_scored_alike_in_any_company():

@@ -38,7 +38,7 @@ def plane_chart(curves: Sequence[Curve], dataset: Dataset) -> Chart:
 def reference_label(dataset: str, score: TrainingSetScore) -> str:
     """Return the label of the line at the training set's own score."""
     what = "the training set" if score.of_model else f"the training part of {dataset}"
-    return f"{what} ({score.n:,})"
+    return f"{what}{', as means' if score.means else ''} ({score.n:,})"
 
 
 def isl_chart(

@@ -230,7 +230,8 @@ def make_chart(
     score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
     line = None
     if score is not None:  # while presenting, text is large and the chart may be narrow
-        line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
+        short = "the training set" + ", as means" * score.means
+        line = short if present else reference_label(data_label(dataset.name), score), score.isl
     unit = race.cost_unit
     return isl_chart(curves, compared, line, unit, kind, setup.kernel, present), notes
 

@@ -12,7 +12,7 @@ from rbmviz.charts import Chart
 from rbmviz.charts.catalogue import UPPER_BOUND_LABEL
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import independent_log_likelihood
-from rbmviz.metrics.exact import attainable_log_likelihood
+from rbmviz.metrics.exact import attainable_log_likelihood, highest_log_likelihood
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.metrics.numbers import LIKELIHOOD, PSEUDO_LIKELIHOOD, SCORED_EXAMPLES
 from rbmviz.session import TrainingSetup, TrainingSnapshot
@@ -49,7 +49,8 @@ MAX_DISTRIBUTIONS = 2
 
 HOW_AVERAGED = (
     f"a Monte Carlo average: {MONTE_CARLO_CHAINS} chains of {MONTE_CARLO_SWEEPS} sweeps from each of "
-    f"{LIVE_MONTE_CARLO_ROWS} training examples"
+    f"{LIVE_MONTE_CARLO_ROWS} training examples. Too low where chains leave their example for good, too high "
+    "where they stay"
 )
 
 HOW_PSEUDO = (
@@ -67,10 +68,12 @@ class Levels(NamedTuple):
     """Reference log-likelihoods for the curves, in nats per scored example.
 
     attainable : highest value that any model can reach on the training examples, if known
+    averaged : the same on the examples of the Monte Carlo average
     independent : highest value of a model of independent pixels, by part: "train", "test"
     """
 
     attainable: float | None
+    averaged: float
     independent: dict[str, float]
 
 
@@ -78,7 +81,8 @@ def levels_of(dataset: Dataset) -> Levels:
     """Return the reference log-likelihoods of these data."""
     parts = {name: scored_examples(rows) for name in ("train", "test") if len(rows := getattr(dataset, name))}
     independent = {name: independent_log_likelihood(rows) for name, rows in parts.items()}
-    return Levels(attainable_log_likelihood(parts["train"]), independent)
+    averaged = highest_log_likelihood(scored_examples(parts["train"], LIVE_MONTE_CARLO_ROWS))
+    return Levels(attainable_log_likelihood(parts["train"]), averaged, independent)
 
 
 @st.fragment
@@ -121,10 +125,11 @@ def make_likelihoods(
     floor = likelihood_floor(rows)
     exact = {snapshot.method for _, snapshot in snapshots} == {"exact"}
     lines = []
-    if exact and yardstick == "train" and levels.attainable is not None:
-        lines.append((UPPER_BOUND_LABEL, levels.attainable))
+    if levels.attainable is not None and (averaged or (exact and yardstick == "train")):
+        lines.append((UPPER_BOUND_LABEL, levels.averaged if averaged else levels.attainable))
     reference = f"independent {unit} {minus(f'{independent:,.1f}')}"
-    if is_visible := in_sight(independent, rows, floor):
+    is_visible = not averaged and in_sight(independent, rows, floor)
+    if is_visible:
         lines.append((reference, independent))
     number = PSEUDO_LIKELIHOOD if yardstick == "pseudo" else LIKELIHOOD
     title = number.titled()
@@ -135,14 +140,17 @@ def make_likelihoods(
     if compared and compared[0].point is not None:
         place = amount_text(cost_unit, compared[0].point)
         notes.append(f"At {place}: {ranking(snapshots, compared, yardstick)}.")
-    if rows and not is_visible:
+    if rows and not is_visible and not averaged:
         notes.append(f"Below the chart: {reference}, which every model should beat.")
     if floor is not None:
         notes.append(
             f"▼ A curve is below {minus(f'{floor:,.1f}')}, where the axis ends; point at the triangle to "
             "read its value."
         )
-    notes += warnings_of_scores(snapshots, yardstick, independent, unit)
+    if averaged:  # of few examples: independent pixels are scored on all
+        notes += remarks_on_averages(snapshots, levels.averaged)
+    else:
+        notes += warnings_of_scores(snapshots, yardstick, independent, unit)
     special = {"monte_carlo": HOW_AVERAGED, "pseudo": HOW_PSEUDO}
     how = special.get(yardstick) or how_scored(race, snapshots)
     return chart, [*notes, f"{number.label}: {how}."]
@@ -176,6 +184,18 @@ def ranking(snapshots: Named, compared: Sequence[Compared], yardstick: str) -> s
 def minus(number: str) -> str:
     """Return a formatted number with a typographic minus sign."""
     return number.replace("-", "−")
+
+
+def remarks_on_averages(snapshots: Named, highest: float) -> list[str]:
+    """Return a sentence that names the panels whose Monte Carlo average is above that of any model."""
+    newest = [(name, snapshot.likelihoods[-1]) for name, snapshot in snapshots if snapshot.likelihoods]
+    above = [name for name, point in newest if point.band("monte_carlo")[0] > highest + 1e-6]
+    if not above:
+        return []
+    return [
+        f"⚠ Above the best that any model can have on these examples ({minus(f'{highest:,.2f}')}): "
+        f"{', '.join(above)}. Chains that do not leave their example flatter the model: see *training*."
+    ]
 
 
 def warnings_of_scores(snapshots: Named, yardstick: str, independent: float, unit: str) -> list[str]:
