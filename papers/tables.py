@@ -62,20 +62,25 @@ def best_setting(columns: Columns, column: str, at: float, values: Iterable[Any]
     return max(choices, key=lambda v: mean(by_seed(columns, "isl_validation", at, **{column: v})).value)
 
 
+def _tenths(curves: Iterable[Mapping[str, Sequence[float]]], key: str) -> np.ndarray:
+    """Return the means over every tenth of each curve, of (trainings, places)."""
+    values = np.array([curve[key] for curve in curves], np.float64)
+    width = max(1, values.shape[1] // 10)
+    return np.lib.stride_tricks.sliding_window_view(values, width, axis=1).mean(axis=2)
+
+
 def falls(curves: Iterable[Mapping[str, Sequence[float]]], key: str = "log_likelihood") -> list[float]:
-    """Return how far each training ends (``late``) below its value where the mean of all is highest.
+    """Return how far each training ends, in its last tenth, below the tenth where the mean of all is highest.
 
     Each training's own maximum would be that of its noise: the noisier a trainer, the farther it would fall.
     """
-    each = list(curves)
-    values = np.array([curve[key] for curve in each], np.float64)
-    highest = values[:, values.mean(axis=0).argmax()].tolist() if each else []
-    return [high - end for high, end in zip(highest, late(each, key), strict=True)]
+    each = _tenths(curves, key)
+    return list((each[:, each.mean(axis=0).argmax()] - each[:, -1]).tolist())
 
 
 def late(curves: Iterable[Mapping[str, Sequence[float]]], key: str = "log_likelihood") -> list[float]:
     """Return the mean of the last tenth of each curve."""
-    return [float(np.mean(curve[key][-max(1, len(curve[key]) // 10) :])) for curve in curves]
+    return list(_tenths(curves, key)[:, -1].tolist())
 
 
 def last(curves: Iterable[Mapping[str, Sequence[float]]], key: str = "log_likelihood") -> list[float]:

@@ -150,7 +150,7 @@ def _training_part_isl(key: str, kernel: Kernel, _dataset: Dataset, _rbm: RBM | 
 
 
 def training_part_isl(dataset: Dataset, kernel: Kernel, model: Model) -> float:
-    """Return the ISL of a data set's training part against its test part; for the mean kernel, of its means."""
+    """Return the ISL of a data set's training part against its test part: of its means, for kernel "mean"."""
     # All visitors share the results, and two visitors may have files with the same name.
     key = dataset.digest() if is_upload(dataset) else dataset.name
     if kernel == "binary":

@@ -5,7 +5,7 @@ from typing import Any
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
 from papers.recipe import Measurements, Recipe, Work, on_train, per_seed, seeds
-from papers.recipes.unbiased_cd_yardsticks import SCALE
+from papers.recipes.unbiased_cd_truths import SCALE
 from papers.tables import dots
 from papers.trainings import AVERAGED_ROWS, YARDSTICK_TEXTS, annealed, first_parameters
 from rbmviz.datasets import load_dataset
@@ -116,9 +116,9 @@ RECIPE = Recipe(
         ),
     ),
     about=(
-        "The data and the start of *A yardstick that punishes*, five true models as replications. 500 updates "
-        "by PCD at the rate 0.2, and 1,000 from there by PCD at that rate, by PCD at a tenth of it, and by "
-        "half-step UCD at a tenth of it, each scored by the three yardsticks at its end."
+        "The data and the start of *Five true models*, truths as replications. 500 updates by PCD at the "
+        "rate 0.2, and 1,000 from there by PCD at that rate, by PCD at a tenth of it, and by half-step UCD "
+        "at a tenth of it, each scored by the three yardsticks at its end."
     ),
     cost={"quick": 1.0, "full": 6.0},
     live_link=on_train(

@@ -1,11 +1,9 @@
 """Unbiased CD, figure 3 by three yardsticks: training rows, held-out rows, and the paper's average."""
 
-from typing import Any
-
 from papers import trainings
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
-from papers.recipe import Measurements, Recipe, Work, on_train, per_seed, seeds
+from papers.recipe import Job, Measurements, Recipe, Work, on_train, seeds
 from papers.tables import band, falls, last, paired
 from papers.trainings import AVERAGED_ROWS, scored_training
 from rbmviz.datasets import load_dataset
@@ -16,20 +14,12 @@ TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "UCD": "ucd:k=1,t_max=100,algori
 YARDSTICKS = dict(trainings.YARDSTICK_TEXTS)
 KNOBS = "learning_rate=0.2,schedule=constant"
 LARGE, SMALL = "100 hidden units, 1,000 rows", "12 hidden units, 100 rows"
-NARROW, BATCHES = "100 hidden units, narrow start", "100 hidden units, batches of 100 rows"
-SCALE = 0.1
-"""Standard deviation of all first parameters, as in the authors' program. A narrow start has weights
-N(0, 0.01^2) and the biases of the data, as trainings here have it: falls are about twice as large then."""
+BATCHES = "100 hidden units, batches of 100 rows"
 
 
-def of_its_own_truth(seed: int, **arguments: Any) -> dict[str, Any]:
-    """Return ``scored_training`` on observations of the true model of this seed: truths are replications."""
-    return scored_training(data="simulated", data_options={"seed": seed}, seed=seed, **arguments)
-
-
-def true_scores(seed: int) -> dict[str, float]:
-    """Return the yardsticks of the true model of this seed, the first two of them exact."""
-    data, rbm = load_dataset("simulated", seed=seed), truth(seed)
+def true_scores() -> dict[str, float]:
+    """Return the yardsticks of the true model, the first two of them exact."""
+    data, rbm = load_dataset("simulated"), truth()
     return {
         "train": log_likelihood(rbm, data.train),
         "held_out": log_likelihood(rbm, data.test),
@@ -38,49 +28,49 @@ def true_scores(seed: int) -> dict[str, float]:
 
 
 def work(size: Size) -> list[Work]:
-    """Return trainings of a large model from two starts, and of a small one that the exact gradient can train.
+    """Return trainings of a large model, and of a small one that the exact gradient can train, too.
 
     A full run also trains the large one with small batches, by the trainers that diverge.
     """
     updates = 500 if size == "quick" else 5000
-    narrow = {"hidden": 100, "rows": 1000, "updates": updates, "points": 10}
-    small = narrow | {"hidden": 12, "rows": 100, "updates": updates * 2 // 5}
-    large = narrow | {"scale": SCALE}
-    settings = [(label, LARGE, large, 1000) for label in TRAINERS]
-    settings += [(label, SMALL, small, 100) for label in TRAINERS]
-    settings += [(label, BATCHES, large, 100) for label in ("CD-1", "PCD") if size == "full"]
-    settings += [(label, NARROW, narrow, 1000) for label in TRAINERS if size == "full"]
-    each = seeds(size, quick=3, full=5)
-    jobs = per_seed("truth", true_scores, {}, each)
-    for label, key, setting, batch in settings:
-        trainer = f"{TRAINERS[label]},{KNOBS},batch_size={batch},n_chains=1000"
-        jobs += per_seed(f"{label}, {key}", of_its_own_truth, setting | {"trainer": trainer}, each)
-    exact = small | {"trainer": f"exact:{KNOBS},batch_size=100"}
-    return [*jobs, *per_seed(f"exact, {SMALL}", of_its_own_truth, exact, each)]
+    large = {"data": "simulated", "hidden": 100, "rows": 1000, "updates": updates, "points": 10}
+    small = large | {"hidden": 12, "rows": 100, "updates": updates * 2 // 5}
+    settings = [(label, *each) for label in TRAINERS for each in ((LARGE, large, 1000), (SMALL, small, 100))]
+    if size == "full":
+        settings += [(label, BATCHES, large, 100) for label in ("CD-1", "PCD")]
+    jobs: list[Work] = [Job("truth", true_scores, {})]
+    for seed in seeds(size, quick=3, full=3):
+        for label, key, setting, batch in settings:
+            trainer = f"{TRAINERS[label]},{KNOBS},batch_size={batch},n_chains=1000"
+            arguments = setting | {"trainer": trainer, "seed": seed}
+            jobs.append(Job(f"{label}, {key}-{seed}", scored_training, arguments))
+        exact = small | {"trainer": f"exact:{KNOBS},batch_size=100", "seed": seed}
+        jobs.append(Job(f"exact, {SMALL}-{seed}", scored_training, exact))
+    return jobs
 
 
 def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     result: dict[str, Estimate] = {}
-    true = measured.each("truth-")
-    for key, setting in (("", LARGE), ("narrow_", NARROW), ("small_", SMALL), ("batches_", BATCHES)):
-        for name in YARDSTICKS:
-            for label in (*TRAINERS, "exact"):
-                if runs := measured.each(f"{label}, {setting}-"):
-                    result[f"{key}fall_{name}_{label}"] = Estimate.of(falls(runs, name))
-                    result[f"{key}over_truth_{name}_{label}"] = paired(
-                        last(runs, name), [scores[name] for scores in true]
-                    )
-            ucd = last(measured.each(f"UCD, {setting}-"), name)
-            for label in ("CD-1", "PCD") if ucd else ():
-                result[f"{key}ucd_over_{name}_{label}"] = paired(
-                    ucd, last(measured.each(f"{label}, {setting}-"), name)
-                )
+    [true] = measured.each("truth")
+    for label in (*TRAINERS, "exact"):
+        for key, setting in (("", LARGE), ("small_", SMALL), ("batches_", BATCHES)):
+            runs = measured.each(f"{label}, {setting}-")
+            for name in YARDSTICKS if runs else ():
+                ends = last(runs, name)
+                result[f"{key}fall_{name}_{label}"] = Estimate.of(falls(runs, name))
+                result[f"{key}end_{name}_{label}"] = Estimate.of(ends)
+                result[f"{key}over_truth_{name}_{label}"] = Estimate.of([end - true[name] for end in ends])
+    for name in YARDSTICKS:
+        ucd = last(measured.each(f"UCD, {LARGE}-"), name)
+        for label in ("CD-1", "PCD"):
+            ends = last(measured.each(f"{label}, {LARGE}-"), name)
+            result[f"ucd_over_{name}_{label}"] = paired(ucd, ends)
     return result
 
 
 def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
-    for setting in (LARGE, NARROW, SMALL, BATCHES):
+    for setting in (LARGE, SMALL, BATCHES):
         for name, text in YARDSTICKS.items():
             for label in (*TRAINERS, "exact"):
                 if runs := measured.each(f"{label}, {setting}-"):
@@ -89,16 +79,20 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
     return Drawing(rows, "Updates", "log-likelihood (nats a row)")
 
 
-def _falls(yardstick: str, key: str = "") -> tuple[Bound, ...]:
-    text = f"{YARDSTICKS[yardstick]}{', narrow start' * bool(key)} (nats a row)"
+def _falls(yardstick: str, most: float) -> tuple[Bound, ...]:
+    text = YARDSTICKS[yardstick]
     return (
         *(
-            Bound(f"{key}fall_{yardstick}_{label}", f"fall of {label} by {text}", at_least=0.5)
+            Bound(f"fall_{yardstick}_{label}", f"fall of {label} by {text} (nats a row)", at_least=0.5)
             for label in ("CD-1", "PCD")
         ),
-        Bound(f"{key}fall_{yardstick}_UCD", f"fall of UCD by {text}", at_most=1),
+        Bound(f"fall_{yardstick}_UCD", f"fall of UCD by {text} (nats a row)", at_most=most),
         *(
-            Bound(f"{key}ucd_over_{yardstick}_{label}", f"UCD's end less {label}'s by {text}", at_least=0)
+            Bound(
+                f"ucd_over_{yardstick}_{label}",
+                f"UCD's end less {label}'s by {text} (nats a row)",
+                at_least=0,
+            )
             for label in ("CD-1", "PCD")
         ),
     )
@@ -113,26 +107,18 @@ RECIPE = Recipe(
     source="Section 6.2, figure 3",
     claims=(
         claim(
-            "converges",
-            "By the paper's likelihood CD and PCD diverge in the end; UCD does not (figure 3).",
+            "one_truth",
+            "On the data of one true model CD and PCD diverge by the paper's likelihood; UCD does not.",
             "CD and PCD eventually diverge, whereas UCD follows the typical behavior of SG",
-            *_falls("monte_carlo"),
+            *_falls("monte_carlo", 1),
             shortened=SHORT,
+            variant=True,
         ),
         claim(
             "held_out",
             "The same by the likelihood of held-out rows.",
             "No sentence of the paper, whose likelihood is of the training rows",
-            *_falls("held_out"),
-            shortened=SHORT,
-            variant=True,
-        ),
-        claim(
-            "narrow_start",
-            "From a narrow start it is the same, by both.",
-            "The start is not stated; the authors' program has N(0, 0.1²)",
-            *_falls("monte_carlo", "narrow_"),
-            *_falls("held_out", "narrow_"),
+            *_falls("held_out", 1),
             shortened=SHORT,
             variant=True,
         ),
@@ -140,7 +126,7 @@ RECIPE = Recipe(
             "training_rows",
             "The same by the likelihood of the training rows, estimated by annealed importance sampling.",
             "Approximated by Monte Carlo averages",
-            *_falls("train"),
+            *_falls("train", 1),
             shortened=SHORT,
             variant=True,
         ),
@@ -193,17 +179,20 @@ RECIPE = Recipe(
         ),
     ),
     about=(
-        "1,000 observations of a random model with 200 visible and 20 hidden units, all parameters N(0, 1); "
-        "100 hidden units, rate 0.2, 1,000 chains, batches of all rows (a full run has also batches of 100), "
-        "5,000 updates; UCD with the "
-        "half-step coupling of the authors' program. Each model is scored three times: by the likelihood of "
-        "the training rows and of 1,000 held-out rows, both from annealed importance sampling (64 chains, "
-        "1,000 temperatures), and by the average that the authors' program computes: for each of the first "
-        "100 training rows 100 chains that start at the row, 10 sweeps. The logarithm of a mean of few terms "
-        "is too low for a model that has memorised the rows. The exact gradient trains 12 hidden units on "
-        "100 rows for 2,000 updates, beside the other trainers; there likelihoods are exact."
+        "1,000 observations of a random model with 200 visible and 20 hidden units, all parameters N(0, 1), "
+        "one of whose hidden states has 93 % of the mass (*Five true models* has others, on which the "
+        "paper's claim is judged); weights begin at N(0, 0.01²), biases at those of the data; 100 hidden "
+        "units, rate 0.2, 1,000 chains, batches of all rows (a full run has also batches of 100), 5,000 "
+        "updates; UCD with the half-step coupling of the authors' program. Each model is scored three times: "
+        "by the likelihood of the training rows and of 1,000 held-out rows, both from annealed importance "
+        "sampling (64 chains, 1,000 temperatures), and by the average that the authors' program computes: "
+        "for each of the first 100 training rows 100 chains that start at the row, 10 sweeps. The logarithm "
+        "of a mean of few terms is too low for a model that has memorised the rows, if its chains leave "
+        "them; where they stay, p(v|h) is near 1, and the average flatters: PCD on Bars and Stripes, exactly "
+        "-13.1, is -0.13 by it, where no model can have more than -3.38. The exact gradient trains 12 hidden "
+        "units on 100 rows for 2,000 updates, beside the other trainers; there likelihoods are exact."
     ),
-    cost={"quick": 2.0, "full": 25.0},
+    cost={"quick": 2.0, "full": 10.0},
     live_link=on_train(
         "simulated",
         "cd:learning_rate=0.2,n_chains=1000",
