@@ -15,16 +15,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.special import stdtrit
 
-from rbmviz.ledger import Size, VerdictName
+from rbmviz.ledger import CONFIDENCE_BY_SIZE, Size, VerdictName
 
 WEAKER: dict[VerdictName, VerdictName] = {"holds": "in part", "does not hold here": "contradicted in part"}
 """What a shortened run can say instead of each decided verdict."""
 
 MOST_REPLICATIONS = 2000
 """Replications above which a reason only says that more are needed."""
-
-CONFIDENCE_BY_SIZE: dict[Size, float] = {"quick": 0.99, "medium": 0.95, "full": 0.95}
-"""Level of the intervals by size."""
 
 
 class Estimate(NamedTuple):
@@ -167,6 +164,8 @@ class PaperClaim:
     live_link : address of a page that runs the claim live, see ``pages.link_to`` (default: the recipe's)
     variant : whether it is no sentence of the paper, but a variant of one: another setting, or a warning
         (default False). Variants are counted apart.
+    timed : whether it is about processor times, which are of this implementation (default False). Such claims
+        are counted apart, too.
     """
 
     name: str
@@ -177,6 +176,7 @@ class PaperClaim:
     if_undecided: str = ""
     live_link: str = ""
     variant: bool = False
+    timed: bool = False
 
 
 def claim(name: str, text: str, paper: str, *bounds: Bound, **options: Any) -> PaperClaim:

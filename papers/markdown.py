@@ -3,13 +3,28 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rbmviz.ledger import PAPERS, counts_of, figure_name, ledger, minutes_text, verdict_text
+from rbmviz.ledger import (
+    PAPERS,
+    Kind,
+    chance_text,
+    counts_of,
+    figure_name,
+    ledger,
+    minutes_text,
+    verdict_text,
+)
 
 APP = "http://localhost:8501"
 """Address of ``rbmviz app`` on the reader's machine, for the links of the table."""
 
 FIRST_PAGE = "sample"
 """The page at the root of the app's address."""
+
+WORDS_OF_KINDS: dict[Kind, str] = {
+    "claim": "claims",
+    "time": "claims on times, of this implementation",
+    "variant": "variants of claims",
+}
 
 HEADS = ("what", "claim", "the paper", "measured here", "verdict", "run", "live")
 
@@ -20,13 +35,13 @@ def address(link: str) -> str:
 
 
 def count_text(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return the numbers of claims and variants by verdict, as text."""
+    """Return the numbers of claims of each kind by verdict, as text, and what chance does to them."""
     parts = []
-    for what, variants in (("claims", False), ("variants of them", True)):
-        counts = counts_of(results, variants)
+    for kind, what in WORDS_OF_KINDS.items():
+        counts = counts_of(results, kind)
         listed = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
         parts.append(f"{sum(counts.values())} {what}: {listed}.")
-    return " ".join(parts)
+    return " ".join([*parts, chance_text(results)])
 
 
 def markdown(pictures: str) -> str:

@@ -269,6 +269,7 @@ def _judged(recipe: Recipe, claim: PaperClaim, size: Size, numbers: Mapping[str,
     ]
     return {
         **{"claim": claim.name, "text": claim.text, "paper": claim.paper, "variant": claim.variant},
+        "timed": claim.timed,
         **{"measured": measured, "verdict": verdict, "reason": reason},
         "live_link": claim.live_link or recipe.live_link,
     }

@@ -70,6 +70,7 @@ RECIPE = Recipe(
             "About 2 (USPS) to 7 (MNIST; cache or paging may be the reason), called an overestimate",
             Bound("usps", "time of a sample, rates-FPCD over Gibbs, USPS", 1.3, 3),
             Bound("mnist", "time of a sample, rates-FPCD over Gibbs, MNIST", 4, 12),
+            timed=True,
         ),
     ),
     about=(

@@ -209,6 +209,7 @@ RECIPE = Recipe(
             "Minutes: CD-1 25.63, CD-30 311.89, UCD 494.01: 19 times CD-1, 1.6 times CD-30",
             Bound("time", "time of an update, UCD over CD-30", at_least=1),
             shortened=too_short("Single updates are timed, after 300 updates by PCD."),
+            timed=True,
         ),
     ),
     about=(

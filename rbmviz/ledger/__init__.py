@@ -23,6 +23,12 @@ VerdictName = Literal[
 ]
 VERDICTS: tuple[VerdictName, ...] = get_args(VerdictName)
 
+CONFIDENCE_BY_SIZE: dict[Size, float] = {"quick": 0.99, "medium": 0.95, "full": 0.95}
+"""Level of the intervals by size of the run."""
+
+Kind = Literal["claim", "time", "variant"]
+"""A claim of a paper, one of them on times (which are of this implementation), or a variant of one."""
+
 
 class Paper(NamedTuple):
     """A paper: short title, citation and address."""
@@ -82,17 +88,47 @@ def figure_size(name: str) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def counts_of(results: Sequence[Mapping[str, Any]], variants: bool = False) -> dict[str, int]:
-    """Return the number of claims of these results by verdict: the papers' claims, or variants of them."""
+def kind_of(claim: Mapping[str, Any]) -> Kind:
+    """Return what kind of claim this is; each is counted apart."""
+    return "variant" if claim["variant"] else "time" if claim["timed"] else "claim"
+
+
+def counts_of(results: Sequence[Mapping[str, Any]], kind: Kind = "claim") -> dict[str, int]:
+    """Return the number of claims of a kind of these results by verdict."""
     verdicts = [
-        claim["verdict"] for result in results for claim in result["claims"] if claim["variant"] == variants
+        claim["verdict"] for result in results for claim in result["claims"] if kind_of(claim) == kind
     ]
     return {name: verdicts.count(name) for name in VERDICTS}
 
 
+def missed_by_chance(results: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
+    """Return the number of confidence intervals, and how many of them miss their number by chance alone.
+
+    A number that two claims compare with bounds is one; exact numbers and caps have no interval.
+    """
+    levels = {
+        (result["recipe"], one["number"]): CONFIDENCE_BY_SIZE[result["size"]]
+        for result in results
+        for claim in result["claims"]
+        for one in claim["measured"]
+        if one["error"]
+    }
+    return len(levels), sum(1 - level for level in levels.values())
+
+
+def chance_text(results: Sequence[Mapping[str, Any]]) -> str:
+    """Say what chance alone does to the verdicts on these results."""
+    intervals, missed = missed_by_chance(results)
+    return (
+        f"Of {intervals} confidence intervals about {missed:.0f} miss their number by chance alone: a few of "
+        "these verdicts must be wrong by luck."
+    )
+
+
 def verdict_text(claim: Mapping[str, Any]) -> str:
-    """Return the verdict on a claim; on a variant of a paper's claim it says so."""
-    return f"variant: {claim['verdict']}" if claim["variant"] else str(claim["verdict"])
+    """Return the verdict on a claim; on a variant of a paper's claim, or on one about times, it says so."""
+    said: dict[Kind, str] = {"claim": "", "time": "of this implementation: ", "variant": "variant: "}
+    return f"{said[kind_of(claim)]}{claim['verdict']}"
 
 
 def minutes_text(minutes: float) -> str:
