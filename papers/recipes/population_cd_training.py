@@ -19,8 +19,8 @@ TRAINERS = {
 }
 BATCH = {"bas": 32, "modes": 500}
 UPDATES = {
-    "bas": {"quick": 10_000, "medium": 50_000, "full": 50_000},
-    "modes": {"quick": 3000, "medium": 10_000, "full": 10_000},
+    "bas": {"quick": 10_000, "full": 50_000},
+    "modes": {"quick": 3000, "full": 10_000},
 }
 RATES = (0.1, 0.01)
 
@@ -41,7 +41,7 @@ def work(size: Size) -> list[Work]:
             algorithms=tuple(setting(label, data) for label in TRAINERS),
             axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
             data=data,
-            seeds=seeds(size, quick=5, medium=5, full=25),
+            seeds=seeds(size, quick=5, full=6),
             budget=Budget("updates", UPDATES[data][size]),
             metrics=("log_likelihood",),
         )
@@ -65,12 +65,12 @@ def ends(measured: Measurements, label: str, data: str, rate: float) -> dict[int
 
 
 def fall(measured: Measurements, label: str, data: str, rate: float) -> Estimate:
-    """Return how far the curves end below their maximum."""
+    """Return how far the last tenth of the curves is below the point where their mean is highest."""
     rows = rows_of(measured, label, data, rate)
-    end = ends(measured, label, data, rate)
-    return Estimate.of(
-        [float(np.nanmax(rows["log_likelihood"][rows["seed"] == seed])) - end[seed] for seed in end]
-    )
+    each = [rows["log_likelihood"][rows["seed"] == seed] for seed in np.unique(rows["seed"])]
+    updates = rows["n"][rows["seed"] == rows["seed"][0]]
+    highest = np.mean(each, axis=0).argmax()
+    return Estimate.of([curve[highest] - curve[updates >= 0.9 * updates.max()].mean() for curve in each])
 
 
 def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
@@ -168,9 +168,11 @@ RECIPE = Recipe(
     about=(
         "16 hidden units, constant rates, exact log-likelihood of the training rows; batches of 32 and 500 "
         "rows and as many chains. A quick run has 5 seeds at the rate 0.1 and 10,000 (Bars and Stripes) and "
-        "3,000 updates (Modes); a full one 25 seeds at both rates and the paper's 50,000 and 10,000."
+        "3,000 updates (Modes); a full one both rates and the paper's 50,000 and 10,000. The paper has 25 "
+        "trials; six seeds leave intervals that are narrow beside most of its differences. A fall is that of "
+        "the mean of all seeds, from its highest point to its last tenth."
     ),
-    cost={"quick": 3.2, "medium": 18.0, "full": 600.0},
+    cost={"quick": 3.2, "full": 16.0},
     live_link=on_train(
         "bas", "cd:learning_rate=0.1", "pcd:learning_rate=0.1,schedule=constant", "pop_cd:learning_rate=0.1"
     ),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import coupling, fast_weights, population
+from . import coupling, fast_weights, plain, population, verdicts
 from .plain import ROOT
 
 RESULTS = ROOT / "rbmviz" / "ledger" / "stored"
@@ -44,12 +44,12 @@ class Race(NamedTuple):
 
 
 def stored(recipe: str, number: str) -> tuple[float, float, int]:
-    """Return a number of the stored quick run, or else of the full one: value, error, replications.
+    """Return a number of the stored quick run, or else of a longer one: value, error, replications.
 
     Of some recipes the full run has longer chains or more pairs, and so other numbers: for this comparison
     the quick result is kept beside it.
     """
-    files = [RESULTS / f"{recipe}-{size}.json" for size in ("quick", "full")]
+    files = [RESULTS / f"{recipe}-{size}.json" for size in ("quick", "medium", "full")]
     record = json.loads(next(path for path in files if path.exists()).read_text())
     found = [part for claim in record["claims"] for part in claim["measured"] if part["number"] == number]
     return found[0]["value"], found[0]["error"], found[0]["n"]
@@ -104,6 +104,24 @@ def unbiased(most: int, seeds: int) -> list[Race]:
     return [compare("unbiased_cd_unbiased", f"z_{most}", z)]
 
 
+def changed(folder: Path, times: int) -> list[Race]:
+    """Numbers behind five verdicts that changed, with ``times`` as many replications as a test has."""
+    modes = population.artificial_modes(np.random.default_rng(5))
+    model, each = plain.shipped("modes_pop_cd"), range(2 * times)
+    curves = np.array([verdicts.curve_of_cd1(seed) for seed in each])
+    turned = [verdicts.turned_by_one_out(model, modes, seed) for seed in each]
+    joint = [verdicts.joint_over_visible(seed) for seed in range(100 * times)]
+    slopes = [verdicts.slope_of_bias(seed) for seed in each]
+    gibbs = [verdicts.times_as_many(folder, seed) for seed in each]
+    return [
+        compare("unbiased_cd_bas", "fall_CD-1", verdicts.falls(curves)),
+        compare("population_cd_weights", "off_one out_modes_pop_cd", turned),
+        compare("population_cd_weights", "joint_bas_cd1", joint),
+        compare("population_cd_consistency", "slope_pop_cd", slopes),
+        compare("rates_fpcd_fewer_samples", "usps_fpcd_100", gibbs),
+    ]
+
+
 def long_form(folder: Path) -> list[Callable[[], list[Race]]]:
     """Return all comparisons, each of which takes seconds to minutes."""
     steps = dict.fromkeys((1.0, 0.95), fast_weights.EPS)
@@ -115,6 +133,7 @@ def long_form(folder: Path) -> list[Callable[[], list[Race]]]:
         lambda: meeting(8, 400, general=True),
         lambda: unbiased(100, 20),
         lambda: unbiased(100_000, 20),
+        lambda: changed(folder, 4),
     ]
 
 

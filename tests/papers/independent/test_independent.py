@@ -3,9 +3,10 @@
 import ast
 import json
 
+import numpy as np
 import pytest
 
-from tests.papers.independent import compare, coupling, fast_weights
+from tests.papers.independent import compare, coupling, fast_weights, plain, verdicts
 
 FOLDER = compare.ROOT / "tests" / "papers" / "independent"
 MOST = 4.0
@@ -21,7 +22,7 @@ def agree(found):
 def test_nothing_of_the_package_is_imported():
     allowed = {"numpy", "json", "struct", "os", "pathlib", "typing", "collections"}
     programs = [path for path in FOLDER.glob("*.py") if not path.name.startswith("test_")]
-    assert len(programs) == 5
+    assert len(programs) == 6
     for path in programs:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
@@ -59,6 +60,20 @@ def test_a_point_of_the_curves_with_and_without_decay(series, alpha, eps, data_d
     (row,) = [row for row in stored if row["series"] == f"{series}, eps = {eps:g}" and row["x"] == 982]
     found = fast_weights.decay(data_dir, 982, 1, {alpha: (eps,)})
     assert abs(found[alpha, eps][0][1] - row["y"]) < 2 * (row["high"] - row["low"])
+
+
+def test_numbers_behind_five_verdicts_that_changed(data_dir):
+    agree(compare.changed(data_dir, 1))
+
+
+def test_weights_that_leave_one_out_keep_the_direction():
+    """Equation 9, where samples are an expectation: of a model with small weights, to the noise of a mean."""
+    g = np.random.default_rng(6)
+    light = plain.Model(0.1 * g.standard_normal((16, 8)), g.standard_normal(16), g.standard_normal(8))
+    turned = [verdicts.turned_by_one_out(light, plain.bars_and_stripes(), seed) for seed in range(4)]
+    assert abs(np.mean(turned)) < 1e-4
+    # Negative control: of this model 16,000 samples are no expectation, as the stored number says.
+    assert verdicts.turned_by_one_out(plain.shipped("bas_pcd"), plain.bars_and_stripes(), 0) > 3e-3
 
 
 @pytest.mark.slow
