@@ -240,4 +240,5 @@ def training_set_score(
         return TrainingSetScore(stored["isl"], stored["n"], True, means)
     if not len(dataset.train):
         return None
-    return TrainingSetScore(compute(dataset, kernel, model), len(dataset.train), False, means)
+    whole = stored is not None and stored["n"] == len(dataset.train) and dataset.name == data_name(model.meta)
+    return TrainingSetScore(compute(dataset, kernel, model), len(dataset.train), whole, means)

@@ -194,7 +194,7 @@ def remarks_on_averages(snapshots: Named, highest: float) -> list[str]:
         return []
     return [
         f"⚠ Above the best that any model can have on these examples ({minus(f'{highest:,.2f}')}): "
-        f"{', '.join(above)}. Chains that do not leave their example flatter the model: see *training*."
+        f"{', '.join(above)}. Chains that do not leave their example flatter the model: choose “training”."
     ]
 
 
