@@ -21,7 +21,7 @@ from papers.recipes import (
     unbiased_cd_bas,
 )
 from papers.run import estimates_of, identity, pooled, refreshed
-from papers.tables import best_curve
+from papers.tables import best_curve, falls, late
 from rbmviz.datasets import load_dataset
 from rbmviz.gradient import gradient_quality
 from rbmviz.ledger import SIZES, STORED_FOLDER, figure_name, ledger, stored
@@ -192,6 +192,47 @@ def test_small_weights_have_the_share_of_z_that_is_met():
     weights = np.where(logs <= 0, np.exp(logs), 0)
     error = np.hypot(weights.std() / len(weights) ** 0.5, (met["share"] / 20_000) ** 0.5)
     assert abs(met["share"] - weights.mean()) < 4 * error < 0.01
+
+
+def test_a_fall_is_that_of_the_mean_curve():
+    """Noise alone makes none, though each curve's own maximum is far above its end; a true one is found."""
+    g, rise = np.random.default_rng(1), np.minimum(np.arange(100), 20.0)
+    noisy = [{"y": (rise + g.normal(0, 8, 100)).tolist()} for _ in range(20)]
+    assert np.mean([max(run["y"]) - run["y"][-1] for run in noisy]) > 15
+    assert abs(np.mean(falls(noisy, "y"))) < 4
+    down = [{"y": (np.array(run["y"]) - 7 * (np.arange(100) > 70)).tolist()} for run in noisy]
+    assert np.mean(falls(down, "y")) == pytest.approx(7, abs=3)
+    assert late(down, "y") == pytest.approx([np.mean(run["y"][-10:]) for run in down])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "panel", "falls_of"),
+    [
+        (
+            "unbiased_cd_bas",
+            "log-likelihood, rate 0.1",
+            {"fall_CD-1": "CD-1", "fall_PCD": "PCD", "fall_UCD": "UCD", "fall_half": "half-step UCD"},
+        ),
+        (
+            "unbiased_cd_truths",
+            "held-out rows",
+            {f"fall_held_out_{label}": label for label in ("CD-1", "PCD", "UCD")},
+        ),
+        (
+            "unbiased_cd_simulated",
+            "log-likelihood (AIS, nats a row)",
+            {"fall_CD-1": "CD-1", "fall_UCD": "UCD"},
+        ),
+    ],
+)
+def test_stored_falls_are_those_of_the_stored_mean_curves(recipe, panel, falls_of):
+    entry = stored(recipe)
+    for number, label in falls_of.items():
+        rows = entry["figure"]["rows"]
+        curve = np.array([row["y"] for row in rows if (row["panel"], row["series"]) == (panel, label)])
+        tenths = np.convolve(curve, np.full(len(curve) // 10, 10 / len(curve)), "valid")
+        found = estimates_of(entry)[number].value
+        assert found == pytest.approx(tenths.max() - tenths[-1], abs=0.01)
 
 
 def test_the_papers_meeting_times_are_counted_from_one():
