@@ -142,7 +142,8 @@ def isl(
 ) -> Any:
     """Return the ISL against the number of samples: how well the samples cover unseen data.
 
-    The dashed line is the score of the training set itself; see ``metrics.ISL`` (rates-FPCD, section 5).
+    The dashed line is the score of the training set itself; for means, of its means under the samples' model
+    (``metrics.reference``; rates-FPCD, section 5).
 
     Parameters
     ----------

@@ -11,13 +11,11 @@ from rbmviz.ledger import (
     STORED_FOLDER,
     VERDICTS,
     chance_text,
-    counts_of,
     figure_name,
     figure_size,
     ledger,
     missed_by_chance,
     stored,
-    verdict_text,
 )
 
 OPEN_ALL = """
@@ -78,15 +76,3 @@ def test_what_chance_does_is_counted_from_the_stored_numbers():
     made_up = [result("a", "full", *[0.1] * 60), result("b", "quick", *[0.1] * 100, 0.0, None)]
     assert missed_by_chance(made_up) == (160, pytest.approx(4))
     assert "Of 160 confidence intervals about 4 miss" in chance_text(made_up)
-
-
-def test_claims_on_times_and_variants_are_counted_apart():
-    kinds = {kind: sum(counts_of(ledger(), kind).values()) for kind in ("claim", "time", "variant")}
-    claims = [claim for result in ledger() for claim in result["claims"]]
-    assert sum(kinds.values()) == len(claims)
-    assert (
-        kinds["time"]
-        == sum(verdict_text(claim).startswith("of this implementation: ") for claim in claims)
-        > 5
-    )
-    assert kinds["variant"] == sum(verdict_text(claim).startswith("variant: ") for claim in claims) > 20

@@ -6,7 +6,7 @@ from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
 from papers.recipe import Measurements, Recipe, Work, on_train, per_seed, seeds
 from papers.recipes.unbiased_cd_truths import SCALE
-from papers.tables import dots
+from papers.tables import dots, paired
 from papers.trainings import AVERAGED_ROWS, YARDSTICK_TEXTS, annealed, first_parameters
 from rbmviz.datasets import load_dataset
 from rbmviz.metrics import monte_carlo_likelihood
@@ -54,11 +54,14 @@ def work(size: Size) -> list[Work]:
     return per_seed("warm", warm_training, arguments, seeds(size, quick=3, full=5))
 
 
+def scores(measured: Measurements, name: str, yardstick: str) -> list[float]:
+    """Return where each training ends, by truth."""
+    return [run[name][yardstick] for run in measured.each("warm-")]
+
+
 def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     return {
-        f"{yardstick}_{other}": measured.mean(
-            "warm-", lambda run, y=yardstick, other=other: run["UCD"][y] - run[other][y]
-        )
+        f"{yardstick}_{other}": paired(*(scores(measured, name, yardstick) for name in ("UCD", other)))
         for yardstick, _ in YARDSTICK_TEXTS
         for other in ("start", "PCD", "slow PCD")
     }
@@ -67,9 +70,8 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
 def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for yardstick, text in YARDSTICK_TEXTS:
-        for name in ("start", *THEN):
-            each = measured.mean("warm-", lambda run, y=yardstick, name=name: run[name][y])
-            rows += dots([(name, each)], "mean of the truths", text)
+        each = [(name, Estimate.of(scores(measured, name, yardstick))) for name in ("start", *THEN)]
+        rows += dots(each, "mean of the truths", text)
     return Drawing(rows, "", "log-likelihood (nats a row)", mark="point")
 
 

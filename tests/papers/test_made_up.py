@@ -185,39 +185,3 @@ def test_both_worlds_of_biases():
         against = biases(lambda data, times=times: {1: 1 / times, 10: 1 / times}, larger=1 / 30)
         assert set(good.values()) == {"holds"}
         assert set(verdicts(name, None, against).values()) == {"does not hold here"}
-
-
-def yardsticks(truth, fallen):
-    """Return what is found of a training: curves that rise to 0, and end at -5 for the fallen trainers."""
-
-    def found(name, arguments):
-        label, noise = name.partition("-0")[0].rpartition("-")[0] or name, 0.01 * arguments["seed"]
-        if name.startswith("truth"):
-            return dict.fromkeys(("train", "held_out", "monte_carlo"), truth)
-        end = -5.0 if label in fallen else 0.0
-        curve = [-9.0, *([0.0 + noise] * 8), end - noise]
-        return {"update": list(range(10))} | dict.fromkeys(("train", "held_out", "monte_carlo"), curve)
-
-    return found
-
-
-def test_both_worlds_of_five_truths():
-    name, found = "unbiased_cd_truths", yardsticks
-    good = verdicts(name, None, found(-9.0, ("CD-1", "PCD")))
-    assert set(good.values()) == {"holds"}
-    bad = verdicts(name, None, found(9.0, ("UCD",)))
-    assert set(bad.values()) == {"does not hold here"}
-
-
-def test_both_worlds_of_a_warm_start():
-    def found(order):
-        def of(name, arguments):
-            at = {each: i + 0.01 * arguments["seed"] * i for i, each in enumerate(order)}
-            return {each: dict.fromkeys(("train", "held_out", "monte_carlo"), at[each]) for each in order}
-
-        return of
-
-    name = "unbiased_cd_warm_start"
-    assert set(verdicts(name, None, found(("PCD", "start", "slow PCD", "UCD"))).values()) == {"holds"}
-    bad = verdicts(name, None, found(("UCD", "slow PCD", "start", "PCD")))
-    assert set(bad.values()) == {"does not hold here"}

@@ -206,32 +206,20 @@ def test_a_fall_is_that_of_the_mean_curve():
 
 
 @pytest.mark.parametrize(
-    ("recipe", "panel", "falls_of"),
+    ("recipe", "panel", "number"),
     [
-        (
-            "unbiased_cd_bas",
-            "log-likelihood, rate 0.1",
-            {"fall_CD-1": "CD-1", "fall_PCD": "PCD", "fall_UCD": "UCD", "fall_half": "half-step UCD"},
-        ),
-        (
-            "unbiased_cd_truths",
-            "held-out rows",
-            {f"fall_held_out_{label}": label for label in ("CD-1", "PCD", "UCD")},
-        ),
-        (
-            "unbiased_cd_simulated",
-            "log-likelihood (AIS, nats a row)",
-            {"fall_CD-1": "CD-1", "fall_UCD": "UCD"},
-        ),
+        ("unbiased_cd_bas", "log-likelihood, rate 0.1", "fall_"),
+        ("unbiased_cd_truths", "held-out rows", "fall_held_out_"),
+        ("unbiased_cd_simulated", "log-likelihood (AIS, nats a row)", "fall_"),
     ],
 )
-def test_stored_falls_are_those_of_the_stored_mean_curves(recipe, panel, falls_of):
+def test_stored_falls_are_those_of_the_stored_mean_curves(recipe, panel, number):
     entry = stored(recipe)
-    for number, label in falls_of.items():
+    for label in ("CD-1", "PCD", "UCD"):
         rows = entry["figure"]["rows"]
         curve = np.array([row["y"] for row in rows if (row["panel"], row["series"]) == (panel, label)])
         tenths = np.convolve(curve, np.full(len(curve) // 10, 10 / len(curve)), "valid")
-        found = estimates_of(entry)[number].value
+        found = estimates_of(entry)[number + label].value
         assert found == pytest.approx(tenths.max() - tenths[-1], abs=0.01)
 
 

@@ -3,7 +3,6 @@
 import ast
 import json
 
-import numpy as np
 import pytest
 
 from tests.papers.independent import compare, coupling, fast_weights, plain, verdicts
@@ -64,15 +63,7 @@ def test_a_point_of_the_curves_with_and_without_decay(series, alpha, eps, data_d
 
 def test_numbers_behind_five_verdicts_that_changed(data_dir):
     agree(compare.changed(data_dir, 1))
-
-
-def test_weights_that_leave_one_out_keep_the_direction():
-    """Equation 9, where samples are an expectation: of a model with small weights, to the noise of a mean."""
-    g = np.random.default_rng(6)
-    light = plain.Model(0.1 * g.standard_normal((16, 8)), g.standard_normal(16), g.standard_normal(8))
-    turned = [verdicts.turned_by_one_out(light, plain.bars_and_stripes(), seed) for seed in range(4)]
-    assert abs(np.mean(turned)) < 1e-4
-    # Negative control: of this model 16,000 samples are no expectation, as the stored number says.
+    # Negative control: of another model 16,000 samples are no expectation, and the direction is wrong.
     assert verdicts.turned_by_one_out(plain.shipped("bas_pcd"), plain.bars_and_stripes(), 0) > 3e-3
 
 

@@ -86,18 +86,16 @@ def curve_of_cd1(seed: int) -> np.ndarray:
 
 def times_as_many(folder: Path, seed: int, n: int = 100, most: int = 20_000) -> float:
     """Return log10 of how many times as many samples of Gibbs have the ISL of n of rates-FPCD on USPS."""
-    validation, test = usps(folder)
-    g = np.random.default_rng([2022, seed])
-    start = validation[g.integers(len(validation))]
-    arrays = {key: read_safetensors("usps_fpcd")[key].astype(np.float32) for key in "Wbc"}
+    parts, g = usps(folder), np.random.default_rng([2022, seed])
+    v = parts[0][g.integers(len(parts[0]))]
+    W, b, c = (read_safetensors("usps_fpcd")[key].astype(np.float32) for key in "Wbc")
 
     def score(samples: np.ndarray) -> float:
-        return isl(distance_counts(samples, validation), distance_counts(samples, test))[1]
+        return isl(*(distance_counts(samples, part) for part in parts))[1]
 
-    goal, v, chain = score(rates_fpcd(0.1, 1.0, n, start, g)), start, np.empty((most, len(start)), np.float32)
+    goal, chain = score(rates_fpcd(0.1, 1.0, n, v, g)), np.empty((most, len(v)), np.float32)
     for i in range(most):
-        h = bits(g, sigmoid(v @ arrays["W"] + arrays["c"]))
-        chain[i] = v = bits(g, sigmoid(arrays["W"] @ h + arrays["b"]))
+        chain[i] = v = bits(g, sigmoid(W @ bits(g, sigmoid(v @ W + c)) + b))
     points = np.unique(np.geomspace(n, most, 40).astype(int))
     low, high = 0, len(points) - 1  # scores rise but for noise
     while low < high:
