@@ -9,7 +9,9 @@ from papers.tables import best_setting, by_seed, difference, dots, mean, where
 from rbmviz.sweeps import Axis, Budget
 
 MODELS = ("mnist_fpcd", "usps_fpcd", "letters_fpcd", "reviews_fpcd")
-KERNELS = ("binary", "mean")
+KERNELS = {"binary": MODELS, "mean": MODELS[:-1]}
+"""Models by kernel: means of 1,000 words take an hour to score."""
+
 STEPS = (0.003, 0.01, 0.03)
 SWEEPS_A_SAMPLE = 10
 """Sweeps per sample of rates-FPCD: about as many as herding needs."""
@@ -23,7 +25,7 @@ def work(size: Size) -> list[Work]:
             kernel,
             algorithms=(f"rates_fpcd:k={SWEEPS_A_SAMPLE}", "rates_herding"),
             axes=(Axis("eps", STEPS),),
-            models=MODELS,
+            models=KERNELS[kernel],
             seeds=seeds(size, quick=3, full=10),
             budget=Budget("sweeps", SWEEPS[size]),
             kernel=kernel,
@@ -49,7 +51,7 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
             if (own := columns["seed"] == seed).any()
         ]
         result[f"sweeps_{model}"] = Estimate.of(each)
-        for kernel in KERNELS:
+        for kernel in (name for name, models in KERNELS.items() if model in models):
             fpcd, herding = (best(measured, kernel, model, name) for name in ("rates_fpcd", "rates_herding"))
             result[f"{kernel}_{model}"] = difference(fpcd, herding)
     return result
@@ -59,7 +61,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for kernel in KERNELS:
         for algorithm in ("rates_fpcd", "rates_herding"):
-            each = [(model, mean(best(measured, kernel, model, algorithm))) for model in MODELS]
+            each = [(model, mean(best(measured, kernel, model, algorithm))) for model in KERNELS[kernel]]
             rows += dots(each, algorithm, f"{kernel} kernel")
     return Drawing(rows, "", f"ISL after {SWEEPS[size]:,} sweeps (nats)", mark="point")
 
@@ -98,8 +100,8 @@ RECIPE = Recipe(
                     -2,
                     2,
                 )
-                for model in MODELS[1:]
-                for kernel in KERNELS
+                for kernel, models in KERNELS.items()
+                for model in models[1:]
             ),
             live_link=on_sample(
                 "usps_fpcd",
@@ -114,7 +116,9 @@ RECIPE = Recipe(
         f"One chain of each with the same number of sweeps, rates-FPCD with {SWEEPS_A_SAMPLE} of them a "
         "sample, each at its best step size. Only rates-FPCD has means of its pixels, which the kernel on "
         "means uses; the paper does not say which kernel its figures have. At k = 1 against herding's "
-        "several sweeps a sample the order is the opposite, but that is no equal cost."
+        "several sweeps a sample the order is the opposite, but that is no equal cost. On other data the "
+        "order is one of kernel and data: on USPS rates-FPCD leads by means and herding by bits. MNIST and "
+        "USPS have ten seeds, the other data three."
     ),
     cost={"quick": 1.2, "full": 20.0},
     live_link=on_sample(
