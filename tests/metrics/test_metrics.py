@@ -449,16 +449,11 @@ def test_no_model_of_independent_units_gives_the_data_more():
 
 def test_the_training_set_of_means_is_smoothed_by_the_model():
     """Its rows are means like those of samples; without weights they are all the same."""
-    data, g = load_dataset("digits"), np.random.default_rng(3)
-    parts = data.test, data.validation
-    rbm, flat = (
-        RBM(g.normal(size=(64, 8)), np.zeros(64), np.zeros(8)),
-        RBM(np.zeros((64, 2)), g.normal(size=64), np.zeros(2)),
-    )
-    rows = np.repeat(flat.mean_visible(np.zeros((1, 2), np.float32)), len(data.train), axis=0)
-    line, own, same = (reference(data.train, *parts, kernel="mean", rbm=each) for each in (rbm, None, flat))
-    assert same.isl == pytest.approx(isl(rows, *parts, kernel="mean").isl)
-    assert own.isl == isl(data.train, *parts, kernel="mean").isl
-    assert len({line.isl, own.isl, same.isl}) == 3
+    data, parts = load_dataset("digits"), (load_dataset("digits").test, load_dataset("digits").validation)
+    rbm = RBM(np.zeros((64, 2)), np.random.default_rng(3).normal(size=64), np.zeros(2))
+    rows = np.repeat(rbm.mean_visible(np.zeros((1, 2), np.float32)), len(data.train), axis=0)
+    means, own = (reference(data.train, *parts, kernel="mean", rbm=each) for each in (rbm, None))
+    assert means.isl == pytest.approx(isl(rows, *parts, kernel="mean").isl)
+    assert own.isl == isl(data.train, *parts, kernel="mean").isl != means.isl
     with pytest.raises(BadInput, match="'binary' does not take"):
         reference(data.train, *parts, rbm=rbm)

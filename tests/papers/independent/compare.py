@@ -110,15 +110,15 @@ def changed(folder: Path, times: int) -> list[Race]:
     model, each = plain.shipped("modes_pop_cd"), range(2 * times)
     curves = np.array([verdicts.curve_of_cd1(seed) for seed in each])
     turned = [verdicts.turned_by_one_out(model, modes, seed) for seed in each]
-    joint = [verdicts.joint_over_visible(seed) for seed in range(100 * times)]
-    slopes = [verdicts.slope_of_bias(seed) for seed in each]
-    gibbs = [verdicts.times_as_many(folder, seed) for seed in each]
+    joint = map(verdicts.joint_over_visible, range(100 * times))
     return [
         compare("unbiased_cd_bas", "fall_CD-1", verdicts.falls(curves)),
         compare("population_cd_weights", "off_one out_modes_pop_cd", turned),
         compare("population_cd_weights", "joint_bas_cd1", joint),
-        compare("population_cd_consistency", "slope_pop_cd", slopes),
-        compare("rates_fpcd_fewer_samples", "usps_fpcd_100", gibbs),
+        compare("population_cd_consistency", "slope_pop_cd", map(verdicts.slope_of_bias, each)),
+        compare(
+            "rates_fpcd_fewer_samples", "usps_fpcd_100", [verdicts.times_as_many(folder, x) for x in each]
+        ),
     ]
 
 

@@ -21,17 +21,16 @@ def weighted(rbm: Model, v0: np.ndarray, g: np.random.Generator) -> dict[str, np
     return {"v": v, "visible": visible, "joint": joint}
 
 
-def effective(log_weights: np.ndarray) -> float:
-    """Return the effective sample size."""
-    w = np.exp(log_weights - log_weights.max())
-    return float(w.sum() ** 2 / (w**2).sum())
-
-
 def joint_over_visible(seed: int) -> float:
     """Return the mean log10 of the ratio of effective sizes of five times 500 samples on `bas_cd1`."""
     g, rbm, rows = np.random.default_rng([2018, seed]), shipped("bas_cd1"), bars_and_stripes()
-    drawn = [weighted(rbm, rows[g.integers(32, size=500)], g) for _ in range(5)]
-    return float(np.mean([np.log10(effective(x["joint"]) / effective(x["visible"])) for x in drawn]))
+    logs = []
+    for _ in range(5):
+        drawn = weighted(rbm, rows[g.integers(32, size=500)], g)
+        w = [np.exp(drawn[name] - drawn[name].max()) for name in ("joint", "visible")]
+        sizes = [x.sum() ** 2 / (x**2).sum() for x in w]
+        logs.append(np.log10(sizes[0] / sizes[1]))
+    return float(np.mean(logs))
 
 
 def turned_by_one_out(rbm: Model, rows: np.ndarray, seed: int, repetitions: int = 500) -> float:
