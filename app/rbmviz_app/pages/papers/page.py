@@ -79,7 +79,7 @@ def main() -> None:
     counts = counts_of(results)
     times, variants = (sum(counts_of(results, kind).values()) for kind in ("time", "variant"))
     listed = " ".join(f"{badge(name)} {n}" for name, n in counts.items() if n)
-    st.markdown(f"{sum(counts.values())} claims: {listed}, {times} claims on times, and {variants} variants")
+    st.markdown(f"{sum(counts.values())} claims: {listed}. Apart: {times} on times, {variants} variants")
     st.caption(chance_text(results))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = controls.text(Settings.ledger_search, placeholder="words, as: herding figure 2", width=280)
