@@ -15,7 +15,7 @@ from rbmviz import BadInput, plot
 from rbmviz.charts import catalogue
 from rbmviz.charts.style import COUPLING_COLOURS, colour
 from rbmviz.metrics import Coverage, principal_plane
-from rbmviz.models import pattern_model
+from rbmviz.models import pattern_model, training_set_score
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,15 @@ def test_the_isl_is_that_of_the_metric(samples):
     )
     assert "the training set as means" in drawn
     assert min(abs(float(x) - means.isl) for x in re.findall(r"-\d+\.\d+", drawn)) < 1e-5
+
+
+def test_an_older_files_line_of_bits_is_not_drawn_beside_means(samples):
+    rbm, data = samples["gibbs"].model.rbm, rbmviz.load_dataset("bas")
+    for means, line in ((False, -9), (True, -2)):
+        stored = {"binary": {"isl": -1, "n": 32}, "mean": {"isl": -2, "n": 32, "means": means}}
+        model = rbmviz.Model(rbm, None, {"dataset": "bas", "reference": stored})
+        scores = [training_set_score(model, data, kernel, lambda *_: -9) for kernel in ("binary", "mean")]
+        assert scores == [(-1, 32, True, False), (line, 32, True, True)]
 
 
 def series_of(chart):
