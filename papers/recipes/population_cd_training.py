@@ -169,8 +169,8 @@ RECIPE = Recipe(
         "16 hidden units, constant rates, exact log-likelihood of the training rows; batches of 32 and 500 "
         "rows and as many chains. A quick run has 5 seeds at the rate 0.1 and 10,000 (Bars and Stripes) and "
         "3,000 updates (Modes); a full one both rates and the paper's 50,000 and 10,000. The paper has 25 "
-        "trials; five seeds leave intervals that are narrow beside most of its differences. A fall is that of "
-        "the mean of all seeds, from its highest point to its last tenth."
+        "trials; five seeds leave intervals that are narrow beside most of its differences. A fall is that "
+        "of the mean of all seeds, from its highest point to its last tenth."
     ),
     cost={"quick": 3.2, "full": 13.0},
     live_link=on_train(
