@@ -315,7 +315,7 @@ RECIPE = Recipe(
         "compared with CD-20 by its coupling, and by the printed one in a variant. The printed rate of 0.01 "
         "is measured beside 0.1, with which meeting times rise where the paper's do. A quick run has three "
         "to eight trainings of each, and no CD with more sweeps; a medium one has twenty, and three at the "
-        "printed rate."
+        "printed rate; the stored one has four of CD-5, and eight at the printed rate."
     ),
     cost={"quick": 6.1, "medium": 38.0, "full": 400.0},
     live_link=on_train(
