@@ -20,8 +20,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from rbmviz.charts import styled
 from rbmviz.charts.style import colours, titles
+from rbmviz.datasets import data_of
 from rbmviz.errors import BadInput
-from rbmviz.models import data_of, load_model
+from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler
 from rbmviz.session import RunHistory, SamplingRun, SamplingSetup
 from rbmviz.support.notebook import GAP, mosaic

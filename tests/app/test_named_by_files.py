@@ -1,4 +1,4 @@
-"""Names of models and data sets inside files: registered names are followed, paths never."""
+"""Names inside files: registered names are followed, and paths never, but to a file beside samples."""
 
 import json
 
@@ -58,14 +58,18 @@ def test_chains_open_no_file_named_by_a_model(here, rbm, capsys):
 
 
 @pytest.mark.parametrize("field", ["dataset", "scored_on"])
-def test_samples_are_scored_against_no_file_that_they_name(here, field, capsys):
+def test_samples_are_scored_against_files_beside_them_only(here, field, capsys):
     meta = {"model": "named.npz", "model_meta": {field: str(here / "data.csv")}}
     v = np.random.default_rng(1).integers(0, 2, (30, 5), dtype=np.uint8)
-    np.savez("samples.npz", v=v, meta=np.array(json.dumps(meta)))
-    assert "Give --dataset." in refused(capsys, "score", "samples.npz")
-    assert cli.main(["score", "samples.npz", "--dataset", "data.csv", "--json"]) == 0
+    (here / "elsewhere").mkdir()
+    for name in ("samples.npz", "elsewhere/samples.npz"):
+        np.savez(name, v=v, meta=np.array(json.dumps(meta)))
+    assert cli.main(["score", "samples.npz", "--json"]) == 0
+    assert "ess_free_energy" in json.loads(capsys.readouterr().out)
+    assert "Give --dataset." in refused(capsys, "score", "elsewhere/samples.npz")
+    assert cli.main(["score", "elsewhere/samples.npz", "--dataset", "data.csv", "--json"]) == 0
     output = capsys.readouterr()
     assert "ess_free_energy" not in json.loads(output.out)
     assert "give --model" in output.err
-    assert cli.main("score samples.npz --dataset data.csv --model named.npz --json".split()) == 0
+    assert cli.main("score elsewhere/samples.npz --dataset data.csv --model named.npz --json".split()) == 0
     assert "ess_free_energy" in json.loads(capsys.readouterr().out)

@@ -89,7 +89,7 @@ def test_page_function_and_command_line_say_the_same(capsys, tmp_path):
     assert diagnosis.newest == found
     np.testing.assert_array_equal(diagnosis.newest.traces.energy, found.traces.energy)
     said = verdict_of(SimpleNamespace(findings=diagnosis.newest, clamp=None))
-    assert (said["mark"], said["verdict"]) == (found.verdict, found[0].line)
+    assert (said["mark"], said["verdict"]) == ("inexact", found[0].line)
     assert said["findings"][:-1] == [(one.sentence, one.source) for one in found]
     scored = run(capsys, "score", path)
     assert {name: scored[name] for name in ("verdict", "findings", "looked_at")} == found.as_data()
