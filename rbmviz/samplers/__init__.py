@@ -276,10 +276,12 @@ def stream(
 
     Parameters
     ----------
-    model, sampler, v0
+    model, sampler
         As for ``sample``; the samples of several chains are interleaved.
     seed : int, SeedSequence or Generator
         Same seed, same samples, for any chunk size (default 0).
+    v0
+        As for ``sample``.
     chunk : int
         Samples in a chunk (default 100).
     init, fast_norm, clamp, ink, **knobs
