@@ -75,4 +75,4 @@ def test_what_chance_does_is_counted_from_the_stored_numbers():
 
     made_up = [result("a", "full", *[0.1] * 60), result("b", "quick", *[0.1] * 100, 0.0, None)]
     assert missed_by_chance(made_up) == (160, pytest.approx(4))
-    assert "Of 160 confidence intervals about 4 miss" in chance_text(made_up)
+    assert "About 4 of 160 confidence intervals miss" in chance_text(made_up)

@@ -120,8 +120,8 @@ def chance_text(results: Sequence[Mapping[str, Any]]) -> str:
     """Say what chance alone does to the verdicts on these results."""
     intervals, missed = missed_by_chance(results)
     return (
-        f"Of {intervals} confidence intervals about {missed:.0f} miss their number by chance alone: a few of "
-        "these verdicts must be wrong by luck."
+        f"About {missed:.0f} of {intervals} confidence intervals miss by chance alone: a few verdicts "
+        "must be wrong by luck."
     )
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from safetensors.numpy import save
 from test_packages import PYPROJECT, ROOT
 
@@ -77,6 +78,7 @@ def test_the_stand_in_reads_and_writes_the_bytes_of_safetensors():
     assert all((x == mixed[name]).all() for name, x in load_(save(mixed)).items())
 
 
+@pytest.mark.slow
 def test_the_notebooks_run_without_threads_and_without_what_browsers_lack():
     notebook = runpy.run_path(ROOT / "docs/_ext/executed.py")["notebook"]
 

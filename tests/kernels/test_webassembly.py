@@ -28,6 +28,8 @@ pytestmark = [
     pytest.mark.compiled,
     pytest.mark.skipif(shutil.which("node") is None, reason="needs node"),
 ]
+large = pytest.param(MODELS[0], marks=pytest.mark.slow)
+of_models = pytest.mark.parametrize("name", [large, *MODELS[1:]])
 
 
 def by_engine(model, n, names=tuple(SAMPLERS), seeds=(0, 1), name="node", dataset=None, module=None, **job):
@@ -51,14 +53,14 @@ def check_same(made, model, n):
         np.testing.assert_allclose(run["norms"], norms, rtol=1e-6, atol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@of_models
 def test_the_engine_makes_the_samples_of_the_processor(name):
     """From two seeds, with knobs turned: the same bits; the norms, which are only shown, nearly."""
     model = rbmviz.load_model(name)
     check_same(by_engine(model, 400), model, 400)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@of_models
 def test_the_engine_completes_as_the_processor_does(name):
     """The same bits of the free units, with the rates of the nearest examples or of all data.
 

@@ -61,6 +61,7 @@ def test_a_point_of_the_curves_with_and_without_decay(series, alpha, eps, data_d
     assert abs(found[alpha, eps][0][1] - row["y"]) < 2 * (row["high"] - row["low"])
 
 
+@pytest.mark.slow
 def test_numbers_behind_five_verdicts_that_changed(data_dir):
     agree(compare.changed(data_dir, 1))
     # Negative control: of another model 16,000 samples are no expectation, and the direction is wrong.

@@ -37,10 +37,7 @@ ABOUT = (
     "this size*: it takes longer than anybody has spent. A **quick** run has fewer seeds and wider intervals "
     "(99 %); a **medium** one takes up to an hour. A **variant** is not in the paper: another setting, or a "
     "warning. Claims on times are judged **of this implementation**. *Run it live* opens a page with the "
-    "claim's settings."
-)
-
-MISSING = (
+    "claim's settings.\n\n"
     "**Not here, by decision.** The papers mention these and measure none of them. *Markov chain Las Vegas* "
     "estimates (unbiased CD, section 5) stop at a set of states instead of at a meeting. *Resampling* by the "
     "weights (population CD, section 2): pop-CD starts each estimate at rows of the data, so that nothing is "
@@ -103,7 +100,6 @@ def main() -> None:
             for result in own:
                 with st.expander(label(result), expanded=is_single):
                     st.html(entry(result))
-    st.markdown(MISSING)
     messages.show_toasts()
     links.write("papers", links.texts_of(Settings.values()))
 
