@@ -510,7 +510,7 @@ def fit(
         Whether a bar is drawn (default: on a terminal, and in a notebook with ipywidgets).
     likelihoods : bool
         Whether the history has the log-likelihood of the training part (default True): 10 times, exactly, up
-        to 16 units in the smaller layer, or 6 times by AIS. It takes a quarter to a third more processor time
+        to 16 units in the smaller layer, or 6 times by AIS. It takes a tenth to a third more processor time
         (784 visible units, 5,000 updates).
     **knobs : int, float, bool or str
         Knobs of the trainer, such as ``learning_rate``; ``rbmviz list trainers`` shows them.
