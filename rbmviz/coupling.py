@@ -168,6 +168,11 @@ class Pairs:
         return tv_bound(self.tau, self.lag, t)[0]
 
 
+def meeting_time_edges(max_sweeps: int) -> np.ndarray:
+    """Return the edges of the bins of ``meeting_time_shares``, int64 (bins + 1,)."""
+    return np.unique(np.rint(np.geomspace(2, max_sweeps + 1, 30)).astype(np.int64))
+
+
 def meeting_time_shares(
     tau: np.ndarray, truncated: np.ndarray, max_sweeps: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -176,7 +181,7 @@ def meeting_time_shares(
     A bin holds the whole numbers from its lower edge to below its upper edge; bins widen with the sweeps.
     These shares and the share of truncated pairs add up to 1.
     """
-    edges = np.unique(np.rint(np.geomspace(2, max_sweeps + 1, 30)).astype(np.int64))
+    edges = meeting_time_edges(max_sweeps)
     return edges, np.histogram(tau[~truncated], edges)[0] / max(len(tau), 1)
 
 

@@ -67,7 +67,8 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
     return Drawing(rows, "Updates", "log-likelihood (nats a row)")
 
 
-def _falls(yardstick: str) -> tuple[Bound, ...]:
+def falls_by(yardstick: str) -> tuple[Bound, ...]:
+    """Return the bounds of falls and leads by a yardstick."""
     text = f"by {YARDSTICKS[yardstick]} (nats a row)"
     return (
         *(
@@ -84,6 +85,31 @@ def _falls(yardstick: str) -> tuple[Bound, ...]:
 
 SHORT = {"quick": "A quick run sees the first 500 updates of 5,000 only."}
 
+HELD_OUT = claim(
+    "held_out",
+    "The same by the likelihood of held-out rows.",
+    "No sentence of the paper, whose likelihood is of the training rows",
+    *falls_by("held_out"),
+    shortened=SHORT,
+    variant=True,
+)
+
+MEMORISED = claim(
+    "memorised",
+    "By the training rows CD and PCD end above the true model: they have memorised rows.",
+    "No sentence of the paper",
+    *(
+        Bound(
+            f"over_truth_train_{label}",
+            f"{label} less the true model by training rows (nats a row)",
+            at_least=0,
+        )
+        for label in ("CD-1", "PCD")
+    ),
+    shortened=SHORT,
+    variant=True,
+)
+
 RECIPE = Recipe(
     paper="unbiased_cd",
     place=24,
@@ -94,32 +120,11 @@ RECIPE = Recipe(
             "converges",
             "By the paper's likelihood CD and PCD diverge in the end; UCD does not (figure 3).",
             "CD and PCD eventually diverge, whereas UCD follows the typical behavior of SG",
-            *_falls("monte_carlo"),
+            *falls_by("monte_carlo"),
             shortened=SHORT,
         ),
-        claim(
-            "held_out",
-            "The same by the likelihood of held-out rows.",
-            "No sentence of the paper, whose likelihood is of the training rows",
-            *_falls("held_out"),
-            shortened=SHORT,
-            variant=True,
-        ),
-        claim(
-            "memorised",
-            "By the training rows CD and PCD end above the true model: they have memorised rows.",
-            "No sentence of the paper",
-            *(
-                Bound(
-                    f"over_truth_train_{label}",
-                    f"{label} less the true model by training rows (nats a row)",
-                    at_least=0,
-                )
-                for label in ("CD-1", "PCD")
-            ),
-            shortened=SHORT,
-            variant=True,
-        ),
+        HELD_OUT,
+        MEMORISED,
     ),
     about=(
         "*A yardstick that punishes* on five true models, one training of each kind on the data of each, so "

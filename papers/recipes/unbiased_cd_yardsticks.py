@@ -1,17 +1,15 @@
 """Unbiased CD, figure 3 by three yardsticks: training rows, held-out rows, and the paper's average."""
 
-from papers import trainings
 from papers.claims import Bound, Estimate, Size, claim
 from papers.drawing import Drawing
 from papers.recipe import Job, Measurements, Recipe, Work, on_train, seeds
+from papers.recipes.unbiased_cd_truths import HELD_OUT, MEMORISED, SHORT, TRAINERS, YARDSTICKS, falls_by
 from papers.tables import band, falls, last, paired
 from papers.trainings import AVERAGED_ROWS, scored_training
 from rbmviz.datasets import load_dataset
 from rbmviz.datasets.simulated import truth
 from rbmviz.metrics import log_likelihood, monte_carlo_likelihood
 
-TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "UCD": "ucd:k=1,t_max=100,algorithm=half_step"}
-YARDSTICKS = dict(trainings.YARDSTICK_TEXTS)
 KNOBS = "learning_rate=0.2,schedule=constant"
 LARGE, SMALL = "100 hidden units, 1,000 rows", "12 hidden units, 100 rows"
 BATCHES = "100 hidden units, batches of 100 rows"
@@ -79,27 +77,6 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
     return Drawing(rows, "Updates", "log-likelihood (nats a row)")
 
 
-def _falls(yardstick: str, most: float) -> tuple[Bound, ...]:
-    text = YARDSTICKS[yardstick]
-    return (
-        *(
-            Bound(f"fall_{yardstick}_{label}", f"fall of {label} by {text} (nats a row)", at_least=0.5)
-            for label in ("CD-1", "PCD")
-        ),
-        Bound(f"fall_{yardstick}_UCD", f"fall of UCD by {text} (nats a row)", at_most=most),
-        *(
-            Bound(
-                f"ucd_over_{yardstick}_{label}",
-                f"UCD's end less {label}'s by {text} (nats a row)",
-                at_least=0,
-            )
-            for label in ("CD-1", "PCD")
-        ),
-    )
-
-
-SHORT = {"quick": "A quick run sees the first 500 updates of 5,000 only."}
-
 RECIPE = Recipe(
     paper="unbiased_cd",
     place=25,
@@ -110,41 +87,20 @@ RECIPE = Recipe(
             "one_truth",
             "On the data of one true model CD and PCD diverge by the paper's likelihood; UCD does not.",
             "CD and PCD eventually diverge, whereas UCD follows the typical behavior of SG",
-            *_falls("monte_carlo", 1),
+            *falls_by("monte_carlo"),
             shortened=SHORT,
             variant=True,
         ),
-        claim(
-            "held_out",
-            "The same by the likelihood of held-out rows.",
-            "No sentence of the paper, whose likelihood is of the training rows",
-            *_falls("held_out", 1),
-            shortened=SHORT,
-            variant=True,
-        ),
+        HELD_OUT,
         claim(
             "training_rows",
             "The same by the likelihood of the training rows, estimated by annealed importance sampling.",
             "Approximated by Monte Carlo averages",
-            *_falls("train", 1),
+            *falls_by("train"),
             shortened=SHORT,
             variant=True,
         ),
-        claim(
-            "memorised",
-            "By the training rows CD and PCD end above the true model: they have memorised rows.",
-            "No sentence of the paper",
-            *(
-                Bound(
-                    f"over_truth_train_{label}",
-                    f"{label} less the true model by training rows (nats a row)",
-                    at_least=0,
-                )
-                for label in ("CD-1", "PCD")
-            ),
-            shortened=SHORT,
-            variant=True,
-        ),
+        MEMORISED,
         claim(
             "exact_gradient",
             "The exact gradient, which has no bias, falls by held-out rows, too (12 hidden units, 100 rows).",

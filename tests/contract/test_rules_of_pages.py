@@ -80,6 +80,6 @@ def test_pages_compute_nothing():
     arrays = [name for name, text in pages.items() if "import numpy" in text]
     drawing = [name for name in arrays if "charts" in name]
     keeping = {f"{name}.py" for name in ("code", "outside", "uploads")}
-    keeping |= {"pages/chain/matrix.py", "play/pairs.py"}
+    keeping |= {"pages/chain/matrix.py"}
     assert set(arrays) - set(drawing) == keeping
     assert list(computed("x.mean(); np.linalg.eigvals(A); A @ B")) == ["mean", "@"]

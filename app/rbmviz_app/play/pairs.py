@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 from rbmviz.browser.pairs import pairs_spec
 from rbmviz.charts import Legend, catalogue
-from rbmviz.coupling import ALGORITHMS, meeting_time_shares
+from rbmviz.coupling import ALGORITHMS, meeting_time_edges
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState, Step
 from rbmviz.view.live import Engine
@@ -21,7 +19,6 @@ START_BLOCKS = 2
 
 PAIR_NUMBERS = {f"{a}_{x}" for a in ALGORITHMS for x in ("counted", "mean", "median", "cut", "within_10")}
 """Numbers of pairs that browsers count."""
-
 
 RECORDED_PAIRS = 1000
 """Pairs of a recorded chart."""
@@ -57,10 +54,9 @@ def pairs_page(state: PageState, engine: Engine) -> dict[str, Any]:
     )
     most = coupling.max_sweeps
     names = styles([NAMES[algorithm] for algorithm in ALGORITHMS])
-    edges, _ = meeting_time_shares(np.ones(0), np.zeros(0, bool), most)
-    rows = [
-        row for style in names for row in catalogue.meeting_time_rows(style.name, edges, np.ones(1), 0, most)
-    ]
+    edges = meeting_time_edges(most)
+    bar = edges[:1] / edges[0]  # one of height 1: the browser has the others
+    rows = [row for each in names for row in catalogue.meeting_time_rows(each.name, edges, bar, 0, most)]
     chart = catalogue.meeting_times(rows, names, 1, False, Legend()).content("Meeting times of all pairs")
     assert chart is not None  # of these rows it has the axes and the names; the browser has the bars
     chart |= {"bars": [], "x": chart["x"] | {"domain": [2, 1.8 * (most + 1)]}}
