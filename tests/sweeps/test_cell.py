@@ -25,7 +25,7 @@ from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells, list_measures
 from rbmviz.sweeps import cell as cell_module
 from rbmviz.sweeps import table as table_of
 from rbmviz.sweeps.cell import forget, provide, version_of
-from rbmviz.sweeps.measures import columns_of_measures
+from rbmviz.sweeps.measures import SamplerEvidence, columns_of_measures
 from tests.sweeps.tables import same
 
 
@@ -66,6 +66,11 @@ def test_its_curve_is_the_isl_of_the_samples_of_the_command_line(sampler, kernel
     alone = table(plan(algorithms=[sampler], kernel=kernel, metrics=["isl_validation"]))
     np.testing.assert_array_equal(alone["isl_validation"][:20], found["isl_validation"][:20])
     assert np.isnan(alone["isl_test"]).all()
+    lean, whole = (SamplerEvidence(data, kernel, 1, needs) for needs in ({"isl"}, {"isl", "test"}))
+    for evidence in (lean, whole):
+        evidence.update(rbmviz.sample("bas_pcd", sampler, 50))
+    assert lean.score.validation == whole.score.validation
+    assert lean.score.isl != whole.score.isl  # of one example, not of all
 
 
 def test_every_measure_is_what_a_naive_run_gives():
