@@ -32,7 +32,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
 RECIPE = Recipe(
     paper="population_cd",
     place=45,
-    title="Bias and variance of gradient estimates, images, 16 hidden units",
+    title="Bias and variance, images, 16 hidden units",
     source="Section 4.2, table 1, rows of Letters and MNIST with 16 hidden units",
     claims=(
         claim(

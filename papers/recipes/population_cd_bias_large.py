@@ -124,7 +124,7 @@ SHORT = {
 RECIPE = Recipe(
     paper="population_cd",
     place=50,
-    title="Bias and variance of gradient estimates, larger models",
+    title="Bias and variance, larger models",
     source="Section 4.2, table 1, rows with 100 and 500 hidden units",
     claims=(
         claim(

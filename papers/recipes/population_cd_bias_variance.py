@@ -119,7 +119,7 @@ def bias_bounds(data: str) -> tuple[Bound, ...]:
 RECIPE = Recipe(
     paper="population_cd",
     place=40,
-    title="Bias and variance of gradient estimates, generated data",
+    title="Bias and variance, generated data",
     source="Section 4.2, table 1, rows of Bars and Stripes and Artificial Modes",
     claims=(
         claim(

@@ -76,7 +76,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
 RECIPE = Recipe(
     paper="rates_fpcd",
     place=92,
-    title="Digits: heat, and chains that sink",
+    title="Digits: heat and sinking chains",
     source="Section 5.1",
     claims=(
         claim(

@@ -68,7 +68,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
 RECIPE = Recipe(
     paper="rates_fpcd",
     place=140,
-    title="Distance and the root of the step size",
+    title="Distance and root of the step size",
     source="Section 4",
     claims=(
         claim(
