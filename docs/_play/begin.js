@@ -9,7 +9,10 @@ const asked = /[#,]model=(\w+)/.exec(location.hash)?.[1] ?? '', first = asked in
 const files = /** @type {Record<string, Promise<Response>>} */ (Object.fromEntries(['page', 'engine', first].map(name => [name, fetch(`${name}.bin`)])));
 if (self !== top) document.documentElement.classList.add('embedded');
 const chosen = location.hash.slice(1).split(','), stills = [...document.querySelectorAll('.still .panel')].map(panel => /** @type {HTMLElement} */ (panel));
-if (stills.some(({ dataset }) => chosen.includes(dataset.sampler ?? ''))) for (const still of stills) still.hidden = !chosen.includes(still.dataset.sampler ?? '');
+if (stills.some(({ dataset }) => chosen.includes(dataset.sampler ?? ''))) {
+  document.documentElement.classList.add('some');
+  for (const still of stills) still.hidden = !chosen.includes(still.dataset.sampler ?? '');
+}
 document.querySelector('.still')?.classList.toggle('other', first === asked);
 
 files.page.then(async ({ ok, body }) => {
@@ -17,5 +20,5 @@ files.page.then(async ({ ok, body }) => {
   const script = await new Response(body.pipeThrough(new DecompressionStream('deflate'))).blob();
   document.head.append(Object.assign(document.createElement('script'), { src: URL.createObjectURL(new Blob([script], { type: 'text/javascript' })) }));
 }).catch(() => {
-  document.querySelector('.caption')?.append(' These are stored samples: the ones that move need a web server and a browser from 2023 or later.');
+  document.querySelector('.still')?.append('These are stored samples: the ones that move need a web server and a browser from 2023 or later.');
 });

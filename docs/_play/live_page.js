@@ -53,7 +53,8 @@ class Site {
 
   /** @param {ReturnType<typeof readFrame>} engine @param {ReturnType<typeof readFrame>} file */
   async show(engine, { request, panels: [{ blocks }] }) {
-    const { page: data, heads, live } = /** @type {any} */ (request), root = element('main', { id: 'replay', class: 'coming' });
+    const { page: data, heads, live, usual } = /** @type {any} */ (request), root = element('main', { id: 'replay', class: 'coming' });
+    if (hashParts().names.length) for (const values of [heads[0].spec.values, live.values[0]]) for (const name in values) values[name] = usual[name];
     const frame = /** @type {any} */ ({ request: data, panels: heads.map((/** @type {any} */ head) => ({ head, blocks: {} })) });
     choosePanels(frame);
     document.body.append(root);

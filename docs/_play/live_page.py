@@ -22,6 +22,7 @@ from rbmviz.charts import styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import data_of
 from rbmviz.errors import BadInput
+from rbmviz.knobs import values_of
 from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler
 from rbmviz.session import RunHistory, SamplingRun, SamplingSetup
@@ -47,10 +48,12 @@ HERE = Path(__file__).parent
 
 TITLE = "Four ways to draw from one model. Which get stuck?"
 ABOUT = (
-    "Markov chains that mix, and others that do not, live in your browser: drag a knob and watch. "
-    "Nothing to install."
+    "Markov chains that mix, and others that do not, live in your browser: drag a knob and free one that is "
+    "stuck. Nothing to install."
 )
-SAMPLERS = "gibbs", "rates_fpcd", "rates_herding", "sample_penalization"
+SAMPLERS = "rates_fpcd:eps=0", "gibbs", "rates_herding", "sample_penalization"
+"""At step size 0 the first, which a phone shows, is the chain of Gibbs until a reader's first drag frees it.
+In an address that names samplers all have their usual knobs."""
 
 
 class SiteModel(NamedTuple):
@@ -66,12 +69,14 @@ class SiteModel(NamedTuple):
 
 MODELS = {
     "bas_pcd": SiteModel(
-        "Patterns", "Bars and stripes of 4 × 4 pixels: 30 patterns, and Gibbs stays with one.", seed=4
+        "Patterns", "Bars and stripes of 4 × 4 pixels. Drag the orange slider to free a stuck chain.", seed=4
     ),
     "usps_fpcd": SiteModel(
-        "Small digits", "16 × 16 pixels. The strip below shows which digit each sample is."
+        "Small digits", "The strip names each digit. Drag the orange slider to free the chain that is stuck."
     ),
-    "mnist_fpcd": SiteModel("Large digits", "28 × 28 pixels. Gibbs keeps drawing the digit it started with."),
+    "mnist_fpcd": SiteModel(
+        "Large digits", "28 × 28 pixels. Drag the orange slider to free the chain that is stuck on a digit."
+    ),
 }
 """The first runs first, the second follows by itself, the others on a click."""
 
@@ -124,7 +129,8 @@ def site_page(name: str) -> tuple[Live, bytes]:
     engine = Engine(dataset)
     page, heads = live_page(live, engine)
     runs = engine.runs(algorithms, model, live.starts)
-    data = {"page": page | {"model": name}, "heads": heads, "live": runs}
+    usual = values_of(make_sampler(algorithms[0].name))
+    data = {"page": page | {"model": name}, "heads": heads, "live": runs, "usual": usual}
     return live, zlib.compress(engine.frame(data, whole=False), COMPRESSION)
 
 
@@ -173,8 +179,8 @@ def write_site(folder: Path) -> None:
     (folder / Path(PREVIEW).name).write_bytes(preview_png(last))
     sizes = {name: len(files[name]) for name in MODELS}
     begin = (HERE / "begin.js").read_text("utf-8").replace("SIZES", json.dumps(sizes))
-    accents = zip(SAMPLERS, colours(first.samplers), strict=True)
-    own_style = [f"[data-sampler={name}] {{ --accent: {colour}; }}" for name, colour in accents]
+    accents = zip(first.samplers, colours(first.samplers), strict=True)
+    own_style = [f"[data-sampler={each.name}] {{ --accent: {colour}; }}" for each, colour in accents]
     sheets = [file.read_text("utf-8") for file in (VIEW_FOLDER / "pen.css", HERE / "live_page.css")]
     style = "\n".join([*own_style, page_style(), *sheets])
     buttons = "".join(
@@ -196,8 +202,8 @@ def write_site(folder: Path) -> None:
 
 
 def preview_png(live: Live) -> bytes:
-    """Return the picture for previews: the question, and two panels after some hundred samples."""
-    histories = _histories(live, PREVIEW_SAMPLES)[:2]
+    """Return the picture for previews: the question, a stuck and a free chain after some hundred samples."""
+    histories = _histories(live, PREVIEW_SAMPLES)[1:3]
     panels = replay_picture(Replay(live.title, "", histories, None, live.shape, SIDE, SPEED), PREVIEW_SAMPLES)
     panels = panels.resize((2 * panels.width, 2 * panels.height), Image.Resampling.NEAREST)
     sheet, content = Image.new("RGB", PREVIEW_SIZE, PAPER), io.BytesIO()

@@ -106,10 +106,27 @@ def test_an_address_names_model_and_samplers(opened):
     page, evaluate = opened("#model=usps_fpcd,rates_fpcd")
     shows(evaluate, "usps_fpcd")
     assert evaluate("rbmviz.panels.map(panel => panel.sampler)") == ["rates_fpcd"]
+    assert page.locator(".knob input.value").first.input_value() == "0.03"  # it is not stuck
+    assert not page.locator(".caption").is_visible()  # which speaks of the first panel of four
     page.locator(".transport .play").click()
     page.locator("[data-model=bas_pcd]").click()
     wait(lambda: evaluate("rbmviz.panels[0].n") == 49, "samples of the stored picture, paused")
     assert page.url.endswith("#rates_fpcd,model=bas_pcd")
+
+
+def test_the_first_drag_frees_a_stuck_chain(opened):
+    page, evaluate = opened("#model=usps_fpcd")
+    shows(evaluate, "usps_fpcd")
+    first = page.locator(".panel").first
+    wait(lambda: "5/10" in first.text_content(), "a chain that is stuck")
+    slider = first.locator(".knob input.off")
+    box = slider.bounding_box()
+    page.mouse.move(box["x"] + 4, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2, steps=5)
+    page.mouse.up()
+    wait(lambda: "10/10" in first.text_content(), "all digits")
+    assert evaluate("rbmviz.panels[0].sampler") == "rates_fpcd"
 
 
 def test_without_its_files_the_picture_stays_and_the_page_says_so(opened):
