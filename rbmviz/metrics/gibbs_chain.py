@@ -24,10 +24,10 @@ MATRIX_ROWS = 1024
 
 def _product_law(p: np.ndarray) -> np.ndarray:
     """Return the distributions of independent bits with means p (rows, n), float64 (rows, 2^n)."""
-    law = np.ones((len(p), 1))
+    law = np.ones((1, len(p)))  # its transpose: long rows are several times as fast
     for mean in p.T[::-1]:
-        law = np.concatenate([law * (1 - mean)[:, None], law * mean[:, None]], axis=1)
-    return law
+        law = np.concatenate([law * (1 - mean), law * mean])
+    return law.T
 
 
 def _blocks(n: int) -> Iterator[tuple[slice, np.ndarray]]:
