@@ -314,6 +314,8 @@ def test_a_lesson_runs_and_its_claims_are_evaluated(opened, lesson):
         assert card.locator(".claims .seen").count() == sum(seen)
         if not at:
             assert "You chose “The first”" in card.text_content()  # revealed, since all claims are seen
+            said, above = card.locator(".verdict").bounding_box(), card.locator(".moves").bounding_box()
+            assert said["y"] + said["height"] < above["y"]  # the card has scrolled to it
             card.get_by_role("button", name="Next").click()
             card.get_by_role("heading", name="Scored").wait_for()
     show(page, 24_000)
@@ -371,8 +373,14 @@ def test_pairs_of_chains_meet_in_a_lesson(opened, folder):
     assert page("rbmviz.lesson.page.curves.spec.bars.length") > 20
     page("rbmviz.lesson.open(3)")
     assert not page.page.locator(".live .chart").is_visible()  # it would give the answer away
+    page.page.get_by_text("The chart waits for your answer.").wait_for()
     page.page.locator("#answer-1").click()
     assert page.page.locator(".live .chart").is_visible()
+    lines = page("rbmviz.lesson.steps[4].chart.lines")
+    *bounds, exact = (dict(line["points"]) for line in lines)
+    assert lines[-1]["name"] == "exact"
+    assert min(exact.values()) < 0.02
+    assert all(bound[t] > distance for t, distance in exact.items() for bound in bounds)
 
 
 def test_lessons_that_browsers_cannot_run_are_refused(tmp_path, capsys):

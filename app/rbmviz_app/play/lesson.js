@@ -91,7 +91,7 @@ class LessonCard {
     this.watched.note(page.liveRuns.map((/** @type {LiveRun} */ { last, numbers }) => ({
       n: last, numbers: Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value])),
     })));
-    if (this.showsReveal !== revealed) return this.draw();
+    if (this.showsReveal !== revealed) return this.reveal();
     if (page.playing && now - this.notedAt < CARD_MS) return;
     this.notedAt = now;
     const list = this.node.querySelector('.claims'), text = JSON.stringify(this.lines);
@@ -100,12 +100,19 @@ class LessonCard {
     list.replaceChildren(...claimLines(this.lines));
   }
 
+  /** Draw the card, and scroll it to the verdict, which may be below what a reader sees. */
+  reveal() {
+    this.draw();
+    const said = this.node.querySelector('.verdict, .reveal');
+    if (said instanceof HTMLElement) this.node.scrollTop = said.offsetTop - this.node.clientHeight / 4;
+  }
+
   draw() {
     const { data, lesson, showsReveal } = this, focused = document.activeElement?.id;
     const answers = element('div', { class: 'ballot', role: 'radiogroup', 'aria-label': 'Your answer' }, ...data.answers.map((text, i) => element('button', {
       type: 'button', id: `answer-${i}`, role: 'radio', text, 'aria-checked': String(i === this.answer), 'aria-pressed': String(i === this.answer), disabled: showsReveal,
       onclick: () => { this.answer = i; this.draw(); lesson.page?.draw(); },
-    })), ...(this.waits ? [element('p', { class: 'small', text: 'Play, the numbers and the charts wait for your answer.' })] : []));
+    })), ...(this.waits ? [element('p', { class: 'small', text: `${lesson.page ? 'Play, the numbers and the charts wait' : 'The chart waits'} for your answer.` })] : []));
     const verdict = this.answer === data.right ? 'You were right.' : `You chose “${data.answers[this.answer]}”; the answer is “${data.answers[data.right]}”.`;
     const parts = cardParts({ ...data, head: this.head, claims: this.lines, reveal: showsReveal ? data.reveal : [] }, 'Do this. ', answers);
     this.node.replaceChildren(element('button', { type: 'button', class: 'fold', text: this.node.classList.contains('folded') ? 'Unfold' : 'Fold', onclick: () => { this.node.classList.toggle('folded'); this.draw(); } }), ...parts);
@@ -113,7 +120,7 @@ class LessonCard {
     if (reveal && data.answers.length && data.right >= 0) reveal.before(element('p', { class: this.answer === data.right ? 'verdict seen' : 'verdict', text: verdict }));
     if (reveal && data.formula) reveal.append(element('details', {}, element('summary', { text: 'Formula' }), formula(data.formula)));
     if (doing && data.look) doing.after(element('button', { type: 'button', class: 'look', text: `Look here: ${data.look_words}`, onclick: () => this.target?.scrollIntoView({ block: 'center', behavior: isCalm() ? 'auto' : 'smooth' }) }));
-    if (data.reveal.length && !showsReveal && !this.asks) this.node.append(element('button', { type: 'button', class: 'reveal-button', id: 'reveal', text: 'Reveal', onclick: () => { this.revealed = true; this.draw(); } }));
+    if (data.reveal.length && !showsReveal && !this.asks) this.node.append(element('button', { type: 'button', class: 'reveal-button', id: 'reveal', text: 'Reveal', onclick: () => { this.revealed = true; this.reveal(); } }));
     this.node.append(lesson.moves());
     this.node.classList.toggle('all-seen', this.allSeen);
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
@@ -256,7 +263,7 @@ class LessonPage {
   /** @param {CurvesSpec} chart */
   showChart(chart) {
     const curves = new Curves();
-    this.live.append(curves.node, element('p', { class: 'small', text: 'A recorded chart of this step, of 1,000 pairs: in rbmviz it grows, and exact curves stand beside the estimates.' }));
+    this.live.append(curves.node, element('p', { class: 'small', text: 'A recorded chart of 1,000 pairs: in rbmviz it grows as pairs are counted.' }));
     curves.show(chart);
     curves.draw(rgb(this.live, 'var(--st-text-color)'));
   }

@@ -7,6 +7,7 @@ from rbmviz.charts import Legend, catalogue
 from rbmviz.coupling import ALGORITHMS, meeting_time_edges
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState, Step
+from rbmviz.support.blas import one_blas_thread
 from rbmviz.view.live import Engine
 from rbmviz.view.replay import page_data, panel_data
 from rbmviz.view.specs import knob_spec, shape_of
@@ -23,6 +24,9 @@ PAIR_NUMBERS = {f"{a}_{x}" for a in ALGORITHMS for x in ("counted", "mean", "med
 RECORDED_PAIRS = 1000
 """Pairs of a recorded chart."""
 
+EXACT_TO = 0.01
+"""Distance to which a recorded chart has the exact curve: below, a line cannot be told from 0."""
+
 
 def recorded_chart(step: Step) -> dict[str, Any]:
     """Return the chart of the fold *More charts* that a step points at: the bound, or else the estimates."""
@@ -31,12 +35,14 @@ def recorded_chart(step: Step) -> dict[str, Any]:
     run.prepare()
 
     lag, k = settings["lag"], settings["estimate_k"]
-    while (results := run.request_results(lag, k, exact=False)) is None or any(
-        each.n < RECORDED_PAIRS for each in (*results.pairs, *results.lagged)
-    ):
-        run.background_work(False)
+    with one_blas_thread():  # more would wait for each other on a busy machine
+        while (
+            (results := run.request_results(lag, k, exact=bound)) is None
+            or any(each.n < RECORDED_PAIRS for each in (*results.pairs, *results.lagged))
+            or (bound and results.exact_possible and min(results.exact, default=1) > EXACT_TO)
+        ):
+            run.background_work(False)
     first = results._replace(
-        exact_possible=False,  # but in a minute, which writing a page should not take
         pairs=tuple(each.first(RECORDED_PAIRS) for each in results.pairs),
         lagged=tuple(each.first(RECORDED_PAIRS) for each in results.lagged),
     )
