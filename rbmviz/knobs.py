@@ -5,7 +5,6 @@ documentation are all generated from it.
 """
 
 import dataclasses
-import difflib
 import functools
 import math
 from collections import Counter
@@ -15,7 +14,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal
 
-from rbmviz.errors import MAX_SHOWN, BadInput, quoted
+from rbmviz.errors import BadInput, nearest, quoted
 
 Value = int | float | bool | str
 
@@ -157,8 +156,7 @@ def check_names(cls: Any, names: Mapping[str, Any], arguments: Iterable[str] = (
     knobs = knobs_of(cls)
     for name in names:
         if name not in knobs:
-            near = difflib.get_close_matches(name[:MAX_SHOWN], [*knobs, *arguments], n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(knobs) or 'none'}."
+            hint = nearest(name, [*knobs, *arguments], f"it has {', '.join(knobs) or 'none'}.")
             raise BadInput(f"{cls.name} has no knob {quoted(name)}: {hint}")
 
 

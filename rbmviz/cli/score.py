@@ -18,6 +18,7 @@ from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import paired_error
 from rbmviz.models import load_model, load_pretrained
 from rbmviz.rbm import RBM
+from rbmviz.rbm.files import beside
 from rbmviz.support import checks
 
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
@@ -81,16 +82,9 @@ def _read(path: Path, array: str) -> _Samples:
     return _Samples(str(path), x, v, model, meta.get("origin"), n_chains, metadata.data_name(of_model), start)
 
 
-def _beside(samples: _Samples, name: str) -> str:
-    """Return the path of the file that metadata name, in the folder of the sample file only; "": none."""
-    base, at, variant = name.partition("@")
-    path = Path(samples.file).parent / Path(base).name
-    return f"{path}{at}{variant}" if is_file(path) else ""
-
-
 def _model_of(samples: _Samples, given: str | None, name: str) -> RBM:
     """Return the model that is given, or that a sample file names: a pretrained one, or a file beside it."""
-    found = _beside(samples, name) if given is None and Path(name).suffix else given
+    found = given or beside(samples.file, name)
     model = load_model(found) if found else load_pretrained(name)
     other = found and not given and model.rates and name in str(samples.origin)
     if other and model.digest() not in str(samples.origin):
@@ -108,7 +102,7 @@ def _data_of(samples: _Samples, given: str | None) -> Dataset:
     try:
         return load_registered(name)
     except BadInput as error:
-        if found := _beside(samples, name):
+        if found := beside(samples.file, name):
             return load_dataset(found)
         raise BadInput(
             f"The data that '{samples.file}' names cannot be loaded: {error} Give --dataset."

@@ -139,7 +139,8 @@ def load_registered(name: object) -> Dataset:
     if base not in list_datasets() or len(str(name)) > MAX_NAME_LENGTH:
         raise BadInput(
             f"'{str(name)[:MAX_NAME_LENGTH]}' is not the name of a data set ('rbmviz list datasets' shows "
-            "them); a link or a file's metadata can name registered data sets only, not files."
+            "them); a link or a file's metadata can name registered data sets only, not files: name the file "
+            "yourself, or put it beside the model's."
         )
     return _called(registry.datasets[base], base, variant, {})
 
