@@ -5,10 +5,9 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-P = ParamSpec("P")
-R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 class BadInput(ValueError):
@@ -50,22 +49,22 @@ def quoted(value: Any) -> str:
 
 def nearest(name: str, names: Iterable[str], otherwise: str, cutoff: float = 0.6) -> str:
     """Return the end of a sentence on an unknown name: the most similar known one, or else ``otherwise``."""
-    near = difflib.get_close_matches(name[:MAX_SHOWN], list(names), n=1, cutoff=cutoff)
+    near = difflib.get_close_matches(name[:MAX_SHOWN].lower(), list(names), n=1, cutoff=cutoff)
     return f"did you mean '{near[0]}'?" if near else otherwise
 
 
-def known_keywords(function: Callable[P, R]) -> Callable[P, R]:
+def known_keywords(function: C) -> C:
     """Let a function answer an unknown keyword with BadInput and the nearest one: a decorator."""
     names = list(inspect.signature(function).parameters)
 
     @functools.wraps(function)
-    def called(*values: P.args, **keywords: P.kwargs) -> R:
+    def called(*values: Any, **keywords: Any) -> Any:
         for name in keywords.keys() - set(names):
             hint = nearest(name, names, f"it takes {', '.join(names)}.")
             raise BadInput(f"{function.__name__} has no argument {quoted(name)}: {hint}")
         return function(*values, **keywords)
 
-    return called
+    return called  # type: ignore[return-value]
 
 
 def unknown(kind: str, name: str, names: Iterable[str], listed: str = "") -> BadInput:

@@ -340,8 +340,7 @@ def gradient_quality(
     >>> quality.resolved
     True
     """
-    arguments = ("replications", "seed", "burn_in", "reference")
-    model, given = as_model(rbm), trainers.read(trainer, arguments=arguments, **knobs)
+    model, given = as_model(rbm), trainers.read(trainer, arguments=("replications", "burn_in"), **knobs)
     rbm = model.rbm
     data = rows_of("The data", data_of(model) if data is None else data, rbm.n_visible, "train")
     if reference is None and too_large(rbm):

@@ -676,7 +676,7 @@ def _mosaics(
 
 def _strips(named: Mapping[str, Samples], data: Dataset, width: float = CHART_WIDTH) -> list[Any]:
     if not data.classes:
-        raise BadInput(f"plot.strip: {data.name} has no labels, so samples have no class.")
+        raise BadInput(f"plot.strip: {data.name or 'the data'} has no labels, so samples have no class.")
     coverage, charts = metrics.Coverage(data, metrics.coverage.COMPARED_EXAMPLES), []
     for style, run in zip(_styles(named), named.values(), strict=True):
         classes, _, spurious = coverage.kinds(run.v)

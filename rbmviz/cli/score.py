@@ -24,7 +24,6 @@ from rbmviz.support import checks
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
 """Array of the sample file -> the ISL kernel that scores it."""
 
-
 LINES = {
     "start": "its chains started at {start}",
     "classes": "classes visited: {classes_visited} of {classes}, class coverage {class_coverage:.1%}, "
@@ -33,7 +32,6 @@ LINES = {
     "ink": "ink: {ink:.1%} of the units on",
 }
 """Lines of the text, by the entry of the result without which a line is left out."""
-
 
 TOLD_VERDICTS = {
     "fine": "nothing speaks against these samples",
@@ -96,14 +94,13 @@ def _data_of(samples: _Samples, given: str | None) -> Dataset:
     """Return the data that are given, or that a sample file names: registered ones, or a file beside it."""
     if given is not None:
         return load_dataset(given)
-    name = samples.dataset
-    if name is None:
+    if found := beside(samples.file, samples.dataset):
+        return load_dataset(found)
+    if samples.dataset is None:
         raise BadInput(f"'{samples.file}' does not name the data to score on: give --dataset.")
     try:
-        return load_registered(name)
+        return load_registered(samples.dataset)
     except BadInput as error:
-        if found := beside(samples.file, name):
-            return load_dataset(found)
         raise BadInput(
             f"The data that '{samples.file}' names cannot be loaded: {error} Give --dataset."
         ) from None

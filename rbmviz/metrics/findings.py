@@ -8,7 +8,6 @@ import numpy as np
 
 from rbmviz import kernels
 from rbmviz.datasets import AnyData, as_dataset
-from rbmviz.errors import known_keywords
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES, VISITED_SHARE, Coverage
 from rbmviz.metrics.temperature import PseudoLikelihood, flip_odds, sigmoid
 from rbmviz.metrics.thinned import FEWEST_DRAWS, Thinned, batch_variance, batches_of, local_rows, thinned
@@ -212,7 +211,6 @@ class Findings(list[Finding]):
 
 
 @metric("findings")
-@known_keywords
 def findings(
     samples: Any,
     model: AnyModel,

@@ -537,7 +537,6 @@ def isl(
     return ISL(test, validation, kernel=kernel, betas=betas).update(samples).value(beta)
 
 
-@known_keywords
 def reference(
     train: AnyData,
     test: AnyData | None = None,

@@ -6,7 +6,6 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.datasets import AnyData, rows_of
-from rbmviz.errors import known_keywords
 from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM
 from rbmviz.rbm.files import AnyModel, as_rbm
@@ -53,7 +52,6 @@ def monte_carlo_steps(
 
 
 @metric("monte_carlo_likelihood")
-@known_keywords
 def monte_carlo_likelihood(
     rbm: AnyModel,
     v: AnyData,

@@ -28,7 +28,6 @@ ARRAYS_HEADER = 2**11
 """Most bytes of the header of a .safetensors besides the metadata: names, shapes and places of six arrays."""
 
 H5_SUFFIXES = (".h5", ".hdf5")
-
 RATES = tuple(f"rates.{name}" for name in "Wbc")
 
 AnyModel = str | Path | Model | RBM | Mapping[str, Any] | Any
