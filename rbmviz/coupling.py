@@ -16,7 +16,7 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.datasets import AnyData, data_of, rows_of
-from rbmviz.errors import BadInput, quoted
+from rbmviz.errors import BadInput, known_keywords, quoted
 from rbmviz.rbm import RBM
 from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.support import checks
@@ -262,6 +262,7 @@ def _checked(caller: str, lag: int, k: int, max_sweeps: int) -> tuple[int, int, 
     return lag, k, checks.whole(f"{caller}: max_sweeps", max_sweeps, lag + 1)
 
 
+@known_keywords
 def couple(
     rbm: AnyModel,
     v0: AnyData = "random",

@@ -2,8 +2,12 @@
 
 import contextlib
 import difflib
-from collections.abc import Iterable, Iterator
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 class BadInput(ValueError):
@@ -43,14 +47,33 @@ def quoted(value: Any) -> str:
         return f"a value of type {type(value).__name__}"
 
 
+def nearest(name: str, names: Iterable[str], otherwise: str, cutoff: float = 0.6) -> str:
+    """Return the end of a sentence on an unknown name: the most similar known one, or else ``otherwise``."""
+    near = difflib.get_close_matches(name[:MAX_SHOWN].lower(), list(names), n=1, cutoff=cutoff)
+    return f"did you mean '{near[0]}'?" if near else otherwise
+
+
+def known_keywords(function: C) -> C:
+    """Let a function answer an unknown keyword with BadInput and the nearest one: a decorator."""
+    names = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def called(*values: Any, **keywords: Any) -> Any:
+        for name in keywords.keys() - set(names):
+            hint = nearest(name, names, f"it takes {', '.join(names)}.")
+            raise BadInput(f"{function.__name__} has no argument {quoted(name)}: {hint}")
+        return function(*values, **keywords)
+
+    return called  # type: ignore[return-value]
+
+
 def unknown(kind: str, name: str, names: Iterable[str], listed: str = "") -> BadInput:
     """Return the error for an unknown name, with the most similar known name, or all known names.
 
     If there are too many for one sentence, ``listed`` says where they are listed.
     """
     choices = sorted(set(names))
-    near = difflib.get_close_matches(name[:MAX_SHOWN], choices, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else listed or f"choose one of {', '.join(choices)}."
+    hint = nearest(name, choices, listed or f"choose one of {', '.join(choices)}.", 0.5)
     return BadInput(f"Unknown {kind} {quoted(name)}: {hint}")
 
 

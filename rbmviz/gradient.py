@@ -22,8 +22,9 @@ from rbmviz.metrics.tempering import MAX_LADDERS
 from rbmviz.rbm import RBM
 from rbmviz.rbm.files import AnyModel, as_model
 from rbmviz.rbm.parameters import FixedParameters
+from rbmviz.registry import trainers
 from rbmviz.support import checks
-from rbmviz.trainers import AnyTrainer, Trainer, make_trainer, training
+from rbmviz.trainers import AnyTrainer, Trainer, training
 
 RUNS = 20
 """Independent runs that share the estimates; standard errors come from their spread."""
@@ -327,9 +328,6 @@ def gradient_quality(
     **knobs : int, float, bool or str
         Knobs of the trainer.
 
-    **knobs : int, float, bool or str
-        Knobs of the trainer.
-
     Raises
     ------
     BadInput
@@ -342,11 +340,11 @@ def gradient_quality(
     >>> quality.resolved
     True
     """
-    model, trainer = as_model(rbm), make_trainer(trainer, **knobs)
+    model, given = as_model(rbm), trainers.read(trainer, arguments=("replications", "burn_in"), **knobs)
     rbm = model.rbm
     data = rows_of("The data", data_of(model) if data is None else data, rbm.n_visible, "train")
     if reference is None and too_large(rbm):
         reference = tempered(rbm, data, tempered_ladders(rbm, seed=rng.child(seed, "reference")))
     elif reference is None:
         reference = enumerated(rbm, data)
-    return quality(reference, gradient_runs(rbm, data, trainer, replications, seed, burn_in))
+    return quality(reference, gradient_runs(rbm, data, given, replications, seed, burn_in))

@@ -5,7 +5,6 @@ documentation are all generated from it.
 """
 
 import dataclasses
-import difflib
 import functools
 import math
 from collections import Counter
@@ -15,7 +14,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal
 
-from rbmviz.errors import MAX_SHOWN, BadInput, quoted
+from rbmviz.errors import BadInput, nearest, quoted
 
 Value = int | float | bool | str
 
@@ -157,8 +156,7 @@ def check_names(cls: Any, names: Mapping[str, Any], arguments: Iterable[str] = (
     knobs = knobs_of(cls)
     for name in names:
         if name not in knobs:
-            near = difflib.get_close_matches(name[:MAX_SHOWN], [*knobs, *arguments], n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(knobs) or 'none'}."
+            hint = nearest(name, [*knobs, *arguments], f"it has {', '.join(knobs) or 'none'}.")
             raise BadInput(f"{cls.name} has no knob {quoted(name)}: {hint}")
 
 
@@ -195,13 +193,16 @@ def split_knobs(text: str, owner: str) -> dict[str, str]:
     return texts
 
 
-def read_algorithms(table: Any, texts: Sequence[str], shared: Mapping[str, str]) -> list[Any]:
+def read_algorithms(
+    table: Any, texts: Sequence[str], shared: Mapping[str, str], arguments: Iterable[str] = ()
+) -> list[Any]:
     """Return the algorithms described by texts like ``rates_fpcd:eps=0.1,k=2``, or by bare names.
 
     table : classes of algorithms by name
     texts : one for each algorithm; the knobs in a text are set for that algorithm only
     shared : texts of further knobs by name; each is set for every algorithm that has the knob, unless its own
         text names it
+    arguments : what else an unknown knob may have been meant for
 
     Raises BadInput if an algorithm or a knob is unknown, a value is out of range, or a shared knob applies to
     none.
@@ -215,7 +216,7 @@ def read_algorithms(table: Any, texts: Sequence[str], shared: Mapping[str, str])
         accepted.update(mine)
         used.update(free)
         algorithms.append(cls(**own, **parse_knobs(cls, {name: shared[name] for name in free})))
-    check_names(classes[0], {name: "" for name in shared if name not in accepted})
+    check_names(classes[0], {name: "" for name in shared if name not in accepted}, arguments)
     if idle := accepted - used:
         raise BadInput(
             f"{texts[0]}: {min(idle)} is given twice, as a flag and after the colon; give it once."

@@ -23,7 +23,7 @@ from rbmviz.charts.picture import pictured
 from rbmviz.charts.style import COUPLING_COLOURS, GREY, INK, colours_of_names
 from rbmviz.coupling import ALGORITHM_LABELS, Pairs, meeting_time_shares
 from rbmviz.datasets import AnyData, Dataset, as_dataset, data_of, load_dataset
-from rbmviz.errors import BadInput, brought_by, quoted
+from rbmviz.errors import BadInput, brought_by, known_keywords, quoted
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.isl import CURVE_COUNTS, empty_isl
 from rbmviz.metrics.landscape import Order, codes
@@ -676,7 +676,7 @@ def _mosaics(
 
 def _strips(named: Mapping[str, Samples], data: Dataset, width: float = CHART_WIDTH) -> list[Any]:
     if not data.classes:
-        raise BadInput(f"plot.strip: {data.name} has no labels, so samples have no class.")
+        raise BadInput(f"plot.strip: {data.name or 'the data'} has no labels, so samples have no class.")
     coverage, charts = metrics.Coverage(data, metrics.coverage.COMPARED_EXAMPLES), []
     for style, run in zip(_styles(named), named.values(), strict=True):
         classes, _, spurious = coverage.kinds(run.v)
@@ -732,3 +732,6 @@ def _isl(named: Mapping[str, Samples], data: Dataset, kernel: Kernel) -> Any:
         else ("the training set as means" if line.means else "the training set itself", line.isl),
     )
     return _drawn(curves.of([*rows, *ends]))
+
+
+globals().update({name: known_keywords(globals()[name]) for name in __all__})

@@ -1,5 +1,6 @@
 """The short way in Python: names, arrays and frames for objects; ``fit``; what records say of themselves."""
 
+import inspect
 import pickle
 import re
 import struct
@@ -145,12 +146,25 @@ def test_algorithms_are_taken_in_every_form():
         (lambda: rbmviz.sample("bas_pcd", "gibbs:k=2", k=3), "k is given twice"),
         (lambda: rbmviz.sample("bas_pcd", v0="data", init="data"), "give one of them"),
         (lambda: rbmviz.fit("bas", itertions=4), "did you mean 'iterations'"),
+        (lambda: gradient_quality("bas_cd1", "bas", "cd", replication=40), "did you mean 'replications'"),
         (lambda: rbmviz.sample("bas_pcd", cd), "is not a sampler"),
         (lambda: metrics.isl(want), "do not say their model"),
+        (lambda: rbmviz.load_dataset(want), "is no name and no file"),
         (lambda: metrics.log_likelihood("bas_pcd", "bas", "ecxact"), "is not one of auto"),
     ):
         with pytest.raises(BadInput, match=said):
             wrong()
+
+
+def test_an_unknown_keyword_gets_a_sentence_without_knobs_too():
+    ours = (rbmviz.couple, rbmviz.load_model, rbmviz.play, rbmviz.pop_weights, rbmviz.sweep)
+    scores = (metrics.ais_log_z, metrics.isl, metrics.log_likelihood)
+    charts = (getattr(rbmviz.plot, name) for name in rbmviz.plot.__all__)
+    for function in (*ours, *scores, *charts):
+        option = list(inspect.signature(function).parameters)[-1]
+        with pytest.raises(BadInput, match=f"{function.__name__} has no .* did you mean '{option}'"):
+            function("bas_pcd", **{f"{option}s": 3})
+        assert pickle.loads(pickle.dumps(function)) is function
 
 
 def test_what_a_model_was_fitted_to_stays_with_it(tmp_path):

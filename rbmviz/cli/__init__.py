@@ -169,7 +169,8 @@ def _in_order(words: Sequence[str]) -> list[str]:
         ahead, words = [*ahead, *words[: 1 + pair]], words[1 + pair :]
     if words and words[0].casefold() == "help":
         words = [*words[1:2], "--help", *words[2:]]
-    words = words or ahead[:1]  # which is no command
+    if ahead and not words:
+        raise BadInput(f"{ahead[0]} needs a command after it: 'rbmviz --help' lists them.")
     if words and words[0] not in ("-h", "--help", "-V", "--version"):
         words[0] = known("command", words[0], COMMANDS, "'rbmviz --help' lists them.")
     return [*words[:1], *ahead, *words[1:]]

@@ -1,6 +1,7 @@
 """``rbmviz app``: the pages in the browser."""
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,7 +51,7 @@ def app(
     """
     opened: Any = None
     if model is not None:
-        model_read = load_model(model)
+        model_read = replace(load_model(model), data=None)  # pages know registered data and uploads only
         names = {name.casefold(): name for name in list_models()}
         opened = names.get(model.casefold()) or (printable(Path(model).name)[:100], model_read)
     listed = [Path(folder) for folder in results or ()]

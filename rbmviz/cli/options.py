@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args
 from cyclopts import App, Argument, CycloptsError, Parameter
 from cyclopts.exceptions import MissingArgumentError, RepeatArgumentError, UnusedCliTokensError
 
-from rbmviz.cli import COMMANDS, TAKE_PLUGINS, function_of
+from rbmviz.cli import COMMANDS, TAKE_PLUGINS, function_of, words_of_command
 from rbmviz.errors import BadInput, shortened
 from rbmviz.knobs import knobs_of
 from rbmviz.knobs import read_algorithms as read_with
@@ -110,7 +110,8 @@ def _sentence(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return f"unknown argument '{shortened(error.unused_tokens[0])}'"
     if isinstance(error, MissingArgumentError) and error.argument is not None:
-        return f"{shortened(error.keyword or error.argument.name)} needs a value"
+        knob = error.argument.field_info.kind is inspect.Parameter.VAR_KEYWORD
+        return f"{shortened(error.keyword or error.argument.name)} {'is no option, or ' * knob}needs a value"
     said = re.sub(r"\S+", lambda word: shortened(word[0]), " ".join(str(error).split()).rstrip("."))
     return said.removeprefix("Invalid value for ").replace('"', "'")
 
@@ -180,7 +181,8 @@ def texts_by_knob(knobs: Mapping[str, str]) -> dict[str, str]:
 
 def read_algorithms(table: Table, texts: Sequence[str], knobs: Mapping[str, str]) -> list[Any]:
     """Return algorithms from texts, see ``knobs.read_algorithms``; ``knobs`` are shared flags."""
-    return read_with(table, texts, texts_by_knob(knobs))
+    own = app_of(words_of_command()[0]).assemble_argument_collection() if knobs else ()
+    return read_with(table, texts, texts_by_knob(knobs), [argument.field_info.name for argument in own])
 
 
 def split_algorithms(text: str) -> list[str]:

@@ -18,11 +18,11 @@ from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import paired_error
 from rbmviz.models import load_model, load_pretrained
 from rbmviz.rbm import RBM
+from rbmviz.rbm.files import beside
 from rbmviz.support import checks
 
 KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
 """Array of the sample file -> the ISL kernel that scores it."""
-
 
 LINES = {
     "start": "its chains started at {start}",
@@ -32,7 +32,6 @@ LINES = {
     "ink": "ink: {ink:.1%} of the units on",
 }
 """Lines of the text, by the entry of the result without which a line is left out."""
-
 
 TOLD_VERDICTS = {
     "fine": "nothing speaks against these samples",
@@ -81,16 +80,9 @@ def _read(path: Path, array: str) -> _Samples:
     return _Samples(str(path), x, v, model, meta.get("origin"), n_chains, metadata.data_name(of_model), start)
 
 
-def _beside(samples: _Samples, name: str) -> str:
-    """Return the path of the file that metadata name, in the folder of the sample file only; "": none."""
-    base, at, variant = name.partition("@")
-    path = Path(samples.file).parent / Path(base).name
-    return f"{path}{at}{variant}" if is_file(path) else ""
-
-
 def _model_of(samples: _Samples, given: str | None, name: str) -> RBM:
     """Return the model that is given, or that a sample file names: a pretrained one, or a file beside it."""
-    found = _beside(samples, name) if given is None and Path(name).suffix else given
+    found = given or beside(samples.file, name)
     model = load_model(found) if found else load_pretrained(name)
     other = found and not given and model.rates and name in str(samples.origin)
     if other and model.digest() not in str(samples.origin):
@@ -102,14 +94,13 @@ def _data_of(samples: _Samples, given: str | None) -> Dataset:
     """Return the data that are given, or that a sample file names: registered ones, or a file beside it."""
     if given is not None:
         return load_dataset(given)
-    name = samples.dataset
-    if name is None:
+    if found := beside(samples.file, samples.dataset):
+        return load_dataset(found)
+    if samples.dataset is None:
         raise BadInput(f"'{samples.file}' does not name the data to score on: give --dataset.")
     try:
-        return load_registered(name)
+        return load_registered(samples.dataset)
     except BadInput as error:
-        if found := _beside(samples, name):
-            return load_dataset(found)
         raise BadInput(
             f"The data that '{samples.file}' names cannot be loaded: {error} Give --dataset."
         ) from None

@@ -336,7 +336,8 @@ def _compared(
     result |= {"cells": rows, "choices": entries, "best": only["best"], "region": only["region"]}
     lines = [line for choice, telling in choices for line in _lines(choice, telling)]
     end = f"{result['done']:,} of {result['of']:,} cells are in '{result['out']}'"
-    end += "; the race left the others out" * (plan.race and outcome is not None and not outcome.interrupted)
+    if plan.race and outcome is not None and not outcome.interrupted and outcome.done < result["of"]:
+        end += "; the race left the others out"
     return result, "\n".join([*lines, end])
 
 

@@ -15,7 +15,7 @@ from rbmviz.datasets.fields import PARTS, in_parts
 from rbmviz.datasets.own import is_path, reader, reader_of_path
 from rbmviz.datasets.raw import fetch, how_to_get, package_folder, path_of, source_of
 from rbmviz.datasets.record import Dataset
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, quoted
 from rbmviz.files.arrays import is_file, is_folder
 from rbmviz.files.metadata import data_name
 from rbmviz.rbm import Model
@@ -66,6 +66,8 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     >>> data.train.shape, data.image_shape
     ((16, 9), (3, 3))
     """
+    if not isinstance(name, str | Path):
+        raise BadInput(f"{quoted(name)} is no name and no file: Dataset.from_arrays makes data of rows.")
     text = str(name)
     base, at, variant = text.rpartition("@")
     if not at or is_file(Path(text)) or is_folder(Path(text)):
@@ -139,7 +141,8 @@ def load_registered(name: object) -> Dataset:
     if base not in list_datasets() or len(str(name)) > MAX_NAME_LENGTH:
         raise BadInput(
             f"'{str(name)[:MAX_NAME_LENGTH]}' is not the name of a data set ('rbmviz list datasets' shows "
-            "them); a link or a file's metadata can name registered data sets only, not files."
+            "them); a link or a file's metadata can name registered data sets only, not files: name the file "
+            "yourself, or put it beside the model's."
         )
     return _called(registry.datasets[base], base, variant, {})
 

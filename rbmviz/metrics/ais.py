@@ -10,7 +10,7 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.datasets import AnyData, rows_of
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, known_keywords
 from rbmviz.files.budget import check_memory
 from rbmviz.rbm import RBM, softplus
 from rbmviz.rbm.files import AnyModel, as_model
@@ -223,6 +223,7 @@ def ais_steps(
 
 
 @metric("ais_log_z")
+@known_keywords
 def ais_log_z(
     model: AnyModel,
     data: AnyData | None = None,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from rbmviz import kernels, rng
 from rbmviz.datasets import AnyData, as_dataset, data_of
 from rbmviz.datasets.record import Dataset, once_per_dataset
-from rbmviz.errors import BadInput, quoted
+from rbmviz.errors import BadInput, known_keywords, quoted
 from rbmviz.rbm import RBM
 from rbmviz.registry import metric
 from rbmviz.support import checks
@@ -481,6 +481,7 @@ def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.asarray((groups - others).std(axis=-1, ddof=1) / math.sqrt(n_groups))
 
 
+@known_keywords
 def isl(
     samples: Any,
     test: AnyData | None = None,

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from rbmviz import rng
 from rbmviz.datasets import AnyData, data_of, rows_of
-from rbmviz.errors import BadInput, DoubtfulResult, quoted
+from rbmviz.errors import BadInput, DoubtfulResult, known_keywords, quoted
 from rbmviz.metrics.ais import DEFAULT_CHAINS, TEMPERATURES, ais_log_z
 from rbmviz.metrics.exact import log_z, too_large
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_likelihood
@@ -39,6 +39,7 @@ class LogLikelihood(float):
 
 
 @metric("log_likelihood")
+@known_keywords
 def log_likelihood(
     model: AnyModel,
     data: AnyData | None = None,

@@ -190,9 +190,9 @@ class Model:
     history : dict of arrays (records,)
         The course of its training, if ``fit`` or ``train`` has made it: ``update``, ``seconds``, ``sweeps``,
         and the statistics of the trainer. Files do not keep it.
-    data : Dataset or None
-        What ``fit`` or ``train`` has trained it on: the default data of scores, starts and sweeps. Files keep
-        its name only.
+    data : Dataset, Path or None
+        What ``fit`` or ``train`` has trained it on: the default data of scores, starts and sweeps. A model
+        file keeps its name only; ``load_model`` finds the file of that name in the same folder.
 
     Raises
     ------

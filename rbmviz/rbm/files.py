@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from rbmviz.errors import BadInput, known, quoted
+from rbmviz.errors import BadInput, known, known_keywords, quoted
 from rbmviz.files import metadata
 from rbmviz.files.array_names import TRANSPOSED, Names, array_names, as_numpy, oriented
 from rbmviz.files.arrays import MAX_HEADER, Damaged, FileContent, is_file, read_arrays, read_json, text_of
@@ -27,7 +28,6 @@ ARRAYS_HEADER = 2**11
 """Most bytes of the header of a .safetensors besides the metadata: names, shapes and places of six arrays."""
 
 H5_SUFFIXES = (".h5", ".hdf5")
-
 RATES = tuple(f"rates.{name}" for name in "Wbc")
 
 AnyModel = str | Path | Model | RBM | Mapping[str, Any] | Any
@@ -95,6 +95,7 @@ def list_models() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.safetensors"))
 
 
+@known_keywords
 def load_model(name: str | Path, names: Names | None = None, update: int | None = None) -> Model:
     """Return a pretrained model by name, or a model from a file.
 
@@ -127,7 +128,8 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
     if not isinstance(name, str | Path):
         raise BadInput(f"{quoted(name)} is not a model: give a name, or a file.")
     if Path(name).suffix in (".safetensors", ".npz", *H5_SUFFIXES):
-        return load_model_bytes(Path(name), str(name), names, update)
+        model = load_model_bytes(Path(name), str(name), names, update)
+        return replace(model, data=beside(name, metadata.data_name(model.meta)))
     if str(name) not in list_models() and is_file(Path(name)):
         raise BadInput(
             f"'{name}' is not a model file, and is not opened: in the program that wrote it, save the "
@@ -135,6 +137,13 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
             "the visible and c of the hidden units, or give them to rbmviz.from_arrays there."
         )
     return load_pretrained(str(name))
+
+
+def beside(file: str | Path, name: str | None) -> Path | None:
+    """Return the data file that metadata name, in the folder of the file that has them only; None: none."""
+    base, at, variant = (name or "").partition("@")
+    path = Path(file).parent / Path(base).name
+    return Path(f"{path}{at}{variant}") if Path(base).suffix and is_file(path) else None
 
 
 def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:

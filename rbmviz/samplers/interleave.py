@@ -169,11 +169,10 @@ def start_of(
         return None, "random bits"
     if name is None:
         raise BadInput("The model does not say what data it learned: name the data, or start at random bits.")
-    why, n_visible = f"no validation examples of {name} are on this machine", model.rbm.n_visible
-    folder = os.environ.get("RBMVIZ_DATA_DIR")
+    why, n_visible = f"no validation examples of {name} were found", model.rbm.n_visible
     try:
         if kept is None:
-            rows = _examples(name, "validation", folder)
+            rows = _examples(name, "validation", os.environ.get("RBMVIZ_DATA_DIR"))
         else:
             rows = as_dataset(kept, held_out=True).validation
         if not len(rows):

@@ -13,7 +13,7 @@ import numpy as np
 
 from rbmviz.charts.picture import pictured
 from rbmviz.datasets import AnyData, Dataset, as_dataset, dataset_bytes, load_registered
-from rbmviz.errors import BadInput, quoted
+from rbmviz.errors import BadInput, known_keywords, quoted
 from rbmviz.files.output import write_whole
 from rbmviz.knobs import Value, write_algorithm
 from rbmviz.metrics import Kernel
@@ -106,6 +106,7 @@ class SweepResult(dict[str, np.ndarray]):
         return pictured(altair.Chart.from_dict(figures.specification([self.choice], self.plan, source)))
 
 
+@known_keywords
 def sweep(
     models: AnyModel | Sequence[AnyModel] | AnyData,
     samplers: AnySampler | AnyTrainer | Sequence[AnySampler | AnyTrainer],
@@ -291,7 +292,8 @@ def _is_registered(dataset: Dataset) -> bool:
 def _data_of_models(models: Sequence[str | Model]) -> Dataset | None:
     """Return the data that models were fitted to in this program; None if it suffices that they name data."""
     kept = [getattr(model, "data", None) for model in models]
-    found = {data.digest(): data for data in kept if data is not None and not _is_registered(data)}
+    sets = [as_dataset(data) for data in kept if data is not None]
+    found = {data.digest(): data for data in sets if not _is_registered(data)}
     if len(found) > 1 or (found and None in kept):
         raise BadInput("sweep: these models were trained on different data: name the data, or take one.")
     return next(iter(found.values()), None)

@@ -202,7 +202,7 @@ class Trainer(Protocol):
 AnyTrainer = Trainer | type[Trainer] | str
 """What stands for a trainer: the trainer, its class, or its name, perhaps with knobs."""
 
-FIT_ARGUMENTS = ("n_hidden", "iterations", "seed", "warm_start", "every", "callback", "max_seconds")
+FIT_ARGUMENTS = "n_hidden iterations seed warm_start every callback max_seconds likelihoods".split()
 """Arguments of ``fit`` and ``train`` that are no knobs."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rbmviz import kernels, rng
 from rbmviz.datasets import AnyData, data_of, rows_of
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, known_keywords
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.rbm.files import AnyModel, as_model
@@ -114,6 +114,7 @@ def populate(
     return Population(v, log_weights)
 
 
+@known_keywords
 def pop_weights(
     rbm: AnyModel,
     v0: AnyData = "data",

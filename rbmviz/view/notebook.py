@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rbmviz.datasets import AnyData
-from rbmviz.errors import brought_by
+from rbmviz.errors import brought_by, known_keywords
 from rbmviz.rbm.files import AnyModel
 from rbmviz.samplers import AnySampler
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rbmviz.view.widget import LiveSamplers
 
 
+@known_keywords
 def play(
     model: AnyModel,
     samplers: AnySampler | Sequence[AnySampler],

@@ -1,4 +1,4 @@
-"""Names inside files: registered names are followed, and paths never, but to a file beside samples."""
+"""Names inside files: registered names are followed, paths never, but to a file in the same folder."""
 
 import json
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from command_line import refused
 
-from rbmviz import BadInput, Model, cli
-from rbmviz.datasets import load_registered
+from rbmviz import BadInput, Model, cli, load_model, sample, sweep
+from rbmviz.datasets import load_dataset, load_registered
 from rbmviz.models import load_pretrained
 from rbmviz.rbm.files import save_model
 
@@ -48,13 +48,20 @@ def test_only_pretrained_models_are_loaded_by_name(here, name):
     assert len(str(refused.value)) < 1000
 
 
-def test_chains_open_no_file_named_by_a_model(here, rbm, capsys):
-    save_model(Model(rbm, None, {"dataset": str(here / "data.csv")}), "model.npz")
-    command = "sample --model model.npz --sampler gibbs -n 5 --init data --out out.npz".split()
+def test_chains_open_of_the_files_that_a_model_names_only_the_one_beside_it(here, rbm, capsys):
+    (here / "elsewhere").mkdir()
+    for name in ("model.npz", "elsewhere/model.npz"):
+        save_model(Model(rbm, None, {"dataset": str(here / "data.csv")}), name)
+    command = "sample --model elsewhere/model.npz --sampler gibbs -n 5 --init data --out out.npz".split()
     said = refused(capsys, *command)
     assert "registered data sets only, not files" in said
     assert said.strip().endswith("Give --dataset, or use --init random.")
     assert cli.main([*command, "--dataset", "data.csv"]) == 0  # the person's own word
+    model = load_model("model.npz")
+    assert sample(model, n=5).info["start"] == "validation examples of data.csv"
+    for i, form in enumerate((model, "model.npz")):
+        swept = sweep(form, "gibbs", {"k": [1, 2]}, 9, 1, out=str(i))
+        assert set(swept["data_digest"]) == {load_dataset("data.csv").digest()}
 
 
 @pytest.mark.parametrize("field", ["dataset", "scored_on"])

@@ -60,6 +60,8 @@ def test_a_race_leaves_cells_out(capsys, tmp_path):
     assert 12 <= done < 30
     assert run(capsys, "sweep", "resume", f"{tmp_path}/race")["computed"] == 0
     assert run(capsys, *words.split())["done"] == 30  # the full grid, in the same folder
+    assert main([*words.split(), "--race", "--replications", "2"]) == 0
+    assert capsys.readouterr().out.endswith("race'\n")
 
 
 def test_the_table_of_the_terminal(capsys, folder):
@@ -149,6 +151,9 @@ def test_sweep_refuses_bad_axes_before_computing(capsys, folder, tmp_path):
     for words, sentence in (
         ([*known, "--axis", "epz=1,2"], "Unknown knob 'epz': did you mean 'eps'?"),
         ([*known, "--max-sweeps", "2"], "has no knob 'max_sweeps'"),
+        ([*known, "--modle", "bas_cd1"], "did you mean 'model'?"),
+        ([*known, "--EPS", "0.1"], "did you mean 'eps'?"),
+        ([*known, "--rac"], "--rac is no option, or needs a value"),
         ([*known, "--n-hidden", "5"], "--n-hidden belongs to trainers"),
         ([*known, "--budget", "seconds"], "needs -n"),
         ([*known, "--trainer", "cd"], "give samplers"),
