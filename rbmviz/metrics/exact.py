@@ -47,7 +47,7 @@ def too_large(rbm: AnyModel) -> str:
     if units <= MAX_UNITS_ENUMERATED:
         return ""
     # Measured on one core: seconds per state, and seconds per state and unit of the other layer.
-    seconds = 2.0 ** min(units, 1000) * (30e-9 + 0.12e-9 * others)
+    seconds = 2.0 ** min(units, 1000) * (4e-9 + 0.05e-9 * others)
     states = f"{2.0**units:.3g}" if units <= 1000 else f"10^{int(units * np.log10(2))}"
     duration = next(
         (f"about {seconds / unit:.2g} {name}" for name, unit in DURATIONS.items() if seconds < 99 * unit),
@@ -84,13 +84,11 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _table(W: np.ndarray, own: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     """Return exp(state @ W) and state @ own of all states of some units, in blocks of ``width`` states.
 
-    They are float64 (blocks, other units, width) and (blocks, width); what no state fills is 0.
+    They are float64 (blocks, other units, width) and (blocks, width); fewer states than a block are repeated.
     """
-    states = _states(len(own))
-    missing = -len(states) % width
-    factors = np.pad(np.exp(states @ W), ((0, missing), (0, 0)))
-    bias = np.pad(states @ own, (0, missing)).reshape(-1, width)
-    return np.ascontiguousarray(factors.reshape(len(bias), width, -1).transpose(0, 2, 1)), bias
+    states = np.resize(_states(len(own)), (max(2 ** len(own) // width, 1), width, len(own)))
+    sums = W.T @ states.transpose(0, 2, 1)
+    return np.exp(sums, out=sums), states @ own
 
 
 class _Enumeration:
@@ -102,33 +100,33 @@ class _Enumeration:
 
     def __init__(self, W: np.ndarray, own: np.ndarray, other: np.ndarray) -> None:
         self.W, self.own, self.other = W, own, other
-        self._n_low = min(LOW_UNITS, len(own))
-        self._n_middle = min(MIDDLE_UNITS, len(own) - self._n_low)
+        self._n_middle = min(MIDDLE_UNITS, len(own))
+        self._n_low = min(LOW_UNITS, len(own) - self._n_middle)
         self._n_top = len(own) - self._n_low - self._n_middle
         self.tops = _states(self._n_top)
         largest = (np.abs(W).sum(axis=0) + np.abs(other)).max()
-        # No factor is more than 1 + exp(largest).
+        # No factor is more than 1 + exp(largest), and none less than exp(-largest).
         self._group = int(LOG_RANGE / np.logaddexp(0, largest)) if largest < LOG_RANGE else 0
         top_and_middle = self._n_top + self._n_middle
         if self._group:
             middle = slice(self._n_top, top_and_middle)
             self._high, self._high_bias = _table(W[middle], own[middle], kernels.enumerate.HIGH)
-            self._low, self._low_bias = _table(
-                W[top_and_middle:], own[top_and_middle:], kernels.enumerate.LOW
-            )
+            low = W[top_and_middle:]
+            low_bias = own[top_and_middle:] + low.sum(axis=1)
+            self._low, self._low_bias = _table(-low, low_bias, kernels.enumerate.LOW)
 
-    def log_weights(self, top: np.ndarray) -> np.ndarray:
-        """Return log p~ of all states whose first units are ``top``, float64 (states,)."""
+    def weights(self, top: np.ndarray) -> np.ndarray:
+        """Return x and y, float64 (2, states); x exp(y) is p~ of the states that begin with ``top``."""
         activation, bias = self.other + top @ self.W[: self._n_top], top @ self.own[: self._n_top]
         if not self._group:
             states = _states(self._n_middle + self._n_low)
             sums, biases = states @ self.W[self._n_top :], states @ self.own[self._n_top :]
-            return bias + biases + softplus(activation + sums).sum(axis=1)
-        high, low = self._high * np.exp(activation)[:, None], self._low
-        out = np.empty((*self._high_bias.shape, *self._low_bias.shape))
-        kernels.enumerate.log_weights(high, low, self._group, self._high_bias, self._low_bias, out)
-        rows = out.reshape(self._high_bias.size, -1)[: 2**self._n_middle, : 2**self._n_low]
-        return bias + rows.reshape(-1)
+            logs = bias + biases + softplus(activation + sums).sum(axis=1)
+            return np.stack([np.ones_like(logs), logs])
+        high_bias, low_bias, scale = self._high_bias + bias, self._low_bias, np.exp(activation)
+        out = np.empty((2, *high_bias.shape, *low_bias.shape))
+        kernels.enumerate.weights(self._high, scale, self._low, self._group, high_bias, low_bias, *out)
+        return out.reshape(2, high_bias.size, -1)[:, : 2**self._n_middle, : 2**self._n_low].reshape(2, -1)
 
 
 @metric("log_z")
@@ -158,8 +156,9 @@ def log_z(rbm: AnyModel) -> float:
         states = _Enumeration(*_smaller(as_rbm(rbm)))
 
     def log_sum(top: np.ndarray, _: threading.Event) -> float:
-        logs = states.log_weights(top)
-        return float(logs.max() + np.log(np.exp(logs - logs.max()).sum()))
+        fractions, logs = states.weights(top)
+        peak = logs.max()
+        return float(peak + np.log((fractions * np.exp(logs - peak)).sum()))
 
     workers = None if len(states.own) >= THREADED_UNITS else 1
     return float(np.logaddexp.reduce(list(in_threads(log_sum, states.tops, workers))))
@@ -267,14 +266,14 @@ def model_statistics(rbm: AnyModel) -> Statistics:
     of_high = np.zeros((len(high), len(other) + 1))
     of_low = np.zeros((len(low), len(other) + 1))
     means = np.ones_like(of_low)  # the last column stays 1: it sums the weights themselves
-    rows = (row for top in enumeration.tops for row in enumeration.log_weights(top).reshape(-1, len(low)))
-    for i, logs in enumerate(rows):
+    parts = (enumeration.weights(top).reshape(2, -1, len(low)) for top in enumeration.tops)
+    for i, (fractions, logs) in enumerate(row for part in parts for row in part.transpose(1, 0, 2)):
         if logs.max() > peak:
             scale = np.exp(peak - logs.max())
             of_high *= scale
             of_low *= scale
             peak = logs.max()
-        p = np.exp(logs - peak)
+        p = fractions * np.exp(logs - peak)
         means[:, :-1] = sigmoid(low_sum + (other + high[i] @ W[:n_high]))
         of_high[i] = p @ means
         of_low += p[:, None] * means

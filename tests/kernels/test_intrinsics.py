@@ -104,10 +104,7 @@ def cases():
         for packed in (np.zeros(32, np.uint8), np.full(32, 255, np.uint8), np.arange(32, dtype=np.uint8) * 8):
             yield "add_packed", factor, packed, floats(32)[1]
     for units, group in ((1, 1), (7, 3), (40, 100)):
-        # Powers of two, so that no factor is rounded, whether or not the processor fuses the multiply-add.
-        high, low = (2.0 ** G.integers(-3, 4, units * n) for n in (enumerate.HIGH, enumerate.LOW))
-        if units == 40:
-            high, low = np.full_like(high, 8.0), np.full_like(low, 0.125)  # 2^40
+        high, low = (np.exp(G.normal(0, 3, units * n)) for n in (enumerate.HIGH, enumerate.LOW))
         n = enumerate.HIGH * enumerate.LOW
         yield "_multiply", high, low, group, np.zeros(n), np.zeros(n, i64)
 

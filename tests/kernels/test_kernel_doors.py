@@ -170,10 +170,10 @@ def test_sums_over_states():
     check(annealing.add_softplus, (x, np.zeros(5, f32), x, out))
     high, low = np.ones((2, 3, states_kernel.HIGH)), np.ones((5, 3, states_kernel.LOW))
     biases = np.zeros((2, states_kernel.HIGH)), np.zeros((5, states_kernel.LOW))
-    states = np.zeros((2, states_kernel.HIGH, 5, states_kernel.LOW))
-    check(states_kernel.log_weights, (high, low, 2, *biases, states))
+    states = np.zeros((2, 2, states_kernel.HIGH, 5, states_kernel.LOW))
+    check(states_kernel.weights, (high, np.ones(3), low, 2, *biases, *states))
     with pytest.raises(ValueError, match="do not fit"):
-        states_kernel.log_weights(high, low, 0, *biases, states)
+        states_kernel.weights(high, np.ones(3), low, 0, *biases, *states)
 
 
 def test_hamming():

@@ -289,16 +289,18 @@ def test_data_shares_are_those_of_the_whole_training_part():
 # Exact values
 
 
-def test_log_weights_are_the_sums_however_units_are_grouped():
+def test_weights_are_the_products_however_units_are_grouped():
     g = np.random.default_rng(3)
     high, low = g.normal(0, 2, (3, 11, enumerate.HIGH)), g.normal(0, 2, (2, 11, enumerate.LOW))
     biases = g.normal(0, 1, (3, enumerate.HIGH)), g.normal(0, 1, (2, enumerate.LOW))
-    sums = high.transpose(0, 2, 1)[:, :, None, None] + low.transpose(0, 2, 1)[None, None]
-    want = biases[0][:, :, None, None] + biases[1] + np.log1p(np.exp(sums)).sum(axis=-1)
+    x, y, scale = np.exp(high.transpose(0, 2, 1)), np.exp(low.transpose(0, 2, 1)), g.uniform(0.5, 2, 11)
+    sums = np.log(scale * x[:, :, None, None] + y).sum(axis=-1)
+    want = biases[0][:, :, None, None] + biases[1] + sums
     for group in (1, 3, 11, 64):
-        out = np.empty(want.shape)
-        enumerate.log_weights(np.exp(high), np.exp(low), group, *biases, out)
-        np.testing.assert_allclose(out, want, rtol=1e-13)
+        fractions, logs = np.empty((2, *want.shape))
+        enumerate.weights(np.exp(high), scale, np.exp(low), group, *biases, fractions, logs)
+        assert ((fractions >= 1) & (fractions < 2)).all()
+        np.testing.assert_allclose(np.log(fractions) + logs, want, rtol=1e-13)
 
 
 @pytest.mark.parametrize(("n", "scale"), [(3, 1), (500, 6), (1300, 30)])
@@ -312,12 +314,13 @@ def test_sums_of_softplus_are_those_of_float64(n, scale):
     np.testing.assert_allclose(out, want, atol=5e-7 * softplus.max())
 
 
-def test_log_z_of_the_largest_factors_that_are_multiplied():
+@pytest.mark.parametrize(("n", "weight", "bias"), [(6, 0.25, 0), (12, 10, -60), (12, -10, 100)])
+def test_log_z_of_the_largest_factors_that_are_multiplied(n, weight, bias):
     """All pre-activations are largest in one state: groups are as long as float64 allows, and not longer."""
-    rbm = RBM(np.full((784, 12), 0.125), np.zeros(784), np.zeros(12))
-    sizes = np.arange(13)
-    binomials = np.array([math.comb(12, k) for k in sizes])
-    want = np.logaddexp.reduce(np.log(binomials) + 784 * np.log1p(np.exp(0.125 * sizes)))
+    rbm = RBM(np.full((784, n), weight), np.full(784, bias), np.zeros(n))
+    sizes = np.arange(n + 1)
+    binomials = np.array([math.comb(n, k) for k in sizes])
+    want = np.logaddexp.reduce(np.log(binomials) + 784 * np.logaddexp(0, bias + weight * sizes))
     assert log_z(rbm) == pytest.approx(want, rel=1e-13)
 
 
@@ -415,7 +418,7 @@ for m, n in ((9, 4), (4, 9), (13, 12)):
     ais_log_z(rbm, n_chains=2, betas=3)
     ais_log_z(rbm, rows[:, :m], n_chains=2, betas=np.array([0, 1]))
 kernels = hamming.count_distances, hamming.nearest, hamming.log_mixtures
-for kernel in (*kernels, enumerate.log_weights, annealing.anneal):
+for kernel in (*kernels, enumerate.weights, annealing.anneal):
     assert len(kernel.signatures) == 1, (kernel, kernel.signatures)
 assert len(hamming.add_counts.signatures) == 3  # counters of 8, 16 and 32 bits
 """
