@@ -146,6 +146,12 @@ class Array:
         name = f"llvm.masked.load.v{lanes}f{8 * self._align}.p0"
         return call(build, name, kind, address, align, inside, constant(kind, 0.0))
 
+    def prefetch(self, offset: Any) -> None:
+        """Ask the processor for the cache line of an offset, which may lie beyond the array."""
+        address = self._build.bitcast(self._build.gep(self._data, [offset]), BYTE.as_pointer())
+        flags = (constant(INT, flag) for flag in (0, 3, 1))  # to read, into all caches, data
+        call(self._build, "llvm.prefetch.p0", ir.VoidType(), address, *flags)
+
     def store(self, offset: Any, value: Any) -> None:
         """Write a vector from an offset on; raise TypingError if the array is read-only."""
         if not self._mutable:

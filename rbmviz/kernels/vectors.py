@@ -205,6 +205,13 @@ def add_rows(base, out, keep, factor, rows, start, stop, column, on, n_on, off, 
         column += WIDTH
 
 
+@in_llvm("void(float32[:, ::1], int64, int64)", means=lambda x, row, column: None)
+def fetch(build, x, row, column):
+    """Fetch 64 numbers of a row from a column on into the first cache; either may lie beyond the array."""
+    for k in range(0, 64, WIDTH):
+        x.prefetch(build.add(build.mul(row, x.shape[1]), build.add(column, constant(WORD, k))))
+
+
 def _transposed_in_python(a, row, column, out, out_row, out_column):
     block = a[row : row + WIDTH, column : column + WIDTH]
     out[out_row : out_row + WIDTH, out_column : out_column + WIDTH] = block.T
@@ -214,7 +221,8 @@ def _transposed_in_python(a, row, column, out, out_row, out_column):
 def transpose_block(build, a, row, column, out, out_row, out_column):
     """Transpose WIDTH x WIDTH numbers of a, from a place on, to a place of out.
 
-    In four rounds pairs of rows exchange blocks of 1, 2, 4 and 8 columns.
+    Half a row is joined with that 8 rows below. In three rounds pairs of these exchange quarters, and numbers
+    within quarters, by shuffles that are one instruction each with AVX2 and SSE2 too.
 
     Gain: 4 times as fast; a loop over numbers moves one at a time.
     """
@@ -222,14 +230,20 @@ def transpose_block(build, a, row, column, out, out_row, out_column):
     def place(array, first_row, first_column, k):
         return build.add(build.mul(build.add(first_row, constant(WORD, k)), array.shape[1]), first_column)
 
-    rows = [a.load(place(a, row, column, k), WIDTH) for k in range(WIDTH)]
-    for step in (1, 2, 4, 8):
-        low = [WIDTH + (k ^ step) if k & step else k for k in range(WIDTH)]
-        high = [WIDTH + k if k & step else k | step for k in range(WIDTH)]
-        before = list(rows)
-        for i in (i for i in range(WIDTH) if not i & step):
-            for k, lanes in ((i, low), (i | step, high)):
-                pair = before[i], before[i | step], constant(vector(INT, WIDTH), lanes)
-                rows[k] = build.shuffle_vector(*pair)
-    for k, lanes in enumerate(rows):
-        out.store(place(out, out_row, out_column, k), lanes)
+    def mix(one, other, lanes):
+        repeated = [first + lane for first in range(0, WIDTH, len(lanes)) for lane in lanes]
+        return build.shuffle_vector(one, other, constant(vector(INT, WIDTH), repeated))
+
+    for half in (0, 8):
+        parts = [a.load(place(a, row, build.add(column, constant(WORD, half)), k), 8) for k in range(WIDTH)]
+        rows = [mix(parts[k], parts[k + 8], range(WIDTH)) for k in range(8)]
+        for step, low, high in (
+            (4, (0, 1, 2, 3, 16, 17, 18, 19), (4, 5, 6, 7, 20, 21, 22, 23)),
+            (1, (0, 1, 16, 17), (2, 3, 18, 19)),
+            (2, (0, 2, 16, 18), (1, 3, 17, 19)),
+        ):
+            for i in (i for i in range(8) if not i & step):
+                pair = rows[i], rows[i | step]
+                rows[i], rows[i | step] = mix(*pair, low), mix(*pair, high)
+        for k, lanes in enumerate(rows):
+            out.store(place(out, out_row, out_column, half + (k & 4) + (0, 2, 1, 3)[k & 3]), lanes)

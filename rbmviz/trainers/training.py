@@ -23,7 +23,6 @@ from rbmviz.rbm.parameters import (
     Rows,
     add,
     difference,
-    unpacked,
     zeros_like,
 )
 from rbmviz.support.blas import one_blas_thread
@@ -298,9 +297,9 @@ def _advance_in_kernel(trainer: Any, state: TrainingState, n: int) -> None:
     squares = np.zeros(theta.matrix.shape[1])
     given = theta.matrix, state.stream[None], data, order, trainer.k, rates, bits, chains, hidden
     weights = kernels.updates.make_weights(m, chains) if trainer.sweeps_from == "population" else None
-    kernels.updates.train(*given, work, sums, squares, weights)
-    state.gradient_norm, state.batch = float(squares.sum()) ** 0.5, state.batches.rows(order[-1])
-    state.samples = unpacked(sums.bits[:, -64 * kernels.updates.words(chains) :], chains, m)
+    state.batch, state.samples = (np.empty((rows, m), np.float32) for rows in (size, chains))
+    kernels.updates.train(*given, work, sums, squares, weights, state.batch, state.samples)
+    state.gradient_norm = float(squares.sum()) ** 0.5
     if persistent:
         state.own_state = state.samples
     if weights is not None:

@@ -89,9 +89,10 @@ def cases():
     yield from (("_sum_narrow", *case) for case in sums_of_rows(80, 64))
     for block in floats(20, 40):
         yield "transpose_block", block, 3, 17, np.ones((24, 48), f32), 5, 30
+        yield "fetch", block, 2, 0
     for words in (np.zeros((2, 128), u64), G.integers(0, 2**64, (2, 128), dtype=u64)):
-        for at, unit in ((0, 0), (64, 63), (192, 17)):
-            yield "column", words, at, unit
+        for at in (0, 64, 192):
+            yield "transpose_bits", words, at, np.ones((2, 128), u64), 64
     block = G.integers(0, 2**64, (3, hamming.BLOCK_SAMPLES), dtype=u64)
     for point in (np.zeros(3, u64), np.full(3, 2**64 - 1, u64), block[:, 70].copy()):
         for at in (0, 64):

@@ -79,10 +79,11 @@ def test_updates():
     data, order, u = np.zeros((9, M), np.uint8), np.zeros((2, rows), int), np.zeros((2, others), np.uint64)
     call = (P, kernel_state(0, "x")[None], data, order, 1, np.zeros(2, f32), u, others, N, work, sums)
     squares, inside = np.zeros(P.shape[1]), [((2,), 0), ((2,), 1), ((3,), 1)]
+    last = np.zeros((rows, M), f32), np.zeros((others, M), f32)
     for weights in (None, updates.make_weights(M, others)):
-        check(updates.train, (*call, squares, weights), inside)
+        check(updates.train, (*call, squares, weights, *last), inside)
         with pytest.raises(ValueError, match="do not fit"):  # chains that begin at the examples are as many
-            updates.train(*call[:6], u[:0], *call[7:], squares, weights)
+            updates.train(*call[:6], u[:0], *call[7:], squares, weights, *last)
 
 
 def test_gibbs(wide):
