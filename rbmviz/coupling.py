@@ -246,7 +246,7 @@ def run_all_pairs(
         sums = kernels.coupling.PairSums(W, b, c, kernels.coupling.make_gradient_buffer(m, n))
     outcomes = kernels.coupling.make_outcomes(len(v0))
     chains = kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c)
-    starts = np.ascontiguousarray(v0, dtype=np.uint8)
+    starts = np.array(v0, np.uint8, order="C")  # a copy: for read-only rows the kernel would compile again
     setup, progress = pair_setup(algorithm, lag, k, max_sweeps), kernels.coupling.make_progress()
     watched = kernels.coupling.watch_nothing()
     while progress[0]["pair"] < len(v0):

@@ -17,6 +17,10 @@ Seed = int | np.random.SeedSequence | np.random.Generator
 STREAM_LANES = 64
 """Parallel lanes of one kernel stream: four 512-bit vectors of uint32, so that draws are vectorised."""
 
+STREAM_WORDS = np.arange(4 * STREAM_LANES)
+WORD_HASHES = np.cumprod(np.r_[0x8B51F9DD, np.full(len(STREAM_WORDS), 0x58F38DED)], dtype=np.uint32)
+"""Constants of numpy's ``SeedSequence.generate_state``, for each word of a stream and its successor."""
+
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
     """Return the SeedSequence of a user's seed.
@@ -49,4 +53,6 @@ def generator(seed: Seed, name: str, index: int = 0) -> np.random.Generator:
 
 def kernel_state(seed: Seed, name: str, index: int = 0) -> np.ndarray:
     """Return the named stream's state for kernels: uint32 (4, STREAM_LANES), one xoshiro128++ per lane."""
-    return child(seed, name, index).generate_state(4 * STREAM_LANES, np.uint32).reshape(4, STREAM_LANES)
+    pool = child(seed, name, index).pool  # generate_state makes its words one by one
+    words = (pool[STREAM_WORDS % len(pool)] ^ WORD_HASHES[:-1]) * WORD_HASHES[1:]
+    return (words ^ words >> 16).reshape(4, STREAM_LANES)

@@ -198,7 +198,7 @@ class ParallelTempering(ChainKnobs):
         if self.reference == "uniform" or self.n_replicas == 1:
             return np.zeros(model.rbm.n_visible, np.float32)
         if model.rates is None:
-            return model.rbm.b
+            return model.rbm.b.copy()  # not read-only, for which kernels would compile again
         rate = np.clip(model.rates.b.astype(np.float64), RATE_BOUND, 1 - RATE_BOUND)
         return np.log(rate / (1 - rate)).astype(np.float32)
 

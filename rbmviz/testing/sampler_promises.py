@@ -138,7 +138,8 @@ def _law(cls: Any) -> None:
         while len(v) < size:
             sampler = _with_chains(cls, min(50, size - len(v)))
             rows = starts[len(v) :][: sampler.n_chains]
-            state = sampler.init(model, len(v), rows if len(rows) > 1 else rows[0])
+            seed = np.random.SeedSequence(len(v))  # made once for all streams of all chains
+            state = sampler.init(model, seed, rows if len(rows) > 1 else rows[0])
             target = sampler.target(state)
             v = np.concatenate([v, sampler.step(state, samples_per_chain * len(rows)).v[-len(rows) :]])
         exact = all(np.allclose(getattr(target, x), getattr(rbm, x), atol=1e-6) for x in "Wbc")

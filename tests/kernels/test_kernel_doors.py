@@ -78,6 +78,7 @@ def test_updates():
     check(updates.add, (*call, np.zeros(P.shape[1])))
     data, order, u = np.zeros((9, M), np.uint8), np.zeros((2, rows), int), np.zeros((2, others), np.uint64)
     call = (P, kernel_state(0, "x")[None], data, order, 1, np.zeros(2, f32), u, others, N, work, sums)
+    data.flags.writeable = False  # as trainers give them: no kernel compiles for this test alone
     squares, inside = np.zeros(P.shape[1]), [((2,), 0), ((2,), 1), ((3,), 1)]
     last = np.zeros((rows, M), f32), np.zeros((others, M), f32)
     for weights in (None, updates.make_weights(M, others)):

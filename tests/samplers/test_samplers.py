@@ -309,8 +309,8 @@ def test_each_kernel_compiles_once(cache, tmp_path):
 import sys
 import dataclasses
 import numpy as np
-from rbmviz import RBM, Model
-from rbmviz.kernels import gibbs, layers, random
+from rbmviz import RBM, Model, couple
+from rbmviz.kernels import coupling, gibbs, layers, random, tempering
 from rbmviz.kernels.fast_weights import history, norm, regime, rows, sample as chains, state as states
 from rbmviz.knobs import knobs_of
 from rbmviz.samplers import list_samplers, make_sampler, sample
@@ -325,7 +325,13 @@ for m, n in ((20, 9), (33, 17)):
                 dataclasses.replace(sampler, **{knob.name: value}).step(state, 1)
         for more in ({}, {"share": True}) if "share" in knobs_of(sampler) else ({},):
             sample(model, make_sampler(name, n_chains=3, **more), 7)
+        if not sampler.needs_rates:
+            sample(Model(rbm), sampler, 2)
     sample(model, make_sampler("rates_fpcd", n_chains=3, share=True, statistics="mean"), 7)
+    v0 = np.zeros((2, m), np.uint8)
+    v0.flags.writeable = m == 20
+    couple(rbm, v0)
+assert (len(tempering.sample.signatures), len(coupling.run_pairs.signatures)) == (1, 1)
 for module in (random, gibbs, layers, states, history, rows, norm, regime, chains):
     for kernel in vars(module).values():
         if hasattr(kernel, "signatures"):
