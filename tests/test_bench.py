@@ -42,26 +42,32 @@ def no_environment_is_made(monkeypatch):
     monkeypatch.setattr(environments, "python_of", python_of)
 
 
+@pytest.fixture(scope="module")
+def processes():
+    """The processes of all peers, as one table has them."""
+    with environments.Peers() as made:
+        yield made
+
+
 @pytest.fixture
-def calls():
+def calls(processes):
     """Return a function of ``peers``: of this environment as it is, of others in their process."""
-    with environments.Peers() as processes:
 
-        def function(name, of, **arguments):
-            if name in HERE:
-                return getattr(peers, of)(**arguments)
-            try:
-                one = processes.libraries[name].make(of, **arguments)
-            except environments.Absent as reason:
-                pytest.skip(f"{name}: {reason}")
+    def function(name, of, **arguments):
+        if name in HERE:
+            return getattr(peers, of)(**arguments)
+        try:
+            one = processes.libraries[name].make(of, **arguments)
+        except environments.Absent as reason:
+            pytest.skip(f"{name}: {reason}")
 
-            def call():
-                _, found = one.result()
-                return found[0] if len(found) == 1 else found
+        def call():
+            _, found = one.result()
+            return found[0] if len(found) == 1 else found
 
-            return call
+        return call
 
-        yield function
+    return function
 
 
 # The clock
@@ -259,11 +265,10 @@ KINDS = ["gibbs", "chains", "batch", "tempering", "fpcd", "isl", "ucd", "cd", "p
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_row_runs(kind, model, monkeypatch):
+def test_every_kind_of_row_runs(kind, model, processes, monkeypatch):
     monkeypatch.setattr(speed, "BENCH_BURN_IN", 60)
     row = speed.Row(kind, "small", "unit", small_rows(model)[kind], (speed.Target("faster", 1),))
-    with environments.Peers() as processes:
-        found = speed.measure(row, processes, TINY)
+    found = speed.measure(row, processes, TINY)
     json.dumps(found, allow_nan=False)
     assert found["seconds"] > 0
     assert found["roofline"]["seconds"] > 0
@@ -331,14 +336,13 @@ def test_seconds_to_a_level():
     assert training.seconds_to(-9.5, seconds, likelihoods) == 2.0  # the start is no training
 
 
-def test_trainings_reach_the_level_of_the_slowest(monkeypatch):
+def test_trainings_reach_the_level_of_the_slowest(processes, monkeypatch):
     """All learn two patterns, so that they are more likely than at the common start, and none is left out."""
     monkeypatch.setattr(training, "RATE", 0.3)
     pattern = np.random.default_rng(0).integers(0, 2, (1, 12), dtype=np.uint8)
     rows = np.concatenate([pattern, 1 - pattern] * 100)
     data = Dataset("patterns", rows, rows[:2], rows[:2], "", "")
-    with environments.Peers() as processes:
-        found = training.to_quality(data, 1, processes, passes=3, units=8, batch=10)
+    found = training.to_quality(data, 1, processes, passes=3, units=8, batch=10)
     json.dumps(found, allow_nan=False)
     one_by_one = found["contestants"]
     assert set(one_by_one) | set(found["absent"]) == {"rbmviz", *peers.PCD}
