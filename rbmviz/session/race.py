@@ -26,7 +26,7 @@ from rbmviz.knobs import Value, knobs_of, values_of
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.equal_points import BEHIND, CostUnit, at_one_point
 from rbmviz.session.limits import RELEASE_SECONDS, check_panels
-from rbmviz.session.memory import check_room, trim
+from rbmviz.session.memory import check_room
 from rbmviz.session.panel import Panel
 from rbmviz.session.pools import FULL_SPEED, JOB_SECONDS, LATENESS, LONG, MAX_SLOWDOWN, PACED, Pool
 from rbmviz.session.run import CHUNK_SECONDS, check_step
@@ -705,4 +705,3 @@ def _free_if_closed(race: Race[Any], closed_at: float) -> None:
             race._renew(race._same_again())
         race.drop_undo()
     race.free()
-    trim()
