@@ -1,7 +1,6 @@
 """The live page of the site, from a web server: a stored picture, then models, with the bits of Python."""
 
 import base64
-import functools
 import io
 import re
 import sys
@@ -61,10 +60,8 @@ def opened(chromium, site):
         page.page.context.close()
 
 
-@functools.cache
-def by_python(live_page, name, sampler, n):
+def by_python(live, sampler, n):
     """Return the first n samples of a panel."""
-    live, _ = live_page.site_page(name)
     (seed, v0), *_ = live.starts
     chosen = rbmviz.make_sampler(sampler)
     return chosen.step(chosen.init(live.model, seed, v0), n).v
@@ -81,8 +78,9 @@ def test_models_follow_each_other_with_the_samples_of_python(opened, live_page, 
     stored = re.findall(r'src="data:image/png;base64,([^"]*)"', (site[0] / "index.html").read_text())
     for name in MODELS:
         shows(evaluate, name)
+        live, _ = live_page.site_page(name)
         for panel, sampler in enumerate(live_page.SAMPLERS):
-            v = by_python(live_page, name, sampler, 60)
+            v = by_python(live, sampler, 60)
             drawn = evaluate(f"[...rbmviz.panels[{panel}].samples(0, 60)]")
             np.testing.assert_array_equal(np.reshape(drawn, v.shape), v, err_msg=f"{name} {sampler}")
             if name == "bas_pcd":
