@@ -268,10 +268,8 @@ KINDS = ["gibbs", "chains", "batch", "tempering", "fpcd", "isl", "ucd", "cd", "p
 def test_every_kind_of_row_runs(kind, model, processes, monkeypatch):
     monkeypatch.setattr(speed, "BENCH_BURN_IN", 60)
     row = speed.Row(kind, "small", "unit", small_rows(model)[kind], (speed.Target("faster", 1),))
-    found = speed.measure(row, processes, TINY)
-    json.dumps(found, allow_nan=False)
-    assert found["seconds"] > 0
-    assert found["roofline"]["seconds"] > 0
+    json.dumps(found := speed.measure(row, processes, TINY), allow_nan=False)
+    assert min(found["seconds"], found["roofline"]["seconds"]) > 0
     assert (found["targets"][0]["measured"] is None) == (kind in ("ucd", "pop_cd"))
     libraries = {
         name.removesuffix(" Gibbs") for name in (*(p["name"] for p in found["peers"]), *found["absent"])

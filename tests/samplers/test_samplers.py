@@ -325,8 +325,7 @@ for m, n in ((20, 9), (33, 17)):
                 dataclasses.replace(sampler, **{knob.name: value}).step(state, 1)
         for more in ({}, {"share": True}) if "share" in knobs_of(sampler) else ({},):
             sample(model, make_sampler(name, n_chains=3, **more), 7)
-        if not sampler.needs_rates:
-            sample(Model(rbm), sampler, 2)
+        sample(model if sampler.needs_rates else Model(rbm), sampler, 2)
     sample(model, make_sampler("rates_fpcd", n_chains=3, share=True, statistics="mean"), 7)
     v0 = np.zeros((2, m), np.uint8)
     v0.flags.writeable = m == 20
