@@ -11,9 +11,7 @@ from papers.recipe import Measurements, Recipe, Work, on_sample, seeds, sweep
 from papers.tables import by_seed, difference, dots, mean, where
 from rbmviz.sweeps import Axis, Budget
 
-BINARY = ("usps_fpcd", "letters_fpcd", "mnist_fpcd")
-CASES = {"binary": BINARY, "mean": ("usps_fpcd", "letters_fpcd")}
-"""Models by kernel; MNIST is the costliest."""
+MODELS = ("usps_fpcd", "letters_fpcd", "mnist_fpcd")
 STEPS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 HALF_STEP = math.log10(3) / 2
 """Of the grid: a ratio on the paper's bounds counts whichever side its rounding is on."""
@@ -23,54 +21,45 @@ SAMPLES = {"quick": 10_000, "full": 100_000}
 
 
 def work(size: Size) -> list[Work]:
-    """Return a grid of step sizes on the models of each kernel; a quick one is on USPS alone."""
+    """Return a grid of step sizes on each model; a quick one is on USPS alone."""
     return [
         sweep(
-            kernel,
+            "steps",
             algorithms=SETTINGS,
             axes=(Axis("eps", STEPS),),
-            models=models[:1] if size == "quick" else models,
-            seeds=seeds(size, quick=12, full=10),
+            models=MODELS[:1] if size == "quick" else MODELS,
+            seeds=seeds(size, quick=12, full=6),
             budget=Budget("samples", SAMPLES[size]),
-            kernel=kernel,
         )
-        for kernel, models in CASES.items()
     ]
 
 
 def scores(
-    measured: Measurements, part: str, kernel: str, model: str, text: str, at: int
+    measured: Measurements, part: str, model: str, text: str, at: int
 ) -> dict[float, dict[int, float]]:
     """Return the ISL of a setting on a part of the data by step size, and by seed."""
     name, _, k = text.partition(":k=")
     chosen = {"algorithm": name, **({"knob_k": float(k)} if k else {})}
-    columns = where(measured.tables[kernel], model=model, **chosen)
+    columns = where(measured.tables["steps"], model=model, **chosen)
     return {eps: by_seed(columns, f"isl_{part}", at, knob_eps=eps) for eps in STEPS}
 
 
-def best_steps(measured: Measurements, kernel: str, model: str, text: str, at: int) -> dict[int, float]:
+def best_steps(measured: Measurements, model: str, text: str, at: int) -> dict[int, float]:
     """Return the step size that is best on the validation part, by seed."""
-    each = scores(measured, "validation", kernel, model, text, at)
+    each = scores(measured, "validation", model, text, at)
     return {seed: max(STEPS, key=lambda eps: each[eps][seed]) for seed in each[STEPS[0]]}
 
 
-def log_ratios(measured: Measurements, kernel: str, model: str, k: int, at: int) -> dict[int, float]:
+def log_ratios(measured: Measurements, model: str, k: int, at: int) -> dict[int, float]:
     """Return log10 of rates-herding's best step size over that of rates-FPCD, by seed."""
-    herding = best_steps(measured, kernel, model, "rates_herding", at)
-    fpcd = best_steps(measured, kernel, model, f"rates_fpcd:k={k}", at)
+    herding = best_steps(measured, model, "rates_herding", at)
+    fpcd = best_steps(measured, model, f"rates_fpcd:k={k}", at)
     return {seed: math.log10(herding[seed] / fpcd[seed]) for seed in herding}
 
 
-def cases(measured: Measurements) -> list[tuple[str, str, int]]:
-    """Return kernel, model and k of all cases that were measured."""
-    tables = measured.tables
-    return [
-        (kernel, model, k)
-        for kernel, models in CASES.items()
-        for model in models
-        if model in tables[kernel]["model"]
-        for k in (1, 5)
-    ]
+def cases(measured: Measurements) -> list[tuple[str, int]]:
+    """Return model and k of all cases that were measured."""
+    return [(model, k) for model in MODELS if model in measured.tables["steps"]["model"] for k in (1, 5)]
 
 
 def share_of_cases(measured: Measurements, at: int) -> Estimate:
@@ -87,8 +76,8 @@ def less_lost(measured: Measurements, model: str, at: int) -> dict[int, float]:
     """
     losses = []
     for text in ("rates_fpcd:k=5", "rates_herding"):
-        each = scores(measured, "test", "binary", model, text, at)
-        best = best_steps(measured, "binary", model, text, at)
+        each = scores(measured, "test", model, text, at)
+        best = best_steps(measured, model, text, at)
         losses.append({seed: each[best[seed]][seed] - each[max(STEPS)][seed] for seed in best})
     return {seed: losses[0][seed] - losses[1][seed] for seed in losses[0]}
 
@@ -96,8 +85,8 @@ def less_lost(measured: Measurements, model: str, at: int) -> dict[int, float]:
 def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     end = SAMPLES[size]
     result = {"share": share_of_cases(measured, end), "share_1000": share_of_cases(measured, 1000)}
-    for model in dict.fromkeys(model for _, model, _ in cases(measured)):
-        tests = scores(measured, "test", "binary", model, "rates_fpcd:k=5", 100)
+    for model in dict.fromkeys(model for model, _ in cases(measured)):
+        tests = scores(measured, "test", model, "rates_fpcd:k=5", 100)
         early, late = (less_lost(measured, model, at) for at in (100, end))
         result[f"early_{model}"] = difference(tests[0.1], tests[0.001])
         result[f"robust_early_{model}"] = Estimate.of(list(early.values()))
@@ -107,9 +96,9 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
 
 def drawing(measured: Measurements, size: Size) -> Drawing:
     rows: list[DrawnRow] = []
-    for kernel, model, k in cases(measured):
-        each = [(at, mean(log_ratios(measured, kernel, model, k, at))) for at in (100, 1000, SAMPLES[size])]
-        rows += dots(each, f"{model}, {kernel} kernel", f"k = {k}")
+    for model, k in cases(measured):
+        each = [(at, mean(log_ratios(measured, model, k, at))) for at in (100, 1000, SAMPLES[size])]
+        rows += dots(each, model, f"k = {k}")
     return Drawing(rows, "Samples", "log10 of herding's best step over that of rates-FPCD", log_x=True)
 
 
@@ -132,7 +121,7 @@ RECIPE = Recipe(
             "Early, larger steps mix faster and score higher.",
             "The mixing rate increases as the step size increases",
             *bounds(
-                "early", "ISL at 100 samples, eps = 0.1 less eps = 0.001, k = 5 (nats)", BINARY, at_least=1
+                "early", "ISL at 100 samples, eps = 0.1 less eps = 0.001, k = 5 (nats)", MODELS, at_least=1
             ),
             live_link=on_sample("usps_fpcd", "rates_fpcd:eps=0.1,k=5", "rates_fpcd:eps=0.001,k=5"),
         ),
@@ -141,18 +130,18 @@ RECIPE = Recipe(
             "Rates-herding bears large steps better than rates-FPCD, early more than late.",
             "More robust to larger step sizes, but this advantage subsides as more samples are drawn",
             *bounds(
-                "robust_early", "less lost by herding with eps = 0.3, 100 samples (nats)", BINARY, at_least=0
+                "robust_early", "less lost by herding with eps = 0.3, 100 samples (nats)", MODELS, at_least=0
             ),
-            *bounds("robust_late", "the same at the end, less that at 100 samples (nats)", BINARY, at_most=0),
+            *bounds("robust_late", "the same at the end, less that at 100 samples (nats)", MODELS, at_most=0),
             live_link=on_sample("usps_fpcd", "rates_herding:eps=0.3", "rates_fpcd:eps=0.3,k=5"),
         ),
     ),
     about=(
-        "One chain of each on models by FPCD; the best step size of each seed on the validation part, of a "
-        "grid of factors of about 3. A case is a kernel of the ISL, a model and k of rates-FPCD, 1 or 5: ten "
-        "in all, of which four have means. A ratio counts as 10 to 100 within half a step of the grid. The "
-        "order depends on the number of samples; in the long run the optimum is flat, and the best step "
-        "mostly chance. The paper says *in most cases*; it warns, and does not promise."
+        "One chain of each on models by FPCD, binary kernel; the best step size of each seed on the "
+        "validation part, of a grid of factors of about 3. A case is a model and k of rates-FPCD, 1 or 5: "
+        "six in all. A ratio counts as 10 to 100 within half a step of the grid. The order depends on the "
+        "number of samples; in the long run the optimum is flat, and the best step mostly chance. The paper "
+        "says *in most cases*; it warns, and does not promise."
     ),
     cost={"quick": 1.5, "full": 30.0},
     live_link="tune?tune_models=usps_fpcd&tune_samplers=rates_fpcd&tune_samplers=rates_herding&tune_x=eps&tune_y_n=5",
