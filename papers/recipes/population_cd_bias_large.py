@@ -180,7 +180,7 @@ RECIPE = Recipe(
         "resolved, and the ratio is then unknown. CD-1 trains the models: Letters at the rate 0.1 with 10^5 "
         "updates in a full run and 10^4 in shorter ones, MNIST at 0.01 with 15,000, in a quick one 1,500."
     ),
-    cost={"quick": 7.5, "medium": 60.0, "full": 700.0},
+    cost={"quick": 7.5, "medium": 20.0, "full": 700.0},
     live_link=on_weights("letters_fpcd", "pop_cd:n_chains=100"),
     needs=("letters", "mnist"),
 )

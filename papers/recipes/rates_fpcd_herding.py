@@ -25,7 +25,7 @@ def work(size: Size) -> list[Work]:
             algorithms=(f"rates_fpcd:k={SWEEPS_A_SAMPLE}", "rates_herding"),
             axes=(Axis("eps", STEPS),),
             models=MODELS,
-            seeds=seeds(size, quick=3, full=5),
+            seeds=seeds(size, quick=3, full=3),
             budget=Budget("sweeps", SWEEPS[size]),
             kernel=kernel,
         )

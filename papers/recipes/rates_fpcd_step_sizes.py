@@ -28,7 +28,7 @@ def work(size: Size) -> list[Work]:
             algorithms=SETTINGS,
             axes=(Axis("eps", STEPS),),
             models=MODELS[:1] if size == "quick" else MODELS,
-            seeds=seeds(size, quick=12, full=6),
+            seeds=seeds(size, quick=12, full=8),
             budget=Budget("samples", SAMPLES[size]),
         )
     ]
