@@ -112,7 +112,7 @@ class Recipe:
     source : section, figure or table of the paper
     about : how it is measured here and how that differs from the paper, in whole sentences
     cost : core-minutes by size, measured or extrapolated; the recipe does not run at a missing size. A recipe
-        whose full run takes more than 30 has a medium size of at most 30 (60 for three with large models).
+        whose full run takes more than 30 has a medium size of at most 30 (60 for two with long trainings).
     live_link : address of the page that runs it live, see ``pages.link_to``, for claims without their own
     needs : data sets that not every installation has
     work : returns the sweeps and jobs of a size. This and the next two are the functions of these names in

@@ -36,8 +36,7 @@ ROOT = Path(__file__).parents[2]
 RECIPES = all_recipes()
 
 
-MOST_MEDIUM = dict.fromkeys(("population_cd_bias_large", "population_cd_large"), 60)
-MOST_MEDIUM |= dict.fromkeys(("unbiased_cd_bas", "unbiased_cd_fashion"), 60)
+MOST_MEDIUM = dict.fromkeys(("unbiased_cd_bas", "unbiased_cd_fashion"), 60)
 """Core-minutes of a medium run, where they are more than 30."""
 
 
