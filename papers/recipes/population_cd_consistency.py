@@ -218,7 +218,7 @@ RECIPE = Recipe(
         "samples a seed: it is not large enough there, and the bias stands still. How large it would have "
         "to be follows from the weights: Z is their mean, and weights above n Z are met at most once in n "
         "samples. Cost: processor time of one thread in updates of 500 rows of MNIST digits, in turns. It "
-        "is one of this program: a weight needs a logarithm for each pixel of a sample, which CD never "
+        "is one of this program: a weight needs a softplus for each pixel of a sample, which CD never "
         "computes, and the fewer hidden units there are, the more that weighs."
     ),
     cost={"quick": 1.7, "full": 21.0},
