@@ -99,7 +99,7 @@ def test_commands_beyond_memory_are_refused(words, capsys, tmp_path):
         (["couple", "--random=0x5:1"], "500x100:0.1"),
         (["couple", "--random=2x2:nan"], "500x100:0.1"),
         (["couple", "--model", "bas_pcd", "--lag=--"], "--lag: '--' is not a whole number"),
-        (["sample", "-n--"], "-n-- needs a value"),
+        (["sample", "-n--"], "-n-- is no option, or needs a value"),
         (["--json"], "--json needs a command after it"),
         (["export-model", "--model", "x" * 300 + ".npz", "--out", "o.npz"], "too long for a name"),
         (["log-z", "--model", "line\nbreak\x1b[2J"], r"line\nbreak\x1b[2J"),
