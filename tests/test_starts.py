@@ -35,7 +35,7 @@ def test_random_starts_are_asked_for_or_said(monkeypatch, tmp_path):
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
     without = rbmviz.sample("usps_fpcd", "gibbs", 2).info["start"]
-    assert without == "random bits, because no validation examples of usps are on this machine"
+    assert without == "random bits, because no validation examples of usps were found"
     with pytest.raises(BadInput, match="does not say what data"):
         rbmviz.sample(model.rbm, "gibbs", 2, init="data")
     with pytest.raises(BadInput, match="give 'data' or 'random'"):
