@@ -59,7 +59,7 @@ def known_keywords(function: C) -> C:
 
     @functools.wraps(function)
     def called(*values: Any, **keywords: Any) -> Any:
-        for name in keywords.keys() - set(names):
+        for name in (name for name in keywords if name not in names):
             hint = nearest(name, names, f"it takes {', '.join(names)}.")
             raise BadInput(f"{function.__name__} has no argument {quoted(name)}: {hint}")
         return function(*values, **keywords)

@@ -734,4 +734,4 @@ def _isl(named: Mapping[str, Samples], data: Dataset, kernel: Kernel) -> Any:
     return _drawn(curves.of([*rows, *ends]))
 
 
-globals().update({name: known_keywords(globals()[name]) for name in __all__})
+globals().update({name: known_keywords(globals()[name]) for name in __all__})  # of every chart

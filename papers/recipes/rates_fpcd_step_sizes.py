@@ -1,6 +1,7 @@
 """Rates-FPCD, section 5.1: the best step sizes of rates-FPCD and rates-herding, by samples and sweeps."""
 
 import math
+from itertools import product
 
 import numpy as np
 
@@ -57,14 +58,14 @@ def log_ratios(measured: Measurements, model: str, k: int, at: int) -> dict[int,
     return {seed: math.log10(herding[seed] / fpcd[seed]) for seed in herding}
 
 
-def cases(measured: Measurements) -> list[tuple[str, int]]:
-    """Return model and k of all cases that were measured."""
-    return [(model, k) for model in MODELS if model in measured.tables["steps"]["model"] for k in (1, 5)]
+def measured_models(measured: Measurements) -> list[str]:
+    """Return the models of this size; each has two cases, k = 1 and 5."""
+    return [model for model in MODELS if model in measured.tables["steps"]["model"]]
 
 
 def share_of_cases(measured: Measurements, at: int) -> Estimate:
     """Return the share of cases in which herding's best step is 10 to 100 times as large, mean over seeds."""
-    ratios = [log_ratios(measured, *case, at) for case in cases(measured)]
+    ratios = [log_ratios(measured, *case, at) for case in product(measured_models(measured), (1, 5))]
     is_within = [[1 - HALF_STEP <= each[seed] <= 2 + HALF_STEP for each in ratios] for seed in ratios[0]]
     return Estimate.of(np.mean(is_within, axis=1))
 
@@ -85,7 +86,7 @@ def less_lost(measured: Measurements, model: str, at: int) -> dict[int, float]:
 def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     end = SAMPLES[size]
     result = {"share": share_of_cases(measured, end), "share_1000": share_of_cases(measured, 1000)}
-    for model in dict.fromkeys(model for model, _ in cases(measured)):
+    for model in measured_models(measured):
         tests = scores(measured, "test", model, "rates_fpcd:k=5", 100)
         early, late = (less_lost(measured, model, at) for at in (100, end))
         result[f"early_{model}"] = difference(tests[0.1], tests[0.001])
@@ -96,7 +97,7 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
 
 def drawing(measured: Measurements, size: Size) -> Drawing:
     rows: list[DrawnRow] = []
-    for model, k in cases(measured):
+    for model, k in product(measured_models(measured), (1, 5)):
         each = [(at, mean(log_ratios(measured, model, k, at))) for at in (100, 1000, SAMPLES[size])]
         rows += dots(each, model, f"k = {k}")
     return Drawing(rows, "Samples", "log10 of herding's best step over that of rates-FPCD", log_x=True)

@@ -140,7 +140,7 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
 
 
 def beside(file: str | Path, name: str | None) -> Path | None:
-    """Return the data file that metadata name, in the folder of the file that has them only; None: none."""
+    """Return the file of data or of a model that metadata name, in the folder of their file only, or None."""
     base, at, variant = (name or "").partition("@")
     path = Path(file).parent / Path(base).name
     return Path(f"{path}{at}{variant}") if Path(base).suffix and is_file(path) else None
