@@ -180,7 +180,7 @@ def texts_by_knob(knobs: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_algorithms(table: Table, texts: Sequence[str], knobs: Mapping[str, str]) -> list[Any]:
-    """Return algorithms from texts, see ``knobs.read_algorithms``; ``knobs`` are flags: or misspelt options."""
+    """Return algorithms from texts, see ``knobs.read_algorithms``; ``knobs``: flags, or misspelt options."""
     own = app_of(words[0]).assemble_argument_collection() if knobs and (words := words_of_command()) else ()
     return read_with(table, texts, texts_by_knob(knobs), [argument.field_info.name for argument in own])
 
